@@ -1,4 +1,4 @@
-import {existsSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import test from 'ava';
 import {connectNodes} from './network.js';
 import {Registry} from './registry.js';
@@ -31,6 +31,8 @@ contained('what is left on a node is named', async t => {
   const [enter = '', ...flags] = containerd.namespaces.enter;
   await run(enter, ...flags, 'sh', '-c', `ip netns add left; mkdir ${containerd.folder}/m; mount -t tmpfs left ${containerd.folder}/m`);
   const {child, pid} = await containerd.namespaces.start('sleep', ['100'], 1);
+  // Until then it is the program that enters the namespaces.
+  while (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep')) await new Promise(resolve => setImmediate(resolve));
 
   t.deepEqual(containerd.leftovers(), [`process ${pid} sleep 100`, 'network namespace left', `mount ${containerd.folder}/m`]);
 

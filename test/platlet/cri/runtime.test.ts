@@ -86,12 +86,14 @@ test('what is missing is no error of stopping and removing', async t => {
 
 test('each call has its deadline', async t => {
   const {server, runtime} = await start(t);
+  // The time of connecting counts for the first call.
+  await runtime.stopContainer('b', 0);
   await runtime.startContainer('c');
   await runtime.stopContainer('c', 30);
   await runtime.execSync('c', ['a'], 5);
   await runtime.execSync('c', ['a'], 0);
   t.deepEqual(
-    server.received.map(({name, timeout}) => [name, timeout]),
+    server.received.slice(1).map(({name, timeout}) => [name, timeout]),
     [
       ['startContainer', '120000m'],
       ['stopContainer', '150000m'],

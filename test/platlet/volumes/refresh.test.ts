@@ -19,7 +19,7 @@ const anAgentWithVolumes = async (plane: AgentPlane, host: FolderHost): Promise<
   const {objects, ...reader} = reading(plane, 'Watch');
   const shared = {clock, naming, host, folders: host.folders, random: seededRandom(1), log: noLog, signal: lifetime.signal};
   const tokens = new PodTokens({...shared, client: plane.client(nodeUser)});
-  const payloads = new Payloads({objects, tokens, hostAddresses: [], allocatable: () => ({})});
+  const payloads = new Payloads({objects, tokens, allocatable: () => ({})});
   const volumes = new NodeVolumes({
     ...shared,
     objects,
@@ -27,7 +27,8 @@ const anAgentWithVolumes = async (plane: AgentPlane, host: FolderHost): Promise<
     events: {normal() {}, warning() {}},
     claims: {of: async () => undefined},
     plugins: payloadVolumes({...shared, payloads, allocatableMemory: () => 2 ** 30, excludesSwap: false}),
-    mountsRecursively: false,
+    mountsRecursively: async () => false,
+    node: () => undefined,
   });
   const runtime = new MemoryRuntime(clock);
   const agent = await anAgent(plane, runtime, {volumes});
