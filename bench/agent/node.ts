@@ -2,6 +2,7 @@
 
 import {join} from 'node:path';
 import {systemClock} from '#src/base/clock.js';
+import {Undo} from '#src/base/undo.js';
 import type {Client} from '#src/client/client.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
@@ -36,27 +37,34 @@ const isReady = async (client: Client): Promise<boolean> => {
 
 /** Starts all of it, and resolves once the node is ready. Only where containers can run. */
 export const startNode = async (): Promise<BenchNode> => {
-  const containerd = await startContainerd();
+  await using undo = new Undo();
+  const owned = <T extends AsyncDisposable>(part: T): T => {
+    undo.defer(() => part[Symbol.asyncDispose]());
+    return part;
+  };
+  const containerd = owned(await startContainerd());
   const socket = join(containerd.folder, 'recorded.sock');
-  const recorder = await CallRecorder.start(socket, containerd.socket);
+  const recorder = owned(await CallRecorder.start(socket, containerd.socket));
   const plane = await startPlane(undefined, ['--nodes=0', '--apiserver-arg=--platlet-preferred-address-types=InternalIP']);
+  undo.defer(() => plane.stop());
   const kubeconfig = join(plane.directory, 'kubeconfig');
-  const client = await clientBy(kubeconfig, 'kubernetes');
+  const client = owned(await clientBy(kubeconfig, 'kubernetes'));
   const settings = await nodeSettings(plane, plane.directory, containerd.agentFolder, name);
   const startedAt = performance.now();
-  const agent = await start(
-    'platlet',
-    [
-      ...agentFlags(containerd, {name, settings, port: 19650, healthPort: 19648}),
-      `--container-runtime-endpoint=unix://${socket}`,
-      '--container-log-max-size=1Gi',
-    ],
-    containerd.agentFolder,
-  );
+  const flags = [
+    ...agentFlags(containerd, {name, settings, port: 19650, healthPort: 19648}),
+    `--container-runtime-endpoint=unix://${socket}`,
+    '--container-log-max-size=1Gi',
+  ];
+  const agent = await start('platlet', flags, containerd.agentFolder);
+  undo.defer(() => agent.stop());
   while (!(await isReady(client))) await new Promise(resolve => setTimeout(resolve, 10));
   const readyMs = performance.now() - startedAt;
-  const runtime = new CriRuntime({endpoint: containerd.endpoint, requestTimeoutMs: 120_000, clock: systemClock});
+  const runtime = owned(new CriRuntime({endpoint: containerd.endpoint, requestTimeoutMs: 120_000, clock: systemClock}));
   const pods = await PodWatch.start(client);
+  undo.defer(() => pods[Symbol.dispose]());
+  const kubectl = (...args: readonly string[]): Promise<string> => run('kubectl', '--kubeconfig', kubeconfig, ...args);
+  const cleanup = undo.move();
   return {
     containerd,
     runtime,
@@ -66,15 +74,7 @@ export const startNode = async (): Promise<BenchNode> => {
     client,
     pods,
     kubeconfig,
-    kubectl: (...args) => run('kubectl', '--kubeconfig', kubeconfig, ...args),
-    async [Symbol.asyncDispose]() {
-      pods[Symbol.dispose]();
-      await agent.stop();
-      await client[Symbol.asyncDispose]();
-      await plane.stop();
-      await runtime[Symbol.asyncDispose]();
-      await recorder[Symbol.asyncDispose]();
-      await containerd.stop();
-    },
+    kubectl,
+    [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose](),
   };
 };

@@ -72,13 +72,13 @@ export const growthSection = (axis: keyof typeof axes, newest: NewestRows): stri
 export const agentSection = (newest: NewestRows): string => {
   const rows = [...newest.values()].map(({row}) => row).filter(({subject}) => subject === agentSubject);
   if (rows.length === 0) return 'Not measured yet.';
-  const place = ({key = ''}: Row): number => agentKeys.findLastIndex(name => key.startsWith(name));
+  const place = ({key = ''}: Pick<Row, 'key'>): number => agentKeys.findLastIndex(name => key.startsWith(name));
   return tableOf(
     ['row', 'what', 'figure', 'containerd alone', 'note'],
     rows
       .toSorted((one, other) => place(one) - place(other))
-      .map(({key, name, value, unit, baseline, note = ''}) => [
-        `\`${key}\``,
+      .map(({name, value, unit, baseline, note = '', ...row}) => [
+        `\`${agentKeys[place(row)]}\``,
         name,
         `**${figure(value)} ${unit}**`,
         baseline === undefined ? '' : `${figure(baseline)} ${unit}`,

@@ -69,7 +69,7 @@ test('the figures of the agent stand beside those of the container runtime, in t
     [
       '| `agent-pod` | pod created to running | **269 ms** | 172 ms | p99 456 ms |',
       '| `agent-pods` | 50 pods at once until all run | **8 s** | 4.8 s |  |',
-      '| `agent-memory-50` | memory of the agent with 50 pods | **107 MB** |  |  |',
+      '| `agent-memory` | memory of the agent with 50 pods | **107 MB** |  |  |',
     ],
   );
 });
