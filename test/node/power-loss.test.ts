@@ -57,11 +57,13 @@ const nodeOf = (plane: Plane, name: string) =>
     .get(name)
     .catch(() => undefined);
 
-/** Waits until the Ready condition of a node is so. */
+/** Waits until the Ready condition of a node is so, and until the taints that follow from it are. */
 const readiness = (t: ExecutionContext, plane: Plane, name: string, wanted: string) =>
   until(t, `the readiness of ${name} is ${wanted}`, async () => {
     const node = await nodeOf(plane, name);
-    return node?.status?.conditions?.some(({type, status}) => type === 'Ready' && status === wanted) && node;
+    const isTainted = (node?.spec?.taints?.length ?? 0) > 0;
+    const isSo = node?.status?.conditions?.some(({type, status}) => type === 'Ready' && status === wanted);
+    return isSo && isTainted === (wanted !== 'True') && node;
   });
 
 /** Waits until a pod of an application is ready on a node. */
