@@ -22,12 +22,12 @@ export interface OutboxLimits {
 
 export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, backpressureBytes: 1 << 20, fewWatchers: 64, closeTimeoutMs: 5000};
 
-const [shortestFrameMs, longestFrameMs] = [10, 50];
+const [shortestFrameMs, longestFrameMs] = [1, 50];
 
 /**
  * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event loop; with many, the first after a
  * pause is sent at once and later ones are collected into frames, since a TLS record per event and watcher is expensive. A frame lasts as long as writing the
- * last ones took, so that half of the time is left for everything else: 10 to 50 ms.
+ * last ones took, so that half of the time is left for everything else: 1 to 50 ms.
  */
 export class Frames {
   readonly #clock: Clock;
