@@ -8,12 +8,16 @@ export interface LogStreams {
   readonly flushMs: number;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Whether a line is about an error; by default those that begin with `E`. */
+  readonly isError?: (line: string) => boolean;
   /** Aborts when the process ends: the buffer is flushed then. */
   readonly signal: AbortSignal;
 }
 
-/** Splits the log: errors, whose lines begin with `E`, are written to one stream immediately, other lines to another, buffered. */
-export const logWriter = ({clock, bufferBytes, flushMs, out, err, signal}: LogStreams): ((line: string) => void) => {
+const isErrorText = (line: string): boolean => line.startsWith('E');
+
+/** Splits the log: errors are written to one stream immediately, other lines to another, buffered. */
+export const logWriter = ({clock, bufferBytes, flushMs, out, err, isError = isErrorText, signal}: LogStreams): ((line: string) => void) => {
   let waiting: string[] = [];
   let bytes = 0;
   const flush = () => {
@@ -26,7 +30,7 @@ export const logWriter = ({clock, bufferBytes, flushMs, out, err, signal}: LogSt
   if (room > 0) every(clock, flushMs, signal, flush);
   signal.addEventListener('abort', flush, {once: true});
   return line => {
-    if (line.startsWith('E')) {
+    if (isError(line)) {
       flush(); // Lines keep their order in time.
       err(line);
       return;

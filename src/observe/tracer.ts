@@ -47,6 +47,8 @@ export interface TracerOptions {
 /** The root span of a request. */
 export interface RootOptions {
   readonly name: string;
+  /** Whether it is of work of this process, rather than of a request. */
+  readonly isInternal?: boolean;
   readonly attributes: SpanAttributes;
   /** When it began, by the monotonic clock. */
   readonly startedAt: number;
@@ -96,7 +98,7 @@ export class Tracer {
   }
 
   /** Begins a trace, or continues one; undefined if it is not sampled. */
-  root({name, attributes, startedAt, traceparent, trustsParent}: RootOptions): Span | undefined {
+  root({name, isInternal = false, attributes, startedAt, traceparent, trustsParent}: RootOptions): Span | undefined {
     const remote = parseTraceparent(traceparent);
     const parent = trustsParent ? remote : undefined;
     const traceId = parent?.traceId ?? randomBytes(16).toString('hex');
@@ -104,7 +106,7 @@ export class Tracer {
     const {clock} = this.#options;
     return new RecordedSpan({
       name,
-      kind: 'server',
+      kind: isInternal ? 'internal' : 'server',
       traceId,
       parentId: parent?.spanId,
       link: parent ? undefined : remote,

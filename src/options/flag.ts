@@ -68,6 +68,8 @@ export interface Given {
 export interface FlagTable<R = FlagRows> {
   readonly program: string;
   readonly summary: string;
+  /** Whether a configuration file may turn gates on: then those that flags need are checked later, with it. */
+  readonly hasConfiguration?: boolean;
   /** The usage text of positional arguments. Without it none are accepted. */
   readonly positional?: string;
   readonly sections: readonly FlagSection[];
@@ -105,6 +107,7 @@ type Flat<T> = {readonly [K in keyof T]: T[K]};
 interface TableSource<S extends readonly FlagSection[]> {
   readonly program: string;
   readonly summary: string;
+  readonly hasConfiguration?: boolean;
   readonly positional?: string;
   readonly sections: S;
   readonly rules?: readonly Rule<OptionsOf<Flat<Joined<S>>>>[];

@@ -41,7 +41,15 @@ const checkRelatedFlags = (table: FlagTable, values: ReadonlyMap<string, unknown
     if (excluded) throw new OptionError(`--${flag} and --${excluded} are mutually exclusive`);
     const missing = row.requires?.find(other => !given.has(other));
     if (missing) throw new OptionError(`--${flag} requires --${missing}`);
-    if (row.gate && !given.gates.enabled(row.gate)) throw new OptionError(`--${flag} requires the feature gate ${row.gate}, which is off`);
+  }
+};
+
+/** Throws an `OptionError` for a flag that needs a gate which is off. */
+export const checkFlagGates = <R>(table: FlagTable<R>, set: Iterable<string>, gates: Pick<FeatureGates, 'enabled'>): void => {
+  const rows = table.rows as Readonly<Record<string, FlagRow>>;
+  for (const flag of set) {
+    const gate = rows[flag]?.gate;
+    if (gate && !gates.enabled(gate)) throw new OptionError(`--${flag} requires the feature gate ${gate}, which is off`);
   }
 };
 
@@ -124,6 +132,7 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
     versions: {emulated: versions.emulated, binary: binaryVersion},
   };
   checkRelatedFlags(untyped, values, given);
+  if (!table.hasConfiguration) checkFlagGates(table, [...values.keys()].filter(given.has), gates);
   checkRules(table, options, given);
   return {...parsed, options: {...options, ...table.derive?.(options, given)}};
 };

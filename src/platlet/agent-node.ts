@@ -4,6 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AgentParts} from './agent-parts.js';
+import type {StartupTimes} from './metrics/startup.js';
 import {NodeLifecycle} from './node/node-lifecycle.js';
 import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from './node/capacity.js';
 import type {NodeAddress} from './node/addresses.js';
@@ -21,6 +22,8 @@ export interface AgentNodeParts extends AgentParts {
   runtimeError(): string | undefined;
   /** The volumes that must stay attached; undefined while that is not known. */
   volumesInUse(): readonly string[] | undefined;
+  /** Measures the start of the node; absent: it is not measured. */
+  readonly startup?: StartupTimes;
 }
 
 /** How long a list of images is used. */
@@ -72,6 +75,7 @@ export class AgentNode {
       leaseSeconds: settings.nodeLeaseDurationSeconds,
       cached,
       status: before => this.status(before),
+      reached: stage => parts.startup?.reached(stage),
     });
   }
 

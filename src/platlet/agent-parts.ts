@@ -11,6 +11,8 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import type {Tracer} from '#src/observe/tracer.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {NodeAddress} from '#src/platlet/node/addresses.js';
 import type {Machine} from '#src/platlet/node/machine.js';
@@ -40,7 +42,7 @@ export interface AgentClients {
   readonly heartbeats: Client;
 }
 
-export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging'> {
+export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging' | 'routes'> {
   readonly identity: AgentIdentity;
   /** Where the certificate that the API server issues for the port is kept, if `tls` has none. */
   readonly servingStore?: PairStore;
@@ -54,6 +56,8 @@ export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'an
   /** The folder of the agent's own data, and that with links to the logs of containers. */
   readonly rootDir: string;
   readonly containerLogs?: string;
+  /** The control group of the runtime, which is measured. */
+  readonly runtimeGroup?: string;
   readonly garbage: GarbageLimits;
   readonly naming: Naming;
   readonly network: Network;
@@ -62,6 +66,9 @@ export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'an
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  /** What is counted, in the meter unless it is given. */
+  readonly metrics?: AgentMetrics;
+  readonly tracer?: Pick<Tracer, 'root'> | undefined;
   gate(name: GateName): boolean;
   /** Returns what is wrong with a static pod: what the API server would refuse. Absent: pods are taken as they are. */
   validatePod?(pod: Frozen<Pod>): readonly string[];

@@ -15,6 +15,7 @@ import {openBlocks} from '#src/base/files/block-reader.js';
 import {messageOf} from '#src/base/message.js';
 import {firstOf} from '#src/base/signals.js';
 import {Undo} from '#src/base/undo.js';
+import {cgroupHierarchy, type CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {openServingCertificate, type ServingCertificate} from '#src/platlet/certificates/serving.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {writtenSettings} from '#src/platlet/config/settings.js';
@@ -25,6 +26,9 @@ import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
 import {checkMachine} from '#src/platlet/machine-checks.js';
+import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {bootTimeOf, StartupTimes} from '#src/platlet/metrics/startup.js';
+import {observeAgent} from '#src/platlet/metrics/observed.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {watchOom} from '#src/platlet/node/oom-watch.js';
 import {startPods, type NodePods, type NodePodsParts} from '#src/platlet/node-pods.js';
@@ -32,7 +36,9 @@ import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/
 import {podParts} from '#src/platlet/pod-parts.js';
 import {openAgentPorts, type AgentPorts} from '#src/platlet/server/ports.js';
 import {nodeAgent} from '#src/platlet/server/node-agent.js';
-import {NodeStatsReader} from '#src/platlet/server/node-stats.js';
+import {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
+import {claimUsage, systemGroups} from '#src/platlet/stats/agent-stats.js';
+import {VolumeUsage} from '#src/platlet/stats/volume-stats.js';
 import {fileSource} from '#src/platlet/sources/file-source.js';
 import {urlSource} from '#src/platlet/sources/url-source.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
@@ -48,7 +54,21 @@ export interface RunningAgent extends AsyncDisposable {
   readonly pods: NodePods;
 }
 
+/** The agent counts as working if it has looked at its pods within this time, or twice the period of syncs. */
+const leastLoopMs = 300_000;
+
 const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
+
+const startupTimes = async ({clock, files}: AgentParts, metrics: AgentMetrics): Promise<StartupTimes> =>
+  new StartupTimes(clock, metrics, bootTimeOf(String((await files.read('/proc/stat')) ?? '')));
+
+const watchMemory = async (parts: AgentParts, events: EventRecorder, signal: AbortSignal): Promise<void> => {
+  try {
+    await watchOom({...parts, events, node: nodeReference(parts.naming, parts.identity.nodeName), signal});
+  } catch (error) {
+    parts.log.error({err: error}, 'failed to start the OOM watcher');
+  }
+};
 
 /** Starts an agent. Rejects with an error of one line if it cannot work. */
 export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
@@ -71,8 +91,12 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   events.normal(nodeReference(naming, nodeName), 'Starting', `Starting ${naming.agent}.`);
   await checkMachine({...parts, nodeName, events});
   let pods: NodePods | undefined;
+  const metrics = parts.metrics ?? agentMetrics(parts.meter, naming);
+  const hierarchy = await cgroupHierarchy(host);
+  const startup = await startupTimes(parts, metrics);
   const node = new AgentNode({
     ...parts,
+    startup,
     events,
     signal,
     cached,
@@ -80,25 +104,24 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     // No type of volume is attached to the node. What an agent with others has left there would never be detached.
     volumesInUse: () => (pods?.sources.isReady ? [] : undefined),
   });
+  const common = {events, signal, nodeName, metrics, addresses: () => node.addresses};
   const of = await podParts({
     ...parts,
+    ...common,
     client: clients.main,
-    events,
     informers,
-    signal,
     folders,
     machine,
-    addresses: () => node.addresses,
-    nodeName,
     capacity: node.capacity,
     allocatable: () => cached()?.status?.allocatable ?? node.allocatable,
     activePods: () => pods?.workers.active ?? [],
     node: cached,
     runtimeStatus: () => node.health.status,
+    hierarchy,
   });
-  const agent = answering(parts, () => pods, signal);
+  const agent = answering(parts, {pods: () => pods, hierarchy, folders, pathsOf: uid => of.volumes.pathsOf(uid), signal});
   const serving = await servingOf(parts, cached, signal);
-  const ports = await openAgentPorts({...parts, tls: {...parts.tls, ...serving?.contextOptions}, agent, nodeName, signal});
+  const ports = await openAgentPorts({...parts, tls: {...parts.tls, ...serving?.contextOptions}, agent, nodeName, metrics, signal});
   undo.defer(() => ports[Symbol.asyncDispose]());
   serving?.follow(options => ports.setSecureContext({...(parts.tls as SecureContextOptions), ...options}));
   await node.health.start();
@@ -110,24 +133,19 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   pods = await startPods({
     ...parts,
     ...of,
-    nodeName,
+    ...common,
     // Pods of the API, and static ones, may be there before the Node.
     node: () => cached() ?? local,
     api: isStandalone ? undefined : {client: clients.main, pods: apiPods, ready: firstLook(nodes, parts, signal)},
-    events,
     sources: sourcesOf(parts, signal),
-    addresses: () => node.addresses,
     runtimeName: parts.runtimeVersion.name,
     networkError: () => node.health.networkProblem,
     crashLoop: crashLoopOf(parts),
     resyncMs: parts.settings.syncFrequency,
     nodeState: nodeStateOf(parts),
-    signal,
   });
-  keepTidy(parts, of.imageAccess, events, signal);
-  await watchOom({...parts, events, node: nodeReference(naming, nodeName), signal}).catch((error: unknown) =>
-    parts.log.error({err: error}, 'failed to start the OOM watcher'),
-  );
+  keepTidy(parts, of.imageAccess, {events, metrics, signal});
+  await watchMemory(parts, events, signal);
   const cleanup = undo.move();
   return {ports, node, pods, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -171,7 +189,8 @@ const servingOf = async (
 /** The delays of containers that are started again. */
 const crashLoopOf = ({settings, gate}: AgentParts): BackoffLimits => {
   const {firstMs, maxMs} = gate('ReduceDefaultCrashLoopBackOffDecay') ? reducedCrashLoopLimits : crashLoopLimits;
-  const longest = Math.min(maxMs, settings['crashLoopBackOff.maxContainerRestartPeriod']);
+  const configured = gate('PlatletCrashLoopBackOffMax') ? settings['crashLoopBackOff.maxContainerRestartPeriod'] : maxMs;
+  const longest = Math.min(maxMs, configured);
   return {firstMs: Math.min(firstMs, longest), maxMs: longest};
 };
 
@@ -185,32 +204,62 @@ const nodeStateOf =
     isShuttingDown: false,
   });
 
+interface Answering {
+  pods(): NodePods | undefined;
+  readonly hierarchy: CgroupHierarchy;
+  readonly folders: NodeFolders;
+  pathsOf(uid: string): ReadonlyMap<string, string>;
+  readonly signal: AbortSignal;
+}
+
 /** Returns what answers requests about the pods, which may come later. */
-const answering = (parts: AgentParts, pods: () => NodePods | undefined, signal: AbortSignal): NodeAgent => {
+const answering = (parts: AgentParts, {pods, hierarchy, folders, pathsOf, signal}: Answering): NodeAgent => {
+  const {settings, identity, naming, meter, gate} = parts;
   const shown = (): readonly Frozen<Pod>[] => {
     const now = pods();
     return now ? shownPods(now) : [];
   };
+  const listed = () => pods()?.listed() ?? [];
+  const volumes = new VolumeUsage({...parts, periodMs: settings.volumeStatsAggPeriod, signal, pods: shown, pathsOf});
   const stats = new NodeStatsReader({
     ...parts,
-    name: parts.identity.nodeName,
-    machine: parts.identity.machine,
+    name: identity.nodeName,
+    machine: identity.machine,
     signal,
     pods: shown,
-    listed: () => pods()?.listed() ?? [],
+    listed,
+    volumesOf: uid => volumes.of(uid),
+    logsOf: pod => folders.logs(pod),
+    system: systemGroups(parts, hierarchy),
+  });
+  observeAgent(meter, {
+    naming,
+    nodeName: identity.nodeName,
+    cgroupVersion: hierarchy.version,
+    pods: shown,
+    workers: () => pods()?.workers,
+    listed,
+    claims: () => claimUsage(shown(), volumes),
   });
   return nodeAgent({
     ...parts,
     open: openBlocks,
     pods: shown,
     stats: () => stats.read(),
+    probes: () => pods()?.probes() ?? [],
+    ...(gate('ContainerCheckpoint') ? {checkpoints: folders.checkpoints} : {}),
     configuration: () => writtenSettings(parts.settings),
-    healthProblem: () => pods()?.runtimeError(),
+    healthProblem: () =>
+      (pods()?.silentMs() ?? 0) > Math.max(leastLoopMs, 2 * settings.syncFrequency) ? 'sync Loop took longer than expected' : undefined,
   });
 };
 
 /** Removes images that nothing uses, and rotates logs, until the agent stops. */
-const keepTidy = (parts: AgentParts, access: ImageAccess | undefined, events: EventRecorder, signal: AbortSignal): void => {
+const keepTidy = (
+  parts: AgentParts,
+  access: ImageAccess | undefined,
+  {events, metrics, signal}: {readonly events: EventRecorder; readonly metrics: AgentMetrics; readonly signal: AbortSignal},
+): void => {
   const {settings, naming, identity} = parts;
   new ImageGarbage({
     ...parts,
@@ -218,6 +267,7 @@ const keepTidy = (parts: AgentParts, access: ImageAccess | undefined, events: Ev
     node: nodeReference(naming, identity.nodeName),
     signal,
     collected: access && ((present, since) => access.prune(present, since)),
+    removed: reason => metrics.collectedImages.add({reason}),
     settings: {
       highPercent: settings.imageGCHighThresholdPercent,
       lowPercent: settings.imageGCLowThresholdPercent,
@@ -232,6 +282,7 @@ const keepTidy = (parts: AgentParts, access: ImageAccess | undefined, events: Ev
       maxBytes: logBytes(settings.containerLogMaxSize),
       maxFiles: settings.containerLogMaxFiles,
       periodMs: settings.containerLogMonitorInterval,
+      workers: settings.containerLogMaxWorkers,
     },
   }).start();
 };
@@ -248,10 +299,10 @@ const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> 
 };
 
 const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {
-  const {root, pods, podLogs} = folders;
+  const {root, pods, podLogs, checkpoints} = folders;
   const own = ['plugins', 'plugins_registry', 'pod-resources'].map(name => join(root, name));
   for (const folder of [root, pods, ...own, podLogs]) await host.makeFolder(folder, folderModes.private);
-  await host.makeFolder(join(root, 'checkpoints'), folderModes.secret);
+  await host.makeFolder(checkpoints, folderModes.secret);
   if (folders.containerLogs) await host.makeFolder(folders.containerLogs, folderModes.shared);
 };
 

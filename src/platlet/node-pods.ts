@@ -3,10 +3,14 @@
 import type {SharedInformer} from '#informers/shared.js';
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
+import type {ContainerProbes} from '#src/api/node/stats.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import {noMeter} from '#src/base/meter.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
+import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {PodStartTimes} from '#src/platlet/worker/start-times.js';
 import {crashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
@@ -67,6 +71,9 @@ export interface NodePodsParts extends Ports {
   /** What the node is for a new pod, beside its Node. */
   nodeState(): Omit<ReturnType<PodWorkersParts['nodeState']>, 'node'>;
   readonly garbage: GarbageLimits;
+  /** What is counted; nothing if absent. */
+  readonly metrics?: AgentMetrics;
+  readonly tracer?: WorkerParts['tracer'];
 }
 
 /** The pods of a node, as its agent runs them. */
@@ -76,18 +83,29 @@ export interface NodePods {
   readonly statuses: StatusManager;
   /** Why the runtime counts as not answering; undefined if it answers. */
   runtimeError(): string | undefined;
+  /** How long ago the runtime was listed last, in ms. */
+  silentMs(): number;
+  /** What came of probes. */
+  probes(): readonly ContainerProbes[];
   /** All pods of all sources. */
   pods(): readonly Frozen<Pod>[];
   /** What the runtime had when it was last listed. */
   listed(): readonly RuntimePod[];
 }
 
+/** What works on pods. */
+interface Working {
+  readonly events: EventRecorder;
+  readonly statuses: StatusManager;
+  readonly metrics: AgentMetrics;
+  readonly prober: Prober;
+}
+
 /** Creates what works on the pods of a node, which have no source yet. */
-const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: StatusManager): PodWorkers => {
+const createWorkers = (parts: NodePodsParts, {events, statuses, metrics, prober}: Working): PodWorkers => {
   const {
     naming,
     clock,
-    random,
     runtime,
     network,
     addresses,
@@ -97,21 +115,25 @@ const createWorkers = (parts: NodePodsParts, events: EventRecorder, statuses: St
     resyncMs = usualResyncMs,
     gates = {},
   } = parts;
+  const times = new PodStartTimes(clock, metrics);
   const hooks = new Hooks({
     naming,
     runtime,
     clock,
     get: httpGetter(clock, network),
     fellBack(pod, container, message) {
+      metrics.hookFallbacks.add();
       const fieldPath = fieldPathOf(pod, container.name);
       events.warning(fieldPath ? {...pod, fieldPath} : pod, 'LifecycleHTTPFallback', message);
     },
   });
   return new PodWorkers({
     ...parts,
-    prober: new Prober({clock, random, events, run: probeRunner({naming, runtime, clock, network})}),
+    metrics,
+    prober,
     hooks,
-    statuses,
+    images: times.images(parts.images),
+    statuses: times.statuses(statuses),
     events,
     node: {
       get addresses() {
@@ -169,7 +191,7 @@ const silent: EventRecorder = {normal() {}, warning() {}};
 
 /** Starts to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
 export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
-  const {naming, clock, log, signal, runtime, nodeName, api} = parts;
+  const {naming, clock, random, log, signal, runtime, nodeName, network, api, metrics = agentMetrics(noMeter, naming)} = parts;
   const events = parts.events ?? (api ? new Recorder({...parts, client: api.client, component: naming.agent, host: nodeName}) : silent);
   const mirrors: MirrorPods | undefined =
     api &&
@@ -179,8 +201,10 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
       staticPods: () => sources.all('file', 'http'),
       apiPods: () => api.pods.lister.list(),
     });
+  const prober = new Prober({clock, random, events, run: probeRunner({naming, runtime, clock, network})});
   const statuses = new StatusManager({
     ...parts,
+    metrics,
     client: api?.client,
     shownBy(pod) {
       if (!isStaticPod(naming, pod)) return api && sameIn(api, pod);
@@ -188,8 +212,8 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
       return sources.isKnown(pod.metadata?.uid ?? '') ? mirrors?.mirrorOf(pod) : undefined;
     },
   });
-  const workers = createWorkers(parts, events, statuses);
-  const lifecycle = new LifecycleEvents({clock, log, runtime, signal, changed: uid => workers.wake(uid)});
+  const workers = createWorkers(parts, {events, statuses, metrics, prober});
+  const lifecycle = new LifecycleEvents({clock, log, runtime, signal, metrics, changed: uid => workers.wake(uid)});
   const sources: PodSources = createSources(parts, {workers, mirrors, events});
   await lifecycle.start();
   if (api && mirrors) followMirrors(parts, api, mirrors, statuses);
@@ -210,7 +234,16 @@ export const startPods = async (parts: NodePodsParts): Promise<NodePods> => {
     listed: () => lifecycle.pods,
   });
   onAbort(signal, () => workers[Symbol.dispose]());
-  return {workers, sources, statuses, runtimeError: () => lifecycle.error, pods: () => [...sources.all()], listed: () => lifecycle.pods};
+  return {
+    workers,
+    sources,
+    statuses,
+    runtimeError: () => lifecycle.error,
+    silentMs: () => lifecycle.silentMs,
+    probes: () => prober.counts,
+    pods: () => [...sources.all()],
+    listed: () => lifecycle.pods,
+  };
 };
 
 const sameIn = ({pods: {lister}}: PodApi, pod: Frozen<Pod>): Frozen<Pod> | undefined => {

@@ -15,7 +15,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {checkReservation} from '#src/platlet/cgroups/allocatable.js';
-import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {NodeCgroups} from '#src/platlet/cgroups/node-cgroups.js';
 import {listOf, reservationOf} from '#src/platlet/node/capacity.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
@@ -31,9 +31,12 @@ import {NodePodConfigs} from '#src/platlet/inputs/pod-configs.js';
 import {runtimeClassHandlers} from '#src/platlet/inputs/runtime-classes.js';
 import type {Service} from '#src/platlet/inputs/service-variables.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {measuredCgroups} from '#src/platlet/metrics/cgroups.js';
+import {imageSizeRange} from '#src/platlet/metrics/image-sizes.js';
 import type {Machine} from '#src/platlet/node/machine.js';
 import {podObjects, type PodObjects, type ReadStrategy} from '#src/platlet/objects/pod-objects.js';
-import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
+import type {ContainerOutput, Images, PodCgroups, PodConfigs} from '#src/platlet/pod/ports.js';
 import type {Runtime, RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
@@ -72,6 +75,8 @@ export interface PodPartsContext {
   node(): Frozen<Node> | undefined;
   /** Returns the last status of the runtime. */
   runtimeStatus(): RuntimeStatus | undefined;
+  readonly hierarchy: CgroupHierarchy;
+  readonly metrics: AgentMetrics;
   gate(name: GateName): boolean;
 }
 
@@ -81,7 +86,7 @@ export interface PodParts {
   readonly images: Images;
   /** Decides which pods may use which images; undefined if all may. */
   readonly imageAccess: ImageAccess | undefined;
-  readonly volumes: PodVolumes;
+  readonly volumes: NodeVolumes;
   readonly cgroups: PodCgroups;
   readonly output: ContainerOutput;
 }
@@ -139,7 +144,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
         cpuPeriod: cpuPeriodOf(settings),
         memoryCapacity: machine.memoryBytes,
         pageSizes: pageSizesOf(machine),
-        killsGroups: false,
+        killsGroups: context.hierarchy.version === 2 && settings.singleProcessOOMKill !== true,
       },
     },
   });
@@ -153,6 +158,7 @@ export const podParts = async (context: PodPartsContext): Promise<PodParts> => {
       qps: settings.registryPullQPS,
       burst: settings.registryBurst,
     },
+    pulled: (seconds, bytes) => context.metrics.pullDuration.observe(seconds, {image_size_in_bytes: imageSizeRange(bytes)}),
   });
   return {configs, images, imageAccess, volumes, cgroups: await nodeCgroups(context), output: new ContainerFiles(host, folders)};
 };
@@ -208,15 +214,14 @@ const objectCacheMs = (naming: Naming, node: Frozen<Node> | undefined): number =
 };
 
 /** Creates the groups of the node's pods. Rejects where the machine does not have them. */
-const nodeCgroups = async (context: PodPartsContext): Promise<NodeCgroups> => {
-  const {settings, host, naming, nodeName, capacity, activePods} = context;
+const nodeCgroups = async (context: PodPartsContext): Promise<PodCgroups> => {
+  const {settings, naming, nodeName, capacity, activePods, metrics, clock} = context;
   const reservation = reservationOf(settings);
   checkReservation(listOf(capacity), reservation);
-  const percent = /^(\d+)%$/.exec(settings.qosReserved['memory'] ?? '')?.[1];
+  const percent = context.gate('QOSReserved') ? /^(\d+)%$/.exec(settings.qosReserved['memory'] ?? '')?.[1] : undefined;
   const cgroups = new NodeCgroups({
     ...context,
     activePods,
-    hierarchy: await cgroupHierarchy(host),
     node: nodeReference(naming, nodeName),
     capacity: listOf(capacity),
     reservation,
@@ -234,7 +239,7 @@ const nodeCgroups = async (context: PodPartsContext): Promise<NodeCgroups> => {
     },
   });
   await cgroups.start();
-  return cgroups;
+  return measuredCgroups(cgroups, metrics, clock);
 };
 
 /** The period of CPU quotas in microseconds, as the kernel has it. */

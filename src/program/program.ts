@@ -5,6 +5,7 @@ import {MessageChannel} from 'node:worker_threads';
 import type {VersionInfo} from '#src/api/version.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {isJsonError} from '#src/observe/json-format.js';
 import {logWriter} from '#src/observe/streams.js';
 import type {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
@@ -70,6 +71,9 @@ interface CommonOptions {
   readonly vmodule?: readonly string[];
   readonly logTextSplitStream?: boolean;
   readonly logTextInfoBufferSize?: number;
+  /** As those of text; only configuration files have them. */
+  readonly logJsonSplitStream?: boolean;
+  readonly logJsonInfoBufferSize?: number;
   readonly logFlushFrequency?: number;
 }
 
@@ -84,10 +88,12 @@ const takesColour = ({isTTY}: {readonly isTTY: boolean}): boolean => isTTY && !p
 
 /** The destination of a split log; undefined for standard error, written at once. */
 const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string) => void) | undefined => {
-  if (!options.logTextSplitStream || options.loggingFormat === 'json') return undefined;
+  const isJson = options.loggingFormat === 'json';
+  if (!(isJson ? options.logJsonSplitStream : options.logTextSplitStream)) return undefined;
   return logWriter({
     clock: systemClock,
-    bufferBytes: options.logTextInfoBufferSize ?? 0,
+    bufferBytes: (isJson ? options.logJsonInfoBufferSize : options.logTextInfoBufferSize) ?? 0,
+    ...(isJson ? {isError: isJsonError} : {}),
     flushMs: options.logFlushFrequency ?? 0,
     out: text => void process.stdout.write(text),
     err: text => void process.stderr.write(text),

@@ -1,5 +1,7 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {isJsonError} from '#src/observe/json-format.js';
+import {createLog} from '#src/observe/log.js';
 import {logWriter} from '#src/observe/streams.js';
 
 const startEnvironment = (bufferBytes: number) => {
@@ -45,4 +47,12 @@ test('pending output is written when the process exits', t => {
   stop.abort();
 
   t.deepEqual(written, ['out I1 last words\n']);
+});
+
+test('a log in JSON is split by the lines that have no verbosity', t => {
+  const lines: string[] = [];
+  const log = createLog({clock: new VirtualClock(), program: 'p', format: 'json', write: line => void lines.push(line)});
+  log.info({v: 'x'}, 'a "v":0 message');
+  log.error({w: 0}, 'a "v":0 failure');
+  t.deepEqual(lines.map(isJsonError), [false, true]);
 });

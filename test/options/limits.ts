@@ -175,8 +175,7 @@ const agent = [
   ...group('2', 'most', 'container-log-max-files'),
   ...group('-1', 'most', 'pod-max-pids node-status-max-images'),
   ...group('>0', 'most', 'sync-frequency node-status-update-frequency runtime-request-timeout cpu-manager-reconcile-period'),
-  ...group('81', '100', 'image-gc-high-threshold'),
-  ...group('0', '84', 'image-gc-low-threshold'),
+  ...group('0', '100', 'image-gc-high-threshold image-gc-low-threshold'),
   ...group('1ms', '1s', 'cpu-cfs-quota-period'),
   ...group('-1000', '1000', 'oom-score-adj'),
 ];

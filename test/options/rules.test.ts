@@ -235,32 +235,16 @@ accepted(controllerManagerFlags, [
 ]);
 
 refusals(platletFlags, [
-  ['--image-gc-low-threshold=85', '--image-gc-low-threshold must be less than --image-gc-high-threshold'],
   ['--image-gc-high-threshold=101', 'invalid value for --image-gc-high-threshold: must be at most 100'],
   ['--container-log-max-files=1', 'invalid value for --container-log-max-files: must be at least 2'],
   ['--oom-score-adj=-1001', 'invalid value for --oom-score-adj: must be at least -1000'],
   ['--runonce --enable-server', both('runonce', 'enable-server')],
-  ['--enforce-node-allocatable=none,pods', '--enforce-node-allocatable must not name anything beside none'],
-  ['--enforce-node-allocatable=pods,kube-reserved', '--enforce-node-allocatable=kube-reserved requires --plat-reserved-cgroup'],
-  [
-    '--enforce-node-allocatable=system-reserved-compressible',
-    '--enforce-node-allocatable=system-reserved requires --system-reserved-cgroup',
-  ],
-  ['--cgroups-per-qos=false', '--enforce-node-allocatable requires --cgroups-per-qos'],
-  ['--reserved-cpus=0-1 --kube-reserved-cgroup=/x', both('reserved-cpus', 'plat-reserved-cgroup')],
-  ['--qos-reserved=memory=50%', '--qos-reserved requires the feature gate QOSReserved, which is off'],
-  ['--cpu-cfs-quota-period=50ms', '--cpu-cfs-quota-period requires the feature gate CustomCPUCFSQuotaPeriod, which is off'],
-  [
-    '--rotate-server-certificates --feature-gates=RotatePlatletServerCertificate=false',
-    '--rotate-server-certificates requires the feature gate RotatePlatletServerCertificate, which is off',
-  ],
   ['--bootstrap-kubeconfig=f', needs('bootstrap-kubeconfig', 'platconfig')],
   ['--exit-on-lock-contention', needs('exit-on-lock-contention', 'lock-file')],
   [
-    '--eviction-soft=memory.available<1Gi',
-    '--eviction-soft=memory.available requires a grace period for it in --eviction-soft-grace-period',
+    '--node-labels=plat.io/other=x',
+    "invalid value for --node-labels: unknown 'plat.io' labels specified with --node-labels: [plat.io/other] --node-labels in the 'plat.io' namespace must begin with an allowed prefix (platlet.plat.io, node.plat.io) or be in the specifically allowed set (beta.plat.io/arch, beta.plat.io/instance-type, beta.plat.io/os, failure-domain.beta.plat.io/region, failure-domain.beta.plat.io/zone, plat.io/arch, plat.io/hostname, plat.io/os, node.plat.io/instance-type, topology.plat.io/region, topology.plat.io/zone)",
   ],
-  ['--node-labels=plat.io/other=x', 'invalid value for --node-labels: a node may not give itself the label plat.io/other'],
   ['--node-ip=1.2.3.4,1.2.3.5', 'invalid value for --node-ip: must hold addresses of different IP families'],
   [
     '--register-with-taints=a=b:Never',

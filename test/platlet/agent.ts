@@ -10,6 +10,7 @@ import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';
 import {startPods, type NodePods} from '#src/platlet/node-pods.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import type {WorkerParts} from '#src/platlet/worker/parts.js';
@@ -33,6 +34,9 @@ export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | '
   readonly runtimeName?: string;
   readonly sources?: readonly PodSource[];
   readonly networkError?: () => string | undefined;
+  /** What is counted; nothing by default. */
+  readonly metrics?: AgentMetrics;
+  readonly tracer?: WorkerParts['tracer'];
   /** Whether it has an API server; default yes. */
   readonly hasApi?: boolean;
   /** The Node as long as there is none. */

@@ -10,7 +10,7 @@ import {platletFlags} from '#src/options/programs/platlet.js';
 import {fieldRows, type Settings} from '#src/platlet/config/fields.js';
 import {loadSettings} from '#src/platlet/config/load.js';
 import {hasEffect, writtenSettings} from '#src/platlet/config/settings.js';
-import {configurationErrors} from '#src/platlet/config/validate.js';
+import {checkConfiguration, configurationErrors} from '#src/platlet/config/validate.js';
 import {sources} from '#test/sources.js';
 
 const head = 'apiVersion: platlet.config.plat.io/v1beta1\nkind: PlatletConfiguration\n';
@@ -96,65 +96,6 @@ for (const [what, text, error] of refusedFiles)
   test(`a file with ${what} is refused`, async t => {
     using folder = aFolder({config: text});
     await t.throwsAsync(folder.load('--config=DIR/config'), {message: error});
-  });
-
-const invalid: readonly (readonly [change: Partial<Settings>, ...errors: string[]])[] = [
-  [{nodeLeaseDurationSeconds: -1}, 'nodeLeaseDurationSeconds must be greater than 0'],
-  [{maxPods: -1}, 'maxPods (--max-pods) -1 must not be a negative number'],
-  [{healthzPort: 0}],
-  [{healthzPort: 70_000}, 'healthzPort (--healthz-port) 70000 must be between 1 and 65535, inclusive'],
-  [{oomScoreAdj: 1001}, 'oomScoreAdj (--oom-score-adj) 1001 must be between -1000 and 1000, inclusive'],
-  [
-    {imageGCLowThresholdPercent: 90},
-    'imageGCLowThresholdPercent (--image-gc-low-threshold) 90 must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) 85',
-  ],
-  [{cpuCFSQuotaPeriod: 50}, 'cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 50ms requires feature gate CustomCPUCFSQuotaPeriod'],
-  [{systemCgroups: '/system'}, 'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified'],
-  [{containerRuntimeEndpoint: ''}, 'the containerRuntimeEndpoint was not specified or empty'],
-  [{podLogsDir: 'logs'}, 'pod logs path "logs" must be absolute path'],
-  [{podLogsDir: '/a//b'}, 'pod logs path "/a//b" must be normalized'],
-  [
-    {maxParallelImagePulls: 2},
-    'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
-  ],
-  [{topologyManagerScope: 'x'}, 'topologyManagerScope (--topology-manager-scope) "x" must be one of: "container", or "pod"'],
-  [
-    {hairpinMode: 'x'},
-    'option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
-  ],
-  [{runOnce: true}, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'],
-  [
-    {shutdownGracePeriodCriticalPods: 2000, shutdownGracePeriod: 1000},
-    'shutdownGracePeriodCriticalPods 2s must be <= shutdownGracePeriod 1s',
-  ],
-  [
-    {enforceNodeAllocatable: ['system-reserved']},
-    'systemReservedCgroup (--system-reserved-cgroup) must be specified when "system-reserved" or "system-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
-  ],
-  [
-    {enforceNodeAllocatable: ['none', 'pods']},
-    'enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "none" is specified',
-  ],
-  [
-    {cgroupsPerQOS: false},
-    'cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in enforceNodeAllocatable (--enforce-node-allocatable)',
-  ],
-  [{containerLogMaxFiles: 1}, 'containerLogMaxFiles must be greater than 1'],
-  [{memoryThrottlingFactor: 0}, 'memoryThrottlingFactor 0 must be greater than 0 and less than or equal to 1.0'],
-  [
-    {'crashLoopBackOff.maxContainerRestartPeriod': 500},
-    'CrashLoopBackOff.MaxContainerRestartPeriod (got: 0.5 seconds) must be set between 1s and 300s',
-  ],
-];
-
-for (const [change, ...errors] of invalid)
-  test(`the configuration ${JSON.stringify(change)} has ${errors.length} errors`, async t => {
-    using folder = aFolder({});
-    const settings = {...(await folder.load()), ...change};
-    t.deepEqual(
-      configurationErrors(settings, {naming: naming('plat'), isCgroupV1: false, gate: () => false}),
-      errors.map(error => `invalid configuration: ${error}`),
-    );
   });
 
 const images: [change: Partial<Settings>, isOn: boolean, ...errors: string[]][] = [
@@ -286,7 +227,7 @@ test('the fields of a file without an effect are named in one warning', async t 
 
 test('a field has an effect if some code reads it', t => {
   const isAgents = ({path}: {readonly path: string}) =>
-    /^src\/(cli\/)?platlet\//.test(path) && !/config\/(fields|validate|logging)\.ts$/.test(path);
+    /^src\/(cli\/)?platlet\//.test(path) && !/config\/(fields|validate|logging|amounts|checks|reservations)\.ts$/.test(path);
   const agent = sources('src').filter(isAgents);
   const text = agent.map(({code}) => code).join('\n') + agent.flatMap(({literals}) => literals).join('\n');
   const isRead = (name: string) => new RegExp(`(?:settings\\.|given\\.|(?<![\\w.]))${name.replaceAll('.', '\\.')}(?!\\w)`).test(text);
@@ -297,4 +238,40 @@ test('a field has an effect if some code reads it', t => {
     wrong.filter(name => !known.includes(name)),
     [],
   );
+});
+
+test('flags need the gates of their features, which a file may turn on', async t => {
+  using folder = aFolder({config: `${head}featureGates: {QOSReserved: true, CustomCPUCFSQuotaPeriod: true}\n`, plain: head});
+  const flags = ['--qos-reserved=memory=50%', '--cpu-cfs-quota-period=50ms'];
+  const {settings, gates} = await folder.configure('--config=DIR/config', ...flags);
+  t.deepEqual([settings.qosReserved, settings.cpuCFSQuotaPeriod], [{memory: '50%'}, 50]);
+  t.deepEqual(configurationErrors(settings, {naming: naming('plat'), isCgroupV1: false, gate: gates.enabled as never}), []);
+  await t.throwsAsync(folder.configure('--config=DIR/plain', flags[0]!), {
+    message: '--qos-reserved requires the feature gate QOSReserved, which is off',
+  });
+  await t.throwsAsync(folder.configure('--rotate-server-certificates', '--feature-gates=RotatePlatletServerCertificate=false'), {
+    message: '--rotate-server-certificates requires the feature gate RotatePlatletServerCertificate, which is off',
+  });
+});
+
+test('flags are joined with what the file has', async t => {
+  using folder = aFolder({config: `${head}systemReservedCgroup: /system\nevictionSoftGracePeriod: {memory.available: 30s}\n`});
+  const {settings} = await folder.configure(
+    '--config=DIR/config',
+    '--enforce-node-allocatable=pods,system-reserved',
+    '--eviction-soft=memory.available<1Gi',
+  );
+  const context = {naming: naming('plat'), isCgroupV1: false, gate: () => false};
+  t.deepEqual(configurationErrors(settings, context), []);
+  t.notThrows(() => checkConfiguration(settings, '', context));
+});
+
+test('the log in JSON may be split as well', async t => {
+  const json = (gate: string) => `${head}logging: {format: json, options: {json: {splitStream: true, infoBufferSize: 1Ki}}}\n${gate}`;
+  using folder = aFolder({config: json('featureGates: {LoggingAlphaOptions: true}\n'), off: json('')});
+  t.like((await folder.configure('--config=DIR/config')).options, {logJsonSplitStream: true, logJsonInfoBufferSize: 1024});
+  await t.throwsAsync(folder.configure('--config=DIR/off'), {
+    message:
+      'initialize logging: [logging.options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled, logging.options.json.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled]',
+  });
 });

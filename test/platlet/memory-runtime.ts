@@ -191,6 +191,7 @@ export class MemoryRuntime implements Runtime {
 
   async updateResources(): Promise<void> {}
   async reopenLog(): Promise<void> {}
+  checkpoint = () => this.#unavailable();
 
   async execSync(id: string, command: readonly string[]): Promise<CommandResult> {
     const {instance} = this.#running(id);

@@ -1,7 +1,10 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
+import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {StatusManager} from '#src/platlet/status/status-manager.js';
 import type {OwnStatus} from '#src/platlet/pod/status.js';
 import {aPlaneWithNode, podNamed, podsOf, run, type AgentPlane} from './agent.js';
@@ -11,6 +14,7 @@ import {aStatus} from './pod/objects.js';
 const aManager = (plane: AgentPlane, shown: Map<string, Pod>) => {
   const lifetime = new AbortController();
   const manager = new StatusManager({
+    metrics: agentMetrics(noMeter, naming('plat')),
     client: plane.client(),
     naming: plane.naming,
     clock: plane.clock,
@@ -100,6 +104,7 @@ test('a status that could not be written is written with the next pass', async t
   const client = plane.client();
   const lifetime = new AbortController();
   const manager = new StatusManager({
+    metrics: agentMetrics(noMeter, naming('plat')),
     client: {
       ...client,
       resource: kind => {

@@ -44,7 +44,7 @@ const upgraded = (server: TestServer): Promise<tls.TLSSocket> =>
 const receiving = async (receive: (message: Buffer) => void, onClose = () => {}) =>
   serve(
     answering((request: ApiRequest) =>
-      upgradeToWebSocket(request, '', systemClock, client => {
+      upgradeToWebSocket(request, '', {clock: systemClock, idleMs: 0}, client => {
         client.onMessage(receive);
         client.onClose(onClose);
       }),

@@ -299,7 +299,7 @@ test('messages over WebSocket that come in one piece are taken one in each turn 
   const turns: number[] = [];
   let turn = 0;
   const handler = (request: ApiRequest) =>
-    upgradeToWebSocket(request, '', systemClock, client => client.onMessage(() => void turns.push(turn)));
+    upgradeToWebSocket(request, '', {clock: systemClock, idleMs: 0}, client => client.onMessage(() => void turns.push(turn)));
   await using server = await serve(answering(handler));
   const socket = await stalled(
     server,
@@ -319,7 +319,7 @@ test('an incomplete message over WebSocket counts in the waiting bytes', async t
   const deliveries = new Deliveries(clock);
   const received: number[] = [];
   const exchange = (request: ApiRequest) =>
-    upgradeToWebSocket(request, '', clock, client => client.onMessage(message => void received.push(message.length)));
+    upgradeToWebSocket(request, '', {clock, idleMs: 0}, client => client.onMessage(message => void received.push(message.length)));
   await using server = await serve(answering(exchange), {http: {clock, deliveries}});
   const socket = await stalled(
     server,

@@ -3,13 +3,15 @@
 
 import type {Duplex, Readable, Writable} from 'node:stream';
 import type {Frozen} from '#src/api/key.js';
-import type {NodeStats} from './stats.js';
+import type {ContainerProbes, NodeStats} from './stats.js';
 import type {Pod} from '#src/api/pod.js';
 
 /** The address of a container in a request to a node agent. */
 export interface ContainerAddress {
   readonly namespace: string;
   readonly pod: string;
+  /** Absent for the pod of the name, whichever it is. */
+  readonly uid?: string;
   readonly container: string;
 }
 
@@ -73,8 +75,14 @@ export interface NodeAgent {
   /** The pods of the node, as its agent sees them. */
   pods(): readonly Frozen<Pod>[];
   stats(): NodeStats | Promise<NodeStats>;
+  /** The results of probes. Without it they are those of `stats`. */
+  readonly probes?: () => readonly ContainerProbes[];
   /** The configuration in effect, by the original's field names. */
   configuration(): Readonly<Record<string, unknown>>;
+  /** The pods with running containers, as the runtime knows them. Without it they are found by their measurements. */
+  readonly runningPods?: () => Promise<readonly Frozen<Pod>[]>;
+  /** Writes the state of a container into an archive on the node, within so many seconds unless 0. Returns the path of the archive. */
+  readonly checkpoint?: (of: ContainerAddress, timeoutSeconds: number) => Promise<string>;
   /** Why the agent does not work; undefined if it does. An agent without this check always does. */
   readonly healthProblem?: () => string | undefined;
 }

@@ -12,6 +12,66 @@ export interface ProbeStats {
   readonly failed: number;
 }
 
+/** How long probes took: how many at most so many seconds, by the bounds of the buckets, and all. */
+export interface ProbeDurations {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** The probes of one kind of a container since it is probed. */
+export interface ContainerProbes extends ProbeStats {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly uid: string;
+  readonly container: string;
+  readonly unknown: number;
+  readonly durations: ProbeDurations;
+}
+
+/** What is counted of a network interface. */
+export interface InterfaceStats {
+  readonly name: string;
+  readonly receivedBytes?: number;
+  readonly receiveErrors?: number;
+  readonly sentBytes?: number;
+  readonly sendErrors?: number;
+}
+
+/** What a file system has, or what is used of it. `at` is when it was measured, if not with the rest. */
+export interface FilesystemStats {
+  readonly at?: number;
+  readonly capacityBytes?: number;
+  readonly availableBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodes?: number;
+  readonly inodesFree?: number;
+  readonly inodesUsed?: number;
+}
+
+/** A volume of a pod, with the claim that it is of, if it is of one. An ephemeral one takes from the storage of the node. */
+export interface VolumeStats extends FilesystemStats {
+  readonly name: string;
+  readonly claim?: string;
+  readonly isEphemeral: boolean;
+}
+
+/** Parts of the memory in use, where they are known. */
+export interface MemoryStats {
+  readonly usageBytes?: number;
+  readonly rssBytes?: number;
+  readonly pageFaults?: number;
+  readonly majorPageFaults?: number;
+}
+
+/** A group of processes of the node that is not a pod. */
+export interface SystemStats extends Consumption {
+  readonly name: string;
+  readonly startedAt: number;
+  readonly memory?: MemoryStats;
+}
+
 /** A running container. Times in ms since the epoch; limits and requests are absent where the spec has none. */
 export interface ContainerStats extends Consumption {
   readonly name: string;
@@ -23,6 +83,10 @@ export interface ContainerStats extends Consumption {
   readonly cpuLimitMillis?: number;
   readonly memoryLimitBytes?: number;
   readonly probes: readonly ProbeStats[];
+  readonly memory?: MemoryStats;
+  /** What it has written over its image, and its logs. */
+  readonly rootfs?: FilesystemStats;
+  readonly logs?: FilesystemStats;
 }
 
 /** A pod with a running container. */
@@ -32,6 +96,11 @@ export interface PodStats extends Consumption {
   readonly uid: string;
   readonly startedAt: number;
   readonly containers: readonly ContainerStats[];
+  readonly memory?: MemoryStats;
+  /** The interfaces of its network namespace, the default one first. */
+  readonly network?: readonly InterfaceStats[];
+  readonly volumes?: readonly VolumeStats[];
+  readonly processes?: number;
 }
 
 /** The measurements of a node agent at one time. */
@@ -50,6 +119,15 @@ export interface NodeStats extends Consumption {
     readonly imageBytes: number;
   };
   readonly pods: readonly PodStats[];
+  readonly system?: readonly SystemStats[];
+  readonly memory?: MemoryStats;
+  readonly network?: readonly InterfaceStats[];
+  /** The file systems of the agent's data, of images and of containers; the last two with what they take. */
+  readonly fs?: FilesystemStats;
+  readonly imageFs?: FilesystemStats;
+  readonly containerFs?: FilesystemStats;
+  /** The most processes of the machine, and those that there are. */
+  readonly processes?: {readonly max: number; readonly current: number};
   /** The number of pods, and of containers by state. */
   readonly known: {
     readonly pods: number;

@@ -6,8 +6,8 @@ import {systemFiles} from '#src/base/files/files.js';
 import {messageOf} from '#src/base/message.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {gateOf} from '#src/options/parsed-options.js';
-import type {Parsed} from '#src/options/parse.js';
-import type {platletFlags} from '#src/options/programs/platlet.js';
+import {checkFlagGates, type Parsed} from '#src/options/parse.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {loadSettings} from '#src/platlet/config/load.js';
 import {loggingError} from '#src/platlet/config/logging.js';
@@ -36,6 +36,7 @@ export const configured = async (parsed: Parsed<AgentFlags>): Promise<Configured
   const {settings, naming, withoutEffect} = await loadSettings({options, set, namings: namingsOf(parsed), files: systemFiles});
   const release = gatesOf(settings, versions);
   const gate = gateOf(release);
+  checkFlagGates(platletFlags, set, release.gates);
   const error = loggingError(settings, gate);
   if (error) throw new Error(`initialize logging: ${error}`);
   const warning = `Fields of the configuration file have no effect: ${withoutEffect.join(', ')}`;
@@ -61,7 +62,7 @@ const gatesOf = ({featureGates}: Settings, versions: Parsed<AgentFlags>['version
 type LoggingOptions = Pick<
   Parsed<AgentFlags>['options'],
   'v' | 'vmodule' | 'loggingFormat' | 'logFlushFrequency' | 'logTextSplitStream' | 'logTextInfoBufferSize'
->;
+> & {readonly logJsonSplitStream: boolean; readonly logJsonInfoBufferSize: number};
 
 const loggingOptions = (settings: Settings): LoggingOptions => ({
   v: settings['logging.verbosity'],
@@ -70,4 +71,6 @@ const loggingOptions = (settings: Settings): LoggingOptions => ({
   logFlushFrequency: settings['logging.flushFrequency'],
   logTextSplitStream: settings['logging.options.text.splitStream'],
   logTextInfoBufferSize: quantityNumber(parseQuantity(settings['logging.options.text.infoBufferSize'])),
+  logJsonSplitStream: settings['logging.options.json.splitStream'],
+  logJsonInfoBufferSize: quantityNumber(parseQuantity(settings['logging.options.json.infoBufferSize'])),
 });

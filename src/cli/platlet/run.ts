@@ -8,26 +8,32 @@ import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {gateOf} from '#src/options/parsed-options.js';
+import {binaryVersion} from '#src/options/versions.js';
 import {startAgent} from '#src/platlet/agent.js';
 import type {Settings} from '#src/platlet/config/fields.js';
+import {tracingOf} from '#src/platlet/config/settings.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
 import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
+import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {runtimeCalls} from '#src/platlet/metrics/runtime-calls.js';
+import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {standaloneClient} from '#src/platlet/standalone.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped} from '#src/program/program.js';
 import type {AgentClients, AgentIdentity} from '#src/platlet/agent-parts.js';
 import type {ServerConnection} from '#src/cli/program/connection.js';
-import type {AdministrativeRoute} from '#src/serving/administration/route.js';
-import {profilingRoutes} from '#src/serving/administration/profiling.js';
-import {systemNetwork} from '#src/transport/network.js';
+import {systemNetwork, type Network} from '#src/transport/network.js';
+import {collectorOf} from '#src/transport/otlp/target.js';
+import type {Tracing} from '#src/transport/otlp/tracing.js';
 import type {AgentInvocation} from './configuration.js';
 import {joinCluster} from './joining.js';
 import {staticPodValidation} from './pod-validation.js';
-import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
+import {debugRoutes, metricRoutes} from './routes.js';
+import {defaultAddress, hasSwap, isCgroupV1, limitOpenFiles, storageOf} from './machine.js';
 import {agentServing} from './serving.js';
 
 type Given = AgentInvocation;
@@ -44,9 +50,9 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const {parsed, clock, log, stopping, ready, unhandled} = given;
   const {options} = parsed;
   const gate = gateOf(parsed);
-  const meter = new MetricsRegistry({process: true});
-  unhandled.countIn(meter);
   const settings = await checkedSettings(given);
+  const meter = openMeter(settings);
+  unhandled.countIn(meter);
   const host = options.hostnameOverride.trim() || hostname();
   const nodeName = nodeNameOf(host);
   const ending = new AbortController();
@@ -56,7 +62,9 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   undo.defer(() => joined?.[Symbol.asyncDispose]());
   const connection = joined?.connection;
   const naming = connection?.naming ?? parsed.naming;
-  const runtime = runtimeOf(given, settings);
+  addBuildMetrics(meter, parsed, naming);
+  const metrics = agentMetrics(meter, naming);
+  const runtime = runtimeOf(given, settings, metrics);
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
   const machine = await readMachine({
@@ -65,20 +73,18 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     arch: process.arch,
     storageBytes: () => storageOf(options.rootDir),
   });
+  if (settings.maxOpenFiles > 0)
+    await limitOpenFiles(settings.maxOpenFiles).catch((error: unknown) =>
+      log.error({err: error}, 'failed to set rlimit on max file handles'),
+    );
+  if (!connection && settings.podCIDR) await runtime.updatePodCidr(settings.podCIDR);
   const network = systemNetwork(clock);
+  const tracing = await openTracing(given, settings, {network, name: naming.agent, nodeName});
+  undo.defer(() => tracing?.close());
   const addresses = () => addressesOf(given, nodeName, host);
   const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
-  const security = await agentSecurity({
-    settings,
-    delegate,
-    naming,
-    clock,
-    random,
-    files: systemFiles,
-    log,
-    signal,
-    withUid: gate('AllowParsingUserUIDFromCertAuth'),
-  });
+  const withUid = gate('AllowParsingUserUIDFromCertAuth');
+  const security = await agentSecurity({settings, delegate, naming, clock, random, files: systemFiles, log, signal, withUid});
   const {tls, follow, ...serving} = await agentServing(given, settings, {host, name: naming.agent, signal});
   const agent = await startAgent({
     ...security,
@@ -90,6 +96,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     runtimeVersion,
     host: systemHost,
     rootDir: options.rootDir,
+    ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
     ...(settings.podLogsDir === usualPodLogs ? {containerLogs: containerLogsFolder} : {}),
     garbage: {
       minAgeMs: options.minimumContainerTtlDuration,
@@ -103,11 +110,14 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     random,
     log,
     meter,
+    metrics,
+    tracer: tracing?.tracer,
     gate,
     tls,
     ...serving,
     validatePod: staticPodValidation({naming, clock, random, nodeName, gate: name => gate(name as GateName)}),
-    debugging: profilesOf(clock, settings),
+    routes: metricRoutes(meter),
+    debugging: debugRoutes(given, settings, naming),
   });
   undo.defer(() => agent[Symbol.asyncDispose]());
   follow(signal, context => agent.ports.setSecureContext(context));
@@ -117,28 +127,44 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   await Promise.race([untilStopped(stopping), ...(joined ? [joined.lost] : [])]);
 };
 
+interface Traced {
+  readonly network: Network;
+  readonly name: string;
+  readonly nodeName: string;
+}
+
+/** Opens the tracing that the configuration has; undefined if nothing is sampled. */
+const openTracing = async ({clock, log}: Given, settings: Settings, {network, name, nodeName}: Traced): Promise<Tracing | undefined> => {
+  const {endpoint, samplingRatePerMillion} = tracingOf(settings);
+  if (samplingRatePerMillion === 0) return undefined;
+  const {tracingTo} = await import('#src/transport/otlp/tracing.js');
+  const resource = {'service.name': name, 'host.name': nodeName};
+  return tracingTo({server: collectorOf(endpoint), samplingRatePerMillion, resource, network, clock, log});
+};
+
+const openMeter = ({showHiddenMetricsForVersion}: Settings): MetricsRegistry =>
+  new MetricsRegistry({process: true, showsHidden: showHiddenMetricsForVersion !== '', release: binaryVersion});
+
 const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIdentity, 'labels' | 'taints' | 'version'> => ({
   labels: Object.fromEntries(parsed.options.nodeLabels),
   taints: settings.registerWithTaints as never,
   version: version.gitVersion,
 });
 
-const runtimeOf = ({clock, log}: Given, settings: Settings): CriRuntime =>
+const runtimeOf = ({clock, log}: Given, settings: Settings, metrics: AgentMetrics): CriRuntime =>
   new CriRuntime({
     endpoint: settings.containerRuntimeEndpoint,
     imageEndpoint: settings.imageServiceEndpoint || undefined,
     requestTimeoutMs: settings.runtimeRequestTimeout,
     clock,
     log,
+    called: runtimeCalls(metrics),
   });
 
 const standaloneClients = (naming: Naming): AgentClients => {
   const client = standaloneClient(naming);
   return {main: client, events: client, heartbeats: client};
 };
-
-const profilesOf = (clock: Clock, {enableProfilingHandler, enableContentionProfiling: contention}: Settings): AdministrativeRoute[] =>
-  enableProfilingHandler ? profilingRoutes({clock, argv: process.argv, contention}) : [];
 
 const unlimited = {qps: -1, burst: 0};
 

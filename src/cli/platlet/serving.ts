@@ -38,5 +38,6 @@ export const agentServing = async (
   const pair = configured ?? (await ensureOwnPair(own));
   if (!configured) renewOwnPair(own, log, signal);
   const certificates = await ServingCertificates.load({files: systemFiles, clock, log, limits, pair});
-  return {tls: certificates.tlsOptions, follow: (...args) => certificates.follow(...args)};
+  const follows = gateOf(parsed)('ReloadPlatletServerCertificateFile') || !configured;
+  return {tls: certificates.tlsOptions, follow: (...args) => (follows ? certificates.follow(...args) : undefined)};
 };

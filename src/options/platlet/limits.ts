@@ -107,14 +107,14 @@ export const limits = flagSection('Limits, rates, timeouts', {
     range: {above: '0'},
   },
   'streaming-connection-idle-timeout': {
-    ...row,
+    ...inFile,
     type: 'duration',
     help: 'How long a streaming connection may be idle. 0 sets no limit; every connection ends after 4 hours.',
     default: '4h0m0s',
     range: {min: '0'},
   },
   'volume-stats-agg-period': {
-    ...row,
+    ...inFile,
     type: 'duration',
     help: 'Period of the calculation of volume usage. A negative value disables it.',
     default: '1m0s',

@@ -1,5 +1,6 @@
 import {isIP} from 'node:net';
-import {naming} from '#src/api/naming.js';
+import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
+import {naming, type Naming} from '#src/api/naming.js';
 import {isNodesOwnLabel, namedNodeLabels} from '#src/api/node/labels.js';
 import {flagSection} from '#src/options/flag.js';
 import {featureGates, help, logging, verbosity} from '#src/options/shared/logging.js';
@@ -10,11 +11,23 @@ const row = {...inFile, ...pending} as const;
 const plat = naming('plat');
 
 /** Checked in both namings, because the server's is not known yet. */
-const isAllowed = (label: string): boolean => (['plat', 'kubernetes'] as const).every(name => isNodesOwnLabel(label, naming(name)));
-
 const validateLabels = (labels: ReadonlyMap<string, string>): string | undefined => {
-  const invalid = [...labels.keys()].filter(label => !isAllowed(label));
-  return invalid.length === 0 ? undefined : `a node may not give itself the label ${invalid.join(', ')}`;
+  for (const each of (['plat', 'kubernetes'] as const).map(naming)) {
+    const refused = [...labels.keys()].filter(label => !isNodesOwnLabel(label, each)).sort();
+    if (refused.length > 0) return unknownLabels(refused, each);
+  }
+  for (const [key, value] of labels) {
+    const problems = [...labelKeyProblems(key), ...labelValueProblems(value)];
+    if (problems.length > 0) return `invalid node labels: ${key}=${value}: ${problems.join('; ')}`;
+  }
+  return undefined;
+};
+
+const unknownLabels = (labels: readonly string[], each: Naming): string => {
+  const {domain, apiSuffix, agent} = each;
+  const domains = [...new Set([domain, apiSuffix])].map(name => `'${name}'`).join(' or ');
+  const prefixes = [`${agent}.${domain}`, `node.${domain}`].join(', ');
+  return `unknown ${domains} labels specified with --node-labels: [${labels.join(' ')}]\n--node-labels in the '${domain}' namespace must begin with an allowed prefix (${prefixes}) or be in the specifically allowed set (${namedNodeLabels(each).join(', ')})`;
 };
 
 const validateAddresses = (addresses: readonly string[]): string | undefined => {
@@ -63,12 +76,11 @@ export const node = flagSection('Remaining node agent options', {
   'cgroup-root': {...inFile, type: 'string', help: 'The cgroup under which pods run.', shownDefault: 'empty'},
   'cgroups-per-qos': {...inFile, type: 'bool', help: 'Create the cgroup hierarchy of QoS classes.', default: 'true'},
   'platlet-cgroups': {...row, type: 'string', help: "The absolute name of the agent's own cgroup."},
-  'runtime-cgroups': {...pending, type: 'string', help: "The absolute name of the runtime's cgroup."},
+  'runtime-cgroups': {type: 'string', help: "The absolute name of the runtime's cgroup, which is measured."},
   'system-cgroups': {
     ...row,
     type: 'string',
-    help: 'The absolute name of the cgroup for other processes outside the kernel.',
-    requires: ['cgroup-root'],
+    help: 'The absolute name of the cgroup for other processes outside the kernel. Needs --cgroup-root.',
   },
   'hairpin-mode': {
     ...row,
@@ -99,7 +111,7 @@ export const node = flagSection('Remaining node agent options', {
   },
   runonce: {...row, type: 'bool', help: 'Exit once the pods from files or the URL have been started. Exclusive with --enable-server.'},
   'pod-cidr': {
-    ...row,
+    ...inFile,
     type: 'cidr',
     help: 'The range for pods when the agent runs standalone. Of an IPv6 range at most 65536 addresses are used.',
   },

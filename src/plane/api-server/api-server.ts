@@ -14,7 +14,7 @@ import type {Client} from '#src/client/client.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {SelfService} from '#src/controlplane/self-service.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
-import {openTracing, type Tracing} from '#src/plane/outgoing/tracing.js';
+import {openTracing} from '#src/plane/outgoing/tracing.js';
 import {selfServiceOf, serviceRangesOf} from './addresses.js';
 import {openAudit, type ServerAudit} from './audit.js';
 import {coreOf} from './core.js';
@@ -27,6 +27,7 @@ import {readSettings, type Settings} from './settings.js';
 import {repeatAfterReplacement} from './start/replaced-data.js';
 import {publishesStorageVersions, startHooks} from './start/hooks.js';
 import {storePrefix} from './store-servers.js';
+import type {Tracing} from '#src/transport/otlp/tracing.js';
 
 /** A running API server, reachable in process; sockets are added separately. */
 export interface RunningApiServer {

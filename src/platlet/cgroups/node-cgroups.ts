@@ -49,7 +49,7 @@ export interface NodeCgroupsParts {
 }
 
 /** The names of groups are the same in every naming, so that an agent of the other naming finds its pods again. */
-const podsGroup = 'kubepods';
+export const podsGroup = 'kubepods';
 const classFolders: Readonly<Record<PodQosClass, string>> = {Guaranteed: '', Burstable: 'burstable', BestEffort: 'besteffort'};
 const podPrefix = 'pod';
 const updateMs = 60_000;

@@ -3,6 +3,8 @@
 /** How a field is written in a file, and what it is for the agent. */
 export interface FieldTypes {
   bool: boolean;
+  /** A boolean whose default depends on the machine. */
+  maybe: boolean | undefined;
   int: number;
   float: number;
   string: string;
@@ -45,9 +47,9 @@ export const fields = {
   enableDebuggingHandlers: {type: 'bool', default: true, flag: 'enable-debugging-handlers', keepsZero: true},
   enableContentionProfiling: {type: 'bool', flag: 'contention-profiling'},
   enableProfilingHandler: {type: 'bool', default: true, keepsZero: true},
-  enableDebugFlagsHandler: {type: 'bool', default: true, keepsZero: true, withoutEffect: true},
-  enableSystemLogHandler: {type: 'bool', default: true, keepsZero: true, withoutEffect: true},
-  enableSystemLogQuery: {type: 'bool', withoutEffect: true},
+  enableDebugFlagsHandler: {type: 'bool', default: true, keepsZero: true},
+  enableSystemLogHandler: {type: 'bool', default: true, keepsZero: true},
+  enableSystemLogQuery: {type: 'bool'},
   healthzBindAddress: {type: 'string', default: '127.0.0.1', flag: 'healthz-bind-address'},
   healthzPort: {type: 'int', default: 10_248, flag: 'healthz-port', keepsZero: true},
   'authentication.anonymous.enabled': {type: 'bool', default: false, flag: 'anonymous-auth', flagDefault: true, keepsZero: true},
@@ -125,7 +127,7 @@ export const fields = {
   oomScoreAdj: {type: 'int', default: -999, flag: 'oom-score-adj', keepsZero: true},
   containerLogMaxSize: {type: 'string', default: '10Mi', flag: 'container-log-max-size'},
   containerLogMaxFiles: {type: 'int', default: 5, flag: 'container-log-max-files', keepsZero: true},
-  containerLogMaxWorkers: {type: 'int', default: 1, keepsZero: true, withoutEffect: true},
+  containerLogMaxWorkers: {type: 'int', default: 1, keepsZero: true},
   containerLogMonitorInterval: {type: 'duration', default: '10s'},
   podLogsDir: {type: 'string', default: '/var/log/pods', isPath: true},
   cpuCFSQuota: {type: 'bool', default: true, flag: 'cpu-cfs-quota', keepsZero: true},
@@ -147,7 +149,7 @@ export const fields = {
   evictionPressureTransitionPeriod: {type: 'duration', default: '5m0s', flag: 'eviction-pressure-transition-period'},
   mergeDefaultEvictionSettings: {type: 'bool'},
   kernelMemcgNotification: {type: 'bool', flag: 'kernel-memcg-notification'},
-  singleProcessOOMKill: {type: 'bool', withoutEffect: true},
+  singleProcessOOMKill: {type: 'maybe', keepsZero: true},
   kubeReserved: {type: 'map', flag: 'plat-reserved'},
   kubeReservedCgroup: {type: 'string', flag: 'plat-reserved-cgroup'},
   systemReserved: {type: 'map', flag: 'system-reserved'},
@@ -173,8 +175,9 @@ export const fields = {
   shutdownGracePeriodByPodPriority: {type: 'objects', withoutEffect: true},
   'crashLoopBackOff.maxContainerRestartPeriod': {type: 'duration', default: '300s'},
   'userNamespaces.idsPerPod': {type: 'int', default: 65_536, keepsZero: true, withoutEffect: true},
-  showHiddenMetricsForVersion: {type: 'string', withoutEffect: true},
-  tracing: {type: 'object', withoutEffect: true},
+  showHiddenMetricsForVersion: {type: 'string'},
+  'tracing.endpoint': {type: 'string'},
+  'tracing.samplingRatePerMillion': {type: 'int'},
   featureGates: {type: 'bools', flag: 'feature-gates'},
   'logging.format': {type: 'string', default: 'text', flag: 'logging-format'},
   'logging.flushFrequency': {type: 'interval', default: '5s', flag: 'log-flush-frequency'},
@@ -182,8 +185,8 @@ export const fields = {
   'logging.vmodule': {type: 'objects', flag: 'vmodule'},
   'logging.options.text.splitStream': {type: 'bool', flag: 'log-text-split-stream'},
   'logging.options.text.infoBufferSize': {type: 'string', default: '0', flag: 'log-text-info-buffer-size'},
-  'logging.options.json.splitStream': {type: 'bool', withoutEffect: true},
-  'logging.options.json.infoBufferSize': {type: 'string', default: '0', withoutEffect: true},
+  'logging.options.json.splitStream': {type: 'bool'},
+  'logging.options.json.infoBufferSize': {type: 'string', default: '0'},
 } as const satisfies Readonly<Record<string, FieldRow>>;
 
 export type FieldName = keyof typeof fields;

@@ -161,6 +161,7 @@ const at = (object: PlainObject, path: string): unknown =>
 
 const isOfType: Readonly<Record<FieldRow['type'], (value: unknown) => boolean>> = {
   bool: value => typeof value === 'boolean',
+  maybe: value => typeof value === 'boolean',
   int: value => Number.isInteger(value),
   float: value => typeof value === 'number',
   string: value => typeof value === 'string',
@@ -177,6 +178,7 @@ const isOfType: Readonly<Record<FieldRow['type'], (value: unknown) => boolean>> 
 
 const typeNames: Readonly<Record<FieldRow['type'], string>> = {
   bool: 'a boolean',
+  maybe: 'a boolean',
   int: 'a whole number',
   float: 'a number',
   string: 'a string',

@@ -16,8 +16,8 @@ const moduleErrors = (entry: Readonly<Record<string, unknown>>, index: number): 
   return isVerbosity(verbosity) ? [] : [invalid(path, verbosity, `Must be <= ${maxVerbosity}`)];
 };
 
-const bufferErrors = (size: string, alpha: boolean): string[] => {
-  const path = 'options.text.infoBufferSize';
+const bufferErrors = (format: 'text' | 'json', size: string, alpha: boolean): string[] => {
+  const path = `options.${format}.infoBufferSize`;
   try {
     return quantityNumber(parseQuantity(size)) > 0 && !alpha ? [`logging.${path}: Forbidden: Feature LoggingAlphaOptions is disabled`] : [];
   } catch (error) {
@@ -38,10 +38,12 @@ export const loggingError = (
     ...(isVerbosity(verbosity) ? [] : [invalid('verbosity', verbosity, `Must be <= ${maxVerbosity}`)]),
     ...(modules.length > 0 && format !== 'text' ? ['logging.vmodule: Forbidden: Only supported for text log format'] : []),
     ...modules.flatMap(moduleErrors),
-    ...(settings['logging.options.text.splitStream'] && !alpha
-      ? ['logging.options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled']
-      : []),
-    ...bufferErrors(settings['logging.options.text.infoBufferSize'], alpha),
+    ...(['text', 'json'] as const).flatMap(each => [
+      ...(settings[`logging.options.${each}.splitStream`] && !alpha
+        ? [`logging.options.${each}.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled`]
+        : []),
+      ...bufferErrors(each, settings[`logging.options.${each}.infoBufferSize`], alpha),
+    ]),
   ];
   return errors.length > 1 ? `[${errors.join(', ')}]` : errors[0];
 };

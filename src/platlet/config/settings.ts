@@ -3,6 +3,7 @@
 import {formatDuration, parseDuration} from '#src/api/duration.js';
 import {optionName, type FlagRow, type OptionsOf} from '#src/options/flag.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
+import {defaultEndpoint} from '#src/transport/otlp/target.js';
 import {fieldRows, type FieldRow, type FieldTypes, type Settings} from './fields.js';
 
 export type PlatletOptions = OptionsOf<typeof platletFlags>;
@@ -11,6 +12,7 @@ type Value = FieldTypes[keyof FieldTypes];
 
 const zeros: FieldTypes = {
   bool: false,
+  maybe: undefined,
   int: 0,
   float: 0,
   string: '',
@@ -115,3 +117,9 @@ export const writtenSettings = (settings: Settings): Record<string, unknown> => 
 
 const masked = (headers: FieldTypes['multimap']): FieldTypes['multimap'] =>
   Object.fromEntries(Object.keys(headers).map(name => [name, ['<masked>']]));
+
+/** Returns where spans are sent, and how many traces are sampled. */
+export const tracingOf = (settings: Settings): {readonly endpoint: string; readonly samplingRatePerMillion: number} => ({
+  endpoint: settings['tracing.endpoint'] || defaultEndpoint,
+  samplingRatePerMillion: settings['tracing.samplingRatePerMillion'],
+});

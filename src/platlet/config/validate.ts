@@ -1,22 +1,15 @@
 // What a configuration must be like. All errors are reported at once, with the original's texts.
 
-import type {Naming} from '#src/api/naming.js';
+import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {formatDuration} from '#src/api/duration.js';
 import {messageOf} from '#src/base/message.js';
 import {checkAllowlist, verificationPolicies} from '#src/platlet/images/verification.js';
+import {tracingErrors} from '#src/transport/otlp/target.js';
+import {amountsError} from './amounts.js';
+import {q, when, type Check, type ValidationContext} from './checks.js';
+import {reservations} from './reservations.js';
+import {tracingOf} from './settings.js';
 import {fields, type FieldName, type Settings} from './fields.js';
-
-export interface ValidationContext {
-  readonly naming: Naming;
-  /** Whether the host has cgroups of version 1. */
-  readonly isCgroupV1: boolean;
-  gate(name: string): boolean;
-}
-
-type Check = (settings: Settings, context: ValidationContext) => readonly string[];
-
-const when = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
-const q = (text: unknown): string => JSON.stringify(text);
 
 const notNegative =
   (name: FieldName, flag: string): Check =>
@@ -30,6 +23,9 @@ const between =
     const isFine = value === allowed || (value >= least && value <= most);
     return when(!isFine, `${name} (${flag}) ${value} must be between ${least} and ${most}, inclusive`);
   };
+
+/** The longest time between restarts where none is configured. */
+const usualRestartMs = 300_000;
 
 const numbers: readonly Check[] = [
   ({nodeLeaseDurationSeconds}) => when(nodeLeaseDurationSeconds <= 0, 'nodeLeaseDurationSeconds must be greater than 0'),
@@ -75,8 +71,13 @@ const numbers: readonly Check[] = [
   ({memoryThrottlingFactor: factor}) =>
     when(factor <= 0 || factor > 1, `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`),
   settings => when(settings['userNamespaces.idsPerPod'] % 65_536 !== 0, 'userNamespaces.idsPerPod must be a multiple of 65536'),
-  settings => {
+  (settings, {gate, naming}) => {
     const ms = settings['crashLoopBackOff.maxContainerRestartPeriod'];
+    if (!gate('PlatletCrashLoopBackOffMax'))
+      return when(
+        ms !== usualRestartMs,
+        `FeatureGate ${naming.inWords('KubeletCrashLoopBackOffMax')} not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set`,
+      );
     return when(
       ms < 1000 || ms > 300_000,
       `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${ms / 1000} seconds) must be set between 1s and 300s`,
@@ -119,6 +120,16 @@ const choices: readonly Check[] = [
       `memorySwap.swapBehavior ${q(behavior)} must be one of: "", "LimitedSwap" or "NoSwap"`,
     );
   },
+  ({singleProcessOOMKill}, {isCgroupV1}) =>
+    when(isCgroupV1 && singleProcessOOMKill === false, 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1'),
+  ({registerWithTaints}) =>
+    registerWithTaints.flatMap(({key, value = '', effect, timeAdded}) => [
+      ...when(
+        !isTaint(key, value, effect),
+        `invalid taint: {${String(key)} ${String(value)} ${String(effect)} ${timeAdded === undefined ? '<nil>' : String(timeAdded)}}`,
+      ),
+      ...when(timeAdded !== undefined, 'taint.TimeAdded is not nil'),
+    ]),
   ({runOnce}) => when(runOnce, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'),
   ({shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical, shutdownGracePeriodByPodPriority: byPriority}) => [
     ...when(
@@ -172,6 +183,13 @@ const imageChecks: Check = (settings, {gate, naming}) => {
     ...when(invalid !== undefined, `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${invalid}`),
   ];
 };
+const taintEffects: readonly unknown[] = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+const isTaint = (key: unknown, value: unknown, effect: unknown): boolean =>
+  typeof key === 'string' &&
+  typeof value === 'string' &&
+  taintEffects.includes(effect) &&
+  [...labelKeyProblems(key), ...labelValueProblems(value)].length === 0;
 
 const hasAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
 const isNormal = (path: string): boolean => path === '/' || (!path.endsWith('/') && !/\/(\/|\.\.?(\/|$))/.test(path));
@@ -241,6 +259,9 @@ const enforcementCheck: Check = (settings, {naming}) => {
 
 const prefix = 'invalid configuration: ';
 
+/** What is wrong with tracing, whose texts have no prefix either. */
+const tracingCheck: Check = settings => tracingErrors(tracingOf(settings), 'tracing.').map(({path, detail}) => `${path}: ${detail}`);
+
 /** Checks that depend on the host, whose texts have no prefix. */
 const hostChecks: Check = (settings, {isCgroupV1, naming}) => [
   ...when(
@@ -255,15 +276,18 @@ const hostChecks: Check = (settings, {isCgroupV1, naming}) => [
 
 /** Returns the errors of a configuration. */
 export const configurationErrors = (settings: Settings, context: ValidationContext): readonly string[] => [
-  ...[...numbers, ...choices, ...places, enforcementCheck, imageChecks]
+  ...[...numbers, ...choices, ...places, ...reservations, enforcementCheck, imageChecks]
     .flatMap(check => check(settings, context))
     .map(text => `${prefix}${text}`),
   ...hostChecks(settings, context),
+  ...tracingCheck(settings, context),
 ];
 
 /** Throws one error with all that is wrong with a configuration, which is from a file if there is a path. */
 export const checkConfiguration = (settings: Settings, path: string, context: ValidationContext): void => {
   const errors = configurationErrors(settings, context);
+  const amounts = errors.length === 0 ? amountsError(settings, context.naming, context.gate) : undefined;
+  if (amounts !== undefined) throw new Error(amounts);
   if (errors.length === 0) return;
   const list = errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`;
   throw new Error(`failed to validate ${context.naming.agent} configuration, error: ${list}, path: ${path}`);

@@ -5,6 +5,7 @@ import {runtimeApiSuffix} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {traced, type SpanAttributes} from '#src/base/span.js';
 import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {Image, ImageCredentials, ImageSpec} from '#src/platlet/runtime/images.js';
 import {uidLabel} from '#src/platlet/runtime/labels.js';
@@ -39,6 +40,8 @@ export interface CriRuntimeParts {
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
   readonly log?: Log | undefined;
+  /** Called after each call of a procedure. */
+  readonly called?: ((path: string, seconds: number, hasFailed: boolean) => void) | undefined;
   /** Opens the connections of streams; by default over this machine's network. */
   readonly dial?: Dial;
 }
@@ -216,6 +219,11 @@ export class CriRuntime implements Runtime {
     await this.#call(procedures.reopenContainerLog, {containerId});
   }
 
+  async checkpoint(containerId: string, location: string, timeoutSeconds: number): Promise<void> {
+    const timeoutMs = this.#parts.requestTimeoutMs + 1000 * timeoutSeconds;
+    await this.#call(procedures.checkpointContainer, {containerId, location, timeout: timeoutSeconds}, timeoutMs);
+  }
+
   async execSync(containerId: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult> {
     const timeoutMs = timeoutSeconds === 0 ? Infinity : this.#parts.requestTimeoutMs + 1000 * timeoutSeconds;
     try {
@@ -323,7 +331,7 @@ export class CriRuntime implements Runtime {
     message: Draft<NoInfer<Request>>,
     timeoutMs = this.#parts.requestTimeoutMs,
   ): Promise<Response> {
-    return this.#client.call(procedure, message, timeoutMs);
+    return this.#measured(procedure.path, () => this.#client.call(procedure, message, timeoutMs));
   }
 
   #callImages<Request, Response>(
@@ -331,9 +339,28 @@ export class CriRuntime implements Runtime {
     message: Draft<NoInfer<Request>>,
     timeoutMs = this.#parts.requestTimeoutMs,
   ): Promise<Response> {
-    return this.#images.call(procedure, message, timeoutMs);
+    return this.#measured(procedure.path, () => this.#images.call(procedure, message, timeoutMs));
+  }
+
+  async #measured<A>(path: string, call: () => Promise<A>): Promise<A> {
+    const {clock, called} = this.#parts;
+    const since = clock.monotonic();
+    let hasFailed = true;
+    try {
+      const result = await traced(path.slice(1), () => rpcAttributes(path), call, true);
+      hasFailed = false;
+      return result;
+    } finally {
+      called?.(path, (clock.monotonic() - since) / 1000, hasFailed);
+    }
   }
 }
+
+/** Returns what spans say of a call. */
+const rpcAttributes = (path: string): SpanAttributes => {
+  const [, service = '', method = ''] = path.split('/');
+  return {'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method};
+};
 
 /** Returns which streams a process has, as a request says it. */
 const requested = ({stdin, stdout, stderr, tty}: ProcessStreams) => ({

@@ -30,6 +30,10 @@ export class NodeFolders {
     return join(this.root, 'pods');
   }
 
+  get checkpoints(): string {
+    return join(this.root, 'checkpoints');
+  }
+
   get seccomp(): string {
     return join(this.root, 'seccomp');
   }

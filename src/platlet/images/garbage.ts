@@ -30,6 +30,8 @@ export interface ImageGarbageParts {
   /** Called with the ids of the images that are left, and when they began to be listed. */
   readonly collected?: ((present: readonly string[], since: number) => Promise<void>) | undefined;
   readonly signal: AbortSignal;
+  /** Called after an image was removed. */
+  readonly removed?: (reason: 'space' | 'age') => void;
 }
 
 const collectMs = 5 * 60_000;
@@ -100,7 +102,7 @@ export class ImageGarbage {
     for (const [id, record] of this.#unused(inUse)) {
       if (freed >= wanted) break;
       if (record.lastUsed >= now || now - record.firstDetected < settings.minAgeMs) continue;
-      freed += await this.#remove(id, record);
+      freed += await this.#remove(id, record, 'space');
     }
     return freed;
   }
@@ -111,7 +113,7 @@ export class ImageGarbage {
     // Before the agent has run that long it does not know since when an image is unused.
     if (maxAgeMs <= 0 || now - this.#startedAt <= maxAgeMs) return;
     for (const [id, record] of this.#unused(inUse))
-      if (now - Math.max(record.lastUsed, record.firstDetected) > maxAgeMs) await this.#remove(id, record);
+      if (now - Math.max(record.lastUsed, record.firstDetected) > maxAgeMs) await this.#remove(id, record, 'age');
   }
 
   /** Returns the images that may be removed, those unused longest first. */
@@ -121,11 +123,12 @@ export class ImageGarbage {
       .sort(([, a], [, b]) => a.lastUsed - b.lastUsed || a.firstDetected - b.firstDetected);
   }
 
-  async #remove(id: string, {bytes}: ImageRecord): Promise<number> {
-    const {runtime, log} = this.#parts;
+  async #remove(id: string, {bytes}: ImageRecord, reason: 'space' | 'age'): Promise<number> {
+    const {runtime, log, removed} = this.#parts;
     try {
       await runtime.removeImage({image: id});
       this.#records.delete(id);
+      removed?.(reason);
       log.info({image: id, bytes}, 'removed an image to free bytes');
       return bytes;
     } catch (error) {

@@ -33,6 +33,8 @@ export interface ImagePullerParts {
   readonly limits: PullLimits;
   /** Decides whether a pod may use an image that is there; absent: every pod may. */
   readonly access?: Pick<ImageAccess, 'mustPull' | 'begin' | 'pulled' | 'failed'> | undefined;
+  /** Called after a pull with how long it took and how large the image is. */
+  readonly pulled?: (seconds: number, bytes: number | undefined) => void;
 }
 
 /** Texts of errors of a runtime that are reasons of their own. */
@@ -150,6 +152,7 @@ export class ImagePuller implements Images {
     const asked = clock.monotonic();
     try {
       const {pulled, ref, ms} = await this.#pullNoted(wanted);
+      this.#parts.pulled?.(ms / 1000, pulled?.bytes);
       const withWaitMs = clock.monotonic() - asked;
       events.normal(regarding, 'Pulled', imageTexts.pulled(image, {ms, withWaitMs, bytes: pulled?.bytes ?? 0}));
       return pulled ? imageOf(pulled) : {ref};

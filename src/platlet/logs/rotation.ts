@@ -12,6 +12,8 @@ export interface LogRotationSettings {
   /** The most files that are kept of a container; at least two. */
   readonly maxFiles: number;
   readonly periodMs: number;
+  /** How many logs are rotated at a time. */
+  readonly workers: number;
 }
 
 export interface LogRotationParts {
@@ -45,16 +47,20 @@ export class LogRotation {
 
   /** Rotates the logs that have grown too long. */
   async rotate(): Promise<void> {
-    const {runtime, log} = this.#parts;
-    for (const {containers} of await runtime.pods())
-      for (const {id, state} of containers) {
-        if (state !== 'running') continue;
-        try {
-          await this.#rotateOne(id);
-        } catch (error) {
-          log.error({container: id, err: error}, 'failed to rotate log for container');
-        }
-      }
+    const {runtime, settings} = this.#parts;
+    const ids = (await runtime.pods()).flatMap(({containers}) => containers.flatMap(({id, state}) => (state === 'running' ? [id] : [])));
+    const work = async (): Promise<void> => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) await this.#rotateReported(id);
+    };
+    await Promise.all(Array.from({length: Math.min(settings.workers, ids.length)}, work));
+  }
+
+  async #rotateReported(id: string): Promise<void> {
+    try {
+      await this.#rotateOne(id);
+    } catch (error) {
+      this.#parts.log.error({container: id, err: error}, 'failed to rotate log for container');
+    }
   }
 
   async #rotateOne(id: string): Promise<void> {

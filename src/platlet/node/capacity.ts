@@ -3,6 +3,7 @@
 import {compareQuantities, parseQuantity, subtractQuantities, zeroQuantity} from '#src/api/quantity.js';
 import {formatResourceList, type ResourceList} from '#src/model/pod/requests.js';
 import {nodeAllocatable, type Reservation} from '#src/platlet/cgroups/allocatable.js';
+import {isNoThreshold} from '#src/platlet/config/amounts.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {Machine} from './machine.js';
 
@@ -49,7 +50,7 @@ export const reservationOf = ({
   threshold: new Map(
     Object.entries(evictionHard).flatMap(([signal, text]) => {
       const resource = reservingSignals[signal];
-      if (!resource) return [];
+      if (!resource || isNoThreshold(text)) return [];
       return [[resource, text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : parseQuantity(text)] as const];
     }),
   ),

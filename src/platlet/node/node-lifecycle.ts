@@ -32,6 +32,8 @@ export interface NodeLifecycleParts {
   cached(): Frozen<Node> | undefined;
   /** Returns the status of the node, over the one that it has. */
   status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
+  /** Called when the node is about to be registered, when it was for the first time, and when it is ready. */
+  reached?(stage: 'registering' | 'registered' | 'ready'): void;
 }
 
 const retryDelay = exponential(100, 7_000);
@@ -79,12 +81,14 @@ export class NodeLifecycle {
 
   async #registerOnce(): Promise<void> {
     const {client, identity, log, signal, status} = this.#parts;
+    this.#parts.reached?.('registering');
     const {naming} = client;
     const nodes = client.resource(kinds.nodes);
     const wanted = newNode(naming, identity);
     try {
       await nodes.create({...wanted, status: await status(undefined)}, {signal});
       log.info({node: identity.name}, 'the node is registered');
+      this.#parts.reached?.('registered');
       return;
     } catch (error) {
       // A node that may not create its Node may have been given one.
@@ -109,7 +113,7 @@ export class NodeLifecycle {
     const until = clock.monotonic() + fastForMs;
     while (!signal.aborted && clock.monotonic() < until) {
       await this.#syncStatus();
-      if (isReady(this.#last)) return;
+      if (isReady(this.#last)) return this.#parts.reached?.('ready');
       await sleep(clock, fastMs, signal).catch(() => {});
     }
   }

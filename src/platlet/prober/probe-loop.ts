@@ -1,6 +1,7 @@
 // The probes of one kind of one container, again and again.
 
 import type {Frozen} from '#src/api/key.js';
+import type {ContainerProbes} from '#src/api/node/stats.js';
 import type {Pod, Probe} from '#src/api/pod.js';
 import type {SpecContainer} from '#src/model/pod/spec-containers.js';
 import {
@@ -14,8 +15,9 @@ import {
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 import type {ProbeOutcome} from './outcome.js';
 import type {ProberParts} from './parts.js';
+import {ProbeCounts} from './probe-counts.js';
 
-const capitals: Readonly<Record<ProbeKind, string>> = {liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'};
+const capitals = {liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'} as const satisfies Readonly<Record<ProbeKind, string>>;
 
 export interface LoopParts extends ProberParts {
   readonly kind: ProbeKind;
@@ -30,6 +32,7 @@ export interface LoopParts extends ProberParts {
 /** Probes a container while it runs. */
 export class ProbeLoop {
   readonly #parts: LoopParts;
+  readonly #counts = new ProbeCounts();
   #pod: Frozen<Pod>;
   #instance: ContainerInstance | undefined;
   #address = '';
@@ -47,6 +50,12 @@ export class ProbeLoop {
   /** Returns the result for a run; undefined for another one than that which is probed. */
   resultFor(id: string): ProbeResult | undefined {
     return this.#instance?.id === id ? this.#state.result : undefined;
+  }
+
+  /** What came of the probes so far. */
+  get counts(): ContainerProbes {
+    const {metadata: {namespace = '', name: pod = '', uid = ''} = {}} = this.#pod;
+    return {...this.#counts.now, namespace, pod, uid, container: this.#parts.of.container.name, type: capitals[this.#parts.kind]};
   }
 
   /** Called with what the runtime has: the probes follow the newest run. */
@@ -96,13 +105,15 @@ export class ProbeLoop {
   }
 
   async #once(): Promise<void> {
-    const {kind, of, probe, run} = this.#parts;
+    const {kind, of, probe, run, clock} = this.#parts;
     const instance = this.#instance;
     if (this.#isStopped || instance?.state !== 'running') return;
     if (this.#pod.metadata?.deletionTimestamp && kind !== 'readiness') return;
     this.#isProbing = true;
+    const since = clock.monotonic();
     const outcome = await run(probe, {container: of.container, id: instance.id, address: this.#address});
     this.#isProbing = false;
+    this.#counts.add(outcome, (clock.monotonic() - since) / 1000);
     if (this.#isStopped || this.#instance?.id !== instance.id) return this.#schedule(false);
     const before = this.#state.result;
     this.#state = afterProbe(this.#state, outcome.error === undefined ? outcome.result : 'unknown', probe);

@@ -1,6 +1,7 @@
 // The probes of all containers of a node.
 
 import type {Frozen} from '#src/api/key.js';
+import type {ContainerProbes} from '#src/api/node/stats.js';
 import type {Container, Pod} from '#src/api/pod.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
@@ -84,6 +85,11 @@ export class Prober {
       .get(uid ?? '')
       ?.loops.get(keyOf(kind, container))
       ?.resultFor(id);
+  }
+
+  /** What came of the probes of all containers. */
+  get counts(): readonly ContainerProbes[] {
+    return [...this.#pods.values()].flatMap(({loops}) => [...loops.values()].map(({counts}) => counts));
   }
 
   /** Ends the probes that could restart a container: its pod terminates. */

@@ -102,6 +102,8 @@ export interface Runtime extends AsyncDisposable {
   containerStatus(id: string): Promise<ContainerInstance>;
   updateResources(id: string, resources: ContainerResources): Promise<void>;
   reopenLog(id: string): Promise<void>;
+  /** Writes the state of a container into an archive, within so many seconds unless 0. Not all runtimes can. */
+  checkpoint(id: string, location: string, timeoutSeconds: number): Promise<void>;
 
   /** Runs a command to its end. Rejects with kind `timeout` after the given seconds; 0 is no limit. */
   execSync(id: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult>;

@@ -6,6 +6,7 @@ import type {BlockReader} from '#src/base/files/block-reader.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {ownTurn} from '#src/base/turn.js';
 import {LogWriter, parseLogLine} from './log-lines.js';
 
 export interface ReadLogParts {
@@ -26,6 +27,8 @@ const blockBytes = 64 << 10;
 const maxLineBytes = 1 << 20;
 /** How often a log is looked at that is followed, beside hints from the file system. */
 const pollMs = 1_000;
+/** How long a container that ran counts as running. */
+const askMs = 250;
 const newline = 0x0a;
 
 /** Returns the position of the last so many lines of a file. */
@@ -48,8 +51,9 @@ export const startOfLast = async (file: BlockReader, lines: number): Promise<num
 
 /** Yields the log as the query wants it. A log that does not exist is empty. */
 export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, void, undefined> {
-  const {path, query, open, signal, isRunning} = parts;
+  const {path, query, open, signal} = parts;
   const writer = new LogWriter(query, blockBytes);
+  const growing = new Growing(parts);
   let file = query.follow ? await appeared(parts) : await open(path);
   if (!file) return;
   try {
@@ -57,7 +61,7 @@ export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, 
     if (query.tailLines !== undefined) await reading.skipTo(query.tailLines);
     while (!signal.aborted && !writer.isFull) {
       // Asked before reading: what was written before the end is then read.
-      const mayGrow = query.follow && (await isRunning());
+      const mayGrow = query.follow && (await growing.now());
       yield* reading.more();
       if (!mayGrow) return void (yield* reading.rest());
       const next = await open(path);
@@ -88,15 +92,33 @@ const appeared = async (parts: ReadLogParts): Promise<BlockReader | undefined> =
   return undefined;
 };
 
+/** Whether a container may still write, which is not asked each time that it has. */
+class Growing {
+  readonly #parts: Pick<ReadLogParts, 'clock' | 'isRunning'>;
+  #askedAt = -Infinity;
+
+  constructor(parts: Pick<ReadLogParts, 'clock' | 'isRunning'>) {
+    this.#parts = parts;
+  }
+
+  async now(): Promise<boolean> {
+    const {clock, isRunning} = this.#parts;
+    if (clock.monotonic() < this.#askedAt + askMs) return true;
+    const runs = await isRunning();
+    this.#askedAt = runs ? clock.monotonic() : -Infinity;
+    return runs;
+  }
+}
+
 /** Reads one file in order, line by line. */
 class Reading {
   readonly #file: BlockReader;
-  readonly #parts: Pick<ReadLogParts, 'log' | 'signal'>;
+  readonly #parts: Pick<ReadLogParts, 'path' | 'log' | 'signal'>;
   readonly #writer: LogWriter;
   #position = 0;
   #begun: Buffer = Buffer.alloc(0);
 
-  constructor(file: BlockReader, parts: Pick<ReadLogParts, 'log' | 'signal'>, writer: LogWriter) {
+  constructor(file: BlockReader, parts: Pick<ReadLogParts, 'path' | 'log' | 'signal'>, writer: LogWriter) {
     this.#file = file;
     this.#parts = parts;
     this.#writer = writer;
@@ -112,6 +134,7 @@ class Reading {
     while (!this.#writer.isFull && !this.#parts.signal.aborted) {
       const block = await this.#file.read(this.#position, blockBytes);
       if (block.length === 0) return;
+      await ownTurn(this.#parts.path); // All readers of a log together delay others by one block each time.
       this.#position += block.length;
       const output = this.#written(block);
       if (output.length > 0) yield output;

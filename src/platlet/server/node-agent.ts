@@ -1,17 +1,19 @@
 // What the agent answers about its pods: logs, commands, ports and measurements, over its runtime.
 
+import {join} from 'node:path';
 import {AgentError, type ContainerAddress, type LogQuery, type LogText, type NodeAgent, type RunCommand} from '#src/api/node/agent.js';
-import type {NodeStats} from '#src/api/node/stats.js';
+import type {ContainerProbes, NodeStats} from '#src/api/node/stats.js';
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import type {BlockReader} from '#src/base/files/block-reader.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import {RuntimeError, type Runtime} from '#src/platlet/runtime/runtime.js';
-import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import {readLogFile} from './log-file.js';
 import {loggedRun} from './log-source.js';
 
@@ -24,19 +26,25 @@ export interface NodeAgentParts {
   /** The pods of the node, with the statuses that the agent knows. */
   pods(): readonly Frozen<Pod>[];
   stats(): Promise<NodeStats>;
+  probes(): readonly ContainerProbes[];
   configuration(): Readonly<Record<string, unknown>>;
   healthProblem(): string | undefined;
+  /** The folder of archives of containers; absent if none are made. */
+  readonly checkpoints?: string | undefined;
 }
 
-type PodAddress = Pick<ContainerAddress, 'namespace' | 'pod'>;
+type PodAddress = Omit<ContainerAddress, 'container'>;
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-const podAt = ({pods}: Pick<NodeAgentParts, 'pods'>, {namespace, pod}: PodAddress): Frozen<Pod> => {
+const podAt = ({pods}: Pick<NodeAgentParts, 'pods'>, {namespace, pod}: PodAddress, text = 'pod does not exist'): Frozen<Pod> => {
   const found = pods().find(({metadata}) => metadata?.namespace === namespace && metadata.name === pod);
-  if (!found) throw new AgentError(404, `pod ${quoted(pod)} does not exist\n`);
+  if (!found) throw new AgentError(404, text);
   return found;
 };
+
+/** Whether an address is that of a pod, and not of one that had its name before. */
+const isOf = ({metadata}: Frozen<Pod>, {uid}: PodAddress): boolean => uid === undefined || metadata?.uid === uid;
 
 const containerStatus = ({status}: Frozen<Pod>, name: string): Frozen<ContainerStatus> | undefined => statusesByName(status).get(name);
 
@@ -47,9 +55,10 @@ const idIn = (containerId: string): string => containerId.slice(containerId.inde
 export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
   const {runtime} = parts;
   /** The container that a command goes to. */
-  const runningAt = async ({namespace, pod: name, container}: ContainerAddress): Promise<readonly [Frozen<Pod>, ContainerInstance]> => {
-    const pod = podAt(parts, {namespace, pod: name});
-    const {containers} = await runtime.podStatus(pod.metadata?.uid ?? '');
+  const runningAt = async (of: ContainerAddress): Promise<readonly [Frozen<Pod>, ContainerInstance]> => {
+    const {container} = of;
+    const pod = podAt(parts, of);
+    const {containers} = isOf(pod, of) ? await runtime.podStatus(pod.metadata?.uid ?? '') : {containers: []};
     const instance = containers.find(one => one.name === container && one.state === 'running');
     if (!instance) throw new AgentError(500, `container not found (${quoted(container)})`);
     return [pod, instance];
@@ -68,6 +77,7 @@ export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
     },
     listener(of, port) {
       const pod = podAt(parts, of);
+      if (!isOf(pod, of)) throw new AgentError(404, 'pod not found');
       return async connection => {
         const closed = new AbortController();
         connection.once('close', () => closed.abort());
@@ -78,17 +88,47 @@ export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
       };
     },
     pods: () => parts.pods(),
+    runningPods: async () => (await runtime.pods()).flatMap(runningPod),
+    ...(parts.checkpoints === undefined ? {} : {checkpoint: (of, timeoutSeconds) => archived(parts, of, timeoutSeconds)}),
     stats: () => parts.stats(),
+    probes: () => parts.probes(),
     configuration: () => parts.configuration(),
     healthProblem: () => parts.healthProblem(),
   };
 };
 
-const logsOf = async (parts: NodeAgentParts, of: ContainerAddress, query: LogQuery, signal: AbortSignal): Promise<LogText> => {
-  const {runtime} = parts;
+/** What is shown of a pod of the runtime that has a running container. */
+const runningPod = ({pod: {uid, namespace, name}, containers}: RuntimePod): Pod[] => {
+  const running = containers.filter(({state}) => state === 'running');
+  if (running.length === 0) return [];
+  const spec = {containers: running.map(one => ({name: one.name, image: one.image.userSpecified ?? one.image.image}))};
+  return [{metadata: {name, namespace, uid}, spec}];
+};
+
+/** Writes a container into an archive. Returns its path. */
+const archived = async (parts: NodeAgentParts, of: ContainerAddress, timeoutSeconds: number): Promise<string> => {
+  const {runtime, clock, checkpoints = ''} = parts;
   const pod = podAt(parts, of);
   if (![...specContainers(pod.spec!)].some(({container}) => container.name === of.container))
-    throw new AgentError(404, `container ${quoted(of.container)} not found in pod ${quoted(of.pod)}\n`);
+    throw new AgentError(404, `container ${of.container} does not exist`);
+  const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  const location = join(checkpoints, `checkpoint-${of.pod}_${of.namespace}-${of.container}-${time}.tar`);
+  try {
+    const {containers} = await runtime.podStatus(pod.metadata?.uid ?? '');
+    const instance = containers.find(({name}) => name === of.container);
+    if (!instance) throw new Error(`container ${quoted(of.container)} not found`);
+    await runtime.checkpoint(instance.id, location, timeoutSeconds);
+  } catch (error) {
+    throw new AgentError(500, `checkpointing of ${of.namespace}/${of.pod}/${of.container} failed (${messageOf(error)})`);
+  }
+  return location;
+};
+
+const logsOf = async (parts: NodeAgentParts, of: ContainerAddress, query: LogQuery, signal: AbortSignal): Promise<LogText> => {
+  const {runtime} = parts;
+  const pod = podAt(parts, of, `pod ${quoted(of.pod)} does not exist`);
+  if (![...specContainers(pod.spec!)].some(({container}) => container.name === of.container))
+    throw new AgentError(404, `container ${quoted(of.container)} not found in pod ${quoted(of.pod)}`);
   const id = idIn(loggedRun(of.pod, of.container, containerStatus(pod, of.container) as ContainerStatus | undefined, query.previous));
   const {logPath} = await runtime.containerStatus(id).catch((error: unknown) => {
     const isGone = error instanceof RuntimeError && error.kind === 'not-found';

@@ -7,11 +7,16 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
+import type {GateName} from '#src/options/gate-table.js';
 import {text, type AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {AgentGuard} from '#src/serving/agent/guard.js';
 import {guarded} from '#src/serving/agent/guard.js';
 import {agentHandler} from '#src/serving/agent/handler.js';
+import {measured, type RequestMetrics} from '#src/serving/agent/measured.js';
 import {OutputBudget} from '#src/serving/agent/output-budget.js';
+import {healthRoutes} from '#src/serving/administration/health.js';
+import {slisRoute} from '#src/serving/administration/metrics.js';
+import {HealthChecks} from '#src/observe/health.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen, type Listener} from '#src/serving/listener.js';
 import {listenPlain} from '#src/serving/plain-listener.js';
@@ -22,15 +27,26 @@ export interface AgentPortsParts extends Pick<AgentGuard, 'authenticators' | 'an
   readonly nodeName: string;
   readonly settings: Pick<
     Settings,
-    'address' | 'port' | 'readOnlyPort' | 'enableServer' | 'enableDebuggingHandlers' | 'healthzBindAddress' | 'healthzPort'
+    | 'address'
+    | 'port'
+    | 'readOnlyPort'
+    | 'enableServer'
+    | 'enableDebuggingHandlers'
+    | 'healthzBindAddress'
+    | 'healthzPort'
+    | 'streamingConnectionIdleTimeout'
   >;
   readonly tls: TlsOptions;
+  /** Paths of the agent's own that are served in any case, and those for debugging. */
+  readonly routes: readonly AdministrativeRoute[];
   readonly debugging: readonly AdministrativeRoute[];
+  readonly metrics: RequestMetrics;
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
+  gate(name: GateName): boolean;
 }
 
 /** The open ports of an agent. */
@@ -48,21 +64,49 @@ const retryMs = 5_000;
 
 /** Opens the ports. Rejects with an error of one line if one of the first two is not available; the one for health checks is tried again. */
 export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts> => {
-  const {agent, nodeName, settings, tls, debugging, naming, clock, random, log, authenticators, anonymous, authorizer} = parts;
+  const {
+    agent,
+    nodeName,
+    settings,
+    tls,
+    routes,
+    debugging,
+    metrics,
+    naming,
+    clock,
+    random,
+    log,
+    authenticators,
+    anonymous,
+    authorizer,
+    gate,
+  } = parts;
+  const {enableDebuggingHandlers: debugs, streamingConnectionIdleTimeout: idleTimeoutMs} = settings;
   const failed = (error: unknown): void => log.error({err: error}, 'a request could not be answered');
-  const common = {agent, naming, clock, outputs: new OutputBudget(), failed};
+  const checks = checksOf(agent, log);
+  const own = [...healthRoutes({healthz: checks}), slisRoute(naming, [checks], {resets: true}), ...routes];
+  const common = {agent, naming, clock, outputs: new OutputBudget(), routes: own, failed};
   await using undo = new Undo();
   let listener: Listener | undefined;
   if (settings.enableServer) {
-    const handler = agentHandler({...common, debugging, isReadOnly: !settings.enableDebuggingHandlers});
-    const guard = guarded({node: nodeName, authenticators, ...(anonymous ? {anonymous} : {}), authorizer, failed}, handler);
+    const handler = agentHandler({
+      ...common,
+      debugging: debugs ? debugging : [],
+      idleTimeoutMs,
+      isReadOnly: !debugs,
+      splitsOutputs: gate('PodLogsQuerySplitStreams'),
+    });
+    const guard = guarded(
+      {node: nodeName, authenticators, anonymous, authorizer, failed, isFineGrained: gate('PlatletFineGrainedAuthz')},
+      handler,
+    );
     listener = await listen({
       flags: '--address and --port',
       clock,
       bindAddress: settings.address,
       port: settings.port,
       tls,
-      handler: createHttpServer(guard, {clock, random, onFault: failed}),
+      handler: createHttpServer(measured(guard, metrics, clock, 'readwrite'), {clock, random, onFault: failed}),
       maxConnections,
       maxHeaderBytes,
       idleTimeoutMs: idleMs,
@@ -70,7 +114,11 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
     const opened = listener;
     undo.defer(() => opened.close({graceMs: 0}));
     if (settings.readOnlyPort) {
-      const open = createHttpServer(agentHandler({...common, isReadOnly: true}), {clock, random, onFault: failed});
+      const open = createHttpServer(measured(agentHandler({...common, isReadOnly: true}), metrics, clock, 'readonly'), {
+        clock,
+        random,
+        onFault: failed,
+      });
       const plain = await listenPlain({
         bindAddress: settings.address,
         port: settings.readOnlyPort,
@@ -87,6 +135,18 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
     setSecureContext: options => listener?.setSecureContext(options),
     [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose](),
   };
+};
+
+/** What `/healthz` checks. */
+const checksOf = (agent: NodeAgent, log: Log): HealthChecks => {
+  const checks = new HealthChecks(log);
+  checks.add('ping', () => {});
+  checks.add('log', () => {});
+  checks.add('syncloop', () => {
+    const problem = agent.healthProblem?.();
+    if (problem !== undefined) throw new Error(problem);
+  });
+  return checks;
 };
 
 /** Opens the port for health checks as soon as it is free. Returns what closes it. */

@@ -8,6 +8,7 @@ import {isConflict, isNotFound} from '#src/api/status.js';
 import {every, held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
 import {illegalTransition, statusPatch} from '#src/platlet/pod/status-patch.js';
@@ -24,6 +25,7 @@ export interface StatusManagerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
+  readonly metrics: Pick<AgentMetrics, 'statusSync'>;
   /** Returns the pod of the API that shows the status of a pod: itself, or the mirror of a static one. Undefined if there is none. */
   shownBy(pod: Frozen<Pod>): Frozen<Pod> | undefined;
 }
@@ -34,6 +36,8 @@ interface Entry {
   /** Counts the statuses, and which of them was written last. */
   version: number;
   written: number;
+  /** When the first status came that was not written yet, by the monotonic clock. */
+  changedAt: number | undefined;
   isFinished: boolean;
   /** Whether the deletion of the object was ended: it may stay for finalizers. */
   isDeleted: boolean;
@@ -65,6 +69,7 @@ export class StatusManager implements PodStatuses {
   set(pod: Frozen<Pod>, status: OwnStatus): void {
     const uid = pod.metadata?.uid ?? '';
     const entry = this.#entries.get(uid);
+    const now = this.#parts.clock.monotonic();
     const reference = entry ? {...pod, status: entry.status as NonNullable<Pod['status']>} : pod;
     const illegal = illegalTransition(reference, status);
     if (illegal !== undefined) {
@@ -74,8 +79,9 @@ export class StatusManager implements PodStatuses {
       );
       return;
     }
-    if (!entry) this.#entries.set(uid, {pod, status, version: 1, written: 0, isFinished: false, isDeleted: false, isBusy: false});
-    else Object.assign(entry, {pod, status, version: entry.version + 1});
+    if (!entry)
+      this.#entries.set(uid, {pod, status, version: 1, written: 0, changedAt: now, isFinished: false, isDeleted: false, isBusy: false});
+    else Object.assign(entry, {pod, status, version: entry.version + 1, changedAt: entry.changedAt ?? now});
     this.#write(uid);
   }
 
@@ -152,7 +158,12 @@ export class StatusManager implements PodStatuses {
     const {name = '', namespace = '', uid = ''} = target.metadata ?? {};
     const status = statusPatch(target, keepTerminal(target, entry.status));
     let current = target;
-    if (status) current = entry.stored = await pods.patch(name, 'strategic', {metadata: {uid}, status}, {subresource: 'status', namespace});
+    const {changedAt} = entry;
+    if (status) {
+      current = entry.stored = await pods.patch(name, 'strategic', {metadata: {uid}, status}, {subresource: 'status', namespace});
+      if (changedAt !== undefined) this.#parts.metrics.statusSync.observe((this.#parts.clock.monotonic() - changedAt) / 1000);
+    }
+    entry.changedAt = undefined;
     const {naming} = this.#parts;
     const isDeletable =
       entry.isFinished && !entry.isDeleted && (current.metadata?.deletionTimestamp ?? entry.pod.metadata?.deletionTimestamp);

@@ -119,6 +119,12 @@ export class NodeVolumes implements PodVolumes {
     }
   }
 
+  /** Returns where the volumes of a pod are that are mounted, by their names. */
+  pathsOf(uid: string): ReadonlyMap<string, string> {
+    const operations = this.#pods.get(uid)?.values() ?? [];
+    return new Map([...operations].flatMap(({name, result}) => (result ? [[name, result.path] as const] : [])));
+  }
+
   async release(uid: string): Promise<boolean> {
     const {host, folders, log, objects, tokens} = this.#parts;
     const operations = [...(this.#pods.get(uid)?.values() ?? [])];

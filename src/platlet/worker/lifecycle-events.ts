@@ -3,6 +3,7 @@
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {onAbort} from '#src/base/signals.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 
@@ -15,6 +16,7 @@ export interface LifecycleParts {
   readonly log: Log;
   readonly runtime: Pick<Runtime, 'pods' | 'changes'>;
   readonly signal: AbortSignal;
+  readonly metrics: Pick<AgentMetrics, 'relistDuration' | 'relistInterval' | 'lastSeen'>;
   /** Called with the uid of a pod whose sandboxes or containers have changed. */
   changed(uid: string): void;
 }
@@ -34,6 +36,8 @@ export class LifecycleEvents {
   #pods: readonly RuntimePod[] = [];
   #digests = new Map<string, string>();
   #listedAt: number;
+  /** When the last list was begun. */
+  #begunAt: number | undefined;
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
@@ -45,9 +49,14 @@ export class LifecycleEvents {
     return this.#pods;
   }
 
+  /** How long ago the runtime was listed last. */
+  get silentMs(): number {
+    return this.#parts.clock.monotonic() - this.#listedAt;
+  }
+
   /** Returns why the runtime does not answer; undefined if it does. */
   get error(): string | undefined {
-    const elapsed = this.#parts.clock.monotonic() - this.#listedAt;
+    const elapsed = this.silentMs;
     return elapsed > healthyMs
       ? `PLEG is not healthy: pleg was last seen active ${Math.round(elapsed / 1000)}s ago; threshold is 3m0s`
       : undefined;
@@ -65,8 +74,14 @@ export class LifecycleEvents {
   }
 
   async relist(): Promise<void> {
-    const pods = await this.#parts.runtime.pods();
-    this.#listedAt = this.#parts.clock.monotonic();
+    const {clock, runtime, metrics} = this.#parts;
+    const since = clock.monotonic();
+    if (this.#begunAt !== undefined) metrics.relistInterval.observe((since - this.#begunAt) / 1000);
+    this.#begunAt = since;
+    const pods = await runtime.pods();
+    this.#listedAt = clock.monotonic();
+    metrics.relistDuration.observe((this.#listedAt - since) / 1000);
+    metrics.lastSeen.set(clock.now() / 1000);
     const digests = new Map(pods.map(pod => [pod.pod.uid, digestOf(pod)]));
     const before = this.#digests;
     this.#pods = pods;

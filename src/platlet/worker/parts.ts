@@ -6,6 +6,8 @@ import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import type {Tracer} from '#src/observe/tracer.js';
 import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
 import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
@@ -56,6 +58,9 @@ export interface WorkerParts {
   readonly statuses: PodStatuses;
   readonly events: EventRecorder;
   readonly node: NodeFacts;
+  readonly metrics: AgentMetrics;
+  /** Creates spans of syncs; absent: none. */
+  readonly tracer?: Pick<Tracer, 'root'> | undefined;
   readonly signal: AbortSignal;
 }
 

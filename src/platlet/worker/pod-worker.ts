@@ -5,6 +5,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
+import {inNewSpan, spanEvent} from '#src/base/span.js';
 import {firstOf} from '#src/base/signals.js';
 import {parseTime} from '#src/api/time.js';
 import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
@@ -40,6 +41,13 @@ const releaseMs = 100;
 const maxSteps = 10;
 const pauseMs = 1_000;
 
+const spanNames: Readonly<Record<WorkerStage, string>> = {
+  sync: 'syncPod',
+  terminating: 'syncTerminatingPod',
+  terminated: 'syncTerminatedPod',
+  finished: 'syncTerminatedPod',
+};
+
 /** The step failed for a reason that may soon be over. */
 class NetworkNotReady extends Error {}
 
@@ -58,6 +66,8 @@ export class PodWorker {
   #isKillOver = false;
   #runtime: RuntimePod;
   readonly #startTime: number;
+  /** Why the next step is made. */
+  #cause: 'create' | 'update' | 'sync' = 'create';
   #isBusy = false;
   #isDirty = false;
   #timer: Disposable | undefined;
@@ -93,6 +103,7 @@ export class PodWorker {
   /** Called with a newer state of the pod. */
   update(pod: Frozen<Pod>): void {
     this.#pod = pod;
+    if (this.#cause === 'sync') this.#cause = 'update';
     this.wake();
   }
 
@@ -153,6 +164,37 @@ export class PodWorker {
 
   /** Makes one step. Returns after how many milliseconds the next is due. */
   async #step(): Promise<number> {
+    const {clock, metrics} = this.#parts;
+    const operation_type = this.#stage === 'sync' ? this.#cause : 'kill';
+    this.#cause = 'sync';
+    const since = clock.monotonic();
+    const next = await this.#traced(operation_type);
+    metrics.workerDuration.observe((clock.monotonic() - since) / 1000, {operation_type});
+    return next;
+  }
+
+  /** Makes a step as a trace of its own, if it is sampled. */
+  #traced(cause: string): Promise<number> {
+    const {tracer, clock} = this.#parts;
+    const {namespace = '', name = ''} = this.#pod.metadata ?? {};
+    const span = tracer?.root({
+      name: spanNames[this.#stage],
+      isInternal: true,
+      attributes: {
+        'k8s.pod.uid': this.uid,
+        'k8s.pod': `${namespace}/${name}`,
+        'k8s.pod.name': name,
+        'k8s.pod.update_type': cause,
+        'k8s.namespace.name': namespace,
+      },
+      startedAt: clock.monotonic(),
+      traceparent: undefined,
+      trustsParent: false,
+    });
+    return span ? inNewSpan(span, () => this.#attempt()) : this.#attempt();
+  }
+
+  async #attempt(): Promise<number> {
     try {
       switch (this.#stage) {
         case 'sync':
@@ -167,6 +209,7 @@ export class PodWorker {
     } catch (error) {
       if (this.#parts.signal.aborted) return Infinity;
       if (this.#stage === 'sync' && this.#interrupt.signal.aborted) return 0;
+      spanEvent('error', {message: messageOf(error)});
       this.#parts.log.warn(
         {pod: this.#pod.metadata?.name, namespace: this.#pod.metadata?.namespace, err: error},
         'error syncing pod, skipping',

@@ -64,6 +64,10 @@ export class PodWorkers {
   readonly #refused = new Set<string>();
   /** The pods that have left their source while their workers go on. */
   readonly #removed = new Set<string>();
+  /** The pods that only the runtime had. */
+  readonly #runtimeOnly = new Set<string>();
+  /** When pods without workers came, by the monotonic clock. */
+  readonly #seenAt = new Map<string, number>();
 
   constructor(parts: PodWorkersParts) {
     this.#parts = parts;
@@ -76,6 +80,11 @@ export class PodWorkers {
 
   get(uid: string): PodWorker | undefined {
     return this.#workers.get(uid);
+  }
+
+  /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
+  originOf({uid}: Pick<PodWorker, 'uid'>): 'desired' | 'orphan' | 'runtime_only' {
+    return this.#runtimeOnly.has(uid) ? 'runtime_only' : this.#removed.has(uid) ? 'orphan' : 'desired';
   }
 
   /** The pods that are admitted and have not ended. */
@@ -93,12 +102,17 @@ export class PodWorkers {
   }
 
   #update(pod: Frozen<Pod>): void {
+    const {metrics, clock, naming} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const worker = this.#workers.get(uid);
     if (worker && !this.#removed.has(uid)) return worker.update(pod);
+    if (!this.#seenAt.has(uid)) this.#seenAt.set(uid, clock.monotonic());
     // The same pod comes back: it begins anew once the one before has ended.
     if (worker && worker.stage !== 'finished') return void this.#waiting.set(uid, pod);
-    if (worker) this.#forget(worker);
+    if (worker) {
+      metrics.restartedPods.add({static: isStaticPod(naming, pod) ? 'true' : ''});
+      this.#forget(worker);
+    }
     if (this.#refused.has(uid)) return;
     if (this.#hasPredecessor(pod)) return void this.#waiting.set(uid, pod);
     if (isTerminalPhase(pod.status?.phase)) return this.#start(pod).terminate();
@@ -115,7 +129,7 @@ export class PodWorkers {
   }
 
   #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {
-    const {naming, statuses, clock} = this.#parts;
+    const {naming, statuses, clock, metrics} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const {active} = this;
     const allocation = emptyAllocation();
@@ -130,11 +144,12 @@ export class PodWorkers {
         return this.#start(pod).wake();
       case 'preempting':
         this.#waiting.set(uid, pod);
-        for (const victim of admission.victims) this.#preempt(victim);
+        for (const victim of admission.victims) this.#preempt(victim, admission.resource);
         return;
       case 'refused': {
         const {reason, message} = admission.rejection;
         this.#refused.add(uid);
+        metrics.admissionRejections.add({reason});
         recordEvent(this.#parts, pod, ['Warning', reason, message]);
         statuses.set(pod, rejectedStatus(pod, rejectionOutcome(admission.rejection), clock.now()));
         statuses.finished(pod);
@@ -152,7 +167,8 @@ export class PodWorkers {
     held(this.#parts.clock, () => fresh.then(goOn, () => goOn('unknown'))).catch((error: unknown) => this.#parts.clock.unhandled(error));
   }
 
-  #preempt(victim: Frozen<Pod>): void {
+  #preempt(victim: Frozen<Pod>, resource: string): void {
+    this.#parts.metrics.preemptions.add({preemption_signal: resource});
     recordEvent(this.#parts, victim, ['Warning', preempted.reason, preempted.message]);
     this.terminate(victim.metadata?.uid ?? '', {
       outcome: {...preempted, isFailure: true},
@@ -161,6 +177,10 @@ export class PodWorkers {
   }
 
   #start(pod: Frozen<Pod>): PodWorker {
+    const {clock, metrics} = this.#parts;
+    const seenAt = this.#seenAt.get(pod.metadata?.uid ?? '');
+    if (seenAt !== undefined) metrics.workerStart.observe((clock.monotonic() - seenAt) / 1000);
+    this.#seenAt.delete(pod.metadata?.uid ?? '');
     const worker: PodWorker = new PodWorker(this.#parts, pod, () => this.#staged(worker));
     this.#workers.set(worker.uid, worker);
     this.#removed.delete(worker.uid);
@@ -184,6 +204,7 @@ export class PodWorkers {
   remove(uid: string): void {
     this.#waiting.delete(uid);
     this.#refused.delete(uid);
+    this.#seenAt.delete(uid);
     const worker = this.#workers.get(uid);
     if (worker) this.#removed.add(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
@@ -194,6 +215,8 @@ export class PodWorkers {
   /** Called with a pod of the runtime that no source has: it is ended. */
   orphan(runtime: RuntimePod): void {
     if (this.#workers.has(runtime.pod.uid)) return;
+    this.#parts.metrics.orphanedRuntimePods.add();
+    this.#runtimeOnly.add(runtime.pod.uid);
     this.#start(podFrom(runtime)).terminate();
   }
 
@@ -205,6 +228,7 @@ export class PodWorkers {
       else if (worker.stage === 'sync') this.remove(worker.uid);
     }
     for (const uid of this.#refused) if (!isKnown(uid)) this.#refused.delete(uid);
+    for (const uid of this.#seenAt.keys()) if (!isKnown(uid)) this.#seenAt.delete(uid);
   }
 
   #forget(worker: PodWorker): void {
@@ -212,6 +236,7 @@ export class PodWorkers {
     this.#workers.delete(worker.uid);
     this.#parts.statuses.forget(worker.uid);
     this.#removed.delete(worker.uid);
+    this.#runtimeOnly.delete(worker.uid);
   }
 
   wake(uid: string): void {

@@ -10,6 +10,7 @@ import type {WaitingReason} from '#src/platlet/pod/container-statuses.js';
 import {runsOf} from '#src/platlet/pod/instances.js';
 import {containerGraceSeconds, podGraceSeconds} from '#src/platlet/pod/kill.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
+import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
@@ -95,16 +96,33 @@ export class PodRunner {
   }
 
   async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<Omit<StartPlace, 'signal'>> {
-    const {configs, runtime, node} = this.#parts;
+    const {configs, runtime, node, metrics} = this.#parts;
+    metrics.startedPods.add();
+    metrics.containersPerPod.observe([...specContainers(pod.spec!)].length);
     try {
       const {config, handler} = await configs.sandbox(pod, attempt, cgroupParent);
       await this.#removeLeftovers(config.pod.uid, attempt);
-      const id = await runtime.runSandbox(config, handler);
+      const id = await this.#runSandbox(config, handler);
       const {addresses} = await runtime.sandboxStatus(id);
       return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : inOrderOf(node.addresses, addresses)};
     } catch (error) {
+      metrics.podErrors.add();
       recordEvent(this.#parts, pod, ['Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`]);
       throw error;
+    }
+  }
+
+  async #runSandbox(config: SandboxConfig, handler: string): Promise<string> {
+    const {runtime, metrics, clock} = this.#parts;
+    const labels = {runtime_handler: handler};
+    const since = clock.monotonic();
+    try {
+      return await runtime.runSandbox(config, handler);
+    } catch (error) {
+      metrics.sandboxErrors.add(labels);
+      throw error;
+    } finally {
+      metrics.sandboxDuration.observe((clock.monotonic() - since) / 1000, labels);
     }
   }
 

@@ -24,6 +24,8 @@ export interface StartPlace {
   readonly signal: AbortSignal;
 }
 
+const containerTypes = {init: 'init_container', sidecar: 'init_container', regular: 'container', ephemeral: 'ephemeral_container'} as const;
+
 /** Thrown for a container that backs off. */
 export class BackingOff extends WaitingError {
   /** In ms, by the wall clock. */
@@ -47,6 +49,25 @@ export class ContainerStarter {
   async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
     const latest = latestOf(runtime, of.container.name);
     this.#checkBackoff(pod, of, latest);
+    const {startedContainers, containerErrors} = this.#parts.metrics;
+    const container_type = containerTypes[of.role];
+    startedContainers.add({container_type});
+    try {
+      await this.#create(pod, of, place, runtime, latest);
+    } catch (error) {
+      if (!place.signal.aborted)
+        containerErrors.add({container_type, code: error instanceof WaitingError ? error.reason : 'RunContainerError'});
+      throw error;
+    }
+  }
+
+  async #create(
+    pod: Frozen<Pod>,
+    of: SpecContainer,
+    place: StartPlace,
+    runtime: RuntimePod,
+    latest: ContainerInstance | undefined,
+  ): Promise<void> {
     const {runtime: port, images, configs} = this.#parts;
     const image = await interruptible(images.ensure(pod, of.container, place.signal), place.signal);
     const attempt = latest ? latest.attempt + 1 : await this.#firstAttempt(pod, of);

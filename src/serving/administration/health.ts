@@ -2,7 +2,7 @@ import {type HealthChecks, healthContentType} from '#src/observe/health.js';
 import {type AdministrativeRoute, type AdministrativeRequest, notFoundPage, text} from './route.js';
 
 /** `/healthz`, `/livez`, `/readyz` and the individual checks below each. */
-export const healthRoutes = (endpoints: Readonly<Record<'healthz' | 'livez' | 'readyz', HealthChecks>>): AdministrativeRoute[] =>
+export const healthRoutes = (endpoints: Readonly<Partial<Record<'healthz' | 'livez' | 'readyz', HealthChecks>>>): AdministrativeRoute[] =>
   Object.entries(endpoints).flatMap(([endpoint, checks]) => [
     {path: `/${endpoint}`, answer: (request: AdministrativeRequest) => all(checks, endpoint, request)},
     {path: `/${endpoint}/*`, answer: (request: AdministrativeRequest) => one(checks, endpoint, request)},

@@ -2,10 +2,10 @@ import {Writable} from 'node:stream';
 import {AgentError, type CommandStreams, type RunCommand} from '#src/api/node/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
-import type {Clock} from '#src/base/clock.js';
 import {channels, inputOf, message, type RequestedStreams} from '#src/serving/streams/channels.js';
 import {negotiatedProtocol, refusedProtocols, isWebSocketRequest, type WebSocketClient} from '#src/serving/streams/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
+import type {StreamLimits} from './idle.js';
 import {paced} from './paced.js';
 import {TerminalSizes} from './terminal-sizes.js';
 import {endingText, flushed, type Ending} from './outcome.js';
@@ -47,16 +47,21 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
 ]);
 
 /** Connects a client with a command, over SPDY or WebSocket. */
-export const commandResponse = (request: ApiRequest, requested: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
-  if (isWebSocketRequest(request)) return byWebSocket(request, requested, running, clock);
+export const commandResponse = (
+  request: ApiRequest,
+  requested: RequestedStreams,
+  running: RunCommand,
+  limits: StreamLimits,
+): ApiResponse => {
+  if (isWebSocketRequest(request)) return byWebSocket(request, requested, running, limits);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
   const kinds = [
     'error',
     ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => requested[kind]),
     ...(requested.tty && hasSizes(version) ? ['resize'] : []),
   ];
-  return acceptedSpdy(version, session => {
-    void waitForStreams(session, kinds, clock).then(
+  return acceptedSpdy(version, limits, session => {
+    void waitForStreams(session, kinds, limits.clock).then(
       streams =>
         serveSpdy(streams, running, {
           requested,
@@ -106,10 +111,10 @@ const serveSpdy = async (
   close();
 };
 
-const byWebSocket = (request: ApiRequest, requested: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
+const byWebSocket = (request: ApiRequest, requested: RequestedStreams, running: RunCommand, limits: StreamLimits): ApiResponse => {
   const protocol = negotiatedProtocol(request, [...overWebSocket.keys()]);
   if (protocol === undefined) return refusedProtocols();
-  return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, requested, overWebSocket.get(protocol)!));
+  return upgradeToWebSocket(request, protocol, limits, client => serveWebSocket(client, running, requested, overWebSocket.get(protocol)!));
 };
 
 const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>

@@ -14,6 +14,8 @@ export interface AgentGuard {
   /** The paths on which users without credentials are served as anonymous; none if absent. */
   readonly anonymous?: Anonymous | undefined;
   readonly authorizer: Authorizer;
+  /** Whether parts of what `proxy` allows have permissions of their own, as they have by default. */
+  readonly isFineGrained?: boolean;
   /** Called for failures of this server. */
   failed(error: unknown): void;
 }
@@ -30,10 +32,12 @@ const subresources: Readonly<Record<string, readonly string[]>> = {
   metrics: ['metrics'],
   logs: ['log'],
   checkpoint: ['checkpoint'],
-  statusz: ['statusz', 'configz'],
-  flagz: ['flagz', 'configz'],
+  statusz: ['statusz'],
+  flagz: ['configz'],
 };
 const everythingElse = ['proxy'];
+/** Those that have permissions of their own in any case. */
+const coarse: ReadonlySet<string> = new Set(['stats', 'metrics', 'logs', 'checkpoint', 'statusz', 'flagz']);
 
 const pathOf = ({url}: ApiRequest): string => {
   const end = url.indexOf('?');
@@ -51,10 +55,11 @@ const firstPartOf = (path: string): string => {
 };
 
 /** The permissions on a node that allow a request, most specific first. */
-const attributesOf = (node: string, user: UserInfo, request: ApiRequest): Attributes[] => {
+const attributesOf = ({node, isFineGrained = true}: AgentGuard, user: UserInfo, request: ApiRequest): Attributes[] => {
   const path = pathOf(request);
   const first = firstPartOf(path);
-  const required = Object.hasOwn(subresources, first) ? subresources[first]! : everythingElse;
+  const isOwn = Object.hasOwn(subresources, first) && (isFineGrained || coarse.has(first));
+  const required = isOwn ? subresources[first]! : everythingElse;
   const verb = verbs[request.method] ?? '';
   return required.map(subresource => ({
     user,
@@ -71,8 +76,9 @@ const described = ([first, ...rest]: readonly Attributes[]): string => {
 
 /** Passes on requests whose user is authenticated and has permission for the agent's node. Responds to others with 401 or 403 in plain text. */
 export const guarded =
-  ({node, authenticators, anonymous, authorizer, failed}: AgentGuard, handler: ApiHandler): ApiHandler =>
+  (guard: AgentGuard, handler: ApiHandler): ApiHandler =>
   async request => {
+    const {authenticators, anonymous, authorizer, failed} = guard;
     const {caller, headers} = request;
     let user: UserInfo;
     try {
@@ -84,7 +90,7 @@ export const guarded =
       if (!(error instanceof StatusError)) failed(error);
       return text('Unauthorized', 401);
     }
-    const attributes = attributesOf(node, user, request);
+    const attributes = attributesOf(guard, user, request);
     return (await refusal(authorizer, attributes, failed)) ?? handler(request);
   };
 

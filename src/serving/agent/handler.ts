@@ -3,6 +3,8 @@
 
 import {Readable} from 'node:stream';
 import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/node/agent.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -11,8 +13,9 @@ import {jsonText, notFoundPage, text, type AdministrativeRoute} from '#src/servi
 import {commandResponse, requestedStreams} from './command.js';
 import {containerMetrics} from './container-metrics.js';
 import {exposition} from './exposition.js';
+import type {StreamLimits} from './idle.js';
 import {logQueryOf} from './log-query.js';
-import {agentMetrics, probeMetrics, resourceMetrics} from './metrics.js';
+import {agentMetrics, measuredProbes, probeMetrics, resourceMetrics} from './metrics.js';
 import type {OutputBudget} from './output-budget.js';
 import {portsResponse} from './ports.js';
 import {runResponse} from './run.js';
@@ -26,8 +29,14 @@ export interface AgentHandlerOptions {
   readonly outputs: OutputBudget;
   /** Whether only measurements and pods are served, and nothing for debugging. */
   readonly isReadOnly?: boolean;
+  /** Further paths, which are served in any case. */
+  readonly routes?: readonly AdministrativeRoute[];
   /** Further paths for debugging. */
   readonly debugging?: readonly AdministrativeRoute[];
+  /** How long a stream to a container may be without bytes; not limited if absent or 0. */
+  readonly idleTimeoutMs?: number;
+  /** Whether one of the two outputs of a container may be asked for, as it may by default. */
+  readonly splitsOutputs?: boolean;
   /** Called for failures of this server. */
   failed(error: unknown): void;
 }
@@ -42,13 +51,21 @@ interface AgentRequest {
 
 type AgentRouteHandler = (options: AgentHandlerOptions, request: AgentRequest) => ApiResponse | Promise<ApiResponse>;
 
-const logs: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) => {
+const logs: AgentRouteHandler = async ({agent, clock, naming, splitsOutputs = true}, {request, rest, query}) => {
   const [namespace = '', pod = '', container = '', ...more] = rest;
   if (more.length > 0) return notFoundPage();
   if (!namespace || !pod || !container) {
     throw new AgentError(400, JSON.stringify({message: `Missing ${pod ? (container ? 'podNamespace' : 'container name') : 'podID'}.`}));
   }
-  const source = await agent.logs({namespace, pod, container}, logQueryOf(query, clock.now()), request.signal);
+  const wanted = logQueryOf(query, clock.now());
+  if (!splitsOutputs && wanted.stream !== 'All') {
+    const stream = JSON.stringify(wanted.stream);
+    throw new AgentError(
+      400,
+      `unable to return the given log stream: ${stream}. Please enable PodLogsQuerySplitStreams feature gate in ${naming.agent}`,
+    );
+  }
+  const source = await agent.logs({namespace, pod, container}, wanted, request.signal);
   return {
     status: 200,
     headers: {'Content-Type': 'text/plain; charset=utf-8'},
@@ -59,27 +76,39 @@ const logs: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) =
 /** The container that a path addresses, optionally with the pod's uid. */
 const containerIn = (rest: readonly string[]): ContainerAddress | undefined => {
   const [namespace, pod, first, second] = rest;
-  const container = rest.length === 4 ? second : first;
-  return namespace && pod && container && rest.length <= 4 ? {namespace, pod, container} : undefined;
+  const [uid, container] = rest.length === 4 ? [first, second] : ['', first];
+  return namespace && pod && container && rest.length <= 4 ? {namespace, pod, container, ...(uid ? {uid} : {})} : undefined;
 };
 
-const exec: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) => {
+const limitsOf = ({clock, idleTimeoutMs = 0}: AgentHandlerOptions): StreamLimits => ({clock, idleMs: idleTimeoutMs});
+
+const exec: AgentRouteHandler = async (options, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
   const wanted = requestedStreams(query);
-  return commandResponse(request, wanted, await agent.exec(of, query.getAll('command')), clock);
+  return commandResponse(request, wanted, await options.agent.exec(of, query.getAll('command')), limitsOf(options));
 };
 
-const attach: AgentRouteHandler = async ({agent, clock}, {request, rest, query}) => {
+const attach: AgentRouteHandler = async (options, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
   const wanted = requestedStreams(query);
-  return commandResponse(request, wanted, await agent.attach(of), clock);
+  return commandResponse(request, wanted, await options.agent.attach(of), limitsOf(options));
 };
 
-const portForward: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
-  const [namespace, pod, , ...more] = rest;
-  return namespace && pod && more.length === 0 ? portsResponse(request, query, {namespace, pod}, agent, clock) : notFoundPage();
+const portForward: AgentRouteHandler = (options, {request, rest, query}) => {
+  const [namespace, pod, uid, ...more] = rest;
+  if (!namespace || !pod || more.length > 0) return notFoundPage();
+  return portsResponse(request, query, {namespace, pod, ...(uid ? {uid} : {})}, options.agent, limitsOf(options));
+};
+
+/** Writes a container into an archive on the node, for agents that can. */
+const checkpoint: AgentRouteHandler = async ({agent}, {rest, query}) => {
+  const [namespace, pod, container, ...more] = rest;
+  if (!agent.checkpoint || !namespace || !pod || !container || more.length > 0) return notFoundPage();
+  const timeout = query.getAll('timeout').at(-1);
+  if (timeout !== undefined && !/^[+-]?\d{1,15}$/.test(timeout)) throw new AgentError(404, 'cannot parse value of timeout parameter');
+  return jsonText({items: [await agent.checkpoint({namespace, pod, container}, Number(timeout ?? 0))]});
 };
 
 const run: AgentRouteHandler = ({agent, outputs}, {request, rest, query}) => {
@@ -87,11 +116,14 @@ const run: AgentRouteHandler = ({agent, outputs}, {request, rest, query}) => {
   return of ? runResponse({agent, of, cmd: query.get('cmd') ?? '', signal: request.signal, outputs}) : notFoundPage();
 };
 
-/** All pods, or those with running containers. */
-const podList = async ({agent, naming}: AgentHandlerOptions, isRunning: boolean): Promise<ApiResponse> => {
-  const running = isRunning ? new Set((await agent.stats()).pods.map(({uid}) => uid)) : undefined;
-  const items = agent.pods().filter(({metadata}) => running?.has(metadata?.uid ?? '') ?? true);
-  return jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
+const podList = ({naming}: AgentHandlerOptions, items: readonly Frozen<Pod>[]): ApiResponse =>
+  jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
+
+/** The pods with running containers. */
+const runningPods = async ({agent}: AgentHandlerOptions): Promise<readonly Frozen<Pod>[]> => {
+  if (agent.runningPods) return agent.runningPods();
+  const running = new Set((await agent.stats()).pods.map(({uid}) => uid));
+  return agent.pods().filter(({metadata}) => running.has(metadata?.uid ?? ''));
 };
 
 const metrics: AgentRouteHandler = async ({agent, naming}, {rest: [which = '', ...more]}) => {
@@ -104,7 +136,7 @@ const metrics: AgentRouteHandler = async ({agent, naming}, {rest: [which = '', .
     case 'cadvisor':
       return exposition(containerMetrics(await agent.stats()));
     case 'probes':
-      return exposition(probeMetrics(await agent.stats()));
+      return exposition(probeMetrics(agent.probes?.() ?? measuredProbes(await agent.stats())));
     default:
       return notFoundPage();
   }
@@ -127,8 +159,11 @@ const routes: Readonly<Record<string, {readonly methods: readonly string[]; read
       return problem === undefined ? text('ok') : text(`internal server error: ${problem}\n`, 500);
     },
   },
-  pods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, false) : notFoundPage())},
-  runningpods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, true) : notFoundPage())},
+  pods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, options.agent.pods()) : notFoundPage())},
+  runningpods: {
+    methods: reading,
+    answer: async (options, {rest}) => (rest.join('') === '' ? podList(options, await runningPods(options)) : notFoundPage()),
+  },
   metrics: {methods: reading, answer: metrics},
   stats: {methods: streamed, answer: stats},
   configz: {methods: reading, answer: ({agent, naming}) => jsonText({[`${naming.agent}config`]: agent.configuration()})},
@@ -137,6 +172,7 @@ const routes: Readonly<Record<string, {readonly methods: readonly string[]; read
   exec: {methods: streamed, answer: exec},
   attach: {methods: streamed, answer: attach},
   portForward: {methods: streamed, answer: portForward},
+  checkpoint: {methods: ['POST'], answer: checkpoint},
 };
 
 /** The paths that serve for debugging, by their first segments. */
@@ -154,13 +190,17 @@ const debugged: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the route of an agent's own for a path, if there is one. */
-const ownRoute = ({debugging = []}: AgentHandlerOptions, path: string): AdministrativeRoute | undefined =>
-  debugging.find(route => (route.path.endsWith('/*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path));
+const ownRoute = ({routes: always = [], debugging = []}: AgentHandlerOptions, path: string): AdministrativeRoute | undefined =>
+  [...always, ...debugging].find(route => (route.path.endsWith('/*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path));
+
+/** The longest URL, which may have the arguments of a command. To parse a longer one would hold up other requests. */
+const maxUrlLength = 128 << 10;
 
 /** The HTTP API of a node's agent. Callers must authorize requests before. */
 export const agentHandler =
   (options: AgentHandlerOptions): ApiHandler =>
   async request => {
+    if (request.url.length > maxUrlLength) return text('414: URI Too Long', 414);
     try {
       const [path = '', search = ''] = splitAt(request.url, '?');
       const [first = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
-import type {ContainerStats, NodeStats, PodStats} from '#src/api/node/stats.js';
-import type {Family, Sample} from './exposition.js';
+import type {ContainerProbes, ContainerStats, NodeStats, PodStats} from '#src/api/node/stats.js';
+import {histogramSamples, type Family, type Sample} from './exposition.js';
 
 type Each<T> = (of: T) => Sample;
 
@@ -66,16 +66,30 @@ export const resourceMetrics = (node: NodeStats): Family[] => {
   ];
 };
 
-/** `/metrics/probes`: the results of the probes of running containers. */
-export const probeMetrics = (node: NodeStats): Family[] => {
-  const samples = containersOf(node).flatMap(({pod: {name: pod, namespace, uid}, container: {name: container, probes}}) =>
-    probes.flatMap(({type, ...counts}) =>
-      (['successful', 'failed'] as const).flatMap((result): Sample[] =>
-        counts[result] > 0 ? [[{container, namespace, pod, pod_uid: uid, probe_type: type, result}, counts[result]]] : [],
-      ),
+const probeResults = ['successful', 'failed', 'unknown'] as const;
+
+/** The probes of the running containers of measurements, which have no durations. */
+export const measuredProbes = (node: NodeStats): readonly Probed[] =>
+  containersOf(node).flatMap(({pod: {name: pod, namespace, uid}, container: {name: container, probes}}) =>
+    probes.map(counts => ({...counts, unknown: 0, namespace, pod, uid, container})),
+  );
+
+type Probed = Omit<ContainerProbes, 'durations'> & Partial<Pick<ContainerProbes, 'durations'>>;
+
+/** `/metrics/probes`: the results of the probes of containers, and how long they took. */
+export const probeMetrics = (probed: readonly Probed[]): Family[] => {
+  const results = probed.flatMap(({type, namespace, pod, uid, container, ...counts}) =>
+    probeResults.flatMap((result): Sample[] =>
+      counts[result] > 0 ? [[{container, namespace, pod, pod_uid: uid, probe_type: type, result}, counts[result]]] : [],
     ),
   );
-  return [counter('prober_probe_total', '[BETA] How often the probes of a container were tried, by what came of it', samples)];
+  const durations = probed.flatMap(({type, namespace, pod, container, durations: measured}) =>
+    measured && measured.count > 0 ? histogramSamples({container, namespace, pod, probe_type: type}, measured) : [],
+  );
+  return [
+    counter('prober_probe_total', '[BETA] How often the probes of a container were tried, by what came of it', results),
+    {name: 'prober_probe_duration_seconds', help: '[ALPHA] How long the probes of a container took', type: 'histogram', samples: durations},
+  ];
 };
 
 /** `/metrics`: the agent's own metrics. */

@@ -2,7 +2,7 @@ import {Duplex, type Writable} from 'node:stream';
 import {AgentError, type NodeAgent} from '#src/api/node/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
-import type {Clock} from '#src/base/clock.js';
+import type {StreamLimits} from './idle.js';
 import {messageOf} from '#src/base/message.js';
 import {contentOf, maxTextBytes} from '#src/serving/streams/channels.js';
 import {negotiatedProtocol, refusedProtocols, isWebSocketRequest, type WebSocketClient} from '#src/serving/streams/websocket-server.js';
@@ -19,10 +19,16 @@ const protocols = knownApiSuffixes.flatMap(suffix => [`v4.channel.${suffix}`, `v
 const maxPorts = 127;
 
 /** Connects a client with ports of a pod, over SPDY, or over WebSocket with the ports in the query. */
-export const portsResponse = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
+export const portsResponse = (
+  request: ApiRequest,
+  query: URLSearchParams,
+  pod: Pod,
+  agent: NodeAgent,
+  limits: StreamLimits,
+): ApiResponse => {
   if (isWebSocketRequest(request))
-    return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
-  return acceptedSpdy(spdyVersion(request, ['portforward']), session => {
+    return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), limits);
+  return acceptedSpdy(spdyVersion(request, ['portforward']), limits, session => {
     const waiting = new Map<string, SpdyStream>();
     session.onStream(stream => {
       const {streamtype: [kind] = [], requestid: [id = ''] = [], port: [port] = []} = stream.headers;
@@ -65,10 +71,10 @@ const portsIn = (query: URLSearchParams): readonly number[] => {
 
 type Forward = (port: number, connection: Duplex, error: Writable) => Promise<void>;
 
-const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: Forward, clock: Clock): ApiResponse => {
+const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: Forward, limits: StreamLimits): ApiResponse => {
   const protocol = negotiatedProtocol(request, ['', ...protocols]);
   if (protocol === undefined) return refusedProtocols();
-  return upgradeToWebSocket(request, protocol, clock, client => serve(client, ports, protocol.includes('base64'), forwardTo));
+  return upgradeToWebSocket(request, protocol, limits, client => serve(client, ports, protocol.includes('base64'), forwardTo));
 };
 
 /** One channel of a client as a connection, which ends only with the WebSocket. */

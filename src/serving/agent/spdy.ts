@@ -7,6 +7,7 @@ import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {spdy} from '#src/serving/streams/protocols.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
+import {closeIdle, type StreamLimits} from './idle.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 
 const versionHeader = 'x-stream-protocol-version';
@@ -39,8 +40,8 @@ export interface Accepted {
   close(): void;
 }
 
-/** Upgrades the connection to SPDY and passes on the session. */
-export const acceptedSpdy = (version: string, serve: (session: Accepted) => void): ApiResponse => ({
+/** Upgrades the connection to SPDY and passes on the session, which is closed when it is idle for too long. */
+export const acceptedSpdy = (version: string, limits: StreamLimits, serve: (session: Accepted) => void): ApiResponse => ({
   status: 101,
   headers: {},
   body: {
@@ -57,6 +58,12 @@ export const acceptedSpdy = (version: string, serve: (session: Accepted) => void
       let takes: (stream: SpdyStream) => void = stream => stream.destroy();
       const session = new SpdySession(socket, {side: 'server', head, onStream: stream => takes(stream)});
       accountBuffer?.(() => session.keptBytes);
+      const idle = closeIdle(
+        limits,
+        () => session.moved,
+        () => socket.destroy(),
+      );
+      void session.closed.then(() => idle[Symbol.dispose]());
       serve({
         onStream(take) {
           takes = take;

@@ -55,6 +55,7 @@ export class SpdySession implements StreamPort {
   #peerWindow: number | undefined;
   #isClosing = false;
   #queuedReplies = 0;
+  #movedBytes = 0;
   /** Resolves when the connection has ended, with the error, if any. */
   readonly closed: Promise<Error | undefined>;
 
@@ -97,6 +98,11 @@ export class SpdySession implements StreamPort {
     return bytes;
   }
 
+  /** The bytes of streams in both directions so far, and the streams themselves, as signs of use. */
+  get moved(): number {
+    return this.#movedBytes;
+  }
+
   /** Sends a ping, as a sign of life. */
   ping(): void {
     this.#send({kind: 'ping', id: this.#nextPing});
@@ -115,6 +121,7 @@ export class SpdySession implements StreamPort {
     while (rest.length > 0) {
       const room = await this.#availableWindow(stream, rest.length);
       if (!this.#streams.has(stream.id) || this.#socket.destroyed) return;
+      this.#movedBytes += room;
       if (!this.#send({kind: 'data', id: stream.id, bytes: rest.subarray(0, room), fin: false})) await this.#drained();
       rest = rest.subarray(room);
     }
@@ -203,6 +210,7 @@ export class SpdySession implements StreamPort {
   async #received(id: number, bytes: Buffer, fin: boolean): Promise<void> {
     const stream = this.#streams.get(id);
     if (!stream) return;
+    this.#movedBytes += bytes.length;
     await stream.receive(bytes, fin);
     if (fin) this.#forget(stream);
   }
@@ -210,6 +218,7 @@ export class SpdySession implements StreamPort {
   #add(id: number, headers: SpdyHeaders): SpdyStream {
     const stream = new SpdyStream(id, headers, this);
     this.#streams.set(id, stream);
+    this.#movedBytes++;
     return stream;
   }
 

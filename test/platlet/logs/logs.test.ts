@@ -69,7 +69,7 @@ const rotating = (host: ReturnType<typeof folderHost>, maxFiles: number) => {
     clock,
     log: noLog,
     signal: lifetime.signal,
-    settings: {maxBytes: 10, maxFiles, periodMs: 10_000},
+    settings: {maxBytes: 10, maxFiles, periodMs: 10_000, workers: 1},
     runtime: {
       pods: async () => [aRuntime([run, aRun('done', 0)])],
       containerStatus: async () => run,
@@ -131,4 +131,38 @@ test('logs are looked at regularly', async t => {
   while (node.calls.length === 0) await new Promise(resolve => setImmediate(resolve));
   t.is(node.calls.length, 1);
   node.stop();
+});
+
+test('only so many logs are rotated at a time', async t => {
+  using host = folderHost();
+  const runs = await Promise.all(
+    ['a', 'b', 'c', 'd', 'e'].map(async name => {
+      const logPath = join(host.root, name, '0.log');
+      await put(host, logPath, 'a long text');
+      return aRun(name, 'running', {id: name, logPath});
+    }),
+  );
+  let now = 0;
+  let most = 0;
+  const rotated: string[] = [];
+  const rotation = new LogRotation({
+    host,
+    clock: new VirtualClock(),
+    log: noLog,
+    signal: new AbortController().signal,
+    settings: {maxBytes: 1, maxFiles: 2, periodMs: 10_000, workers: 2},
+    runtime: {
+      pods: async () => [aRuntime(runs)],
+      containerStatus: async id => runs.find(run => run.id === id)!,
+      async reopenLog(id) {
+        most = Math.max(most, ++now);
+        await new Promise(resolve => setImmediate(resolve));
+        rotated.push(id);
+        now--;
+      },
+    },
+  });
+  await rotation.rotate();
+  t.deepEqual(rotated.sort(), ['a', 'b', 'c', 'd', 'e']);
+  t.is(most, 2);
 });

@@ -1,4 +1,4 @@
-import {appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync} from 'node:fs';
+import {appendFileSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
@@ -86,6 +86,19 @@ test('a log that is followed is read over its rotation until the container ends'
   t.is(await next(), 'three\n');
   log.isRunning = false;
   t.true((await pieces.next()).done);
+});
+
+test('many readers of a long log hold up others by one block at a time', async t => {
+  using log = aLog(...Array.from({length: 20_000}, (_, index) => at(1, `stdout F line ${index} ${'x'.repeat(40)}`)));
+  const readers = Promise.all(Array.from({length: 40}, () => textOf(log.read())));
+  const blocks = 40 * Math.ceil(statSync(log.path).size / (64 << 10));
+  let turns = 0;
+  let isOver = false;
+  void readers.then(() => (isOver = true));
+  const over = (): boolean => isOver;
+  for (; !over(); turns++) await new Promise(resolve => setImmediate(resolve));
+  t.is(new Set(await readers).size, 1);
+  t.true(turns >= blocks, `${turns} turns for ${blocks} blocks`);
 });
 
 test('following ends when the client leaves', async t => {

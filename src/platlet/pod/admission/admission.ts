@@ -37,8 +37,8 @@ export interface NodeState {
 export type Admission =
   | {readonly is: 'admitted'}
   | {readonly is: 'refused'; readonly rejection: Rejection}
-  /** The pod is admitted once these have gone. */
-  | {readonly is: 'preempting'; readonly victims: readonly Frozen<Pod>[]};
+  /** The pod is admitted once these have gone, which make room of a resource. */
+  | {readonly is: 'preempting'; readonly victims: readonly Frozen<Pod>[]; readonly resource: string};
 
 const refused = (rejection: Rejection): Admission => ({is: 'refused', rejection});
 
@@ -63,5 +63,5 @@ export const admit = (state: NodeState, pod: Frozen<Pod>): Admission => {
     featureRejection(features, pod) ??
     (isShuttingDown ? shutdownRejection : undefined);
   if (rest) return refused(rest);
-  return victims ? {is: 'preempting', victims} : {is: 'admitted'};
+  return missing && victims ? {is: 'preempting', victims, resource: missing.reason.replace(/^OutOf/, '')} : {is: 'admitted'};
 };

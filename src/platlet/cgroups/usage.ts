@@ -1,0 +1,49 @@
+// What a control group has used, as the kernel counts it.
+
+import {join} from 'node:path';
+import type {Host} from '#src/platlet/host/host.js';
+import type {CgroupHierarchy} from './hierarchy.js';
+
+export interface GroupUsage {
+  readonly cpuNanoseconds: bigint;
+  readonly memoryBytes: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+}
+
+/** Returns what a group has used with those below it; undefined if the group is not there. */
+export const groupUsage = async (
+  host: Pick<Host, 'read'>,
+  hierarchy: Pick<CgroupHierarchy, 'foldersOf'>,
+  group: string,
+): Promise<GroupUsage | undefined> => {
+  const folders = hierarchy.foldersOf(group);
+  const read = async (file: string): Promise<string | undefined> => {
+    for (const folder of folders) {
+      const content = await host.read(join(folder, file));
+      if (content) return content.toString();
+    }
+    return undefined;
+  };
+  const [acct, stat, limited, current, memory = ''] = await Promise.all(
+    ['cpuacct.usage', 'cpu.stat', 'memory.usage_in_bytes', 'memory.current', 'memory.stat'].map(read),
+  );
+  const used = Number(limited ?? current);
+  const value = (...names: readonly string[]): number =>
+    Number(names.map(name => new RegExp(`^${name} (\\d+)$`, 'm').exec(memory)?.[1]).find(found => found !== undefined) ?? 0);
+  const micros = /^usage_usec (\d+)$/m.exec(stat ?? '')?.[1];
+  if ((acct === undefined && micros === undefined) || Number.isNaN(used)) return undefined;
+  return {
+    cpuNanoseconds: acct === undefined ? BigInt(micros!) * 1000n : BigInt(acct.trim()),
+    memoryBytes: used,
+    workingSetBytes: Math.max(0, used - value('total_inactive_file', 'inactive_file')),
+    rssBytes: value('total_rss', 'anon'),
+  };
+};
+
+/** Returns the group of a process, from its `/proc/PID/cgroup`: that of its memory, or the one in the tree for all. */
+export const groupOfProcess = (text: string): string | undefined => {
+  const lines = text.split('\n').map(line => line.split(':'));
+  const found = lines.find(([, controllers = '']) => controllers.split(',').includes('memory')) ?? lines.find(([id]) => id === '0');
+  return found?.slice(2).join(':') || undefined;
+};

@@ -1,0 +1,19 @@
+// What checks of a configuration share.
+
+import type {Naming} from '#src/api/naming.js';
+import type {Settings} from './fields.js';
+
+export interface ValidationContext {
+  readonly naming: Naming;
+  /** Whether the host has cgroups of version 1. */
+  readonly isCgroupV1: boolean;
+  gate(name: string): boolean;
+}
+
+/** Returns texts about what is wrong. */
+export type Check = (settings: Settings, context: ValidationContext) => readonly string[];
+
+/** Returns the texts if something is wrong. */
+export const when = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
+/** Returns a value in quotes. */
+export const q = (text: unknown): string => JSON.stringify(text);

@@ -1,0 +1,174 @@
+// The metrics that an agent counts as it works. What is only read when somebody asks is in `observed.ts`.
+
+import type {Naming} from '#src/api/naming.js';
+import {exponentialBuckets, type Counter, type Gauge, type Histogram, type Meter} from '#src/base/meter.js';
+
+interface Row {
+  /** Without the name of the agent. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+const usualBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const startBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+
+const counters = {
+  admissionRejections: {name: 'admission_rejections_total', help: 'Pods that the agent did not admit, by reason.', labels: ['reason']},
+  evictions: {name: 'evictions', help: 'Pods that the agent has evicted, by signal.', labels: ['eviction_signal']},
+  httpRequests: {name: 'http_requests_total', help: 'Requests to the agent.', labels: ['method', 'path', 'server_type', 'long_running']},
+  collectedImages: {
+    name: 'image_garbage_collected_total',
+    help: 'Images that were removed since nothing used them, by reason: space or age.',
+    labels: ['reason'],
+  },
+  hookFallbacks: {name: 'lifecycle_handler_http_fallbacks_total', help: 'Hooks over HTTPS that were answered by HTTP.'},
+  orphanedRuntimePods: {name: 'orphaned_runtime_pods_total', help: 'Pods that the runtime had and no source of pods.'},
+  discardedEvents: {name: 'pleg_discard_events', help: 'Changes of pods in the runtime that were dropped.'},
+  preemptions: {
+    name: 'preemptions',
+    help: 'Pods that had to make room for critical ones, by the resource that was short.',
+    labels: ['preemption_signal'],
+  },
+  restartedPods: {
+    name: 'restarted_pods_total',
+    help: 'Pods that came again with the same UID; static is true for those of files and URLs.',
+    labels: ['static'],
+  },
+  sandboxErrors: {
+    name: 'run_podsandbox_errors_total',
+    help: 'Sandboxes that could not be run, by handler of the runtime class.',
+    labels: ['runtime_handler'],
+  },
+  runtimeErrors: {
+    name: 'runtime_operations_errors_total',
+    help: 'Calls of the container runtime that failed, by operation.',
+    labels: ['operation_type'],
+  },
+  runtimeCalls: {name: 'runtime_operations_total', help: 'Calls of the container runtime, by operation.', labels: ['operation_type']},
+  containerErrors: {
+    name: 'started_containers_errors_total',
+    help: 'Containers that could not be started, by kind and reason.',
+    labels: ['container_type', 'code'],
+  },
+  startedContainers: {name: 'started_containers_total', help: 'Starts of containers, by kind.', labels: ['container_type']},
+  podErrors: {name: 'started_pods_errors_total', help: 'Pods whose sandboxes could not be started.'},
+  startedPods: {name: 'started_pods_total', help: 'Pods whose sandboxes were started.'},
+} as const satisfies Readonly<Record<string, Row>>;
+
+const histograms = {
+  cgroupDuration: {
+    name: 'cgroup_manager_duration_seconds',
+    help: 'Duration of work on the control groups of pods, by operation: create, update or destroy.',
+    labels: ['operation_type'],
+    buckets: usualBuckets,
+  },
+  containersPerPod: {
+    name: 'containers_per_pod_count',
+    help: 'Containers of each pod that was started.',
+    buckets: exponentialBuckets(1, 2, 5),
+  },
+  evictionStatsAge: {
+    name: 'eviction_stats_age_seconds',
+    help: 'Age of the measurements by which pods were evicted, by signal.',
+    labels: ['eviction_signal'],
+    buckets: usualBuckets,
+  },
+  requestDuration: {
+    name: 'http_requests_duration_seconds',
+    help: 'Duration of requests to the agent.',
+    labels: ['method', 'path', 'server_type', 'long_running'],
+    buckets: usualBuckets,
+  },
+  pullDuration: {
+    name: 'image_pull_duration_seconds',
+    help: 'Duration of pulls, by the size of the image.',
+    labels: ['image_size_in_bytes'],
+    buckets: [1, 5, 10, 20, 30, 60, 180, 300, 600, 900, 1200, 1800, 2700, 3600],
+  },
+  relistDuration: {name: 'pleg_relist_duration_seconds', help: 'Duration of lists of the pods of the runtime.', buckets: usualBuckets},
+  relistInterval: {name: 'pleg_relist_interval_seconds', help: 'Time between two lists of the pods of the runtime.', buckets: usualBuckets},
+  podStart: {name: 'pod_start_duration_seconds', help: 'Time from when the agent saw a pod first until it ran.', buckets: startBuckets},
+  podStartSli: {
+    name: 'pod_start_sli_duration_seconds',
+    help: 'Time from the creation of a pod until all its containers were reported as started, without pulls of images and init containers.',
+    buckets: startBuckets,
+  },
+  podStartTotal: {
+    name: 'pod_start_total_duration_seconds',
+    help: 'Time from the creation of a pod until all its containers were reported as started.',
+    buckets: startBuckets,
+  },
+  statusSync: {
+    name: 'pod_status_sync_duration_seconds',
+    help: 'Time from a change of the status of a pod until the API server had it.',
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60],
+  },
+  workerDuration: {
+    name: 'pod_worker_duration_seconds',
+    help: 'Duration of one sync of a pod, by why it was made: create, update, sync or kill.',
+    labels: ['operation_type'],
+    buckets: usualBuckets,
+  },
+  workerStart: {
+    name: 'pod_worker_start_duration_seconds',
+    help: 'Time from when the agent saw a pod until its worker began.',
+    buckets: usualBuckets,
+  },
+  sandboxDuration: {
+    name: 'run_podsandbox_duration_seconds',
+    help: 'Duration of runs of sandboxes, by handler of the runtime class.',
+    labels: ['runtime_handler'],
+    buckets: usualBuckets,
+  },
+  runtimeDuration: {
+    name: 'runtime_operations_duration_seconds',
+    help: 'Duration of calls of the container runtime, by operation.',
+    labels: ['operation_type'],
+    buckets: exponentialBuckets(0.005, 2.5, 14),
+  },
+} as const satisfies Readonly<Record<string, Row & {readonly buckets: readonly number[]}>>;
+
+const gauges = {
+  inflightRequests: {
+    name: 'http_inflight_requests',
+    help: 'Requests to the agent that are being answered.',
+    labels: ['method', 'path', 'server_type', 'long_running'],
+  },
+  startup: {name: 'node_startup_duration_seconds', help: 'Duration of the start of the node in total.'},
+  startupAfterRegistration: {
+    name: 'node_startup_post_registration_duration_seconds',
+    help: 'Time from the registration of the node until it was ready.',
+  },
+  startupBeforeAgent: {
+    name: 'node_startup_pre_AGENT_duration_seconds',
+    help: 'Time from the start of the machine until that of the agent.',
+  },
+  startupBeforeRegistration: {
+    name: 'node_startup_pre_registration_duration_seconds',
+    help: 'Time from the start of the agent until it registered the node.',
+  },
+  startupRegistration: {name: 'node_startup_registration_duration_seconds', help: 'Duration of the registration of the node.'},
+  lastSeen: {name: 'pleg_last_seen_seconds', help: 'When the pods of the runtime were listed last, in seconds of Unix time.'},
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** What an agent counts. */
+export type AgentMetrics = {readonly [K in keyof typeof counters]: Counter} & {readonly [K in keyof typeof histograms]: Histogram} & {
+  readonly [K in keyof typeof gauges]: Gauge;
+};
+
+const mapped = <R extends Row, T>(rows: Readonly<Record<string, R>>, make: (row: R) => T): [string, T][] =>
+  Object.entries(rows).map(([key, row]) => [key, make(row)]);
+
+/** Returns the name of a metric of the agent, which may contain that of the agent. */
+export const agentMetricName = ({agent}: Naming, name: string): string => `${agent}_${name.replace('AGENT', agent)}`;
+
+/** Creates what an agent counts. */
+export const agentMetrics = (meter: Meter, naming: Naming): AgentMetrics => {
+  const named = <R extends Row>(row: R): R => ({...row, name: agentMetricName(naming, row.name)});
+  return Object.fromEntries<Counter | Histogram | Gauge>([
+    ...mapped<Row, Counter>(counters, row => meter.counter(named(row))),
+    ...mapped<Row & {readonly buckets: readonly number[]}, Histogram>(histograms, row => meter.histogram(named(row))),
+    ...mapped<Row, Gauge>(gauges, row => meter.gauge(named(row))),
+  ]) as unknown as AgentMetrics;
+};

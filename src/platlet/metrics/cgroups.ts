@@ -1,0 +1,29 @@
+import type {Clock} from '#src/base/clock.js';
+import type {PodCgroups} from '#src/platlet/pod/ports.js';
+import type {AgentMetrics} from './agent-metrics.js';
+
+/** Returns the cgroups of pods, whose operations are measured. */
+export const measuredCgroups = (cgroups: PodCgroups, {cgroupDuration}: Pick<AgentMetrics, 'cgroupDuration'>, clock: Clock): PodCgroups => {
+  const known = new Set<string>();
+  const measured = async <A>(operation_type: 'create' | 'update' | 'destroy', act: () => Promise<A>): Promise<A> => {
+    const since = clock.monotonic();
+    try {
+      return await act();
+    } finally {
+      cgroupDuration.observe((clock.monotonic() - since) / 1000, {operation_type});
+    }
+  };
+  return {
+    ensure(pod) {
+      const uid = pod.metadata?.uid ?? '';
+      const operation = known.has(uid) ? 'update' : 'create';
+      known.add(uid);
+      return measured(operation, () => cgroups.ensure(pod));
+    },
+    remove(uid) {
+      known.delete(uid);
+      return measured('destroy', () => cgroups.remove(uid));
+    },
+    ...(cgroups.sweep ? {sweep: isKnown => cgroups.sweep!(isKnown)} : {}),
+  };
+};

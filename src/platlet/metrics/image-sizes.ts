@@ -1,0 +1,21 @@
+const mega = 1024 * 1024;
+const giga = 1024 * mega;
+
+/** The ranges of sizes of images, by what they are smaller than. */
+const ranges: readonly (readonly [below: number, label: string])[] = [
+  [10 * mega, '0-10MB'],
+  [100 * mega, '10MB-100MB'],
+  [500 * mega, '100MB-500MB'],
+  [giga, '500MB-1GB'],
+  [5 * giga, '1GB-5GB'],
+  [10 * giga, '5GB-10GB'],
+  [20 * giga, '10GB-20GB'],
+  [30 * giga, '20GB-30GB'],
+  [40 * giga, '30GB-40GB'],
+  [60 * giga, '40GB-60GB'],
+  [100 * giga, '60GB-100GB'],
+];
+
+/** Returns the range of the size of an image, as metrics have it. */
+export const imageSizeRange = (bytes: number | undefined): string =>
+  bytes ? (ranges.find(([below]) => bytes < below)?.[1] ?? 'GT100GB') : 'N/A';

@@ -1,0 +1,129 @@
+// The metrics of an agent that are read when somebody asks.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {FilesystemStats} from '#src/api/node/stats.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Labels, Meter} from '#src/base/meter.js';
+import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {agentMetricName} from './agent-metrics.js';
+
+/** A claim of a pod whose volume is mounted, with what its file system has. */
+export interface ClaimUsage extends FilesystemStats {
+  readonly namespace: string;
+  readonly claim: string;
+}
+
+/** Works on a pod. */
+export interface ObservedWorker {
+  readonly uid: string;
+  readonly pod: Frozen<Pod>;
+  readonly stage: 'sync' | 'terminating' | 'terminated' | 'finished';
+}
+
+export interface ObservedWorkers {
+  readonly all: Iterable<ObservedWorker>;
+  readonly active: readonly Frozen<Pod>[];
+  /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
+  originOf(worker: Pick<ObservedWorker, 'uid'>): (typeof origins)[number];
+}
+
+export interface ObservedParts {
+  readonly naming: Naming;
+  readonly nodeName: string;
+  /** The version of control groups. */
+  readonly cgroupVersion: 1 | 2;
+  /** All pods of all sources. */
+  pods(): readonly Frozen<Pod>[];
+  /** Undefined before the agent works on pods. */
+  workers(): ObservedWorkers | undefined;
+  /** What the runtime had when it was listed last. */
+  listed(): readonly RuntimePod[];
+  claims(): readonly ClaimUsage[];
+}
+
+type Rows = readonly (readonly [Labels, number])[];
+
+const lifecycles = ['sync', 'terminating', 'terminated'] as const;
+const origins = ['desired', 'orphan', 'runtime_only'] as const;
+const statics = ['', 'true'] as const;
+const states = ['created', 'running', 'exited', 'unknown'] as const;
+
+/** Counts what is in each of some groups, those without anything included. */
+const countedBy = <T>(groups: readonly Labels[], all: Iterable<T>, groupOf: (one: T) => Labels | undefined): Rows => {
+  const keyOf = (labels: Labels): string => Object.values(labels).join('\n');
+  const counts = new Map(groups.map(labels => [keyOf(labels), 0]));
+  for (const one of all) {
+    const labels = groupOf(one);
+    if (labels) counts.set(keyOf(labels), (counts.get(keyOf(labels)) ?? 0) + 1);
+  }
+  return groups.map(labels => [labels, counts.get(keyOf(labels)) ?? 0] as const);
+};
+
+/** Adds the metrics to a meter. */
+export const observeAgent = (meter: Meter, parts: ObservedParts): void => {
+  const {naming} = parts;
+  const gauge = (name: string, help: string, labels: readonly string[], read: () => Rows): void => {
+    meter.observed({name: agentMetricName(naming, name), help, labels}, read);
+  };
+  const staticOf = (pod: Frozen<Pod>): string => (isStaticPod(naming, pod) ? 'true' : '');
+  const workers = () => [...(parts.workers()?.all ?? [])];
+  const byOrigin = (pods: readonly Frozen<Pod>[]): Rows =>
+    countedBy(
+      statics.map(each => ({static: each})),
+      pods,
+      pod => ({static: staticOf(pod)}),
+    );
+  gauge('node_name', 'The name of the node; always 1.', ['node'], () => [[{node: parts.nodeName}, 1]]);
+  gauge('cgroup_version', 'The version of control groups of the machine.', [], () => [[{}, parts.cgroupVersion]]);
+  gauge('running_pods', 'Pods that have a sandbox that runs.', [], () => [
+    [{}, parts.listed().filter(({sandboxes}) => sandboxes.some(({isReady}) => isReady)).length],
+  ]);
+  gauge('running_containers', 'Containers by their states.', ['container_state'], () =>
+    countedBy(
+      states.map(state => ({container_state: state})),
+      parts.listed().flatMap(({containers}) => containers),
+      ({state}) => ({container_state: state}),
+    ),
+  );
+  gauge('desired_pods', 'Pods that the agent is to run; static is true for those of files and URLs.', ['static'], () =>
+    byOrigin(parts.pods()),
+  );
+  gauge('active_pods', 'Pods that take room on the node; static is true for those of files and URLs.', ['static'], () =>
+    byOrigin(parts.workers()?.active ?? []),
+  );
+  gauge('mirror_pods', 'Mirror pods that the agent is to have in the API server, one for each static pod that it has admitted.', [], () => [
+    [{}, workers().filter(({pod, stage}) => stage !== 'finished' && isStaticPod(naming, pod)).length],
+  ]);
+  gauge('managed_ephemeral_containers', 'Ephemeral containers of the pods of the node.', [], () => [
+    [{}, parts.pods().reduce((sum, {spec}) => sum + (spec?.ephemeralContainers?.length ?? 0), 0)],
+  ]);
+  const working = lifecycles.flatMap(lifecycle => origins.flatMap(config => statics.map(each => ({lifecycle, config, static: each}))));
+  gauge('working_pods', 'Pods that the agent works on, by the phase of the work and why.', ['lifecycle', 'config', 'static'], () =>
+    countedBy(working, workers(), worker =>
+      worker.stage === 'finished'
+        ? undefined
+        : {lifecycle: worker.stage, config: parts.workers()!.originOf(worker), static: staticOf(worker.pod)},
+    ),
+  );
+  observeClaims(gauge, parts);
+};
+
+type AddGauge = (name: string, help: string, labels: readonly string[], read: () => Rows) => void;
+
+const observeClaims = (gauge: AddGauge, {claims}: ObservedParts): void => {
+  const of = (name: string, help: string, value: (usage: ClaimUsage) => number | undefined): void =>
+    gauge(`volume_stats_${name}`, help, ['namespace', 'persistentvolumeclaim'], () =>
+      claims().flatMap(usage => {
+        const found = value(usage);
+        return found === undefined ? [] : [[{namespace: usage.namespace, persistentvolumeclaim: usage.claim}, found] as const];
+      }),
+    );
+  of('capacity_bytes', 'The size of the volume in bytes.', ({capacityBytes}) => capacityBytes);
+  of('available_bytes', 'The bytes that are free in the volume.', ({availableBytes}) => availableBytes);
+  of('used_bytes', 'The bytes that are used in the volume.', ({usedBytes}) => usedBytes);
+  of('inodes', 'The most inodes of the volume.', ({inodes}) => inodes);
+  of('inodes_free', 'The inodes that are free in the volume.', ({inodesFree}) => inodesFree);
+  of('inodes_used', 'The inodes that are used in the volume.', ({inodesUsed}) => inodesUsed);
+};

@@ -1,0 +1,43 @@
+// What the parts of an agent measure: claims for its metrics, and groups of processes for its summary.
+
+import {join} from 'node:path';
+import type {Naming} from '#src/api/naming.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {groupOfProcess, groupUsage} from '#src/platlet/cgroups/usage.js';
+import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {podsGroup} from '#src/platlet/cgroups/node-cgroups.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import type {Host} from '#src/platlet/host/host.js';
+import type {ClaimUsage} from '#src/platlet/metrics/observed.js';
+import type {SystemGroup} from './node-stats.js';
+import type {VolumeUsage} from './volume-stats.js';
+
+/** Returns what the claims of pods take. A claim of several pods is there once. */
+export const claimUsage = (pods: readonly Frozen<Pod>[], volumes: Pick<VolumeUsage, 'of'>): readonly ClaimUsage[] => {
+  const found = new Map<string, ClaimUsage>();
+  for (const {metadata: {uid = '', namespace = ''} = {}} of pods)
+    for (const {claim, ...usage} of volumes.of(uid))
+      if (claim !== undefined) found.set(`${namespace}/${claim}`, {...usage, namespace, claim});
+  return [...found.values()];
+};
+
+interface GroupParts {
+  readonly host: Pick<Host, 'read'>;
+  readonly settings: Pick<Settings, 'cgroupRoot' | 'cgroupsPerQOS'>;
+  readonly naming: Naming;
+  readonly runtimeGroup?: string;
+}
+
+/** Returns the groups of the agent, of the runtime if it is known, and of all pods. */
+export const systemGroups = ({host, settings, naming, runtimeGroup}: GroupParts, hierarchy: CgroupHierarchy): readonly SystemGroup[] => [
+  {
+    name: naming.agent,
+    async read() {
+      const group = groupOfProcess(String((await host.read('/proc/self/cgroup')) ?? ''));
+      return group === undefined ? undefined : groupUsage(host, hierarchy, group);
+    },
+  },
+  ...(runtimeGroup ? [{name: 'runtime', read: () => groupUsage(host, hierarchy, join('/', runtimeGroup))}] : []),
+  {name: 'pods', read: () => groupUsage(host, hierarchy, join('/', settings.cgroupRoot, settings.cgroupsPerQOS ? podsGroup : ''))},
+];

@@ -1,0 +1,211 @@
+// The measurements of a node: of its pods by the runtime, of the machine by the kernel.
+
+import type {Frozen} from '#src/api/key.js';
+import type {FilesystemStats, InterfaceStats, NodeStats, SystemStats, VolumeStats} from '#src/api/node/stats.js';
+import type {Pod} from '#src/api/pod.js';
+import {every, type Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files/files.js';
+import type {Log} from '#src/base/log.js';
+import type {GroupUsage} from '#src/platlet/cgroups/usage.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {isTerminalPhase} from '#src/platlet/pod/phase.js';
+import type {Machine} from '#src/platlet/node/machine.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import type {FilesystemUsage} from '#src/platlet/runtime/images.js';
+import {interfacesOf} from './network.js';
+import {podStats} from './pod-stats.js';
+import {UsageRates} from './usage-rates.js';
+import {spaceStats} from './volume-stats.js';
+
+/** A group of processes, by what reads what it uses; undefined while it is not there. */
+export interface SystemGroup {
+  readonly name: string;
+  read(): Promise<GroupUsage | undefined>;
+}
+
+export interface NodeStatsParts {
+  readonly name: string;
+  readonly runtime: Pick<Runtime, 'containerUsage' | 'sandboxUsage' | 'imageFilesystems'>;
+  readonly files: Pick<Files, 'read'>;
+  readonly host: Pick<Host, 'list' | 'status' | 'space'>;
+  /** The folder of the agent's data. */
+  readonly rootDir: string;
+  /** The volumes of pods as they were measured last; none if absent. */
+  volumesOf?(uid: string): readonly VolumeStats[];
+  /** The folder of a pod's logs. */
+  logsOf?(pod: Frozen<Pod>): string;
+  /** Groups of processes that are no pods. */
+  readonly system?: readonly SystemGroup[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly machine: Machine;
+  pods(): readonly Frozen<Pod>[];
+  /** What the runtime was last seen to have. */
+  listed(): readonly RuntimePod[];
+}
+
+/** How often processor time is read, so that there are rates when somebody asks. */
+const sampleMs = 10_000;
+/** The unit of times in /proc/stat. */
+const tickMs = 10;
+
+/** Returns the processor time that a machine has used, in ms, from /proc/stat. */
+export const usedProcessorMs = (text: string): number => {
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = (/^cpu +(.*)$/m.exec(text)?.[1] ?? '')
+    .split(' ')
+    .map(Number);
+  return (user + nice + system + irq + softirq + steal) * tickMs;
+};
+
+/** Returns the memory that a machine works with, in bytes, from /proc/meminfo: what is used without file pages that were not used lately. */
+export const usedMemoryBytes = (text: string): number => {
+  const of = (name: string): number =>
+    Number(new RegExp(`^${name.replace(/[()]/g, '\\$&')}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
+  return Math.max(0, of('MemTotal') - of('MemFree') - of('Inactive(file)'));
+};
+
+/** Returns how many processes a machine may have, and has, by the texts of files in /proc. */
+const processesOf = (pidMax: string, threadsMax: string, load: string): NodeStats['processes'] => {
+  const current = Number(/\/(\d+)/.exec(load)?.[1] ?? Number.NaN);
+  const max = Math.min(...[pidMax, threadsMax].map(text => Number(text.trim() || Number.NaN)).filter(value => value > 0));
+  return Number.isFinite(max) && current >= 0 ? {max, current} : undefined;
+};
+
+/** Measures a node when asked. */
+export class NodeStatsReader {
+  readonly #parts: NodeStatsParts;
+  readonly #rates: UsageRates;
+  readonly #startedAt: number;
+  #reading: Promise<NodeStats> | undefined;
+
+  constructor(parts: NodeStatsParts) {
+    this.#parts = parts;
+    this.#rates = new UsageRates(parts.clock);
+    this.#startedAt = parts.clock.now();
+    every(parts.clock, sampleMs, parts.signal, async () => {
+      await this.read().catch((error: unknown) => parts.log.v(2).info({err: error}, 'the usage of pods could not be read'));
+    });
+  }
+
+  /** Returns new measurements; those who ask at the same time get the same. */
+  read(): Promise<NodeStats> {
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #read(): Promise<NodeStats> {
+    const {name, runtime, clock, machine, pods, listed} = this.#parts;
+    const [containers, sandboxes, filesystems, fs] = await Promise.all([
+      runtime.containerUsage(),
+      runtime.sandboxUsage(),
+      this.#filesystems(),
+      this.#spaceOf(this.#parts.rootDir),
+    ]);
+    this.#rates.begin();
+    const kernel = await this.#kernel();
+    const known = pods();
+    const runtimePods = listed();
+    const states = runtimePods.flatMap(pod => pod.containers.map(({state}) => state));
+    const measured = await Promise.all(
+      known.map(pod =>
+        podStats({...this.#parts, rates: this.#rates, since: this.#startedAt}, pod, {
+          listed: runtimePods,
+          containers,
+          sandboxes,
+          fs: filesystems.images,
+        }),
+      ),
+    );
+    return {
+      name,
+      time: clock.now(),
+      startedAt: this.#startedAt,
+      machine: {
+        id: machine.machineId,
+        systemId: machine.systemId,
+        bootId: machine.bootId,
+        cores: machine.cores,
+        memoryBytes: machine.memoryBytes,
+        storageBytes: machine.storageBytes,
+        imageBytes: filesystems.images?.usedBytes ?? 0,
+      },
+      ...kernel,
+      ...(fs ? {fs} : {}),
+      ...(filesystems.images ? {imageFs: filesystems.images} : {}),
+      ...(filesystems.containers ? {containerFs: filesystems.containers} : {}),
+      system: await this.#system(),
+      pods: measured.flatMap(each => each ?? []),
+      known: {
+        pods: known.length,
+        active: known.filter(({status}) => !isTerminalPhase(status?.phase)).length,
+        containers: {
+          running: states.filter(state => state === 'running').length,
+          exited: states.filter(state => state === 'exited').length,
+        },
+      },
+    };
+  }
+
+  /** What the kernel says of the machine. */
+  async #kernel(): Promise<Pick<NodeStats, 'cpuSeconds' | 'cpuMillis' | 'memoryBytes' | 'network' | 'processes'>> {
+    const {files, clock} = this.#parts;
+    const [stat, memory, network, pidMax, threadsMax, load] = await Promise.all(
+      ['/proc/stat', '/proc/meminfo', '/proc/net/dev', '/proc/sys/kernel/pid_max', '/proc/sys/kernel/threads-max', '/proc/loadavg'].map(
+        async path => String((await files.read(path)) ?? ''),
+      ),
+    );
+    const cpuMs = usedProcessorMs(stat ?? '');
+    const processes = processesOf(pidMax ?? '', threadsMax ?? '', load ?? '');
+    const interfaces = interfacesOf(network ?? '');
+    return {
+      cpuSeconds: cpuMs / 1000,
+      cpuMillis: this.#rates.millis('/', {at: clock.now(), usageCoreNanoseconds: BigInt(Math.round(cpuMs)) * 1_000_000n}),
+      memoryBytes: usedMemoryBytes(memory ?? ''),
+      ...(interfaces.length > 0 ? {network: defaultFirst(interfaces)} : {}),
+      ...(processes ? {processes} : {}),
+    };
+  }
+
+  async #spaceOf(path: string): Promise<FilesystemStats | undefined> {
+    return await this.#parts.host.space(path).then(spaceStats, () => undefined);
+  }
+
+  /** The file systems of images and containers: what they have, and what images and containers take of it. */
+  async #filesystems(): Promise<{readonly images?: FilesystemStats | undefined; readonly containers?: FilesystemStats | undefined}> {
+    const {images, containers} = await this.#parts.runtime.imageFilesystems();
+    const of = async (usage: FilesystemUsage | undefined): Promise<FilesystemStats | undefined> => {
+      if (!usage) return undefined;
+      const {usedBytes, inodesUsed} = usage;
+      const own = {...(usedBytes === undefined ? {} : {usedBytes}), ...(inodesUsed === undefined ? {} : {inodesUsed})};
+      return {...(await this.#spaceOf(usage.mountpoint)), ...own};
+    };
+    return {images: await of(images[0]), containers: await of(containers[0] ?? images[0])};
+  }
+
+  async #system(): Promise<readonly SystemStats[]> {
+    const {system = [], clock} = this.#parts;
+    const found = await Promise.all(system.map(async ({name, read}) => ({name, usage: await read().catch(() => undefined)})));
+    return found.flatMap(({name, usage}) =>
+      usage
+        ? [
+            {
+              name,
+              startedAt: this.#startedAt,
+              cpuSeconds: Number(usage.cpuNanoseconds) / 1e9,
+              cpuMillis: this.#rates.millis(`system ${name}`, {at: clock.now(), usageCoreNanoseconds: usage.cpuNanoseconds}),
+              memoryBytes: usage.workingSetBytes,
+              memory: {usageBytes: usage.memoryBytes, rssBytes: usage.rssBytes},
+            },
+          ]
+        : [],
+    );
+  }
+}
+
+/** The interface of this name is what the original shows first. */
+const usualInterface = 'eth0';
+
+const defaultFirst = (interfaces: readonly InterfaceStats[]): readonly InterfaceStats[] =>
+  [...interfaces].sort((a, b) => Number(b.name === usualInterface) - Number(a.name === usualInterface));

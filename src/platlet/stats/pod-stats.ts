@@ -1,0 +1,113 @@
+// The measurements of one pod, from those of its sandbox and its containers.
+
+import {join} from 'node:path';
+import type {Frozen} from '#src/api/key.js';
+import type {Consumption, ContainerStats, FilesystemStats, MemoryStats, PodStats, VolumeStats} from '#src/api/node/stats.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {parseTime} from '#src/api/time.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {limitsOf} from '#src/platlet/pod/container-limits.js';
+import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
+import type {ContainerUsage, MemoryUsage, SandboxUsage} from '#src/platlet/runtime/usage.js';
+import type {UsageRates} from './usage-rates.js';
+
+export interface PodStatsParts {
+  readonly host: Pick<Host, 'list' | 'status'>;
+  readonly rates: UsageRates;
+  /** When the agent began, for pods without a time. */
+  readonly since: number;
+  volumesOf?(uid: string): readonly VolumeStats[];
+  logsOf?(pod: Frozen<Pod>): string;
+}
+
+/** What the runtime said of all pods. */
+export interface RuntimeUsage {
+  readonly listed: readonly RuntimePod[];
+  readonly containers: readonly ContainerUsage[];
+  readonly sandboxes: readonly SandboxUsage[];
+  /** The file system of images, on which containers write. */
+  readonly fs: FilesystemStats | undefined;
+}
+
+/** Returns the measurements of a pod; undefined if none of its containers run. */
+export const podStats = async (parts: PodStatsParts, pod: Frozen<Pod>, usage: RuntimeUsage): Promise<PodStats | undefined> => {
+  const {rates, since, volumesOf} = parts;
+  const {uid = '', namespace = '', name = ''} = pod.metadata ?? {};
+  const instances = usage.listed.find(one => one.pod.uid === uid)?.containers ?? [];
+  const measured = (
+    await Promise.all([...specContainers(pod.spec!)].map(({container}) => containerStats(parts, pod, container, {...usage, instances})))
+  ).flatMap(each => each ?? []);
+  if (measured.length === 0) return undefined;
+  const sandbox = usage.sandboxes.find(one => one.pod.uid === uid);
+  const sum = (value: (of: Consumption) => number): number => measured.reduce((total, each) => total + value(each), 0);
+  const total = {
+    cpuMillis: sum(({cpuMillis}) => cpuMillis),
+    cpuSeconds: sum(({cpuSeconds}) => cpuSeconds),
+    memoryBytes: sum(({memoryBytes}) => memoryBytes),
+  };
+  const interfaces = sandbox?.network?.interfaces ?? [];
+  const volumes = volumesOf?.(uid) ?? [];
+  return {
+    namespace,
+    name,
+    uid,
+    startedAt: parseTime(pod.status?.startTime ?? '') ?? since,
+    containers: measured,
+    ...(sandbox?.cpu?.usageCoreNanoseconds === undefined
+      ? total
+      : {...consumption(rates, sandbox.id, sandbox), ...memoryOf(sandbox.memory)}),
+    ...(interfaces.length > 0 ? {network: interfaces} : {}),
+    ...(volumes.length > 0 ? {volumes} : {}),
+    ...(sandbox?.processes === undefined ? {} : {processes: sandbox.processes}),
+  };
+};
+
+const containerStats = async (
+  parts: PodStatsParts,
+  pod: Frozen<Pod>,
+  container: Frozen<AnyContainer>,
+  {instances, containers, fs}: RuntimeUsage & {readonly instances: readonly ContainerInstance[]},
+): Promise<ContainerStats | undefined> => {
+  const instance = instances.find(one => one.name === container.name && one.state === 'running');
+  const usage = instance && containers.find(({id}) => id === instance.id);
+  if (!instance || !usage) return undefined;
+  const {usedBytes, inodesUsed} = usage.writableLayer ?? {};
+  const {usedBytes: _, inodesUsed: __, ...rest} = fs ?? {};
+  const used = {...(usedBytes === undefined ? {} : {usedBytes}), ...(inodesUsed === undefined ? {} : {inodesUsed})};
+  const logs = await logStats(parts, pod, container.name);
+  return {
+    name: container.name,
+    id: instance.id,
+    image: container.image ?? '',
+    startedAt: instance.startedAt ?? instance.createdAt,
+    ...limitsOf(container),
+    ...consumption(parts.rates, instance.id, usage),
+    ...memoryOf(usage.memory),
+    probes: [],
+    ...(usage.writableLayer ? {rootfs: {...rest, ...used}} : {}),
+    ...(logs ? {logs: {...rest, ...logs}} : {}),
+  };
+};
+
+/** Returns what the logs of a container take, those that were rotated included. */
+const logStats = async ({host, logsOf}: PodStatsParts, pod: Frozen<Pod>, name: string): Promise<FilesystemStats | undefined> => {
+  if (!logsOf) return undefined;
+  const folder = join(logsOf(pod), name);
+  const files = await host.list(folder).catch(() => []);
+  const sizes = await Promise.all(files.map(async file => (await host.status(join(folder, file)))?.bytes ?? 0));
+  return {usedBytes: sizes.reduce((total, bytes) => total + bytes, 0), inodesUsed: files.length + 1};
+};
+
+const memoryOf = (memory: MemoryUsage | undefined): {readonly memory?: MemoryStats} => {
+  if (!memory) return {};
+  const {usageBytes, rssBytes, pageFaults, majorPageFaults} = memory;
+  const known = Object.entries({usageBytes, rssBytes, pageFaults, majorPageFaults}).filter(([, value]) => value !== undefined);
+  return known.length > 0 ? {memory: Object.fromEntries(known)} : {};
+};
+
+const consumption = (rates: UsageRates, id: string, {cpu, memory}: Pick<ContainerUsage, 'cpu' | 'memory'>): Consumption => ({
+  cpuMillis: cpu ? rates.millis(id, cpu) : 0,
+  cpuSeconds: Number(cpu?.usageCoreNanoseconds ?? 0n) / 1e9,
+  memoryBytes: memory?.workingSetBytes ?? 0,
+});

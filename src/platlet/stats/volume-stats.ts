@@ -1,0 +1,100 @@
+// What the volumes of pods take, measured now and then.
+
+import type {Frozen} from '#src/api/key.js';
+import type {FilesystemStats, VolumeStats} from '#src/api/node/stats.js';
+import type {Pod, Volume} from '#src/api/pod.js';
+import {every, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Host, Space} from '#src/platlet/host/host.js';
+import {diskUsage} from './disk-usage.js';
+
+export interface VolumeStatsParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly host: Pick<Host, 'space'>;
+  /** How often volumes are measured; a negative number: never. */
+  readonly periodMs: number;
+  readonly signal: AbortSignal;
+  pods(): readonly Frozen<Pod>[];
+  /** Returns where the volumes of a pod are on the host, by their names in the pod. */
+  pathsOf(uid: string): ReadonlyMap<string, string>;
+}
+
+/** Returns what a file system has, in the form of measurements. */
+export const spaceStats = ({totalBytes, availableBytes, inodes, inodesFree}: Space): FilesystemStats => ({
+  capacityBytes: totalBytes,
+  availableBytes,
+  usedBytes: totalBytes - availableBytes,
+  inodes,
+  inodesFree,
+  inodesUsed: inodes - inodesFree,
+});
+
+/** Keeps the measurements of the volumes of a node's pods. */
+export class VolumeUsage {
+  readonly #parts: VolumeStatsParts;
+  #measured = new Map<string, readonly VolumeStats[]>();
+
+  constructor(parts: VolumeStatsParts) {
+    this.#parts = parts;
+    const {clock, periodMs, signal, log} = parts;
+    if (periodMs <= 0) return;
+    every(clock, periodMs, signal, () =>
+      this.measure().catch((error: unknown) => log.warn({err: error}, 'the volumes of pods could not be measured')),
+    );
+  }
+
+  /** Returns the last measurements of the volumes of a pod. */
+  of(uid: string): readonly VolumeStats[] {
+    return this.#measured.get(uid) ?? [];
+  }
+
+  /** All measurements, by pod. */
+  get all(): ReadonlyMap<string, readonly VolumeStats[]> {
+    return this.#measured;
+  }
+
+  /** Measures all volumes, one after the other. */
+  async measure(): Promise<void> {
+    const {pods, signal} = this.#parts;
+    const measured = new Map<string, readonly VolumeStats[]>();
+    for (const pod of pods()) {
+      if (signal.aborted) return;
+      const found = await this.#volumesOf(pod);
+      if (found.length > 0) measured.set(pod.metadata?.uid ?? '', found);
+    }
+    this.#measured = measured;
+  }
+
+  async #volumesOf(pod: Frozen<Pod>): Promise<readonly VolumeStats[]> {
+    const paths = this.#parts.pathsOf(pod.metadata?.uid ?? '');
+    const measured: VolumeStats[] = [];
+    for (const volume of pod.spec?.volumes ?? []) {
+      const path = paths.get(volume.name);
+      // A folder of the host is not the pod's.
+      if (path === undefined || volume.hostPath) continue;
+      const found = await this.#measure(path, isOwnFileSystem(volume)).catch(() => undefined);
+      if (!found) continue;
+      const claim = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);
+      measured.push({
+        name: volume.name,
+        isEphemeral: claim === undefined && volume.emptyDir?.medium !== 'Memory',
+        ...(claim === undefined ? {} : {claim}),
+        ...found,
+      });
+    }
+    return measured;
+  }
+
+  async #measure(path: string, isOwn: boolean): Promise<FilesystemStats | undefined> {
+    const {clock, host, signal} = this.#parts;
+    const space = {...spaceStats(await host.space(path)), at: clock.now()};
+    if (isOwn) return space;
+    const used = await diskUsage(path, signal);
+    return used && {...space, usedBytes: used.bytes, inodesUsed: used.inodes};
+  }
+}
+
+/** Whether a volume is a file system of its own, whose numbers are those of the volume. */
+const isOwnFileSystem = ({persistentVolumeClaim, ephemeral, emptyDir}: Frozen<Volume>): boolean =>
+  Boolean(persistentVolumeClaim || ephemeral || emptyDir?.medium);

@@ -1,0 +1,32 @@
+// The journal of the system's services, by journalctl.
+
+import {spawn} from 'node:child_process';
+import {PassThrough, type Readable} from 'node:stream';
+import {runProgram} from '#src/base/program.js';
+
+/** The journal of the system. */
+export interface Journal {
+  /** Returns the units that have lines in the journal, one in a line. Rejects if there is no journal. */
+  units(signal: AbortSignal): Promise<string>;
+  /** Returns the output of journalctl with arguments, standard error included. The program ends when the signal aborts. */
+  read(args: readonly string[], signal: AbortSignal): Readable;
+}
+
+const program = 'journalctl';
+const maxUnitBytes = 4 << 20;
+/** What is said where the program cannot be run. */
+const unavailable = '\nerror: journal output not available\n';
+
+/** The journal of the machine. */
+export const systemJournal: Journal = {
+  units: signal => runProgram(program, ['--field', '_SYSTEMD_UNIT'], {signal, maxBytes: maxUnitBytes}),
+  read(args, signal) {
+    const output = new PassThrough();
+    const child = spawn(program, args, {signal, stdio: ['ignore', 'pipe', 'pipe']});
+    child.stdout.pipe(output, {end: false});
+    child.stderr.pipe(output, {end: false});
+    child.on('error', error => (signal.aborted ? output.end() : output.end((error as NodeJS.ErrnoException).code ? unavailable : '')));
+    child.on('close', () => output.end());
+    return output;
+  },
+};

@@ -1,0 +1,89 @@
+// The files below a folder of logs, as the system has them. Links are followed as far as they stay below the folder or below others that are allowed.
+
+import {constants} from 'node:fs';
+import * as fs from 'node:fs/promises';
+import {join, posix} from 'node:path';
+import type {Readable} from 'node:stream';
+
+/** What is at a path. A file stays open until it is read or disposed of. */
+export type LogEntry =
+  | {readonly kind: 'folder'; readonly names: readonly {readonly name: string; readonly isFolder: boolean}[]; readonly isWhole: boolean}
+  | (AsyncDisposable & {
+      readonly kind: 'file';
+      readonly bytes: number;
+      readonly modifiedAt: number;
+      start(length: number): Promise<Buffer>;
+      /** Returns a part of the file, which is closed with it. */
+      read(from: number, length: number): Readable;
+    });
+
+/** A folder with logs. */
+export interface LogFolder {
+  /** Returns what is at a path below the folder, which is cleaned before; undefined if there is nothing, or it is out of the folder or no file or folder. */
+  at(path: string): Promise<LogEntry | undefined>;
+}
+
+/** How many names of a folder are listed. */
+const maxNames = 10_000;
+
+const isWithin = (path: string, root: string): boolean => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`);
+
+/** Returns the logs below a folder. `linked` are other folders that links may lead to. */
+export const logFolder = (root: string, linked: readonly string[] = [], limit = maxNames): LogFolder => ({
+  async at(path) {
+    const roots = await Promise.all([root, ...linked].map(each => fs.realpath(each).catch(() => each)));
+    const file = await opened(join(root, posix.normalize(`/${path}`).replace(/\/+$/, '')));
+    if (!file) return undefined;
+    let isKept = false;
+    try {
+      // The path of the open file: nothing can be exchanged for a link after the check.
+      const real = await fs.readlink(`/proc/self/fd/${file.fd}`);
+      if (!roots.some(each => isWithin(real, each))) return undefined;
+      const stats = await file.stat();
+      if (stats.isDirectory()) return await folderOf(`/proc/self/fd/${file.fd}`, limit);
+      if (!stats.isFile()) return undefined;
+      isKept = true;
+      return fileOf(file, stats.size, stats.mtimeMs);
+    } finally {
+      if (!isKept) await file.close();
+    }
+  },
+});
+
+/** Opens without waiting, as a pipe would want. */
+const opened = async (path: string): Promise<fs.FileHandle | undefined> => {
+  try {
+    return await fs.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (
+      ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'ERR_INVALID_ARG_VALUE'].includes((error as NodeJS.ErrnoException).code ?? '')
+    )
+      return undefined;
+    throw error;
+  }
+};
+
+const folderOf = async (path: string, limit: number): Promise<LogEntry> => {
+  const names: {name: string; isFolder: boolean}[] = [];
+  let isWhole = true;
+  for await (const entry of await fs.opendir(path)) {
+    if (names.length >= limit) {
+      isWhole = false;
+      break;
+    }
+    names.push({name: entry.name, isFolder: entry.isDirectory()});
+  }
+  return {kind: 'folder', names: names.sort((a, b) => (a.name < b.name ? -1 : 1)), isWhole};
+};
+
+const fileOf = (file: fs.FileHandle, bytes: number, modifiedAt: number): LogEntry => ({
+  kind: 'file',
+  bytes,
+  modifiedAt,
+  async start(length) {
+    const {buffer, bytesRead} = await file.read(Buffer.alloc(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  },
+  read: (from, length) => file.createReadStream({start: from, end: from + length - 1}),
+  [Symbol.asyncDispose]: () => file.close(),
+});

@@ -1,0 +1,121 @@
+// A query of the logs of a node's services (KEP-2258): what it may be, and what of the journal or of files answers it.
+
+import {invalid, invalidText, required, shown, tooMany, type FieldError} from '#src/api/field-error.js';
+import {parseTime} from '#src/api/time.js';
+
+export interface NodeLogQuery {
+  readonly services: readonly string[];
+  readonly files: readonly string[];
+  readonly options: NodeLogOptions;
+}
+
+/** Which lines are wanted. Times in ms since the epoch. */
+export interface NodeLogOptions {
+  readonly since?: number;
+  readonly until?: number;
+  readonly tailLines?: number;
+  readonly boot?: number;
+  readonly pattern?: string;
+}
+
+const maxTailLines = 100_000;
+const maxServiceLength = 256;
+const maxServices = 4;
+/** A pattern is an argument of a program. */
+const maxPatternLength = 64 << 10;
+
+/** The errors of fields in one text. */
+export const fieldErrorsText = (errors: readonly FieldError[]): string => {
+  const texts = [...new Set(errors.map(({path, detail}) => `${path}: ${detail}`))];
+  return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
+};
+
+/** The result of reading a query: `query` is absent if it asks for nothing. */
+export interface ReadQuery {
+  readonly query?: NodeLogQuery;
+  readonly errors: readonly FieldError[];
+}
+
+/** Reads a query. Its fields are valid each for itself if there are no errors. */
+export const readNodeLogQuery = (given: URLSearchParams): ReadQuery => {
+  const errors: FieldError[] = [];
+  const queries = given.getAll('query');
+  const services = queries.filter(text => !/[/\\]/.test(text) && text.trim() !== '');
+  const files = queries.filter(text => /[/\\]/.test(text));
+  if (queries.length > 0 && services.length === 0 && files.length === 0) errors.push(invalid('query', queries, 'query cannot be empty'));
+  const time = (name: string): number | undefined => {
+    const text = given.get(name) ?? '';
+    const found = text === '' ? undefined : parseTime(text);
+    if (text !== '' && found === undefined) errors.push(invalid(name, text, 'invalid time format'));
+    return found;
+  };
+  const number = (name: string): number | undefined => {
+    const text = given.get(name) ?? '';
+    if (text === '') return undefined;
+    if (!/^[+-]?\d{1,15}$/.test(text)) {
+      errors.push(invalid(name, text, `strconv.Atoi: parsing ${shown(text)}: invalid syntax`));
+      return undefined;
+    }
+    return Number(text);
+  };
+  const pattern = given.get('pattern') ?? '';
+  const options = withoutUndefined({
+    since: time('sinceTime'),
+    until: time('untilTime'),
+    boot: number('boot'),
+    tailLines: number('tailLines'),
+    pattern: pattern === '' ? undefined : pattern,
+  });
+  const asksNothing = services.length + files.length + Object.keys(options).length === 0;
+  return errors.length > 0 || asksNothing ? {errors} : {errors, query: {services, files, options}};
+};
+
+const withoutUndefined = (options: {readonly [K in keyof NodeLogOptions]: NodeLogOptions[K] | undefined}): NodeLogOptions =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+
+const goTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`;
+
+/** Returns what is wrong with a query as a whole. */
+export const nodeLogQueryErrors = ({services, files, options}: NodeLogQuery): readonly FieldError[] => {
+  const errors: FieldError[] = [];
+  for (const service of services.slice(0, maxServices + 1)) {
+    if (service.length > maxServiceLength) errors.push(invalid('query', service, 'length must be less than 100'));
+    else if (/[^a-zA-Z\-_0-9@]/.test(service)) errors.push(invalid('query', service, 'input contains unsupported characters'));
+  }
+  if (services.length > maxServices) errors.push(tooMany('query', services.length, maxServices));
+  if (files.length === 0 && services.length === 0) errors.push(required('query', 'cannot be empty with options'));
+  else if (files.length > 0 && services.length > 0)
+    errors.push(invalid('query', `[${files.join(' ')}], [${services.join(' ')}]`, 'cannot specify a file and service'));
+  else if (files.length > 1) errors.push(invalid('query', files, 'cannot specify more than one file'));
+  else if (files.length === 1 && Object.keys(options).length > 0) errors.push(invalid('query', files, 'cannot specify file with options'));
+  return [...errors, ...optionErrors(options)];
+};
+
+const optionErrors = ({since, until, boot, tailLines, pattern}: NodeLogOptions): readonly FieldError[] => [
+  ...(since !== undefined && until !== undefined && since > until
+    ? [invalidText('untilTime', goTime(until), 'must be after `sinceTime`')]
+    : []),
+  ...(boot !== undefined && boot > 0 ? [invalid('boot', boot, 'must be less than 1')] : []),
+  ...(tailLines !== undefined && (tailLines < 0 || tailLines > maxTailLines)
+    ? [invalid('tailLines', tailLines, `must be between 0 and ${maxTailLines}, inclusive`)]
+    : []),
+  ...(pattern !== undefined && (pattern.length > maxPatternLength || pattern.includes('\0'))
+    ? [invalidText('pattern', 'a text', `must be no longer than ${maxPatternLength} and without NUL`)]
+    : []),
+];
+
+/** Returns a time as journalctl reads it, in UTC. */
+const journalTime = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+
+/** Returns the arguments of journalctl for services. */
+export const journalArguments = (services: readonly string[], {since, until, tailLines, pattern, boot}: NodeLogOptions): string[] => [
+  '--utc',
+  '--no-pager',
+  '--output=short-precise',
+  ...(since === undefined ? [] : [`--since=${journalTime(since)} UTC`]),
+  ...(until === undefined ? [] : [`--until=${journalTime(until)} UTC`]),
+  ...(tailLines === undefined ? [] : ['--pager-end', `--lines=${tailLines}`]),
+  ...services.map(service => `--unit=${service}`),
+  ...(pattern === undefined ? [] : [`--grep=${pattern}`, '--case-sensitive=false']),
+  ...(boot === undefined ? [] : ['--boot', String(boot)]),
+];

@@ -1,0 +1,214 @@
+// `/logs/`: the files of the system's logs, and the logs of services by the journal.
+
+import {Readable} from 'node:stream';
+import type {ApiResponse} from '#src/api/request.js';
+import type {Clock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import {notFoundPage, text, type AdministrativeRequest, type AdministrativeRoute} from '#src/serving/administration/route.js';
+import type {Journal} from './journal.js';
+import type {LogEntry, LogFolder} from './log-folder.js';
+import {fieldErrorsText, journalArguments, nodeLogQueryErrors, readNodeLogQuery, type NodeLogQuery} from './node-log-query.js';
+
+export interface SystemLogParts {
+  readonly folder: LogFolder;
+  readonly clock: Clock;
+  /** The journal, if logs of services may be asked for. */
+  readonly journal?: Journal | undefined;
+}
+
+const prefix = '/logs/';
+/** How long the journal may take. */
+const journalMs = 30_000;
+
+/** How many answers may be sent at a time: each has a file open, or a process that runs. */
+const maxAnswers = 64;
+
+/** Returns the routes of the system's logs. */
+export const systemLogRoutes = (parts: SystemLogParts): AdministrativeRoute[] => {
+  let sending = 0;
+  const answer = async (request: AdministrativeRequest): Promise<ApiResponse> => {
+    if (request.method !== 'GET') return text('405: Method Not Allowed', 405);
+    if (sending >= maxAnswers) return plain('too many logs are being read', 503);
+    sending++;
+    let response: ApiResponse | undefined;
+    try {
+      response = await answerOne(request);
+      return response;
+    } finally {
+      if (response?.body.kind === 'stream') response.body.source.once('close', () => sending--);
+      else sending--;
+    }
+  };
+  const answerOne = async (request: AdministrativeRequest): Promise<ApiResponse> => {
+    const path = decodeURIComponent(request.path.slice(prefix.length));
+    const asked = parts.journal ? await queried(parts, parts.journal, path, request) : path;
+    if (typeof asked !== 'string') return asked;
+    // A name that ends in a slash is a folder. An empty query of a file is the file itself.
+    return served(await parts.folder.at(asked), asked, request);
+  };
+  return [
+    {path: '/logs', answer},
+    {path: `${prefix}*`, answer},
+  ];
+};
+
+const plain = (body: string, status: number): ApiResponse => text(`${body}\n`, status);
+
+/** Returns the answer to a query, or the path of the file that is wanted. */
+const queried = async (
+  parts: SystemLogParts,
+  journal: Journal,
+  path: string,
+  {query: given, request}: AdministrativeRequest,
+): Promise<ApiResponse | string> => {
+  const {query, errors} = readNodeLogQuery(given);
+  if (errors.length > 0) return plain(fieldErrorsText(errors), 400);
+  if (!query) return path;
+  if (path !== '' && path !== '/') return plain('path not allowed in query mode', 406);
+  const wrong = nodeLogQueryErrors(query);
+  if (wrong.length > 0) return plain(fieldErrorsText(wrong), 406);
+  const [file] = query.files;
+  if (file === undefined) return streamed(Readable.from(serviceLogs(parts, journal, query, request.signal), {objectMode: false}));
+  const named = file.replaceAll('\\', '/');
+  const entry = await parts.folder.at(named);
+  if (!entry) return plain(`query: Invalid value: ["${file}"]: stat /var/log/${named.replace(/^\/+/, '')}: no such file or directory`, 406);
+  if (entry.kind === 'file') await entry[Symbol.asyncDispose]();
+  return named;
+};
+
+const streamed = (source: Readable): ApiResponse => ({
+  status: 200,
+  headers: {'Content-Type': 'text/plain;charset=UTF-8'},
+  body: {kind: 'stream', source},
+});
+
+/** Yields the logs of services: of those that the journal has from there, of others from the files that are usually theirs. */
+async function* serviceLogs(
+  {folder, clock}: SystemLogParts,
+  journal: Journal,
+  {services, options}: NodeLogQuery,
+  signal: AbortSignal,
+): AsyncGenerator<string | Buffer, void, undefined> {
+  const ending = new AbortController();
+  const timer = clock.schedule(journalMs, () => ending.abort());
+  const end = AbortSignal.any([signal, ending.signal]);
+  try {
+    const units = await journal.units(end).catch(() => '');
+    const native = services.filter(service => units.includes(`${service}.service`));
+    const others = services.filter(service => !native.includes(service));
+    if (native.length > 0) yield* journal.read(journalArguments(native, options), end) as AsyncIterable<Buffer>;
+    if (others.length > 0 && Object.keys(options).length > 0) {
+      yield `\noptions present and query resolved to log files for [${others.join(' ')}]\ntry without specifying options\n`;
+      return;
+    }
+    for (const service of others) {
+      if (end.aborted) return void (yield '\ncontext error: context deadline exceeded\n');
+      yield* fileLog(folder, service);
+    }
+  } finally {
+    timer[Symbol.dispose]();
+    ending.abort();
+  }
+}
+
+async function* fileLog(folder: LogFolder, service: string): AsyncGenerator<string | Buffer, void, undefined> {
+  try {
+    for (const name of [service, `${service}.log`, `${service}/${service}.log`]) {
+      const entry = await folder.at(name);
+      if (entry?.kind !== 'file') continue;
+      if (entry.bytes > 0) yield* entry.read(0, entry.bytes) as AsyncIterable<Buffer>;
+      else await entry[Symbol.asyncDispose]();
+      return;
+    }
+    yield `\nlog not found for ${service}\n`;
+  } catch (error) {
+    yield `\nerror getting log for ${service}: ${messageOf(error)}\n`;
+  }
+}
+
+const served = async (entry: LogEntry | undefined, path: string, request: AdministrativeRequest): Promise<ApiResponse> => {
+  if (!entry) return notFoundPage();
+  const isFolder = path === '' || path.endsWith('/');
+  if (entry.kind === 'folder') return isFolder ? listing(entry) : redirect(`${path.slice(path.lastIndexOf('/') + 1)}/`);
+  if (!isFolder) return fileResponse(entry, path, request);
+  await entry[Symbol.asyncDispose]();
+  return redirect(`../${path.replace(/\/+$/, '').split('/').at(-1)}`);
+};
+
+const redirect = (to: string): ApiResponse => ({
+  status: 301,
+  headers: {Location: to.split('/').map(encodeURIComponent).join('/')},
+  body: {kind: 'empty'},
+});
+
+const entities: Readonly<Record<string, string>> = {'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;'};
+const inHtml = (name: string): string => name.replace(/[&<>"']/g, letter => entities[letter]!);
+
+/** The names in a folder as a page with links. */
+const listing = ({names, isWhole}: Extract<LogEntry, {kind: 'folder'}>): ApiResponse => {
+  const links = names.map(({name, isFolder}) => {
+    const shown = `${name}${isFolder ? '/' : ''}`;
+    const address = shown.split('/').map(encodeURIComponent).join('/');
+    return `<a href="${inHtml(name.includes(':') ? `./${address}` : address)}">${inHtml(shown)}</a>\n`;
+  });
+  const rest = isWhole ? '' : 'and more\n';
+  return text(
+    `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${links.join('')}${rest}</pre>\n`,
+    200,
+    'text/html; charset=utf-8',
+  );
+};
+
+const sniffedBytes = 512;
+const isBinary = (start: Buffer): boolean => start.some(byte => byte < 0x20 && ![0x09, 0x0a, 0x0c, 0x0d, 0x1b].includes(byte));
+
+const typeOf = (path: string, start: Buffer): string => {
+  if (start[0] === 0x1f && start[1] === 0x8b) return path.endsWith('.gz') ? 'application/gzip' : 'application/x-gzip';
+  return isBinary(start) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
+};
+
+/** Returns the part of a file that a request wants; undefined if there is none such. */
+const partOf = (range: string, bytes: number): {readonly from: number; readonly length: number} | undefined => {
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range) ?? [];
+  if (first === '' && last === '') return {from: 0, length: bytes};
+  const from = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  const to = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
+  return from >= bytes || to < from ? undefined : {from, length: to - from + 1};
+};
+
+const fileResponse = async (
+  file: Extract<LogEntry, {kind: 'file'}>,
+  path: string,
+  {request}: AdministrativeRequest,
+): Promise<ApiResponse> => {
+  const {bytes, modifiedAt} = file;
+  try {
+    const range = request.headers['range'];
+    const part = typeof range === 'string' ? partOf(range, bytes) : {from: 0, length: bytes};
+    const headers = {'Accept-Ranges': 'bytes', 'Last-Modified': new Date(modifiedAt).toUTCString()};
+    if (!part) {
+      await file[Symbol.asyncDispose]();
+      return {...text('invalid range: failed to overlap\n', 416), headers: {'Content-Range': `bytes */${bytes}`}};
+    }
+    const since = Date.parse(String(request.headers['if-modified-since'] ?? ''));
+    if (since >= Math.floor(modifiedAt / 1000) * 1000) {
+      await file[Symbol.asyncDispose]();
+      return {status: 304, headers, body: {kind: 'empty'}};
+    }
+    const type = typeOf(path, await file.start(Math.min(sniffedBytes, bytes)));
+    const isPart = part.length < bytes;
+    const own = isPart ? {'Content-Range': `bytes ${part.from}-${part.from + part.length - 1}/${bytes}`} : {};
+    if (part.length === 0) {
+      await file[Symbol.asyncDispose]();
+      return {status: 200, headers, body: {kind: 'bytes', bytes: '', contentType: type}};
+    }
+    return {
+      status: isPart ? 206 : 200,
+      headers: {...headers, ...own, 'Content-Type': type, 'Content-Length': String(part.length)},
+      body: {kind: 'stream', source: file.read(part.from, part.length)},
+    };
+  } catch (error) {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  }
+};
