@@ -57,7 +57,7 @@ const unsupported = (amounts: Amounts): string | undefined => {
   return found === undefined ? undefined : `unsupported eviction signal ${found}`;
 };
 
-const percentOf = (text: string): number => (/^[+-]?(\d+\.?\d*|\.\d+)%$/.test(text) ? Number(text.slice(0, -1)) : Number.NaN);
+const percentOf = (text: string): number => (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)%$/.test(text) ? Number(text.slice(0, -1)) : Number.NaN);
 
 const notANumber = (text: string): string => `strconv.ParseFloat: parsing ${q(text.slice(0, -1))}: invalid syntax`;
 

@@ -1,7 +1,14 @@
 // Variables in files of volumes, as containers write them for others. Pure.
 
 /** Returns a line without the blanks around it. */
-const trimmed = (line: string): string => line.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '');
+const trimmed = (line: string): string => {
+  let [start, end] = [0, line.length];
+  while (start < end && isBlank(line[start])) start++;
+  while (end > start && isBlank(line[end - 1])) end--;
+  return line.slice(start, end);
+};
+
+const isBlank = (unit: string | undefined): boolean => unit === ' ' || unit === '\t';
 
 /**
  * Returns a variable in the text of a file with lines `NAME=VALUE`; undefined if it has none of the name. A backslash at the end joins a line with the next one by a
