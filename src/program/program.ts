@@ -37,12 +37,12 @@ export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
   ready(what: string): void;
 }
 
-/** The line that is printed for a failure: its message and the causes that add information. */
+/** The line that is printed for a failure: its message and the causes that add information, in at least one of their parts. */
 export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
   for (let at = error; at !== undefined && messages.length < deepest; at = causeOf(at)) {
     const message = at instanceof Error ? at.message : String(at);
-    if (!messages.some(known => known.includes(message))) messages.push(message);
+    if (!messages.some(known => message.split(': ').every(part => known.includes(part)))) messages.push(message);
   }
   return messages.join(': ').replaceAll(/\s*\n\s*/g, ' ');
 };
