@@ -5,13 +5,14 @@ import {constants, type Stats} from 'node:fs';
 import {open, readdir, realpath, type FileHandle} from 'node:fs/promises';
 import {join, sep} from 'node:path';
 import type {ApiResponse} from '#src/api/request.js';
+import {sniffedBytes, sniffedType} from '#src/base/files/sniffed-type.js';
+import {htmlEscaped} from '#src/base/text/html.js';
 import {header, type RequestContext} from '#src/apiserver/request/context.js';
 import {pageNotFound, type Route} from './route.js';
 
 export const systemLogFolder = '/var/log';
 
 const maxNameLength = 255;
-const sniffedBytes = 512;
 
 /** Returns the routes of a folder's log files. */
 export const logRoutes = (folder: string): Route[] => {
@@ -82,14 +83,12 @@ const isModified = ({mtime}: Stats, {request}: RequestContext): boolean => {
   return Number.isNaN(since) || secondsOf(mtime) > since / 1000;
 };
 
-const entities: Readonly<Record<string, string>> = {'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;'};
-
 const listing = async (path: string, {mtime}: Stats): Promise<ApiResponse> => {
   const entries = await readdir(path, {withFileTypes: true});
   const names = entries.map(entry => entry.name + (entry.isDirectory() ? '/' : '')).sort();
   const links = names.map(name => {
     const href = name.split('/').map(encodeURIComponent).join('/');
-    return `<a href="${href}">${name.replaceAll(/[&<>"']/g, character => entities[character]!)}</a>\n`;
+    return `<a href="${href}">${htmlEscaped(name)}</a>\n`;
   });
   return {
     status: 200,
@@ -136,11 +135,7 @@ const content = async (file: FileHandle, stats: Stats, context: RequestContext):
   return {status: range ? 206 : 200, headers, body: {kind: 'stream', source: file.createReadStream({start, end})}};
 };
 
-/** Returns the type of a file by its first bytes. Never one that a browser runs. */
 const typeOf = async (file: FileHandle): Promise<string> => {
   const {buffer, bytesRead} = await file.read(Buffer.alloc(sniffedBytes), 0, sniffedBytes, 0);
-  const begin = buffer.subarray(0, bytesRead);
-  if (begin[0] === 0x1f && begin[1] === 0x8b) return 'application/x-gzip';
-  const isBinary = begin.some(byte => byte < 0x20 && ![0x09, 0x0a, 0x0c, 0x0d, 0x1b].includes(byte));
-  return isBinary ? 'application/octet-stream' : 'text/plain; charset=utf-8';
+  return sniffedType(buffer.subarray(0, bytesRead));
 };

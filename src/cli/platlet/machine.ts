@@ -1,12 +1,8 @@
 // What the program of an agent asks of the machine.
 
-import {execFile} from 'node:child_process';
 import {createSocket} from 'node:dgram';
 import {readFile, statfs} from 'node:fs/promises';
 import {join} from 'node:path';
-import {promisify} from 'node:util';
-
-const run = promisify(execFile);
 
 /** Returns the size of the file system that a folder is on, or will be. */
 export const storageOf = async (folder: string): Promise<number> => {
@@ -38,11 +34,6 @@ const cgroupV2 = 0x63_67_72_70;
 export const isCgroupV1 = async (): Promise<boolean> => {
   const found = await statfs('/sys/fs/cgroup').catch(() => undefined);
   return found !== undefined && found.type !== cgroupV2;
-};
-
-/** Limits the open files of this process. Rejects where that is not allowed. */
-export const limitOpenFiles = async (most: number): Promise<void> => {
-  await run('prlimit', ['--pid', String(process.pid), `--nofile=${most}:${most}`]);
 };
 
 /** Whether memory is swapped to disk. */

@@ -33,7 +33,7 @@ import type {AgentInvocation} from './configuration.js';
 import {joinCluster} from './joining.js';
 import {staticPodValidation} from './pod-validation.js';
 import {debugRoutes, metricRoutes} from './routes.js';
-import {defaultAddress, hasSwap, isCgroupV1, limitOpenFiles, storageOf} from './machine.js';
+import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
 import {agentServing} from './serving.js';
 
 type Given = AgentInvocation;
@@ -73,10 +73,6 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     arch: process.arch,
     storageBytes: () => storageOf(options.rootDir),
   });
-  if (settings.maxOpenFiles > 0)
-    await limitOpenFiles(settings.maxOpenFiles).catch((error: unknown) =>
-      log.error({err: error}, 'failed to set rlimit on max file handles'),
-    );
   if (!connection && settings.podCIDR) await runtime.updatePodCidr(settings.podCIDR);
   const network = systemNetwork(clock);
   const tracing = await openTracing(given, settings, {network, name: naming.agent, nodeName});

@@ -14,7 +14,7 @@ import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import type {FilesystemUsage} from '#src/platlet/runtime/images.js';
 import {interfacesOf} from './network.js';
-import {podStats} from './pod-stats.js';
+import {podStats, type RuntimeUsage} from './pod-stats.js';
 import {UsageRates} from './usage-rates.js';
 import {spaceStats} from './volume-stats.js';
 
@@ -73,6 +73,9 @@ const processesOf = (pidMax: string, threadsMax: string, load: string): NodeStat
   return Number.isFinite(max) && current >= 0 ? {max, current} : undefined;
 };
 
+const firstOfEach = <T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<string, T> =>
+  new Map(all.toReversed().map(one => [keyOf(one), one]));
+
 /** Measures a node when asked. */
 export class NodeStatsReader {
   readonly #parts: NodeStatsParts;
@@ -108,16 +111,14 @@ export class NodeStatsReader {
     const known = pods();
     const runtimePods = listed();
     const states = runtimePods.flatMap(pod => pod.containers.map(({state}) => state));
-    const measured = await Promise.all(
-      known.map(pod =>
-        podStats({...this.#parts, rates: this.#rates, since: this.#startedAt}, pod, {
-          listed: runtimePods,
-          containers,
-          sandboxes,
-          fs: filesystems.images,
-        }),
-      ),
-    );
+    const usage: RuntimeUsage = {
+      listed: firstOfEach(runtimePods, ({pod}) => pod.uid),
+      containers: firstOfEach(containers, ({id}) => id),
+      sandboxes: firstOfEach(sandboxes, ({pod}) => pod.uid),
+      fs: filesystems.images,
+    };
+    const parts = {...this.#parts, rates: this.#rates, since: this.#startedAt};
+    const measured = await Promise.all(known.map(pod => podStats(parts, pod, usage)));
     return {
       name,
       time: clock.now(),

@@ -23,9 +23,12 @@ export interface PodStatsParts {
 
 /** What the runtime said of all pods. */
 export interface RuntimeUsage {
-  readonly listed: readonly RuntimePod[];
-  readonly containers: readonly ContainerUsage[];
-  readonly sandboxes: readonly SandboxUsage[];
+  /** By UID of the pod. */
+  readonly listed: ReadonlyMap<string, RuntimePod>;
+  /** By id of the container. */
+  readonly containers: ReadonlyMap<string, ContainerUsage>;
+  /** By UID of the pod. */
+  readonly sandboxes: ReadonlyMap<string, SandboxUsage>;
   /** The file system of images, on which containers write. */
   readonly fs: FilesystemStats | undefined;
 }
@@ -34,12 +37,12 @@ export interface RuntimeUsage {
 export const podStats = async (parts: PodStatsParts, pod: Frozen<Pod>, usage: RuntimeUsage): Promise<PodStats | undefined> => {
   const {rates, since, volumesOf} = parts;
   const {uid = '', namespace = '', name = ''} = pod.metadata ?? {};
-  const instances = usage.listed.find(one => one.pod.uid === uid)?.containers ?? [];
+  const instances = usage.listed.get(uid)?.containers ?? [];
   const measured = (
     await Promise.all([...specContainers(pod.spec!)].map(({container}) => containerStats(parts, pod, container, {...usage, instances})))
   ).flatMap(each => each ?? []);
   if (measured.length === 0) return undefined;
-  const sandbox = usage.sandboxes.find(one => one.pod.uid === uid);
+  const sandbox = usage.sandboxes.get(uid);
   const sum = (value: (of: Consumption) => number): number => measured.reduce((total, each) => total + value(each), 0);
   const total = {
     cpuMillis: sum(({cpuMillis}) => cpuMillis),
@@ -70,7 +73,7 @@ const containerStats = async (
   {instances, containers, fs}: RuntimeUsage & {readonly instances: readonly ContainerInstance[]},
 ): Promise<ContainerStats | undefined> => {
   const instance = instances.find(one => one.name === container.name && one.state === 'running');
-  const usage = instance && containers.find(({id}) => id === instance.id);
+  const usage = instance && containers.get(instance.id);
   if (!instance || !usage) return undefined;
   const {usedBytes, inodesUsed} = usage.writableLayer ?? {};
   const {usedBytes: _, inodesUsed: __, ...rest} = fs ?? {};

@@ -73,8 +73,6 @@ export const readNodeLogQuery = (given: URLSearchParams): ReadQuery => {
 const withoutUndefined = (options: {readonly [K in keyof NodeLogOptions]: NodeLogOptions[K] | undefined}): NodeLogOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-const goTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`;
-
 /** Returns what is wrong with a query as a whole. */
 export const nodeLogQueryErrors = ({services, files, options}: NodeLogQuery): readonly FieldError[] => {
   const errors: FieldError[] = [];
@@ -93,7 +91,7 @@ export const nodeLogQueryErrors = ({services, files, options}: NodeLogQuery): re
 
 const optionErrors = ({since, until, boot, tailLines, pattern}: NodeLogOptions): readonly FieldError[] => [
   ...(since !== undefined && until !== undefined && since > until
-    ? [invalidText('untilTime', goTime(until), 'must be after `sinceTime`')]
+    ? [invalidText('untilTime', `${journalTime(until)} +0000 UTC`, 'must be after `sinceTime`')]
     : []),
   ...(boot !== undefined && boot > 0 ? [invalid('boot', boot, 'must be less than 1')] : []),
   ...(tailLines !== undefined && (tailLines < 0 || tailLines > maxTailLines)

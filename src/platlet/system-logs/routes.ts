@@ -3,7 +3,9 @@
 import {Readable} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {sniffedBytes, sniffedType} from '#src/base/files/sniffed-type.js';
 import {messageOf} from '#src/base/message.js';
+import {htmlEscaped} from '#src/base/text/html.js';
 import {notFoundPage, text, type AdministrativeRequest, type AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Journal} from './journal.js';
 import type {LogEntry, LogFolder} from './log-folder.js';
@@ -41,10 +43,11 @@ export const systemLogRoutes = (parts: SystemLogParts): AdministrativeRoute[] =>
   };
   const answerOne = async (request: AdministrativeRequest): Promise<ApiResponse> => {
     const path = decodeURIComponent(request.path.slice(prefix.length));
-    const asked = parts.journal ? await queried(parts, parts.journal, path, request) : path;
-    if (typeof asked !== 'string') return asked;
+    const asked = parts.journal && (await queried(parts, parts.journal, path, request));
+    if (asked && 'status' in asked) return asked;
     // A name that ends in a slash is a folder. An empty query of a file is the file itself.
-    return served(await parts.folder.at(asked), asked, request);
+    const {entry, path: named} = asked ?? {entry: await parts.folder.at(path), path};
+    return served(entry, named, request);
   };
   return [
     {path: '/logs', answer},
@@ -54,16 +57,22 @@ export const systemLogRoutes = (parts: SystemLogParts): AdministrativeRoute[] =>
 
 const plain = (body: string, status: number): ApiResponse => text(`${body}\n`, status);
 
-/** Returns the answer to a query, or the path of the file that is wanted. */
+/** A file or folder that a query wants. */
+interface Wanted {
+  readonly path: string;
+  readonly entry: LogEntry;
+}
+
+/** Returns the answer to a query, or what it wants of the folder; undefined if it is none. */
 const queried = async (
   parts: SystemLogParts,
   journal: Journal,
   path: string,
   {query: given, request}: AdministrativeRequest,
-): Promise<ApiResponse | string> => {
+): Promise<ApiResponse | Wanted | undefined> => {
   const {query, errors} = readNodeLogQuery(given);
   if (errors.length > 0) return plain(fieldErrorsText(errors), 400);
-  if (!query) return path;
+  if (!query) return undefined;
   if (path !== '' && path !== '/') return plain('path not allowed in query mode', 406);
   const wrong = nodeLogQueryErrors(query);
   if (wrong.length > 0) return plain(fieldErrorsText(wrong), 406);
@@ -72,8 +81,7 @@ const queried = async (
   const named = file.replaceAll('\\', '/');
   const entry = await parts.folder.at(named);
   if (!entry) return plain(`query: Invalid value: ["${file}"]: stat /var/log/${named.replace(/^\/+/, '')}: no such file or directory`, 406);
-  if (entry.kind === 'file') await entry[Symbol.asyncDispose]();
-  return named;
+  return {path: named, entry};
 };
 
 const streamed = (source: Readable): ApiResponse => ({
@@ -141,15 +149,12 @@ const redirect = (to: string): ApiResponse => ({
   body: {kind: 'empty'},
 });
 
-const entities: Readonly<Record<string, string>> = {'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;'};
-const inHtml = (name: string): string => name.replace(/[&<>"']/g, letter => entities[letter]!);
-
 /** The names in a folder as a page with links. */
 const listing = ({names, isWhole}: Extract<LogEntry, {kind: 'folder'}>): ApiResponse => {
   const links = names.map(({name, isFolder}) => {
     const shown = `${name}${isFolder ? '/' : ''}`;
     const address = shown.split('/').map(encodeURIComponent).join('/');
-    return `<a href="${inHtml(name.includes(':') ? `./${address}` : address)}">${inHtml(shown)}</a>\n`;
+    return `<a href="${htmlEscaped(name.includes(':') ? `./${address}` : address)}">${htmlEscaped(shown)}</a>\n`;
   });
   const rest = isWhole ? '' : 'and more\n';
   return text(
@@ -159,12 +164,10 @@ const listing = ({names, isWhole}: Extract<LogEntry, {kind: 'folder'}>): ApiResp
   );
 };
 
-const sniffedBytes = 512;
-const isBinary = (start: Buffer): boolean => start.some(byte => byte < 0x20 && ![0x09, 0x0a, 0x0c, 0x0d, 0x1b].includes(byte));
-
+/** Returns the type of a file. The original knows that of compressed ones by their names. */
 const typeOf = (path: string, start: Buffer): string => {
-  if (start[0] === 0x1f && start[1] === 0x8b) return path.endsWith('.gz') ? 'application/gzip' : 'application/x-gzip';
-  return isBinary(start) ? 'application/octet-stream' : 'text/plain; charset=utf-8';
+  const type = sniffedType(start);
+  return type === 'application/x-gzip' && path.endsWith('.gz') ? 'application/gzip' : type;
 };
 
 /** Returns the part of a file that a request wants; undefined if there is none such. */
