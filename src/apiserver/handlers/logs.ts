@@ -3,9 +3,10 @@
 
 import {constants, type Stats} from 'node:fs';
 import {open, readdir, realpath, type FileHandle} from 'node:fs/promises';
-import {join, sep} from 'node:path';
+import {join} from 'node:path';
 import type {ApiResponse} from '#src/api/request.js';
 import {sniffedBytes, sniffedType} from '#src/base/files/sniffed-type.js';
+import {isWithin} from '#src/base/files/within.js';
 import {htmlEscaped} from '#src/base/text/html.js';
 import {header, type RequestContext} from '#src/apiserver/request/context.js';
 import {pageNotFound, type Route} from './route.js';
@@ -51,7 +52,7 @@ const serve = async (folder: string, context: RequestContext): Promise<ApiRespon
 const within = async (folder: string, segments: readonly string[]): Promise<string> => {
   const root = await realpath(folder);
   const path = await realpath(join(root, ...segments));
-  if (path === root || path.startsWith(root + sep)) return path;
+  if (isWithin(path, root)) return path;
   throw Object.assign(new Error('the link leads out of the folder'), {code: 'EACCES'});
 };
 

@@ -4,6 +4,7 @@ import {constants} from 'node:fs';
 import * as fs from 'node:fs/promises';
 import {join, posix} from 'node:path';
 import type {Readable} from 'node:stream';
+import {isWithin} from '#src/base/files/within.js';
 
 /** What is at a path. A file stays open until it is read or disposed of. */
 export type LogEntry =
@@ -25,8 +26,6 @@ export interface LogFolder {
 
 /** How many names of a folder are listed. */
 const maxNames = 10_000;
-
-const isWithin = (path: string, root: string): boolean => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`);
 
 /** Returns the logs below a folder. `linked` are other folders that links may lead to. */
 export const logFolder = (root: string, linked: readonly string[] = [], limit = maxNames): LogFolder => ({
