@@ -196,6 +196,8 @@ const mismatches: readonly [type: SchemaNode, text: string, message: string][] =
   [configMap, '{"metadata":{"creationTimestamp":"x"}}', 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'],
   [configMap, '{"metadata":{"creationTimestamp":"2026-13-01T00:00:00Z"}}', 'parsing time "2026-13-01T00:00:00Z": month out of range'],
   [configMap, '{"metadata":{"creationTimestamp":"2026-02-30T00:00:00Z"}}', 'parsing time "2026-02-30T00:00:00Z": day out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T24:00:00Z"}}', 'parsing time "2026-01-01T24:00:00Z": hour out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T00:00:60Z"}}', 'parsing time "2026-01-01T00:00:60Z": second out of range'],
   [
     configMap,
     '{"metadata":{"creationTimestamp":"2026-01-01"}}',

@@ -1,5 +1,6 @@
 import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
+import {copyJson} from '#src/base/json/json-copy.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {View} from '#src/resources/definition.js';
 import {checkPreconditions} from '#src/apiserver/registry/write/preconditions.js';
@@ -25,7 +26,7 @@ export const checkView = (
 
 /** The object with the view's changes, under the resourceVersion that the view requires. */
 export const withView = (view: View<KubeObject>, shown: KubeObject, old: Readonly<KubeObject>): KubeObject => {
-  const object = structuredClone(old) as KubeObject;
+  const object = copyJson(old) as KubeObject;
   const {resourceVersion} = shown.metadata ?? {};
   if (resourceVersion) object.metadata!.resourceVersion = resourceVersion;
   else delete object.metadata!.resourceVersion;

@@ -8,6 +8,8 @@ import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {Lru} from '#src/base/lru.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import {asParsed} from './as-parsed.js';
 import {recordJson, recordObject} from './record.js';
 
 /** Returns a value after freezing it recursively, so that it can be shared. */
@@ -32,11 +34,19 @@ interface CachedObject {
   readonly bytes: number;
 }
 
+/** An object whose record is being written. */
+interface ObjectInWriting {
+  readonly value: Buffer;
+  readonly object: KubeObject;
+}
+
 /** A cache of the most recently used parsed and frozen objects of a resource, shared within the process. */
 export class ObjectCache {
   readonly #objects = new Lru<string, CachedObject>(bound, {bytesOf: ({bytes}) => bytes, maxEntries: 4096});
   /** Long records being parsed, by key and revision. */
   readonly #parsing = new Map<string, Promise<KubeObject>>();
+  /** The objects whose records are being written, by key. */
+  readonly #writing = new Map<string, ObjectInWriting>();
 
   /** Returns the object of a record if it is cached. */
   peek(key: string, revision: number): KubeObject | undefined {
@@ -44,16 +54,34 @@ export class ObjectCache {
     return known?.revision === revision ? known.object : undefined;
   }
 
+  /** Returns the object of a record if it is cached or was just written. */
+  known({key, value, revision}: Pick<StoredRecord, 'key' | 'value' | 'revision'>): KubeObject | undefined {
+    return this.peek(key, revision) ?? this.#written(key, value, revision);
+  }
+
+  /**
+   * Shares an object while its record is written: watches within the process, which get the change before the write has ended, take the object instead of
+   * parsing the record. The object must not change any more; `endWriting` follows. A long object is not shared: checking and freezing it would block the event loop.
+   */
+  beginWriting(key: string, value: Buffer, object: KubeObject): void {
+    this.#writing.set(key, {value, object});
+  }
+
+  /** Called when the write has ended, with or without success. */
+  endWriting(key: string, value: Buffer): void {
+    if (this.#writing.get(key)?.value === value) this.#writing.delete(key);
+  }
+
   /** Returns the object of a record: the same frozen value while it is cached. */
   of(key: string, value: Buffer, revision: number): KubeObject {
     const known = this.#objects.get(key);
     if (known?.revision === revision) return known.object;
-    return this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
+    return this.#written(key, value, revision) ?? this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
   }
 
   /** Parses the object of a long record in steps that yield to the event loop. Returns undefined for records that are short or cached, which `of` returns at once. */
   inPieces(key: string, value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
-    if (value.length < longRecordBytes || this.peek(key, revision)) return undefined;
+    if (value.length < longRecordBytes || this.known({key, value, revision})) return undefined;
     const id = `${key} ${revision}`;
     let work = this.#parsing.get(id);
     if (work) return work;
@@ -82,6 +110,16 @@ export class ObjectCache {
   clear(): void {
     this.#objects.clear();
     this.#parsing.clear();
+  }
+
+  /** Returns the object of a record that is being written, and caches it; undefined for other records. */
+  #written(key: string, value: Buffer, revision: number): KubeObject | undefined {
+    const writing = this.#writing.get(key);
+    if (writing?.value !== value || value.length >= longRecordBytes) return undefined;
+    this.#writing.delete(key);
+    const {apiVersion, kind, metadata, ...rest} = asParsed(writing.object);
+    const object = {kind, apiVersion, metadata: {...metadata, resourceVersion: String(revision)}, ...rest} as KubeObject;
+    return this.#keep(key, value, revision, deepFreeze(object));
   }
 
   #keep(key: string, value: Buffer, revision: number, object: KubeObject): KubeObject {

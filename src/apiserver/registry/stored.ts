@@ -31,15 +31,19 @@ export const writeRecord = async (
   context: WriteContext,
   isRepeated = false,
 ): Promise<Stored> => {
-  const {store, readBack, leases} = resource.settings;
+  const {
+    objects,
+    settings: {store, readBack, leases},
+  } = resource;
   const lease = await leaseOf(resource, object);
   const written = encodeRecord(object);
   try {
+    objects.beginWriting(key, written, object);
     const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
     const value = (await readBack?.(key, written, revision)) ?? written;
     return {
       get object() {
-        return resource.objects.of(key, value, revision);
+        return objects.of(key, value, revision);
       },
       value,
       revision,
@@ -54,6 +58,8 @@ export const writeRecord = async (
     const {managedFields, ...metadata} = object.metadata!;
     if (!managedFields || context.isOwnershipRecorded) throw plainFailure(error.message, error);
     return writeRecord(resource, key, record, {...object, metadata}, context);
+  } finally {
+    objects.endWriting(key, written);
   }
 };
 
@@ -71,10 +77,15 @@ export const unstored = async ({settings}: Resource, object: KubeObject, revisio
 export const replaceRecord = async (resource: Resource, record: StoredRecord, object: KubeObject, dryRun: boolean): Promise<Stored> => {
   const value = encodeRecord(object);
   if (dryRun) return {object, value, revision: record.revision};
-  const revision = await resource.settings.store.update(record.key, value, record.revision);
   const {objects, settings} = resource;
-  const stored = (await objects.inPieces(record.key, value, revision, settings.clock)) ?? objects.of(record.key, value, revision);
-  return {object: stored, value, revision};
+  objects.beginWriting(record.key, value, object);
+  try {
+    const revision = await settings.store.update(record.key, value, record.revision);
+    const stored = (await objects.inPieces(record.key, value, revision, settings.clock)) ?? objects.of(record.key, value, revision);
+    return {object: stored, value, revision};
+  } finally {
+    objects.endWriting(record.key, value);
+  }
 };
 
 /** The object under a resource version other than its own. */

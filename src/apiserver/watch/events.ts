@@ -127,7 +127,7 @@ const ofMetadata = (
   const parsed = () => parsedInSteps(Buffer.from(metadataText(record)), {freezes: true});
   return {
     now() {
-      const known = objects.peek(record.key, record.revision);
+      const known = objects.known(record);
       return known ? deepFreeze(one(known)) : runSteps(parsed());
     },
     later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),

@@ -15,6 +15,9 @@ export const noteEmpty = (object: object, field: string, value: unknown): void =
   ((object as Noted)[emptied] ??= new Map()).set(field, value);
 };
 
+/** Returns whether a field of an object was noted. */
+export const hasEmptied = (object: object): boolean => (object as Noted)[emptied] !== undefined;
+
 /** Passes on what was noted of an object to its copy. */
 export const keepNotes = (object: object, copy: object): void => {
   const noted = (object as Noted)[emptied];

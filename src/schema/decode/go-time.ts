@@ -113,8 +113,16 @@ const text = ({date, micros}: ParsedTime, micro: boolean): string | undefined =>
   return micro ? `${seconds}.${micros}Z` : `${seconds}Z`;
 };
 
+/** Whether a time already has the form of `canonicalTime`. */
+const isCanonical = (value: string): boolean => {
+  if (value.length !== 20 || value === `${zeroSeconds}Z`) return false;
+  const milliseconds = Date.parse(value);
+  return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString() === `${value.slice(0, -1)}.000Z`;
+};
+
 /** Returns the time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` with the original's text. */
-export const canonicalTime = (value: string): string | undefined => text(read(value, '2006-01-02T15:04:05Z07:00', false), false);
+export const canonicalTime = (value: string): string | undefined =>
+  isCanonical(value) ? value : text(read(value, '2006-01-02T15:04:05Z07:00', false), false);
 
 /** Returns the time in UTC with six decimals; undefined for the zero time. The input must have exactly six decimals. */
 export const canonicalMicroTime = (value: string): string | undefined => text(read(value, '2006-01-02T15:04:05.000000Z07:00', true), true);

@@ -1,5 +1,6 @@
 // JSON objects as plain JavaScript objects whose keys are data, `__proto__` included.
 
+import {copyJson} from '#src/base/json/json-copy.js';
 import {keepNotes} from './emptied.js';
 
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
@@ -54,11 +55,4 @@ const wellFormedCopy = (value: unknown): unknown => {
 export const wellFormed = (value: unknown, text: string): unknown => (surrogateEscape.test(text) ? wellFormedCopy(value) : value);
 
 /** Returns a deep copy. The value must not be nested deeper than `maxDepth`. */
-export const copied = <T>(value: T): T => {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copied) as T;
-  const copy: PlainObject = {};
-  for (const key of Object.keys(value)) put(copy, key, copied((value as PlainObject)[key]));
-  keepNotes(value, copy);
-  return copy as T;
-};
+export const copied = <T>(value: T): T => copyJson(value, keepNotes);

@@ -4,6 +4,7 @@
 import {conflict, forbidden, notFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
+import {copyJson} from '#src/base/json/json-copy.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {admitDeletion} from './admit-deletion.js';
@@ -57,7 +58,7 @@ const deleteOnce = async (
   checkDeletePreconditions(resource, name, old, options);
   if (!context.isAdmitted) await admitDeletion(resource, {namespace, name, oldObject: old}, options, context);
 
-  const object = (await objects.copyInPieces(value, revision, settings.clock)) ?? (structuredClone(old) as KubeObject);
+  const object = (await objects.copyInPieces(value, revision, settings.clock)) ?? (copyJson(old) as KubeObject);
   const start = definition.deletion?.begin?.(object, resource.hooks(context.user)) ?? 'remove';
   if (typeof start === 'object')
     throw 'conflict' in start

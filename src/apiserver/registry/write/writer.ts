@@ -1,6 +1,7 @@
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Preconditions, Writer} from '#src/api/writer.js';
+import {copyJson} from '#src/base/json/json-copy.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import {deleteObject} from './delete.js';
 import {checkPreconditions} from './preconditions.js';
@@ -22,7 +23,7 @@ const changeOnce = async <T extends KubeObject>(
 ): Promise<Readonly<T>> => {
   const record = await resource.settings.store.get(resource.key(namespace, name));
   if (!record) throw notFound(resource.ref, name);
-  const object = structuredClone(resource.objects.of(record.key, record.value, record.revision)) as T;
+  const object = copyJson(resource.objects.of(record.key, record.value, record.revision)) as T;
   checkPreconditions(resource, record.key, preconditions, object, {ref: resource.ref, dryRun});
   change(object);
   const replaced = await replaceRecord(resource, record, object, dryRun);

@@ -1,0 +1,115 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds/index.js';
+import type {KubeObject} from '#src/api/types.js';
+import {copyJson} from '#src/base/json/json-copy.js';
+import {ObjectCache} from '#src/apiserver/registry/object-cache.js';
+import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
+import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
+import {noteEmpty} from '#src/schema/decode/emptied.js';
+import {aConfigMap, configMaps, startWire} from './wire.js';
+
+const key = '/registry/configmaps/default/a';
+
+const anObject = (data: Record<string, unknown> = {}): KubeObject =>
+  ({kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'a', namespace: 'default', labels: {app: 'a'}}, data}) as KubeObject;
+
+/** Begins to write an object. Returns its record. */
+const written = (cache: ObjectCache, object: KubeObject): Buffer => {
+  const value = encodeRecord(object);
+  cache.beginWriting(key, value, object);
+  return value;
+};
+
+test('while an object is written, readers of its record share it under its new revision', t => {
+  const cache = new ObjectCache();
+  const object = anObject({k: 'v', list: [{a: 1}]});
+  const value = written(cache, object);
+  const read = cache.of(key, value, 7) as KubeObject & {data: unknown};
+
+  t.deepEqual(read, recordObject(value, 7));
+  t.is(JSON.stringify(read), JSON.stringify(recordObject(value, 7)));
+  t.is(read.data, (object as typeof read).data);
+  t.true(Object.isFrozen(read.data) && Object.isFrozen(read.metadata));
+  cache.endWriting(key, value);
+  t.is(cache.of(key, value, 7), read);
+  t.is(cache.known({key, value, revision: 7}), read);
+});
+
+test('what JSON leaves out of an object that is written is not shared', t => {
+  const cache = new ObjectCache();
+  const object = anObject({none: undefined, list: [undefined, {a: undefined, b: 1}], kept: {deep: true}});
+  const labels = object.metadata!.labels!;
+  noteEmpty(object.metadata!, 'annotations', {});
+  const value = written(cache, object);
+  const read = cache.of(key, value, 7) as KubeObject & {data: {kept: unknown}};
+
+  t.deepEqual(read, recordObject(value, 7));
+  t.deepEqual([Object.keys(read.data), Object.getOwnPropertySymbols(read.metadata)], [['list', 'kept'], []]);
+  t.is(read.data.kept, (object as typeof read).data.kept);
+  t.is(read.metadata!.labels, labels);
+});
+
+test('a record is parsed when another one is being written under its key, when the write has ended, and when it is long', t => {
+  const cache = new ObjectCache();
+  const isShared = (value: Buffer, object: KubeObject) =>
+    (cache.of(key, value, 7) as KubeObject & {data: unknown}).data === (object as KubeObject & {data: unknown}).data;
+  const first = anObject({k: '1'});
+  const early = written(cache, first);
+  const second = anObject({k: '2'});
+  const late = written(cache, second);
+  t.false(isShared(early, first));
+  cache.clear();
+  cache.endWriting(key, early);
+  t.true(isShared(late, second));
+
+  cache.clear();
+  const third = anObject({k: '3'});
+  const ended = written(cache, third);
+  cache.endWriting(key, ended);
+  t.false(isShared(ended, third));
+
+  cache.clear();
+  const long = anObject({k: 'x'.repeat(200_000)});
+  t.false(isShared(written(cache, long), long));
+});
+
+test('the followers of a kind parse no record of an object that was written in this process', async t => {
+  const {
+    server: {registry},
+    post,
+    put,
+  } = await startWire();
+  const following = new AbortController();
+  const received: unknown[] = [];
+  await listAndWatchKind(registry, kinds.configMaps, ({metadata}) => void received.push(metadata!.name), following.signal);
+  const {parse} = JSON;
+  const parsed: string[] = [];
+  JSON.parse = ((text: string, ...rest: []) => {
+    if (text.includes('"uid":') && text.includes('marked')) parsed.push(text);
+    return parse(text, ...rest) as unknown;
+  }) as typeof parse;
+  try {
+    await post(configMaps, aConfigMap('marked'));
+    await put(`${configMaps}/marked`, aConfigMap('marked', {data: {k: 'marked'}}));
+  } finally {
+    JSON.parse = parse;
+  }
+  t.deepEqual(received.slice(-2), ['marked', 'marked']);
+  t.deepEqual(parsed, []);
+  following.abort();
+});
+
+test('a copy of a JSON value shares nothing with it, whatever its keys', t => {
+  const value = Object.freeze({list: Object.freeze([Object.freeze({a: null})]), ['__proto__']: {b: 1n}});
+  const copied: string[][] = [];
+  const copy = copyJson(value, (from, to) => copied.push([Object.keys(from).join(), Object.keys(to).join()]));
+  t.deepEqual(copy, value);
+  t.deepEqual(Object.keys(copy), ['list', '__proto__']);
+  t.not(copy.list[0], value.list[0]);
+  t.false(Object.isFrozen(copy.list[0]));
+  t.deepEqual(copied, [
+    ['a', 'a'],
+    ['b', 'b'],
+    ['list,__proto__', 'list,__proto__'],
+  ]);
+});
