@@ -13,6 +13,8 @@ import {comparisonRow, type Scene} from './scene.js';
 
 const [settleMs, idleMs] = [4000, 10_000];
 const profileSeconds = 2;
+/** The share of the time below which a part is left out. */
+const leastPercent = 1;
 const memoryLater = ['memory-loaded', 'memory-later'] as const;
 
 /** Returns the CPU share of an idle server, of a core. */
@@ -25,13 +27,13 @@ const idleShare = async ({cpuMs}: Running): Promise<number> => {
 /** Whether rows are profiled instead, since a profile slows what it shows. */
 const isProfiling = (): boolean => Boolean(process.env['BENCH_PROFILE']);
 
-/** The functions in which a server spent its time while a row was measured. */
+/** The parts in which a server spent its time while a row was measured. */
 const profileRow = (key: string, {busy, shares}: Awaited<ReturnType<typeof profiled>>): Row => ({
   ...row(`busy in the first ${profileSeconds} s of ${key}`, busy, '%', {
     key: `profile-${key}`,
     note: shares.map(([name, percent]) => `${name} ${percent} %`).join(', '),
   }),
-  profile: shares,
+  profile: shares.filter(([, percent]) => percent >= leastPercent),
 });
 
 async function* idleRows(server: Running, run: Run): AsyncGenerator<Row> {

@@ -1,29 +1,42 @@
 import type {Profiler} from 'node:inspector';
 import type {ApiClient} from './api-client.js';
+import {partOf} from './profile-parts.js';
+import {sourceFinder, type Position} from './sources.js';
 
-/** A function, and its share of the samples in which the thread worked. */
-export type Share = readonly [name: string, percent: number];
+/** A part of the server, and its share of the samples in which the thread worked. */
+export type Share = readonly [part: string, percent: number];
 
-const length = 12;
 const idle = '(idle)';
 
-/** Returns the functions in which most of the working time of a profile was spent themselves, and the share of the time that the thread worked. */
-export const sharesOf = ({nodes, samples = []}: Profiler.Profile): {readonly busy: number; readonly shares: readonly Share[]} => {
-  const names = new Map(nodes.map(({id, callFrame}) => [id, callFrame.functionName || '(anonymous)']));
+/** Returns the share of the time that the thread worked, and of this time the shares of the parts of the server, the largest first. */
+export const sharesOf = (
+  {nodes, samples = []}: Profiler.Profile,
+  sourceOf: (position: Position) => string,
+): {readonly busy: number; readonly shares: readonly Share[]} => {
+  const byId = new Map(nodes.map(node => [node.id, node]));
+  const callers = new Map(nodes.flatMap(({id, children = []}) => children.map(child => [child, id])));
+  const stackOf = function* (from: number) {
+    for (let id: number | undefined = from; id !== undefined; id = callers.get(id)) {
+      const {callFrame} = byId.get(id)!;
+      yield {functionName: callFrame.functionName, source: sourceOf(callFrame)};
+    }
+  };
+  const partsOfNodes = new Map<number, string>();
   const counts = new Map<string, number>();
+  let working = 0;
   for (const sample of samples) {
-    const name = names.get(sample) ?? '(unknown)';
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (byId.get(sample)?.callFrame.functionName === idle) continue;
+    working++;
+    const part = partsOfNodes.get(sample) ?? partOf(stackOf(sample));
+    partsOfNodes.set(sample, part);
+    counts.set(part, (counts.get(part) ?? 0) + 1);
   }
-  const working = samples.length - (counts.get(idle) ?? 0);
-  counts.delete(idle);
-  const shares = [...counts].sort(([, a], [, b]) => b - a).slice(0, length);
   return {
     busy: (100 * working) / Math.max(1, samples.length),
-    shares: shares.map(([name, count]): Share => [name, Number(((100 * count) / working).toFixed(1))]),
+    shares: [...counts].sort(([, a], [, b]) => b - a).map(([part, count]): Share => [part, Number(((100 * count) / working).toFixed(1))]),
   };
 };
 
 /** Profiles the thread of a server for some seconds. */
 export const profiled = async (client: ApiClient, seconds: number): Promise<ReturnType<typeof sharesOf>> =>
-  sharesOf(await client.json<Profiler.Profile>('GET', `/debug/pprof/profile?seconds=${seconds}`));
+  sharesOf(await client.json<Profiler.Profile>('GET', `/debug/pprof/profile?seconds=${seconds}`), sourceFinder());

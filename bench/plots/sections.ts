@@ -87,14 +87,14 @@ export const agentSection = (newest: NewestRows): string => {
   );
 };
 
-/** The functions in which the server spent its time, of the rows that were profiled. */
+/** The parts in which the server spent its time, of the rows that were profiled. */
 export const profileSection = (newest: NewestRows): string =>
   tableOf(
-    ['row', 'thread busy', 'functions by their own time'],
+    ['row', 'thread busy', 'parts of the server, by their share of that time'],
     Object.keys(references).flatMap(key => {
       const row = newest.get(`profile-${key}`)?.row;
       if (!row?.profile) return [];
-      return [[`\`${key}\``, `${figure(row.value)} %`, row.profile.map(([name, percent]) => `\`${name}\` ${percent} %`).join(', ')]];
+      return [[`\`${key}\``, `${figure(row.value)} %`, row.profile.map(([part, percent]) => `${part} ${percent} %`).join(', ')]];
     }),
   );
 

@@ -22,7 +22,7 @@ export interface Row {
   readonly ratio?: number;
   readonly note?: string;
   readonly series?: Series;
-  /** The functions that took most of the time, with their share in percent. */
+  /** The parts of the server with their share of its time, in percent. */
   readonly profile?: readonly (readonly [name: string, percent: number])[];
 }
 

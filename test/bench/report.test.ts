@@ -74,18 +74,29 @@ test('the figures of the agent stand beside those of the container runtime, in t
   );
 });
 
-test('a profile is the share of functions in the time that the thread worked', t => {
-  const callFrame = (functionName: string) => ({functionName, scriptId: '0', url: '', lineNumber: 0, columnNumber: 0});
-  const nodes = ['(idle)', 'encode', ''].map((name, id) => ({id, callFrame: callFrame(name)}));
-  const {busy, shares} = sharesOf({nodes, startTime: 0, endTime: 1, samples: [0, 1, 1, 2, 0, 0, 0, 1]});
+test('a profile is the share of the parts of the server in the time that the thread worked', t => {
+  const callFrame = (functionName: string, url: string) => ({functionName, scriptId: '0', url, lineNumber: 0, columnNumber: 0});
+  const nodes = [
+    {name: '(root)', source: '', children: [1, 2, 4]},
+    {name: '(idle)', source: ''},
+    {name: 'decode', source: 'src/schema/decode/decode.ts', children: [3]},
+    {name: 'own', source: 'src/base/own.ts'},
+    {name: 'respond', source: 'node:internal/http2/core', children: [5]},
+    {name: '(garbage collector)', source: ''},
+  ].map(({name, source, children = []}, id) => ({id, callFrame: callFrame(name, source), children}));
+  const {busy, shares} = sharesOf({nodes, startTime: 0, endTime: 1, samples: [1, 2, 3, 3, 4, 5, 1, 1, 1, 1]}, ({url}) => url);
 
   t.is(busy, 50);
   t.deepEqual(shares, [
-    ['encode', 75],
-    ['(anonymous)', 25],
+    ['parsing and decoding', 60],
+    ['HTTP/2, TLS and streams', 20],
+    ['(garbage collector)', 20],
   ]);
   const profile = {...row('busy', busy, '%', {key: 'profile-create'}), profile: shares};
-  t.is(lineOf(profileSection(newestRows([aRun(profile)])), 'create'), '| `create` | 50 % | `encode` 75 %, `(anonymous)` 25 % |');
+  t.is(
+    lineOf(profileSection(newestRows([aRun(profile)])), 'create'),
+    '| `create` | 50 % | parsing and decoding 60 %, HTTP/2, TLS and streams 20 %, (garbage collector) 20 % |',
+  );
 });
 
 test('more of a rate is better, and less of a time', t => {
