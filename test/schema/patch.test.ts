@@ -2,6 +2,7 @@ import test from 'ava';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyJsonPatch} from '#src/schema/patch/json-patch.js';
 import {applyMergePatch, createMergePatch} from '#src/schema/patch/merge-patch.js';
+import {parsePatch, patchedObject} from '#src/schema/patch/patch.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import {isStatus} from '#test/api/status-of.js';
 import {configMap, containers, generic, pod} from './patched-types.js';
@@ -144,4 +145,36 @@ test('items named in a patch are in its order, and the others keep their place r
 test('a merge patch cannot reach a prototype', t => {
   applyMergePatch({a: 1}, JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as PlainObject);
   t.is(({} as {polluted?: number}).polluted, undefined);
+});
+
+test('a patch decodes what it changes, and copies the frozen parts that it leaves', t => {
+  const labels = Object.freeze({tier: 'front'});
+  const live = Object.freeze({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: Object.freeze({name: 'a', labels, annotations: null}),
+    spec: Object.freeze({containers: Object.freeze([Object.freeze({name: 'a', image: 'b', args: null})])}),
+  });
+  const {object} = patchedObject(
+    parsePatch('merge', '{"metadata":{"creationTimestamp":"2026-01-01T01:00:00+01:00"}}', 'Strict'),
+    live as unknown as PlainObject,
+    pod,
+    'Strict',
+  );
+  t.deepEqual(object, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {name: 'a', labels, creationTimestamp: '2026-01-01T00:00:00Z'},
+    spec: {containers: [{name: 'a', image: 'b'}]},
+  });
+  t.not((object['metadata'] as PlainObject)['labels'], labels);
+  t.false(Object.isFrozen(object['spec']));
+  const wrong = Object.freeze({...live, spec: Object.freeze({containers: 7})});
+  t.deepEqual(
+    (
+      patchedObject(parsePatch('merge', '{"metadata":{"name":"a"}}', 'Strict'), wrong as unknown as PlainObject, pod, 'Strict')
+        .object as PlainObject
+    )['spec'],
+    {containers: 7},
+  );
 });

@@ -56,7 +56,7 @@ export class ObjectCache {
 
   /** Returns the object of a record if it is cached or was just written. */
   known({key, value, revision}: Pick<StoredRecord, 'key' | 'value' | 'revision'>): KubeObject | undefined {
-    return this.peek(key, revision) ?? this.#written(key, value, revision);
+    return this.peek(key, revision) ?? this.#inWriting(key, value, revision);
   }
 
   /**
@@ -76,7 +76,7 @@ export class ObjectCache {
   of(key: string, value: Buffer, revision: number): KubeObject {
     const known = this.#objects.get(key);
     if (known?.revision === revision) return known.object;
-    return this.#written(key, value, revision) ?? this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
+    return this.#inWriting(key, value, revision) ?? this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
   }
 
   /** Parses the object of a long record in steps that yield to the event loop. Returns undefined for records that are short or cached, which `of` returns at once. */
@@ -112,12 +112,24 @@ export class ObjectCache {
     this.#parsing.clear();
   }
 
-  /** Returns the object of a record that is being written, and caches it; undefined for other records. */
-  #written(key: string, value: Buffer, revision: number): KubeObject | undefined {
+  /** Returns the object of a record, made from the one that was written. */
+  written(key: string, value: Buffer, revision: number, object: KubeObject): KubeObject {
+    return (
+      this.peek(key, revision) ??
+      (value.length < longRecordBytes ? this.#share(key, value, revision, object) : this.of(key, value, revision))
+    );
+  }
+
+  /** Returns the object of a record that is being written; undefined for other records. */
+  #inWriting(key: string, value: Buffer, revision: number): KubeObject | undefined {
     const writing = this.#writing.get(key);
     if (writing?.value !== value || value.length >= longRecordBytes) return undefined;
     this.#writing.delete(key);
-    const {apiVersion, kind, metadata, ...rest} = asParsed(writing.object);
+    return this.#share(key, value, revision, writing.object);
+  }
+
+  #share(key: string, value: Buffer, revision: number, written: KubeObject): KubeObject {
+    const {apiVersion, kind, metadata, ...rest} = asParsed(written);
     const object = {kind, apiVersion, metadata: {...metadata, resourceVersion: String(revision)}, ...rest} as KubeObject;
     return this.#keep(key, value, revision, deepFreeze(object));
   }

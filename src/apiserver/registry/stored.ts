@@ -43,7 +43,7 @@ export const writeRecord = async (
     const value = (await readBack?.(key, written, revision)) ?? written;
     return {
       get object() {
-        return objects.of(key, value, revision);
+        return value === written ? objects.written(key, value, revision, object) : objects.of(key, value, revision);
       },
       value,
       revision,

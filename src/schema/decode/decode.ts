@@ -59,15 +59,16 @@ export const decode = <T = PlainObject>(
   validation: FieldValidation,
 ): Decoded<T> => decodeParsed<T>(parseBody(body, notation), node, validation);
 
-/** Decodes a value that is already an object, for example a patched one. Throws `DecodeError`. */
+/** Decodes a value that is already an object. With `copiesFrozen`, frozen parts were decoded before and are copied. Throws `DecodeError`. */
 export const decodeValue = <T = PlainObject>(
   value: unknown,
   node: SchemaNode,
   validation: FieldValidation,
   source: Source = 'json',
+  copiesFrozen = false,
 ): Decoded<T> => {
   if (node.coerce) return coercedByNode<T>({value: copied(value), problems: []}, node.coerce, validation, source);
-  const decoder = new TypedDecoder(source);
+  const decoder = new TypedDecoder(source, undefined, copiesFrozen);
   const object = decoder.decode(value, node) as T;
   return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(jsonText(value), node) : []};
 };

@@ -35,6 +35,15 @@ const zero = (node: SchemaNode): unknown => {
  */
 export type Source = 'json' | 'parts' | 'applied';
 
+/** Returns a copy of a decoded value, without the fields that are stored as null where they are absent. */
+const decodedCopy = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(decodedCopy);
+  if (!isPlainObject(value)) return value;
+  const copy: PlainObject = {};
+  for (const key of Object.keys(value)) if (value[key] !== null) put(copy, key, decodedCopy(value[key]));
+  return copy;
+};
+
 /** Converts a JSON value by its schema: known fields only, each in canonical form. */
 export class TypedDecoder {
   readonly #path: string[] = [];
@@ -48,9 +57,13 @@ export class TypedDecoder {
   /** The number literals by field path, where they differ from the usual form. */
   readonly #literals: ReadonlyMap<string, string> | undefined;
 
-  constructor(source: Source = 'json', literals?: ReadonlyMap<string, string>) {
+  readonly #copiesFrozen: boolean;
+
+  /** With `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of the stored object as it is. */
+  constructor(source: Source = 'json', literals?: ReadonlyMap<string, string>, copiesFrozen = false) {
     this.#source = source;
     this.#literals = literals;
+    this.#copiesFrozen = copiesFrozen;
   }
 
   /** Returns the object according to the schema. Throws `DecodeError`. */
@@ -61,6 +74,7 @@ export class TypedDecoder {
   }
 
   #value(value: unknown, node: SchemaNode): unknown {
+    if (this.#copiesFrozen && typeof value === 'object' && value !== null && Object.isFrozen(value)) return decodedCopy(value);
     switch (node.type) {
       case 'object':
         return this.#object(value, node);

@@ -13,7 +13,7 @@ const withoutNulls = (value: unknown): unknown => {
 const merged = (current: unknown, patch: unknown): unknown => {
   if (!isPlainObject(current) || !isPlainObject(patch)) return withoutNulls(patch);
   const result: PlainObject = {};
-  for (const key of Object.keys(current)) if (!Object.hasOwn(patch, key)) put(result, key, copied(current[key]));
+  for (const key of Object.keys(current)) if (!Object.hasOwn(patch, key)) put(result, key, current[key]);
   for (const key of Object.keys(patch)) {
     const value = patch[key];
     if (value !== null) put(result, key, merged(Object.hasOwn(current, key) ? current[key] : undefined, value));
@@ -21,7 +21,7 @@ const merged = (current: unknown, patch: unknown): unknown => {
   return result;
 };
 
-/** Applies a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input is not changed. */
+/** Applies a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input is not changed; the result shares parts with it. */
 export const applyMergePatch = (document: PlainObject, patch: PlainObject): PlainObject => merged(document, patch) as PlainObject;
 
 /**

@@ -133,7 +133,7 @@ export class InvalidPatchResult extends Error {
 }
 
 /**
- * Applies a patch to `live` and decodes the result. `live` is not changed. Throws the status error of the response, or `InvalidPatchResult`; under `Strict`
+ * Applies a patch to `live` and decodes the result. `live` is not changed; its frozen parts count as decoded. Throws the status error of the response, or `InvalidPatchResult`; under `Strict`
  * also for unknown and duplicate fields, which `Warn` returns as warnings. `copying` is called with each value that a JSON patch copies, and may throw.
  */
 export const patchedObject = <T = PlainObject>(
@@ -145,7 +145,7 @@ export const patchedObject = <T = PlainObject>(
 ): {object: T; warnings: readonly string[]} => {
   const value = changed(patch, live, node, copying);
   try {
-    const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json');
+    const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json', true);
     // The original reads patched objects with sorted fields.
     const warnings = [...patch.problems, ...problems.map(problem => problem.text).sort()];
     if (validation === 'Strict' && warnings.length > 0) throw new DecodeError(`strict decoding error: ${warnings.join(', ')}`);
