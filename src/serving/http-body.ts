@@ -55,36 +55,43 @@ const collect = (stream: Readable, limit: number, reading: BodyObserver | undefi
   new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let length = 0;
+    // The listeners of a body that came whole stay: removing them takes longer than what they do afterwards.
+    let isSettled = false;
     const settle = (isWhole: boolean) => {
-      stream.off('data', take).off('end', finish).off('error', fail).off('close', fail).off('aborted', fail);
+      isSettled = true;
       return reading?.ended(isWhole);
     };
     const stop = (error: Error) => {
+      if (isSettled) return;
       void settle(false);
       chunks = [];
-      stream.pause();
+      stream.off('data', take).pause();
       reject(error);
     };
     const take = (chunk: Buffer) => {
+      if (isSettled) return;
       length += chunk.length;
       if (length > limit) return stop(tooLarge(limit));
       chunks.push(chunk);
       reading?.received(chunk.length);
     };
     const finish = () => {
+      if (isSettled) return;
       const proceed = (refusal: Error | undefined) => {
         if (refusal) reject(refusal);
         else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+        chunks = [];
       };
       const refusal = settle(true);
       if (refusal instanceof Promise) refusal.then(proceed, reject);
       else proceed(refusal);
     };
     const fail = (cause?: unknown) => {
+      if (isSettled) return;
       void settle(false);
       reject(badRequest('the body of the request ended early', cause));
     };
     if (stream.destroyed) return fail();
-    stream.on('data', take).on('end', finish).on('error', fail).on('close', fail).on('aborted', fail);
+    stream.on('data', take).on('end', finish).on('error', fail).on('close', fail);
     reading?.started(stop);
   });

@@ -77,7 +77,9 @@ export const labelledBody = (
   text: string,
   notation: Notation,
 ): ParsedBody => {
-  if (isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
+  // A shorter text cannot hold so many pairs of brackets.
+  const mayBeDeep = notation === 'yaml' || text.length > 2 * maxDepth;
+  if (mayBeDeep && isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
   const body = labelled(wellFormed(read, text), problems);
   return notation === 'json' ? {...body, text} : body;
 };
