@@ -66,7 +66,8 @@ export const mappedInSteps = function* <T, U>(items: readonly T[], of: (item: T)
 /** A value, or the steps that compute it. */
 export type Stepwise<T> = T | Steps<T>;
 
-const isSteps = <T>(work: Stepwise<T>): work is Steps<T> =>
+/** Whether a value that may need steps does. */
+export const isSteps = <T>(work: Stepwise<T>): work is Steps<T> =>
   typeof work === 'object' && work !== null && Symbol.iterator in work && 'next' in work;
 
 /** Yields the steps of a value that may need some. */

@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
-import {podInfoOf} from './cache/pod-info.js';
+import {isSchedulingEqual, podInfoOf} from './cache/pod-info.js';
 import type {Resources} from './cache/resources.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
 
@@ -27,19 +27,6 @@ const hasReducedRequest = (a: Readonly<Resources>, b: Readonly<Resources>): bool
   a.memory > b.memory ||
   a.ephemeralStorage > b.ephemeralStorage ||
   [...a.scalars].some(([name, amount]) => amount > (b.scalars.get(name) ?? 0));
-
-const containerResources = ({status}: Frozen<Pod>) =>
-  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [
-    resources,
-    allocatedResources,
-  ]);
-
-/** Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the resources of its containers. */
-export const isSchedulingEqual = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
-  now.metadata?.generation !== undefined &&
-  old.metadata?.generation === now.metadata.generation &&
-  sameJson(old.metadata.labels, now.metadata.labels) &&
-  sameJson(containerResources(old), containerResources(now));
 
 const isScaledDown = (old: Frozen<Pod>, now: Frozen<Pod>): boolean => {
   if (isSchedulingEqual(old, now)) return false;

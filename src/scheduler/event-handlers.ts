@@ -5,7 +5,8 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import type {DeviceClaim} from '#src/model/devices/pod-claims.js';
-import {isSchedulingEqual, nodeEvents, podEvents} from './changes.js';
+import {nodeEvents, podEvents} from './changes.js';
+import {isSchedulingEqual} from './cache/pod-info.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
 import type {Scheduler} from './scheduler.js';
 
@@ -34,7 +35,7 @@ const podHandler = (scheduler: Scheduler) => {
   const {cache, queue, nominator} = scheduler;
 
   const assigned = (pod: Frozen<Pod>): void => {
-    cache.setPod(scheduler.podInfo(pod), nodeOf(pod));
+    if (!cache.confirm(pod)) cache.setPod(scheduler.podInfo(pod), nodeOf(pod));
     queue.delete(uidOf(pod));
     nominator.delete(uidOf(pod));
     queue.moveOn({kind: 'AssignedPodAdd', now: pod});

@@ -1,9 +1,5 @@
 import type {EventKind} from '#src/scheduler/framework/events.js';
-import type {Filter, QueueingHint, PluginName} from '#src/scheduler/framework/plugin.js';
-
-export interface PluginQueueingHint extends Pick<QueueingHint, 'shouldQueue'> {
-  readonly plugin: PluginName;
-}
+import type {Cluster, Filter, PluginQueueingHint} from '#src/scheduler/framework/plugin.js';
 
 /** Queueing hints of plugins that are not filters. */
 const others: readonly Pick<Filter, 'plugin' | 'hints'>[] = [
@@ -15,14 +11,14 @@ const others: readonly Pick<Filter, 'plugin' | 'hints'>[] = [
 ];
 
 /** Indexes queueing hints by the events they handle. */
-export const hintsByEvent = (filters: readonly Filter[]): ReadonlyMap<EventKind, readonly PluginQueueingHint[]> => {
+export const hintsByEvent = (filters: readonly Filter[], cluster: Cluster): ReadonlyMap<EventKind, readonly PluginQueueingHint[]> => {
   const byEvent = new Map<EventKind, PluginQueueingHint[]>();
   for (const {plugin, hints} of [...filters, ...others]) {
     for (const {on, shouldQueue} of hints) {
       for (const kind of on) {
         const all = byEvent.get(kind) ?? [];
         byEvent.set(kind, all);
-        all.push({plugin, ...(shouldQueue ? {shouldQueue} : {})});
+        all.push({plugin, helps: (pod, {old, now}) => shouldQueue?.(pod, old, now, cluster) ?? true});
       }
     }
   }

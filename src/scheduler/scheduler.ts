@@ -15,13 +15,12 @@ import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {messageOf} from '#src/base/message.js';
 import {Cache} from './cache/cache.js';
-import {PodCounts} from './cache/pod-counts.js';
+import {NodeMemo} from './cache/node-memo.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {Decider, type Decision} from './decider.js';
 import {Devices} from '#src/scheduler/devices/devices.js';
 import {AllocationError} from '#src/scheduler/devices/types.js';
 import {noNodesText} from '#src/scheduler/framework/fit-error.js';
-import type {ClusterEvent} from '#src/scheduler/framework/events.js';
 import {hintsByEvent} from './hints.js';
 import {SchedulerMetrics} from './metrics.js';
 import {PodBinder} from './pod-binder.js';
@@ -96,7 +95,9 @@ export class Scheduler {
       },
       node: name => cache.node(name),
       nodesWithImage: name => cache.nodesWithImage(name),
-      counts: new PodCounts(),
+      nodesWithAffinity: cache.nodesWithAffinity,
+      nodesWithRequiredAntiAffinity: cache.nodesWithRequiredAntiAffinity,
+      memo: new NodeMemo(),
       labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
       volumes: this.volumes,
       devices: this.devices,
@@ -112,18 +113,17 @@ export class Scheduler {
       metrics: this.#metrics,
       budgets: () => lister(kinds.podDisruptionBudgets),
     });
-    const hints = hintsByEvent([...parts.profiles.values()].flatMap(({filters}) => filters));
+    const hints = hintsByEvent(
+      [...parts.profiles.values()].flatMap(({filters}) => filters),
+      this.#cluster,
+    );
     this.queue = new SchedulingQueue({
       ...parts.backoff,
       clock,
       unschedulableTimeoutMs: parts.unschedulableTimeoutMs,
       popFromBackoff: gate('SchedulerPopFromBackoffQ'),
       gateOf: pod => this.#gateOf(pod),
-      hintsOn: event =>
-        (hints.get(event) ?? []).map(({plugin, shouldQueue}) => ({
-          plugin,
-          helps: (pod, {old, now}: ClusterEvent) => shouldQueue?.(pod, old, now, this.#cluster) ?? true,
-        })),
+      hintsOn: event => hints.get(event) ?? [],
       onReady: () => {
         this.#hold ??= clock.hold();
         this.#wake();

@@ -2,7 +2,7 @@ import type {Random} from '#src/base/random.js';
 import {StepCount, stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
-import {nodesPerStep, type Cluster, type Score} from '#src/scheduler/framework/plugin.js';
+import {scoresPerStep, type Cluster, type Score} from '#src/scheduler/framework/plugin.js';
 
 /** Returns the weighted sum of all scores for each node, in the order of `nodes`. */
 export const totalScores = function* (
@@ -12,13 +12,15 @@ export const totalScores = function* (
   cluster: Cluster,
 ): Steps<number[]> {
   const totals = nodes.map(() => 0);
-  const steps = new StepCount(nodesPerStep);
-  for (const {weight, prepare} of scores) {
+  const steps = new StepCount(scoresPerStep);
+  for (const {plugin, weight, prepare} of scores) {
     const scorer = yield* stepping(prepare(pod, nodes, cluster));
     if (!scorer) continue;
+    const known = scorer.signature === undefined ? undefined : cluster.memo.column(`score ${plugin} ${scorer.signature}`);
+    const score = (node: NodeInfo) => scorer.score(node);
     const own: number[] = [];
     for (const node of nodes) {
-      own.push(scorer.score(node));
+      own.push(known ? known.of(node, score) : score(node));
       if (steps.add(1)) yield;
     }
     scorer.normalize?.(own, nodes);

@@ -10,7 +10,7 @@ import {noLog} from '#src/base/log.js';
 import {runSteps, stepping} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
-import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
+import {NodeMemo} from '#src/scheduler/cache/node-memo.js';
 import {podInfoOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {seededRandom} from '#src/base/random.js';
 import {Devices} from '#src/scheduler/devices/devices.js';
@@ -66,7 +66,9 @@ export const aClusterState = (
     nodes: cache.nodes,
     node: name => cache.node(name),
     nodesWithImage: name => cache.nodesWithImage(name),
-    counts: new PodCounts(),
+    nodesWithAffinity: cache.nodesWithAffinity,
+    nodesWithRequiredAntiAffinity: cache.nodesWithRequiredAntiAffinity,
+    memo: new NodeMemo(),
     labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
     volumes: new VolumeBinder(parts),
     devices: new Devices(parts),

@@ -5,7 +5,7 @@ import type {Node} from '#src/api/types.js';
 import type {Steps} from '#src/base/steps.js';
 import {NodeInfo} from './node-info.js';
 import {interleaveZones, zoneOf} from './node-order.js';
-import type {PodInfo} from './pod-info.js';
+import {isSchedulingEqual, type PodInfo} from './pod-info.js';
 
 interface CachedPod {
   readonly pod: PodInfo;
@@ -22,7 +22,11 @@ export class Cache {
   readonly #naming: Naming;
   readonly #nodes = new Map<string, NodeInfo>();
   readonly #pods = new Map<string, CachedPod>();
+  /** The slots of nodes that were deleted: with them and those of existing nodes there are no gaps. */
+  readonly #freeSlots: number[] = [];
   readonly #imageNodes = new Map<string, number>();
+  readonly #withAffinity = new Set<NodeInfo>();
+  readonly #withRequiredAntiAffinity = new Set<NodeInfo>();
   #ordered: readonly NodeInfo[] | undefined;
   #assumed = 0;
   /** Changes of nodes that are deferred while they are frozen. */
@@ -53,6 +57,16 @@ export class Cache {
   /** The number of nodes that have an image. */
   nodesWithImage(name: string): number {
     return this.#imageNodes.get(name) ?? 0;
+  }
+
+  /** The nodes with pods that have any affinity terms. */
+  get nodesWithAffinity(): Iterable<NodeInfo> {
+    return this.#withAffinity;
+  }
+
+  /** The nodes with pods that have required anti-affinity terms. */
+  get nodesWithRequiredAntiAffinity(): Iterable<NodeInfo> {
+    return this.#withRequiredAntiAffinity;
   }
 
   /** Defers changes of nodes until `applyDeferred`. */
@@ -111,6 +125,17 @@ export class Cache {
     this.#addPod({pod, node, assumed: false});
   }
 
+  /** Stores the server's state of a pod that was assumed on this node. Returns false if something else has changed that affects scheduling. */
+  confirm(pod: Frozen<Pod>): boolean {
+    const uid = pod.metadata?.uid ?? '';
+    const cached = this.#pods.get(uid);
+    if (!cached?.assumed || cached.node !== pod.spec?.nodeName || !isSchedulingEqual(cached.pod.pod, pod)) return false;
+    this.#assumed--;
+    this.#pods.set(uid, {...cached, assumed: false});
+    this.refreshPod(uid, pod);
+    return true;
+  }
+
   /** Stores a new state of a pod on a node, in which nothing has changed that affects scheduling. */
   refreshPod(uid: string, pod: Frozen<Pod>): void {
     const cached = this.#pods.get(uid);
@@ -127,8 +152,10 @@ export class Cache {
     if (cached.assumed) this.#assumed--;
     this.#changeNodes(() => {
       const info = this.#nodes.get(cached.node);
-      info?.remove(uid);
-      if (info) this.#deleteIfUnused(info);
+      if (!info) return;
+      info.remove(uid);
+      this.#listAffinity(info);
+      this.#deleteIfUnused(info);
     });
   }
 
@@ -141,19 +168,35 @@ export class Cache {
     this.removePod(cached.pod.uid);
     this.#pods.set(cached.pod.uid, cached);
     if (cached.assumed) this.#assumed++;
-    this.#changeNodes(() => this.#getOrCreateNode(cached.node).add(cached.pod));
+    this.#changeNodes(() => {
+      const info = this.#getOrCreateNode(cached.node);
+      info.add(cached.pod);
+      this.#listAffinity(info);
+    });
   }
 
   #getOrCreateNode(name: string): NodeInfo {
     const known = this.#nodes.get(name);
     if (known) return known;
     const info = new NodeInfo(name);
+    info.slot = this.#freeSlots.pop() ?? this.#nodes.size;
     this.#nodes.set(name, info);
     return info;
   }
 
   #deleteIfUnused(info: NodeInfo): void {
-    if (!info.node && info.pods.size === 0) this.#nodes.delete(info.name);
+    if (!info.node && info.pods.size === 0 && this.#nodes.delete(info.name)) this.#freeSlots.push(info.slot);
+  }
+
+  /** Adds a node to those with pods that have affinity terms, or removes it from them. */
+  #listAffinity(info: NodeInfo): void {
+    for (const [nodes, pods] of [
+      [this.#withAffinity, info.withAffinity],
+      [this.#withRequiredAntiAffinity, info.withRequiredAntiAffinity],
+    ] as const) {
+      if (pods.size > 0) nodes.add(info);
+      else nodes.delete(info);
+    }
   }
 
   #countImages({images}: NodeInfo, sign: 1 | -1): void {

@@ -1,8 +1,12 @@
 import type {Frozen} from '#src/api/key.js';
 import {parseQuantity, quantityValue} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
+import type {Taint} from '#src/model/taints.js';
 import type {HostPort, PodInfo} from './pod-info.js';
 import {addResources, copyResources, emptyResources, resourcesOf, type Resources} from './resources.js';
+
+let lastVersion = 0;
+const newVersion = (): number => ++lastVersion;
 
 /** A node with the pods on it and their resource usage. */
 export class NodeInfo {
@@ -23,14 +27,17 @@ export class NodeInfo {
   maxPods = 0;
   /** Whether the node is cordoned. */
   isUnschedulable = false;
+  taints: readonly Taint[] = [];
   /** The number of pods per host port, by protocol and port, then by address. */
   readonly #ports: Map<string, Map<string, number>>;
   /** The number of pods on the node that mount a claim, by `namespace/name`. */
   readonly claims: Map<string, number>;
   /** The size of each image in bytes, by each of its names. */
   images: ReadonlyMap<string, number> = new Map();
-  /** Increases with every change, so that cached computations can be recognized as stale. */
-  version = 0;
+  /** A new one with every change, and of no other node, so that cached computations can be recognized as stale. */
+  version = newVersion();
+  /** Its place in the columns of a `NodeMemo`; -1 if it is in no cache, as copies are not. */
+  slot = -1;
 
   constructor(name: string, source?: NodeInfo) {
     this.name = name;
@@ -47,8 +54,8 @@ export class NodeInfo {
     this.allocatable = source.allocatable;
     this.maxPods = source.maxPods;
     this.isUnschedulable = source.isUnschedulable;
+    this.taints = source.taints;
     this.images = source.images;
-    this.version = -1; // A copy has no valid version.
   }
 
   /** Returns a copy that can be modified independently. */
@@ -59,8 +66,9 @@ export class NodeInfo {
   setNode(node: Frozen<Node> | undefined): void {
     this.node = node;
     this.isUnschedulable = Boolean(node?.spec?.unschedulable);
+    this.taints = node?.spec?.taints ?? [];
     this.labels = Object.assign(Object.create(null) as object, node?.metadata?.labels);
-    this.version++;
+    this.version = newVersion();
     const amounts = new Map(Object.entries(node?.status?.allocatable ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
     this.allocatable = resourcesOf(amounts);
     const pods = amounts.get('pods');
@@ -71,7 +79,7 @@ export class NodeInfo {
   }
 
   add(pod: PodInfo): void {
-    this.version++;
+    this.version = newVersion();
     this.pods.set(pod.uid, pod);
     const {required, requiredAnti, preferred, preferredAnti} = pod.terms;
     if (required.length + requiredAnti.length + preferred.length + preferredAnti.length > 0) this.withAffinity.set(pod.uid, pod);
@@ -81,7 +89,8 @@ export class NodeInfo {
 
   /** Stores a new state of a pod whose requests, ports and claims are unchanged. */
   refresh(pod: PodInfo): void {
-    if (Boolean(pod.pod.metadata?.deletionTimestamp) !== Boolean(this.pods.get(pod.uid)?.pod.metadata?.deletionTimestamp)) this.version++;
+    if (Boolean(pod.pod.metadata?.deletionTimestamp) !== Boolean(this.pods.get(pod.uid)?.pod.metadata?.deletionTimestamp))
+      this.version = newVersion();
     for (const pods of [this.pods, this.withAffinity, this.withRequiredAntiAffinity]) if (pods.has(pod.uid)) pods.set(pod.uid, pod);
   }
 
@@ -89,7 +98,7 @@ export class NodeInfo {
   remove(uid: string): void {
     const pod = this.pods.get(uid);
     if (!pod) return;
-    this.version++;
+    this.version = newVersion();
     this.pods.delete(uid);
     this.withAffinity.delete(uid);
     this.withRequiredAntiAffinity.delete(uid);

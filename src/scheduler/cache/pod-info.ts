@@ -1,3 +1,4 @@
+import {sameJson} from '#src/api/equal.js';
 import {claimOfVolume} from '#src/model/volumes.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -76,3 +77,16 @@ export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: bool
     claims: (pod.spec?.volumes ?? []).map(volume => claimOfVolume(pod, volume)).filter(name => name !== undefined),
   };
 };
+
+const containerResources = ({status}: Frozen<Pod>) =>
+  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [
+    resources,
+    allocatedResources,
+  ]);
+
+/** Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the resources of its containers. */
+export const isSchedulingEqual = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
+  now.metadata?.generation !== undefined &&
+  old.metadata?.generation === now.metadata.generation &&
+  sameJson(old.metadata.labels, now.metadata.labels) &&
+  sameJson(containerResources(old), containerResources(now));

@@ -44,8 +44,7 @@ class AffinityCounts {
     const ownTerms = required.length + requiredAnti.length;
     const matches = new StepCount(matchesPerStep);
     const nodes = new StepCount(nodesPerStep);
-    for (const node of this.#cluster.nodes) {
-      if (ownTerms === 0 && node.withRequiredAntiAffinity.size === 0) continue;
+    for (const node of ownTerms > 0 ? this.#cluster.nodes : this.#cluster.nodesWithRequiredAntiAffinity) {
       for (const other of node.withRequiredAntiAffinity.values()) {
         yield* parseTerms(other.terms.requiredAnti);
         this.#countExistingAntiAffinity(other, node, 1);

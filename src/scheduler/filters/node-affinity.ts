@@ -30,6 +30,7 @@ export const nodeAffinity: Filter = {
     if (nodes?.size === 0) return unresolvable('pod affinity terms conflict');
     return {
       ...(nodes ? {nodes} : {}),
+      signature: JSON.stringify([required, pod.pod.spec?.nodeSelector]),
       filter: ({node}) => (isFit(pod, node) ? undefined : unresolvable("node(s) didn't match Pod's node affinity/selector")),
     };
   },

@@ -6,7 +6,10 @@ export const nodeName: Filter = {
   prepare({pod}) {
     const wanted = pod.spec?.nodeName;
     return wanted
-      ? {filter: ({name}) => (name === wanted ? undefined : unresolvable("node(s) didn't match the requested node name"))}
+      ? {
+          signature: wanted,
+          filter: ({name}) => (name === wanted ? undefined : unresolvable("node(s) didn't match the requested node name")),
+        }
       : undefined;
   },
   hints: [{on: ['NodeAdd']}],

@@ -10,6 +10,7 @@ export const nodePorts: Filter = {
   prepare({ports}) {
     if (ports.length === 0) return undefined;
     return {
+      signature: JSON.stringify(ports),
       filter: node =>
         ports.some(port => node.isTaken(port)) ? unschedulable("node(s) didn't have free ports for the requested pod ports") : undefined,
     };

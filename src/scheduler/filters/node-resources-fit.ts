@@ -76,7 +76,10 @@ export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolea
   prepare(pod, {devices}) {
     const wanted = resourceRequests(pod).filter(([name]) => !isIgnored(name));
     const byDevices = resourcesByDevices(pod, devices);
-    return {filter: node => checkFit(wanted, node, byDevices)};
+    return {
+      signature: `${wanted.map(([name, amount]) => `${name} ${amount}`).join(', ')}; ${byDevices.join(', ')}`,
+      filter: node => checkFit(wanted, node, byDevices),
+    };
   },
   hints: [
     {

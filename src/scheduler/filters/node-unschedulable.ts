@@ -14,7 +14,7 @@ export const nodeUnschedulable: Filter = {
   prepare: (pod, {naming}) =>
     tolerates(pod, naming)
       ? undefined
-      : {filter: ({isUnschedulable}) => (isUnschedulable ? unresolvable('node(s) were unschedulable') : undefined)},
+      : {signature: '', filter: ({isUnschedulable}) => (isUnschedulable ? unresolvable('node(s) were unschedulable') : undefined)},
   hints: [
     {
       on: ['NodeAdd', 'NodeUpdateNodeTaint'],

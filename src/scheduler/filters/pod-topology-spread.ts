@@ -47,7 +47,7 @@ class DomainCounts {
 const countDomains = function* (pod: PodInfo, constraints: readonly Constraint[], cluster: Cluster): Steps<DomainCounts[]> {
   const all = constraints.map(constraint => ({
     domainCounts: new DomainCounts(constraint, pod),
-    countOn: cluster.counts.counter(pod.namespace, constraint.selector),
+    countOn: cluster.memo.podCounter(pod.namespace, constraint.selector),
   }));
   for (const node of cluster.nodes) {
     yield;

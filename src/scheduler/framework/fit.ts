@@ -1,7 +1,8 @@
 // Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods added or removed.
 
-import {StepCount, stepping, type Steps} from '#src/base/steps.js';
+import {isSteps, StepCount, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {NodeColumn} from '#src/scheduler/cache/node-memo.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {
   isRejection,
@@ -40,6 +41,8 @@ export interface FilterSet {
   readonly nodes: ReadonlySet<string> | undefined;
   /** A rejection of every node. */
   readonly rejection: PluginRejection | undefined;
+  /** Notes the nodes that all filters accept, with a 1; undefined if that depends on more than the nodes. */
+  readonly accepted: NodeColumn | undefined;
   /** The plugins that restricted the nodes. */
   readonly restrictingPlugins: readonly PluginName[];
 }
@@ -72,15 +75,27 @@ const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], clus
     rejection = {...unresolvable(combinedReason(restrictingPlugins)), plugin};
     break;
   }
-  return {pod, filters: checks, nodes, rejection, restrictingPlugins};
+  return {pod, filters: checks, nodes, rejection, accepted: acceptedBy(checks, cluster), restrictingPlugins};
+};
+
+/** Returns the nodes that filters are known to accept, where that depends on nothing but the nodes and what the filters state. */
+const acceptedBy = (checks: FilterSet['filters'], {memo}: Cluster): NodeColumn | undefined => {
+  let text = 'filter';
+  for (const {plugin, check} of checks) {
+    if (check.signature === undefined) return undefined;
+    text += ` ${plugin} ${check.signature}`;
+  }
+  return memo.column(text);
 };
 
 /** Returns the first rejection of a node. */
-const runFilters = ({filters}: FilterSet, node: NodeInfo): PluginRejection | undefined => {
+const runFilters = ({filters, accepted}: FilterSet, node: NodeInfo): PluginRejection | undefined => {
+  if (accepted?.get(node)) return undefined;
   for (const {plugin, check} of filters) {
     const rejection = check.filter?.(node);
     if (rejection) return {...rejection, plugin};
   }
+  accepted?.set(node, 1);
   return undefined;
 };
 
@@ -180,16 +195,19 @@ export const findFeasibleNodes = function* (
     return found([]);
   }
   const takesLong = filterSet.filters.some(({check}) => check.evaluate);
-  const isFeasible = function* (node: NodeInfo): Steps<boolean> {
-    const rejection =
-      runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (takesLong ? yield* evaluateNode(filterSet, node) : undefined);
-    if (!rejection) return true;
+  const reject = (node: NodeInfo, rejection: PluginRejection): void => {
     diagnosis.byNode.set(node.name, rejection);
     diagnosis.rejectedBy.add(rejection.plugin);
-    return false;
   };
+  /** Filters the node, and evaluates one that all filters accept where that takes long: then the result are its steps. */
+  const check = (node: NodeInfo): Stepwise<PluginRejection | undefined> =>
+    runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (takesLong ? evaluateNode(filterSet, node) : undefined);
   const nominated = nominatedNode ? cluster.node(nominatedNode) : undefined;
-  if (nominated && (yield* isFeasible(nominated))) return found([nominated]);
+  if (nominated) {
+    const rejection = yield* stepping(check(nominated));
+    if (!rejection) return found([nominated]);
+    reject(nominated, rejection);
+  }
 
   const {nodes: names} = filterSet;
   const nodes = names ? [...names].map(name => cluster.node(name)).filter(node => node !== undefined) : cluster.nodes;
@@ -199,7 +217,10 @@ export const findFeasibleNodes = function* (
   const steps = new StepCount(nodesPerStep);
   for (let at = 0; at < nodes.length && fitting.length < wanted; at++) {
     const node = nodes[(startIndex + at) % nodes.length]!;
-    if (yield* isFeasible(node)) fitting.push(node);
+    const checked = check(node);
+    const rejection = isSteps(checked) ? yield* checked : checked;
+    if (rejection) reject(node, rejection);
+    else fitting.push(node);
     if (steps.add(1)) yield;
   }
   return found(fitting);

@@ -11,15 +11,18 @@ import type {Log} from '#src/base/log.js';
 import type {Steps, Stepwise} from '#src/base/steps.js';
 import type {NamespaceLabels} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {PodCounts} from '#src/scheduler/cache/pod-counts.js';
+import type {NodeMemo} from '#src/scheduler/cache/node-memo.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Devices} from '#src/scheduler/devices/devices.js';
-import type {EventKind} from './events.js';
+import type {ClusterEvent, EventKind} from './events.js';
 import type {Reservation} from '#src/scheduler/cache/reservation.js';
 import type {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
 /** How many nodes are looked at in one step: the step itself costs as much as most looks. */
 export const nodesPerStep = 8;
+
+/** How many nodes are scored in one step, which takes less than to filter one. */
+export const scoresPerStep = 32;
 
 /** Plugins, by their names in metrics and configuration. */
 export type PluginName =
@@ -63,8 +66,12 @@ export interface Cluster {
   readonly nodes: readonly NodeInfo[];
   node(name: string): NodeInfo | undefined;
   nodesWithImage(name: string): number;
+  /** The nodes with pods that have any affinity terms, and with pods that have required anti-affinity terms. */
+  readonly nodesWithAffinity: Iterable<NodeInfo>;
+  readonly nodesWithRequiredAntiAffinity: Iterable<NodeInfo>;
   readonly labelsOf: NamespaceLabels;
-  readonly counts: PodCounts;
+  /** What is known of nodes from earlier decisions. */
+  readonly memo: NodeMemo;
   /** Claims and volumes, including assumed ones, and the way to bind them. */
   readonly volumes: VolumeBinder;
   readonly devices: Devices;
@@ -78,6 +85,8 @@ export interface Cluster {
 export interface PreparedFilter {
   /** The only feasible nodes, if known beforehand. */
   readonly nodes?: ReadonlySet<string>;
+  /** Everything that the result of `filter` depends on beside the node itself; not set if it depends on more of the cluster. */
+  readonly signature?: string;
   /** Filters a node. Without it all nodes, or all of `nodes`, are feasible. */
   filter?(node: NodeInfo): Rejection | undefined;
   /** Filters a node that all filters accept, where that takes long. From then on, `filter` returns the same for the node as long as it holds. */
@@ -98,6 +107,13 @@ export interface QueueingHint {
   shouldQueue?(pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster: Cluster): boolean;
 }
 
+/** The hints of a plugin on an event. */
+export interface PluginQueueingHint {
+  readonly plugin: PluginName;
+  /** Whether the event may make a pod schedulable which the plugin rejected. */
+  helps(pod: PodInfo, event: ClusterEvent): boolean;
+}
+
 /** Filters nodes. A pure function of the pod and the cluster. */
 export interface Filter {
   readonly plugin: PluginName;
@@ -113,6 +129,8 @@ export interface Filter {
 
 /** A score prepared for one pod and the feasible nodes. */
 export interface NodeScorer {
+  /** Everything that the result of `score` depends on beside the node itself; not set if it depends on more of the cluster. */
+  readonly signature?: string;
   /** Returns the score of a node, in units of the plugin. */
   score(node: NodeInfo): number;
   /** Normalizes the scores of all nodes, in the order of `nodes`, to 0 to 100. Not set if they are in this range already. */

@@ -7,7 +7,7 @@ import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/framework/events.js';
-import type {PluginName} from '#src/scheduler/framework/plugin.js';
+import type {PluginName, PluginQueueingHint} from '#src/scheduler/framework/plugin.js';
 import {backoffEnd, type BackoffTimes} from './backoff.js';
 import {InFlight} from './in-flight.js';
 import {queuedPod, type SubQueue, type QueuedPod} from './queued-pod.js';
@@ -21,7 +21,7 @@ export interface QueueOptions extends BackoffTimes {
   /** Returns the plugin that gates a pod from being scheduled. */
   gateOf(pod: PodInfo): PluginName | undefined;
   /** Returns the plugins whose hints handle an event. */
-  hintsOn(event: EventKind): readonly {readonly plugin: PluginName; helps(pod: PodInfo, event: ClusterEvent): boolean}[];
+  hintsOn(event: EventKind): readonly PluginQueueingHint[];
   /** Called when a pod may be ready to pop. */
   onReady(): void;
   /** Called when a plugin starts or stops rejecting a pending pod. */
@@ -160,7 +160,8 @@ export class SchedulingQueue {
     const hints = this.#options.hintsOn(event.kind);
     if (hints.length === 0) return;
     this.#inFlight.record(event, only);
-    const plugins = hints.map(({plugin}) => plugin);
+    const plugins = hints.map(({plugin}) => plugin).filter(plugin => this.#unschedulable.get(plugin)?.size);
+    if (plugins.length === 0) return;
     const last = this.#arrivals;
     this.#moves.add(() => this.#inPieces(this.#movesOn(event, plugins, pod => pod.arrival <= last && only(pod.info))));
   }

@@ -14,5 +14,8 @@ const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}
 export const balancedAllocation: Score = {
   plugin: 'NodeResourcesBalancedAllocation',
   weight: 1,
-  prepare: pod => (pod.requests.cpu === 0 && pod.requests.memory === 0 ? undefined : {score: node => balance(pod, node)}),
+  prepare: pod =>
+    pod.requests.cpu === 0 && pod.requests.memory === 0
+      ? undefined
+      : {signature: `${pod.requests.cpu} ${pod.requests.memory}`, score: node => balance(pod, node)},
 };

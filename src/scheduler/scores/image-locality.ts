@@ -1,5 +1,5 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 const megabyte = 1024 * 1024;
@@ -10,12 +10,21 @@ const maxContainerThreshold = 1000 * megabyte;
 /** Returns the name of an image as nodes report it. */
 const normalized = (image: string): string => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image);
 
+/** An image, and the share of nodes that have it. */
+interface SharedImage {
+  readonly name: string;
+  readonly share: number;
+}
+
 /** Returns the total size of the images that the node has, each scaled by the share of nodes that have it, so that pods do not concentrate on few nodes. */
-const sizeOf = (images: readonly string[], node: NodeInfo, {nodes, nodesWithImage}: Cluster): number =>
-  images.reduce((sum, image) => {
-    const size = node.images.get(image);
-    return size === undefined ? sum : sum + Math.trunc(size * (nodesWithImage(image) / nodes.length));
-  }, 0);
+const sizeOf = (images: readonly SharedImage[], node: NodeInfo): number => {
+  let sum = 0;
+  for (const {name, share} of images) {
+    const size = node.images.get(name);
+    if (size !== undefined) sum += Math.trunc(size * share);
+  }
+  return sum;
+};
 
 /** Prefers nodes that have the pod's images. */
 export const imageLocality: Score = {
@@ -25,12 +34,13 @@ export const imageLocality: Score = {
     const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
     const volumes = (pod.spec?.volumes ?? []).flatMap(({image}) => (image?.reference ? [image.reference] : []));
     const images = [...containers.map(({image = ''}) => image), ...(cluster.gate('ImageVolume') ? volumes : [])].map(normalized);
-    if (!feasible.some(node => images.some(image => node.images.has(image)))) return undefined;
+    const onNodes = images.map(name => ({name, share: cluster.nodesWithImage(name) / cluster.nodes.length})).filter(({share}) => share > 0);
+    if (onNodes.length === 0 || !feasible.some(node => onNodes.some(({name}) => node.images.has(name)))) return undefined;
     const maxThreshold = maxContainerThreshold * images.length;
     return {
       score: node =>
         Math.floor(
-          (maxNodeScore * (Math.min(Math.max(sizeOf(images, node, cluster), minThreshold), maxThreshold) - minThreshold)) /
+          (maxNodeScore * (Math.min(Math.max(sizeOf(onNodes, node), minThreshold), maxThreshold) - minThreshold)) /
             (maxThreshold - minThreshold),
         ),
     };

@@ -32,8 +32,7 @@ const topologyScores = function* (
   yield* parseTerms(preferredAnti);
   const matches = new StepCount(matchesPerStep);
   const nodes = new StepCount(nodesPerStep);
-  for (const node of cluster.nodes) {
-    if (!hasPreferences && node.withAffinity.size === 0) continue;
+  for (const node of hasPreferences ? cluster.nodes : cluster.nodesWithAffinity) {
     for (const other of (hasPreferences ? node.pods : node.withAffinity).values()) {
       let count = preferred.length + preferredAnti.length;
       for (const terms of [other.terms.required, other.terms.preferred, other.terms.preferredAnti]) {

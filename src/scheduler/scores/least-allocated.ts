@@ -12,19 +12,20 @@ const leastAllocatedScore = (
   {nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>,
   {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>,
 ): number => {
-  let sum = 0;
-  let count = 0;
-  for (const name of ['cpu', 'memory'] as const) {
-    if (allocatable[name] <= 0) continue;
-    sum += free(nonZeroRequested[name] + pod[name], allocatable[name]);
-    count++;
-  }
-  return count === 0 ? 0 : Math.floor(sum / count);
+  const {cpu, memory} = allocatable;
+  const count = (cpu > 0 ? 1 : 0) + (memory > 0 ? 1 : 0);
+  if (count === 0) return 0;
+  const sum =
+    (cpu > 0 ? free(nonZeroRequested.cpu + pod.cpu, cpu) : 0) + (memory > 0 ? free(nonZeroRequested.memory + pod.memory, memory) : 0);
+  return Math.floor(sum / count);
 };
 
 /** Prefers nodes with more free resources. */
 export const leastAllocated: Score = {
   plugin: 'NodeResourcesFit',
   weight: 1,
-  prepare: pod => ({score: node => leastAllocatedScore(pod, node)}),
+  prepare: pod => ({
+    signature: `${pod.nonZeroRequests.cpu} ${pod.nonZeroRequests.memory}`,
+    score: node => leastAllocatedScore(pod, node),
+  }),
 };

@@ -10,6 +10,7 @@ export const nodeAffinityScore: Score = {
     const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
     if (terms.length === 0) return undefined;
     return {
+      signature: JSON.stringify(terms),
       score: ({node}) => terms.reduce((sum, {weight, preference}) => sum + (matchesTerm(preference, node!) ? weight : 0), 0),
       normalize: scores => normalizeScores(scores),
     };

@@ -2,7 +2,7 @@ import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import {StepCount, type Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {nodesPerStep, type Cluster, type NodeScorer, type Score} from '#src/scheduler/framework/plugin.js';
+import {scoresPerStep, type Cluster, type NodeScorer, type Score} from '#src/scheduler/framework/plugin.js';
 import {
   nodeInclusion,
   defaultConstraints,
@@ -16,7 +16,8 @@ import {maxNodeScore} from './normalize.js';
 
 /** Scores nodes by one topology spread constraint. */
 interface ConstraintScorer {
-  readonly constraint: Constraint;
+  readonly maxSkew: number;
+  hasTopology(node: NodeInfo): boolean;
   /** Increases with the number of domains, since each has fewer pods. */
   readonly weight: number;
   countIn(node: NodeInfo): number;
@@ -30,24 +31,28 @@ interface ScoringNodes {
   readonly cluster: Cluster;
 }
 
-const constraintScorer = function* (constraint: Constraint, {pod, feasible, counted, cluster}: ScoringNodes): Steps<ConstraintScorer> {
-  const {topologyKey, selector} = constraint;
-  const countOn = cluster.counts.counter(pod.namespace, selector);
-  if (topologyKey === cluster.naming.labels.hostname) return {constraint, weight: Math.log(feasible.length + 2), countIn: countOn};
+/** Returns the scorer of a constraint; undefined if no feasible node has its topology key. */
+const constraintScorer = function* (
+  constraint: Constraint,
+  {pod, feasible, counted, cluster}: ScoringNodes,
+): Steps<ConstraintScorer | undefined> {
+  const {topologyKey, maxSkew, selector} = constraint;
+  const hasTopology = cluster.memo.hasLabel(topologyKey);
+  const countOn = cluster.memo.podCounter(pod.namespace, selector);
+  if (topologyKey === cluster.naming.labels.hostname)
+    return {maxSkew, hasTopology, weight: Math.log(feasible.length + 2), countIn: countOn};
   const byDomain = new Map<string, number>();
-  for (const {labels} of feasible) {
-    const domain = labels[topologyKey];
-    if (domain !== undefined) byDomain.set(domain, 0);
-  }
+  for (const node of feasible) if (hasTopology(node)) byDomain.set(node.labels[topologyKey]!, 0);
   const includes = nodeInclusion(constraint, pod);
-  const steps = new StepCount(nodesPerStep);
-  for (const node of byDomain.size > 0 ? counted : []) {
+  if (byDomain.size === 0) return undefined;
+  const steps = new StepCount(scoresPerStep);
+  for (const node of counted) {
     if (steps.add(1)) yield;
     const domain = node.labels[topologyKey];
     const before = domain === undefined ? undefined : byDomain.get(domain);
     if (before !== undefined && includes(node)) byDomain.set(domain!, before + countOn(node));
   }
-  return {constraint, weight: Math.log(byDomain.size + 2), countIn: ({labels}) => byDomain.get(labels[topologyKey] ?? '') ?? 0};
+  return {maxSkew, hasTopology, weight: Math.log(byDomain.size + 2), countIn: ({labels}) => byDomain.get(labels[topologyKey] ?? '') ?? 0};
 };
 
 const prepare = function* (
@@ -67,14 +72,15 @@ const prepare = function* (
   const feasible = requireAllTopologies ? nodes.filter(isCounted) : nodes;
   const counted = requireAllTopologies ? cluster.nodes.filter(isCounted) : cluster.nodes;
   const scorers: ConstraintScorer[] = [];
-  for (const each of constraints) scorers.push(yield* constraintScorer(each, {pod, feasible, counted, cluster}));
+  for (const each of constraints) {
+    const scorer = yield* constraintScorer(each, {pod, feasible, counted, cluster});
+    if (scorer) scorers.push(scorer);
+  }
   return {
     score(node) {
       if (!isCounted(node)) return 0;
       let sum = 0;
-      for (const {constraint, weight, countIn} of scorers) {
-        if (node.labels[constraint.topologyKey] !== undefined) sum += countIn(node) * weight + (constraint.maxSkew - 1);
-      }
+      for (const {maxSkew, hasTopology, weight, countIn} of scorers) if (hasTopology(node)) sum += countIn(node) * weight + (maxSkew - 1);
       return Math.round(sum);
     },
     normalize(scores, all) {

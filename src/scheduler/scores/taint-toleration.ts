@@ -8,11 +8,10 @@ export const taintTolerationScore: Score = {
   weight: 3,
   prepare({pod}, nodes) {
     const tolerations = (pod.spec?.tolerations ?? []).filter(({effect}) => !effect || effect === 'PreferNoSchedule');
-    const hasPreferNoSchedule = nodes.some(({node}) => node?.spec?.taints?.some(({effect}) => effect === 'PreferNoSchedule'));
+    const hasPreferNoSchedule = nodes.some(({taints}) => taints.some(({effect}) => effect === 'PreferNoSchedule'));
     if (!hasPreferNoSchedule) return undefined;
     return {
-      score: ({node}) =>
-        (node?.spec?.taints ?? []).filter(taint => taint.effect === 'PreferNoSchedule' && !isTolerated(taint, tolerations)).length,
+      score: ({taints}) => taints.filter(taint => taint.effect === 'PreferNoSchedule' && !isTolerated(taint, tolerations)).length,
       normalize: scores => normalizeScores(scores, {reversed: true}),
     };
   },
