@@ -24,6 +24,11 @@ export class TokenBucket {
     return true;
   }
 
+  /** Takes a token if one is available and returns 0, or returns in how many ms there will be one. */
+  takeOrWait(): number {
+    return this.tryTake() ? 0 : ((1 - this.#tokens) / this.#rate) * 1000;
+  }
+
   /** Takes tokens, in advance if necessary, and returns how many ms to wait before using them. */
   reserve(count = 1): number {
     this.#fill();

@@ -313,3 +313,16 @@ test('a set with more replicas than nodes can hold gets no more pods than may wa
   await at.clock.advance(60_000);
   t.true((await at.podsOf('web')).length >= pods.length + 8);
 });
+
+test('the status of a set of which pods become ready all the time is written ten times a second after the first fifty, the last one in any case', async t => {
+  const at = await startEnvironment();
+  await using _ = at.plane;
+  await at.create(kinds.replicaSets, aSet('web', {replicas: 70}));
+  const readyOf = async () => (await set(at)).status?.readyReplicas;
+  for (const pod of await at.podsOf('web')) await at.runs(pod);
+
+  // Two were written when the pods were created.
+  t.is(await readyOf(), 48);
+  await at.clock.advance(100);
+  t.is(await readyOf(), 70);
+});
