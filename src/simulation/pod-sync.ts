@@ -1,4 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {TokenBucket} from '#src/base/token-bucket.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
@@ -63,6 +64,14 @@ const isJustStarting = ({pod, sandbox, termination, containers}: PodRecord, wait
 const isJustEnding = ({pod, termination}: PodRecord, wait: number): boolean =>
   termination !== undefined && pod.metadata?.deletionTimestamp !== undefined && wait <= endsWithin;
 
+/** Whether a pod is synced until its next change: mostly it is the status that was written last which has changed. */
+const isUpToDate = ({version, requests, nextAt}: NonNullable<PodRecord['synced']>, {pod, requests: now}: PodRecord, at: number): boolean =>
+  version === pod.metadata?.resourceVersion && requests === now && at < nextAt;
+
+/** Whether annotations of the pod are instructions that are still to be applied. */
+const isInstructed = (naming: Naming, {metadata}: Frozen<Pod>): boolean =>
+  [killKey(naming), logAnnotation(naming)].some(key => metadata?.annotations?.[key] !== undefined);
+
 /** Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their status. */
 export class PodSync {
   readonly #parts: SyncParts;
@@ -75,6 +84,9 @@ export class PodSync {
   async run(agent: Agent, key: string, pod: Frozen<Pod>): Promise<number> {
     const {naming, timeline} = this.#parts.context;
     const record = this.#parts.records.of(agent, key, pod);
+    if (record.synced && isUpToDate(record.synced, record, timeline.now())) return record.synced.nextAt;
+    delete record.synced;
+    const {requests} = record;
     this.#reportBehaviorError(agent, record);
     await checkReferences(agent, record, () => timeline.now());
     if (record.sandbox === 'pending' && !record.isFinished && !record.termination) {
@@ -87,13 +99,15 @@ export class PodSync {
     record.requestedExits.clear();
     notifyListeners(record);
     if (this.#isLeftOut(record, next - timeline.now())) return next;
-    await writeStatus(agent, record, {
+    const isAlone = await writeStatus(agent, record, {
       hostAddresses: agent.machine.addresses,
       timeline,
       appliedAnnotations: [killKey(naming), ...(isWritten ? [logAnnotation(naming)] : [])],
     });
     if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted)
       await deletePod(agent, record);
+    else if (isAlone && !isInstructed(naming, record.pod))
+      record.synced = {version: record.pod.metadata?.resourceVersion, requests, nextAt: next};
     return next;
   }
 

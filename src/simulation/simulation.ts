@@ -163,7 +163,11 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const agents = createAgents(options.nodes, {...options, rules, placement, signal});
 
   const driver = options.volumes ? createDriver({...options, informers, nodes: nodes.lister, rules: rules.volumes, signal}) : undefined;
-  const enqueuePod = (key: string) => podQueue.add(key);
+  const enqueuePod = (key: string) => {
+    const record = podReconciler.recordOf(key);
+    if (record) record.requests++;
+    podQueue.add(key);
+  };
   const context: SimulationContext = {
     naming,
     clock,

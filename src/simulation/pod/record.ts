@@ -95,6 +95,10 @@ export interface PodRecord {
   /** The newest known state of the pod: from the cache, or from the response to a write. */
   pod: Frozen<Pod>;
   readonly startTime: number;
+  /** How often a sync was requested for another reason than a change of the pod. */
+  requests: number;
+  /** Up to which version of the pod and which request it is synced, and when it is to be synced next; not set if something else may be to do. */
+  synced?: {readonly version: string | undefined; readonly requests: number; readonly nextAt: number};
   /** In the order of the spec: init containers first, ephemeral ones last. */
   readonly containers: ContainerRecord[];
   /** When the sandbox is ready; nothing runs before. */

@@ -82,6 +82,7 @@ export const recordOf = (pod: Frozen<Pod>, timeline: Timeline, behaviorOf: (of: 
     deleted: false,
     resizing: resizingOf(pod),
     runs: new Map(),
+    requests: 0,
     requestedExits: new Map(),
     listeners: new Set(),
   };

@@ -1,9 +1,11 @@
 import type {Frozen} from '#src/api/key.js';
+import {sameJson} from '#src/api/equal.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {PodRecord} from './record.js';
+import type {OwnStatus} from '#src/platlet/pod/status.js';
 import {statusPatch} from '#src/platlet/pod/status-patch.js';
 import {statusOf} from './status.js';
 
@@ -18,16 +20,27 @@ export interface StatusWrite {
   readonly appliedAnnotations: readonly string[];
 }
 
-/** Writes the pod's status if it changed, and removes applied annotations. */
+/** Whether a pod is as it was but for this status: what else its node acts on has not changed while the status was written. */
+const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, status: OwnStatus): boolean =>
+  !now.spec?.readinessGates?.length &&
+  before.metadata?.generation === now.metadata?.generation &&
+  before.metadata?.deletionTimestamp === now.metadata?.deletionTimestamp &&
+  sameJson(before.metadata?.labels, now.metadata?.labels) &&
+  sameJson(before.metadata?.annotations, now.metadata?.annotations) &&
+  statusPatch(now, status) === undefined;
+
+/** Writes the pod's status if it changed, and removes applied annotations. Resolves to whether nothing else of the pod has changed since it was read. */
 export const writeStatus = async (
   {client}: Agent,
   record: PodRecord,
   {hostAddresses, timeline, appliedAnnotations}: StatusWrite,
-): Promise<void> => {
-  const {metadata} = record.pod;
-  const status = statusPatch(record.pod, statusOf(record, hostAddresses, timeline));
+): Promise<boolean> => {
+  const before = record.pod;
+  const {metadata} = before;
+  const own = statusOf(record, hostAddresses, timeline);
+  const status = statusPatch(before, own);
   const done = appliedAnnotations.filter(key => metadata?.annotations?.[key] !== undefined);
-  if (!status && done.length === 0) return;
+  if (!status && done.length === 0) return true;
   const patch = {
     metadata: {uid: record.uid, ...(done.length > 0 ? {annotations: Object.fromEntries(done.map(key => [key, null]))} : {})},
     ...(status ? {status} : {}),
@@ -37,6 +50,7 @@ export const writeStatus = async (
     .patch(metadata?.name ?? '', 'strategic', patch, {subresource: 'status', namespace: metadata?.namespace ?? ''});
   delete record.writtenAnnotation;
   if (isNewer(written, record.pod)) record.pod = written;
+  return record.pod === written && differsByStatus(before, written, own);
 };
 
 /** Deletes a pod of which nothing runs any more. */
