@@ -11,6 +11,15 @@ export type IndexFailure<T extends KubeObject> = (error: unknown, object: Frozen
 /** How many objects are indexed in one step. */
 const objectsPerStep = 200;
 
+/** More values than this are looked up in a set. */
+const fewValues = 8;
+
+/** Takes an object from the shelves of values that it no longer has. */
+const takeOthers = <T extends KubeObject>(shelves: Shelves<T>, key: string, before: readonly string[], now: readonly string[]): void => {
+  const kept = now.length > fewValues ? new Set(now) : undefined;
+  for (const value of before) if (!(kept ? kept.has(value) : now.includes(value))) shelves.take(value, key);
+};
+
 /** The objects of a cache by key, with their indexes, which are built on first use. */
 export class Contents<T extends KubeObject> {
   readonly #objects = new Map<string, Frozen<T>>();
@@ -66,11 +75,20 @@ export class Contents<T extends KubeObject> {
 
   /** Adds or replaces an object; `old` is the present one. */
   put(key: string, object: Frozen<T>, old: Frozen<T> | undefined): void {
-    if (old) this.#unfile(key, old);
     this.#objects.set(key, object);
     this.#namespaces.put(object.metadata?.namespace ?? '', key, object);
-    for (const [index, shelves] of this.#allShelves()) for (const value of this.#valuesOf(index, object)) shelves.put(value, key, object);
-    for (const groups of this.#groupings.values()) this.#group(groups, key, object);
+    for (const indexes of this.#allIndexes) {
+      for (const [index, shelves] of indexes) {
+        const values = this.#valuesOf(index, object);
+        // In most changes an object stays on its shelves.
+        if (old) takeOthers(shelves, key, this.#valuesOf(index, old), values);
+        for (const value of values) shelves.put(value, key, object);
+      }
+    }
+    for (const groups of this.#groupings.values()) {
+      if (old) this.#tried(old, () => groups.take(key, old));
+      this.#group(groups, key, object);
+    }
   }
 
   drop(key: string, old: Frozen<T>): void {
@@ -107,9 +125,8 @@ export class Contents<T extends KubeObject> {
     }
   }
 
-  *#allShelves(): Iterable<readonly [Index<T>, Shelves<T>]> {
-    yield* this.#indexes;
-    yield* this.#unfinished;
+  get #allIndexes(): readonly ReadonlyMap<Index<T>, Shelves<T>>[] {
+    return this.#unfinished.size > 0 ? [this.#indexes, this.#unfinished] : [this.#indexes];
   }
 
   *#buildGroups(grouping: Grouping<T>): Steps<void> {
@@ -124,7 +141,8 @@ export class Contents<T extends KubeObject> {
 
   #unfile(key: string, old: Frozen<T>): void {
     this.#namespaces.take(old.metadata?.namespace ?? '', key);
-    for (const [index, shelves] of this.#allShelves()) for (const value of this.#valuesOf(index, old)) shelves.take(value, key);
+    for (const indexes of this.#allIndexes)
+      for (const [index, shelves] of indexes) for (const value of this.#valuesOf(index, old)) shelves.take(value, key);
     for (const groups of this.#groupings.values()) this.#tried(old, () => groups.take(key, old));
   }
 

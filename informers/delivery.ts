@@ -1,7 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {isSteps, type Steps, type Stepwise} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {Change} from './change.js';
 import type {Listener} from './replay.js';
@@ -85,11 +85,15 @@ export class Delivery<T extends KubeObject> {
     if (this.#update || this.#news) return true;
     const next = this.#pending.shift();
     if (!next) return false;
-    const begun = function* (): Steps<readonly Change<T>[]> {
-      return yield* stepping(next.change());
-    };
-    this.#update = {work: begun(), handled: next.handled};
+    const {handled} = next;
+    const begun = this.#tried(next.change);
+    if (isSteps(begun)) this.#update = {work: begun, handled};
+    else this.#announce(begun, handled);
     return true;
+  }
+
+  #announce(changes: readonly Change<T>[], handled: () => void): void {
+    this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0, received: 0};
   }
 
   /** Goes on with the update of the cache that is being made. Returns a promise to wait for if the event loop has to run first. */
@@ -99,7 +103,7 @@ export class Delivery<T extends KubeObject> {
       const changes = this.#step(work);
       if (changes) {
         this.#update = undefined;
-        this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0, received: 0};
+        this.#announce(changes, handled);
         return undefined;
       }
       const pause = this.#pieces.pause();
@@ -108,11 +112,18 @@ export class Delivery<T extends KubeObject> {
     return undefined;
   }
 
-  /** Makes one step of an update. Returns its changes with the last. An update that fails is reported and counts as empty, so that it does not block later ones. */
+  /** Makes one step of an update. Returns its changes with the last. */
   #step(work: Steps<readonly Change<T>[]>): readonly Change<T>[] | undefined {
-    try {
+    return this.#tried(() => {
       const {done, value} = work.next();
       return done ? value : undefined;
+    });
+  }
+
+  /** An update that fails is reported and counts as empty, so that it does not block later ones. */
+  #tried<R>(make: () => R): R | readonly Change<T>[] {
+    try {
+      return make();
     } catch (error) {
       this.#options.failed(error);
       return [];

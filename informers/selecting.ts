@@ -54,8 +54,13 @@ export const selecting = <T extends KubeObject, W extends object = LabelSelector
     selectorOf,
     parentsOf(lister, {metadata}) {
       const {namespace = '', labels = {}} = metadata ?? {};
-      const shelves = [anyLabels(namespace), ...Object.entries(labels).map(([key, value]) => label(namespace, key, value))];
-      return shelves.flatMap(shelf => lister.by(index, shelf)).filter(parent => selectorOf(parent)?.matches(labels));
+      const parents: Frozen<T>[] = [];
+      const addFrom = (shelf: string): void => {
+        for (const parent of lister.by(index, shelf)) if (selectorOf(parent)?.matches(labels)) parents.push(parent);
+      };
+      addFrom(anyLabels(namespace));
+      for (const key of Object.keys(labels)) addFrom(label(namespace, key, labels[key]!));
+      return parents;
     },
   };
 };

@@ -68,7 +68,7 @@ export type Stepwise<T> = T | Steps<T>;
 
 /** Whether a value that may need steps does. */
 export const isSteps = <T>(work: Stepwise<T>): work is Steps<T> =>
-  typeof work === 'object' && work !== null && Symbol.iterator in work && 'next' in work;
+  typeof work === 'object' && work !== null && !Array.isArray(work) && Symbol.iterator in work && 'next' in work;
 
 /** Yields the steps of a value that may need some. */
 export const stepping = function* <T>(work: Stepwise<T>): Steps<T> {

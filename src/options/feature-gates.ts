@@ -86,7 +86,13 @@ export const readGates = (
   }
 
   const {emulated} = versions;
+  const known = new Map<GateName, boolean>();
   const enabled = (name: GateName): boolean => {
+    let is = known.get(name);
+    if (is === undefined) known.set(name, (is = isEnabled(name)));
+    return is;
+  };
+  const isEnabled = (name: GateName): boolean => {
     const own = settings.get(name);
     if (own) return own.on;
     const state = rows[name]!.at[emulated];

@@ -3,7 +3,6 @@ import type {Frozen} from '#src/api/key.js';
 import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from '#src/api/node/stats.js';
 import type {ResourceUsage} from '#src/api/node/usage.js';
 import {amountOf, limitsOf} from '#src/platlet/pod/container-limits.js';
-import {machineIds} from './node/node-object.js';
 import {fullName} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, PodRecord} from './pod/record.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
@@ -118,7 +117,7 @@ export const nodeStatsReader = (
     const pods = records.flatMap(record => podStats(record, now));
     const states = records.flatMap(({containers}) => containers.map(({state}) => state.is));
     const {capacity} = agent.machine;
-    const {machineID: id, systemUUID: systemId, bootID: bootId} = machineIds(node);
+    const {machineID: id, systemUUID: systemId, bootID: bootId} = agent.machine.ids;
     return {
       name: node,
       time: timeline.wallOf(now),

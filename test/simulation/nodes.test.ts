@@ -17,7 +17,11 @@ for (const naming of ['plat', 'kubernetes'] as const) {
     const node = await plane.client().resource(kinds.nodes).get('plat-node-0');
     const agent = words.agent.charAt(0).toUpperCase() + words.agent.slice(1);
 
-    t.like(node.metadata?.labels, {[words.labels.hostname]: 'plat-node-0', [words.labels.os]: 'linux', [words.labels.arch]: 'amd64'});
+    t.deepEqual(node.metadata?.labels, {
+      [words.labels.hostname]: 'plat-node-0',
+      ...Object.fromEntries([words.labels.os, words.subKey('beta', 'os')].map(key => [key, 'linux'])),
+      ...Object.fromEntries([words.labels.arch, words.subKey('beta', 'arch')].map(key => [key, 'amd64'])),
+    });
     t.deepEqual(node.status?.addresses, [
       {type: 'InternalIP', address: '10.224.0.1'},
       {type: 'Hostname', address: 'plat-node-0'},

@@ -70,7 +70,7 @@ export const nodeConditions = (
     const lastTransitionTime = old?.status === condition.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
     return {...condition, lastHeartbeatTime: wireTime(now), lastTransitionTime};
   });
-  return [...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own];
+  return [...(known as readonly NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own];
 };
 
 /** Returns the object reference for events about a node: with its name as the uid, as clients look events up by it. */

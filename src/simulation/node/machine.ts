@@ -1,4 +1,4 @@
-import type {Machine} from './node-object.js';
+import {machineIds, type Machine} from './node-object.js';
 import type {MachineSettings, NodeRule} from '#src/simulation/rules/node-rule.js';
 import {addressAt} from './addresses.js';
 
@@ -52,6 +52,7 @@ export const machineOf = (
   const capacity = Object.assign({...defaultCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;
   return {
     name,
+    ids: machineIds(name),
     addresses: placement.addresses(index),
     ...(placement.reachedByName ? {hostname: name} : {}),
     capacity,

@@ -10,6 +10,7 @@ import {nodeConditions, type NodeFailures, type NodeStatus} from '#src/platlet/n
 /** A simulated machine. */
 export interface Machine {
   readonly name: string;
+  readonly ids: MachineIds;
   /** At most one of each family; the first is the primary one. */
   readonly addresses: readonly string[];
   /** A name that resolves to its agent. */
@@ -32,8 +33,14 @@ export interface Machine {
 const hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const uuid = (text: string): string => hex(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
-/** The machine's ids, derived from its name. */
-export const machineIds = (name: string): {readonly machineID: string; readonly systemUUID: string; readonly bootID: string} => ({
+export interface MachineIds {
+  readonly machineID: string;
+  readonly systemUUID: string;
+  readonly bootID: string;
+}
+
+/** Returns the ids of a machine, derived from its name. */
+export const machineIds = (name: string): MachineIds => ({
   machineID: hex(`machine/${name}`).slice(0, 32),
   systemUUID: uuid(`system/${name}`),
   bootID: uuid(`boot/${name}`),
@@ -44,7 +51,7 @@ export interface Image {
   readonly sizeBytes: number;
 }
 
-/** Returns the node's status at `now`; fields and conditions of others are kept. */
+/** Returns the node's status at `now`; fields and conditions of others are kept, and shared with `before`. */
 export const nodeStatus = (
   naming: Naming,
   machine: Machine,
@@ -53,9 +60,9 @@ export const nodeStatus = (
   before: Frozen<NodeStatus> | undefined,
   now: number,
 ): NodeStatus => {
-  const {name, addresses, hostname, capacity, allocatable, port, version} = machine;
+  const {ids, addresses, hostname, capacity, allocatable, port, version} = machine;
   return {
-    ...(structuredClone(before ?? {}) as NodeStatus),
+    ...(before as NodeStatus | undefined),
     addresses: [
       ...addresses.map(address => ({type: 'InternalIP', address})),
       ...(hostname === undefined ? [] : [{type: 'Hostname', address: hostname}]),
@@ -67,7 +74,7 @@ export const nodeStatus = (
     ...(images.length > 0 ? {images: images.map(({names, sizeBytes}) => ({names: [...names], sizeBytes}))} : {}),
     daemonEndpoints: {kubeletEndpoint: {Port: port}},
     nodeInfo: {
-      ...machineIds(name),
+      ...ids,
       kernelVersion: '6.12.0-simulated',
       osImage: 'Simulated Linux',
       containerRuntimeVersion: 'simulated://1.0.0',
@@ -95,6 +102,9 @@ export const newNode = (naming: Naming, machine: Machine, failures: NodeFailures
         [naming.labels.hostname]: name,
         [naming.labels.os]: 'linux',
         [naming.labels.arch]: 'amd64',
+        // The node controller would add these to each node.
+        [naming.subKey('beta', 'os')]: 'linux',
+        [naming.subKey('beta', 'arch')]: 'amd64',
       },
       annotations: {...annotations, [naming.subKey('volumes', 'controller-managed-attach-detach')]: 'true'},
     },

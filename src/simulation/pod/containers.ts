@@ -137,11 +137,11 @@ export const start = (
 
 /** Creates the record of a run. Besides it only the previous run is kept. */
 const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {log: entries}: Behavior): void => {
-  const kept = new Set(containers.flatMap(container => [container.id, container.last?.id]));
+  const kept = runs.size > 0 ? new Set(containers.flatMap(container => [container.id, container.last?.id])) : undefined;
   for (const [run, {files}] of runs) {
     // A container starts with an empty file system.
-    if (!kept.has(run) || run === last?.id) files?.[Symbol.dispose]();
-    if (!kept.has(run)) runs.delete(run);
+    if (!kept?.has(run) || run === last?.id) files?.[Symbol.dispose]();
+    if (!kept?.has(run)) runs.delete(run);
   }
   runs.set(id!, {entries, written: []});
 };
