@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
-import {isSchedulingEqual, podInfoOf} from './cache/pod-info.js';
+import {isSchedulingEqual, requestsOf} from './cache/pod-info.js';
 import type {Resources} from './cache/resources.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
 
@@ -30,8 +30,7 @@ const hasReducedRequest = (a: Readonly<Resources>, b: Readonly<Resources>): bool
 
 const isScaledDown = (old: Frozen<Pod>, now: Frozen<Pod>): boolean => {
   if (isSchedulingEqual(old, now)) return false;
-  const options = {podLevel: true};
-  return hasReducedRequest(podInfoOf(old, options).requests, podInfoOf(now, options).requests);
+  return hasReducedRequest(requestsOf(old, true), requestsOf(now, true));
 };
 
 /** Returns the kinds of events that an update of a pod causes; at least one. */

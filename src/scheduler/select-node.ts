@@ -11,16 +11,16 @@ export const totalScores = function* (
   scores: readonly Score[],
   cluster: Cluster,
 ): Steps<number[]> {
-  const totals = nodes.map(() => 0);
+  const totals = new Array<number>(nodes.length).fill(0);
   const steps = new StepCount(scoresPerStep);
   for (const {plugin, weight, prepare} of scores) {
     const scorer = yield* stepping(prepare(pod, nodes, cluster));
     if (!scorer) continue;
     const known = scorer.signature === undefined ? undefined : cluster.memo.column(`score ${plugin} ${scorer.signature}`);
     const score = (node: NodeInfo) => scorer.score(node);
-    const own: number[] = [];
-    for (const node of nodes) {
-      own.push(known ? known.of(node, score) : score(node));
+    const own = new Array<number>(nodes.length).fill(0);
+    for (let at = 0; at < nodes.length; at++) {
+      own[at] = known ? known.of(nodes[at]!, score) : score(nodes[at]!);
       if (steps.add(1)) yield;
     }
     scorer.normalize?.(own, nodes);

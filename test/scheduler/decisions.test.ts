@@ -355,3 +355,17 @@ test('the search ends sooner the more nodes there are', t => {
     [99, 100, 230, 420, 500, 500, 700],
   );
 });
+
+test('a pod takes of its node what its containers still have while it is resized to less', t => {
+  const resized = (cpu: string) => {
+    const pod = onNode('n', 'x', {containers: [{name: 'main', image: 'app', resources: {requests: {cpu: '1'}}}]});
+    return {
+      ...pod,
+      status: {containerStatuses: [{name: 'main', allocatedResources: {cpu}, resources: {requests: {cpu}}}]},
+    } as unknown as Pod;
+  };
+  const fits = (cpu: string) =>
+    search(toPodInfo(aPod('p', {cpu: '2'})), aClusterState({nodes: [aNode('n', {cpu: '4'})], pods: [resized(cpu)]})).feasible.length === 1;
+
+  t.deepEqual([fits('1'), fits('3')], [true, false]);
+});

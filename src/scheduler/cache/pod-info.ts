@@ -1,7 +1,7 @@
 import {sameJson} from '#src/api/equal.js';
 import {claimOfVolume} from '#src/model/volumes.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import type {Pod} from '#src/api/pod.js';
+import type {Container, ContainerStatus, Pod} from '#src/api/pod.js';
 import {parseQuantity, type Quantity} from '#src/api/quantity.js';
 import {podRequests} from '#src/model/pod/requests.js';
 import {isPodLevelResource} from '#src/model/resource-names.js';
@@ -49,20 +49,44 @@ const missingDefaults = (pod: Frozen<Pod>, podLevel: boolean): ReadonlyMap<strin
 };
 
 /** Returns the host ports of a pod. Sidecars hold theirs for the pod's lifetime; other init containers hold none. */
-export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] =>
-  [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(
-    ({ports = []}) =>
-      ports.flatMap(({hostPort = 0, hostIP, protocol}) =>
-        hostPort > 0 ? [{ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort}] : [],
-      ),
-  );
+export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] => {
+  const found: HostPort[] = [];
+  const addFrom = ({ports = []}: Frozen<Container>): void => {
+    for (const {hostPort = 0, hostIP, protocol} of ports)
+      if (hostPort > 0) found.push({ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort});
+  };
+  for (const container of spec?.containers ?? []) addFrom(container);
+  for (const container of spec?.initContainers ?? []) if (container.restartPolicy === 'Always') addFrom(container);
+  return found;
+};
+
+/** Returns what a pod takes of its node: what it requests, or what it still has while it is resized to less. */
+export const requestsOf = (pod: Frozen<Pod>, podLevel: boolean): Resources =>
+  resourcesOf(podRequests(pod, {useStatusResources: true, podLevel}));
+
+const statesAllDefaults = ({resources}: Frozen<Container>): boolean =>
+  resources?.requests?.['cpu'] !== undefined && resources.requests['memory'] !== undefined;
+
+/** Whether each container states the resources that count with defaults otherwise. */
+const needsNoDefaults = ({spec}: Frozen<Pod>): boolean =>
+  (spec?.containers ?? []).every(statesAllDefaults) && (spec?.initContainers ?? []).every(statesAllDefaults);
+
+const claimsOf = (pod: Frozen<Pod>): readonly string[] => {
+  const claims: string[] = [];
+  for (const volume of pod.spec?.volumes ?? []) {
+    const name = claimOfVolume(pod, volume);
+    if (name !== undefined) claims.push(name);
+  }
+  return claims;
+};
 
 /** Derives the scheduling data of a pod. Throws a 400 for a malformed selector in its affinity. */
 export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: boolean}): PodInfo => {
-  const options = {asGiven: true, podLevel};
-  const atLeast = missingDefaults(pod, podLevel);
-  const requests = resourcesOf(podRequests(pod, options));
-  const {cpu, memory} = atLeast.size > 0 ? resourcesOf(podRequests(pod, {...options, defaultRequests})) : requests;
+  const requests = requestsOf(pod, podLevel);
+  const {cpu, memory} =
+    needsNoDefaults(pod) || missingDefaults(pod, podLevel).size === 0
+      ? requests
+      : resourcesOf(podRequests(pod, {useStatusResources: true, podLevel, defaultRequests}));
   return {
     pod,
     key: keyText(keyOf(pod)),
@@ -74,19 +98,23 @@ export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: bool
     nonZeroRequests: {cpu, memory},
     ports: hostPortsOf(pod),
     terms: affinityTermsOf(pod),
-    claims: (pod.spec?.volumes ?? []).map(volume => claimOfVolume(pod, volume)).filter(name => name !== undefined),
+    claims: claimsOf(pod),
   };
 };
 
-const containerResources = ({status}: Frozen<Pod>) =>
-  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [
-    resources,
-    allocatedResources,
-  ]);
+type Statuses = readonly Frozen<ContainerStatus>[] | undefined;
+
+const haveSameResources = (old: Statuses = [], now: Statuses = []): boolean =>
+  old.length === now.length &&
+  old.every(
+    ({resources, allocatedResources}, at) =>
+      sameJson(resources, now[at]!.resources) && sameJson(allocatedResources, now[at]!.allocatedResources),
+  );
 
 /** Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the resources of its containers. */
 export const isSchedulingEqual = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
   now.metadata?.generation !== undefined &&
   old.metadata?.generation === now.metadata.generation &&
   sameJson(old.metadata.labels, now.metadata.labels) &&
-  sameJson(containerResources(old), containerResources(now));
+  haveSameResources(old.status?.containerStatuses, now.status?.containerStatuses) &&
+  haveSameResources(old.status?.initContainerStatuses, now.status?.initContainerStatuses);

@@ -1,10 +1,9 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
-import {podRequests} from '#src/model/pod/requests.js';
 import {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {resourcesOf, type Resources} from '#src/scheduler/cache/resources.js';
+import {requestsOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Resources} from '#src/scheduler/cache/resources.js';
 import type {Cluster, Filter, Rejection} from '#src/scheduler/framework/plugin.js';
 
 type ResourceRequests = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
@@ -63,8 +62,8 @@ const shouldQueueOnNode = (
 const shouldQueueOnScaleDown = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>, {gate}: Cluster): boolean => {
   if (now.metadata?.uid === pod.uid) return true;
   if (!now.spec?.nodeName) return false;
-  const options = {asGiven: true, podLevel: gate('PodLevelResources')};
-  const [before, after] = [old, now].map(each => resourcesOf(podRequests(each, options))) as [Resources, Resources];
+  const podLevel = gate('PodLevelResources');
+  const [before, after] = [requestsOf(old, podLevel), requestsOf(now, podLevel)];
   return resourceRequests(pod).some(([, , of]) => of(before) > of(after));
 };
 
