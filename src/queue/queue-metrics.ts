@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {exponentialBuckets, type Labels, type Meter} from '#src/base/meter.js';
+import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {Priority, ReadyItems} from './ready-items.js';
 
 /** Whose labels the metrics have: client-go's `name`, or the `controller` too, and the `priority` of waiting items, as controller-runtime has it. */
@@ -23,7 +23,6 @@ const buckets = exponentialBuckets(1e-8, 10, 12);
 /** The metrics of a work queue, under the names of client-go. Times are monotonic. */
 export class QueueMetrics<T> implements Disposable {
   readonly #clock: Clock;
-  readonly #labels: Labels;
   readonly #added = new Map<T, number>();
   readonly #started = new Map<T, number>();
   readonly #adds;
@@ -37,21 +36,24 @@ export class QueueMetrics<T> implements Disposable {
     const own = byPriority ? {name, controller: name} : {name};
     const labels = Object.keys(own);
     this.#clock = clock;
-    this.#labels = own;
-    this.#adds = meter.counter({name: 'workqueue_adds_total', help: 'Total number of adds handled by workqueue', labels});
-    this.#retries = meter.counter({name: 'workqueue_retries_total', help: 'Total number of retries handled by workqueue', labels});
-    this.#queueDuration = meter.histogram({
-      name: 'workqueue_queue_duration_seconds',
-      help: 'How long in seconds an item stays in workqueue before being requested.',
-      labels,
-      buckets,
-    });
-    this.#workDuration = meter.histogram({
-      name: 'workqueue_work_duration_seconds',
-      help: 'How long in seconds processing an item from workqueue takes.',
-      labels,
-      buckets,
-    });
+    this.#adds = meter.counter({name: 'workqueue_adds_total', help: 'Total number of adds handled by workqueue', labels}).at(own);
+    this.#retries = meter.counter({name: 'workqueue_retries_total', help: 'Total number of retries handled by workqueue', labels}).at(own);
+    this.#queueDuration = meter
+      .histogram({
+        name: 'workqueue_queue_duration_seconds',
+        help: 'How long in seconds an item stays in workqueue before being requested.',
+        labels,
+        buckets,
+      })
+      .at(own);
+    this.#workDuration = meter
+      .histogram({
+        name: 'workqueue_work_duration_seconds',
+        help: 'How long in seconds processing an item from workqueue takes.',
+        labels,
+        buckets,
+      })
+      .at(own);
     const observe = (metric: string, help: string, read: () => number) =>
       meter.observed({name: metric, help, labels}, () => [[own, read()]]);
     const depth = {name: 'workqueue_depth', help: 'Current depth of workqueue'};
@@ -73,29 +75,29 @@ export class QueueMetrics<T> implements Disposable {
       ),
     ];
     // Series exist from the start, so that rates can be taken over the first event.
-    this.#adds.add(this.#labels, 0);
-    this.#retries.add(this.#labels, 0);
+    this.#adds.add(0);
+    this.#retries.add(0);
   }
 
   added(item: T): void {
-    this.#adds.add(this.#labels);
+    this.#adds.add();
     if (!this.#added.has(item)) this.#added.set(item, this.#clock.monotonic());
   }
 
   retried(): void {
-    this.#retries.add(this.#labels);
+    this.#retries.add();
   }
 
   taken(item: T): void {
     const now = this.#clock.monotonic();
-    this.#queueDuration.observe((now - (this.#added.get(item) ?? now)) / 1000, this.#labels);
+    this.#queueDuration.observe((now - (this.#added.get(item) ?? now)) / 1000);
     this.#added.delete(item);
     this.#started.set(item, now);
   }
 
   done(item: T): void {
     const now = this.#clock.monotonic();
-    this.#workDuration.observe((now - (this.#started.get(item) ?? now)) / 1000, this.#labels);
+    this.#workDuration.observe((now - (this.#started.get(item) ?? now)) / 1000);
     this.#started.delete(item);
   }
 

@@ -17,6 +17,7 @@ export class Sources {
   readonly #environment: RuntimeEnvironment;
   readonly #controller: string;
   readonly #informers = new Map<string, SharedInformer>();
+  readonly #bySource = new WeakMap<Source, SharedInformer>();
   #closed = false;
 
   constructor(environment: RuntimeEnvironment, controller: string) {
@@ -25,13 +26,10 @@ export class Sources {
   }
 
   informer<T extends KubeObject>(source: Source<T>): SharedInformer<T> {
-    const {id, kind} = resolveSelection(source, this.#environment.naming);
-    const known = this.#informers.get(id);
-    if (known) return known as unknown as SharedInformer<T>;
-    if (this.#closed) throw new Error(`${this.#controller} reads ${kind.plural} without having declared it`);
-    const informer = this.#environment.informers.informer(source);
-    this.#informers.set(id, informer as unknown as SharedInformer);
-    return informer;
+    const of = source as unknown as Source;
+    let informer = this.#bySource.get(of);
+    if (!informer) this.#bySource.set(of, (informer = this.#informerOf(of)));
+    return informer as unknown as SharedInformer<T>;
   }
 
   lister<T extends KubeObject>(source: Source<T>): Lister<T> {
@@ -40,6 +38,16 @@ export class Sources {
 
   close(): void {
     this.#closed = true;
+  }
+
+  #informerOf(source: Source): SharedInformer {
+    const {id, kind} = resolveSelection(source, this.#environment.naming);
+    const known = this.#informers.get(id);
+    if (known) return known;
+    if (this.#closed) throw new Error(`${this.#controller} reads ${kind.plural} without having declared it`);
+    const informer = this.#environment.informers.informer(source);
+    this.#informers.set(id, informer);
+    return informer;
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

@@ -11,14 +11,14 @@ export const totalScores = function* (
   scores: readonly Score[],
   cluster: Cluster,
 ): Steps<number[]> {
-  const totals = new Array<number>(nodes.length).fill(0);
+  const totals = nodes.map(() => 0);
   const steps = new StepCount(scoresPerStep);
   for (const {plugin, weight, prepare} of scores) {
     const scorer = yield* stepping(prepare(pod, nodes, cluster));
     if (!scorer) continue;
     const known = scorer.signature === undefined ? undefined : cluster.memo.column(`score ${plugin} ${scorer.signature}`);
     const score = (node: NodeInfo) => scorer.score(node);
-    const own = new Array<number>(nodes.length).fill(0);
+    const own = [...totals];
     for (let at = 0; at < nodes.length; at++) {
       own[at] = known ? known.of(nodes[at]!, score) : score(nodes[at]!);
       if (steps.add(1)) yield;
@@ -31,15 +31,14 @@ export const totalScores = function* (
 
 /** Returns a node with the highest score, a random one of several. */
 export const selectNode = (nodes: readonly NodeInfo[], totals: readonly number[], random: Random): NodeInfo => {
-  let best = nodes[0]!;
   let bestTotal = -Infinity;
-  let ties = 0;
+  let best: number[] = [];
   for (let at = 0; at < nodes.length; at++) {
     const total = totals[at]!;
     if (total < bestTotal) continue;
-    ties = total > bestTotal ? 1 : ties + 1;
+    if (total > bestTotal) best = [];
     bestTotal = total;
-    if (ties === 1 || random.float() * ties < 1) best = nodes[at]!;
+    best.push(at);
   }
-  return best;
+  return nodes[best.length === 1 ? best[0]! : best[Math.floor(random.float() * best.length)]!]!;
 };

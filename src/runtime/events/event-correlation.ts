@@ -40,8 +40,11 @@ export type Correlated =
   | {readonly kind: 'count'; readonly key: string; readonly event: CoreEvent}
   | {readonly kind: 'drop'};
 
+/** Returns one text for several. The last may hold anything; the others are names, which have no line breaks. */
+const joined = (...parts: readonly (string | undefined)[]): string => parts.join('\n');
+
 const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVersion}}: CoreEvent): string =>
-  JSON.stringify([source?.component, source?.host, kind, namespace, name, uid, apiVersion]);
+  joined(source?.component, source?.host, kind, namespace, name, uid, apiVersion);
 
 /**
  * Limits the Events of a source, as client-go does: an event equal to an earlier one except for its time raises that one's count, many that differ only in
@@ -58,13 +61,14 @@ export class EventCorrelator {
   }
 
   correlate(event: CoreEvent): Correlated {
-    const {event: grouped, key} = this.#group(event);
+    const object = objectKey(event);
+    const {event: grouped, key} = this.#group(event, object);
     const seen = this.#observed.get(key);
     const count = (seen?.count ?? 0) + 1;
     const metadata = {...grouped.metadata, ...(seen ? {name: seen.name} : {})};
     const merged: CoreEvent = {...grouped, metadata, count, ...(seen ? {firstTimestamp: seen.firstTimestamp} : {})};
     this.#observed.set(key, {count, name: metadata.name ?? '', firstTimestamp: merged.firstTimestamp ?? ''});
-    if (!this.#isWithinRateLimit(event)) return {kind: 'drop'};
+    if (!this.#isWithinRateLimit(object)) return {kind: 'drop'};
     return {kind: count > 1 ? 'count' : 'create', key, event: merged};
   }
 
@@ -73,16 +77,16 @@ export class EventCorrelator {
     this.#observed.delete(key);
   }
 
-  #group(event: CoreEvent): {event: CoreEvent; key: string} {
-    const groupKey = JSON.stringify([objectKey(event), event.type, event.reason, event.reportingComponent, event.reportingInstance]);
+  #group(event: CoreEvent, object: string): {event: CoreEvent; key: string} {
+    const groupKey = joined(object, event.type, event.reason, event.reportingComponent, event.reportingInstance);
     const now = this.#clock.monotonic();
     const known = this.#groups.get(groupKey);
     const group = known && now - known.lastMs <= limits.similarWithinMs ? known : {messages: new Set<string>(), lastMs: now};
     group.lastMs = now;
+    const {size} = group.messages;
     group.messages.add(event.message ?? '');
-    this.#groups.set(groupKey, group);
-    if (group.messages.size < limits.similarMessages)
-      return {event, key: JSON.stringify([groupKey, event.involvedObject.fieldPath, event.message])};
+    if (group.messages.size > size) this.#groups.set(groupKey, group); // Stored again because its size has changed.
+    if (group.messages.size < limits.similarMessages) return {event, key: joined(groupKey, event.involvedObject.fieldPath, event.message)};
     for (const oldest of group.messages) {
       group.messages.delete(oldest);
       break;
@@ -90,10 +94,9 @@ export class EventCorrelator {
     return {event: {...event, message: `${combinedPrefix}${event.message ?? ''}`}, key: groupKey};
   }
 
-  #isWithinRateLimit(event: CoreEvent): boolean {
-    const key = objectKey(event);
-    const bucket = this.#buckets.get(key) ?? new TokenBucket(this.#clock, limits.refillPerSecond, limits.burst);
-    this.#buckets.set(key, bucket);
+  #isWithinRateLimit(object: string): boolean {
+    let bucket = this.#buckets.get(object);
+    if (!bucket) this.#buckets.set(object, (bucket = new TokenBucket(this.#clock, limits.refillPerSecond, limits.burst)));
     return bucket.tryTake();
   }
 }

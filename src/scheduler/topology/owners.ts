@@ -1,28 +1,33 @@
-import {selecting} from '#informers/selecting.js';
+import {selecting, type Selecting} from '#informers/selecting.js';
+import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
-import {labelSelector, labelSelectorOf, selectorForLabels, type LabelSelector} from '#src/api/selectors/label-selector.js';
+import {labelSelector, selectorForLabels, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster} from '#src/scheduler/framework/plugin.js';
 
-interface Selecting extends KubeObject {
+interface SelectingObject extends KubeObject {
   spec?: {selector?: unknown};
 }
 
-/** The kinds of owners that select pods, and the form of their selectors. */
-const owners: readonly {readonly kind: Kind<Selecting>; readonly isLabelMap: boolean}[] = [
-  {kind: kinds.replicationControllers as Kind<Selecting>, isLabelMap: true},
-  {kind: kinds.replicaSets as Kind<Selecting>, isLabelMap: false},
-  {kind: kinds.statefulSets as Kind<Selecting>, isLabelMap: false},
+const byLabels = selecting<SelectingObject, Record<string, string>>(
+  ({spec}) => spec?.selector as Frozen<Record<string, string>> | undefined,
+  selectorForLabels,
+);
+const bySelector = selecting<SelectingObject>(({spec}) => spec?.selector as Frozen<LabelSelectorObject> | undefined);
+
+/** The kinds of owners that select pods, and how. */
+const owners: readonly {readonly kind: Kind<SelectingObject>; readonly selecting: Selecting<SelectingObject>}[] = [
+  {kind: kinds.replicationControllers as Kind<SelectingObject>, selecting: byLabels},
+  {kind: kinds.replicaSets as Kind<SelectingObject>, selecting: bySelector},
+  {kind: kinds.statefulSets as Kind<SelectingObject>, selecting: bySelector},
 ];
 
 const ownSelector = ({pod, namespace}: PodInfo, {lister, naming}: Cluster): LabelSelector | undefined => {
   const reference = pod.metadata?.ownerReferences?.find(({controller}) => controller);
   const owner = owners.find(({kind}) => kind.kind === reference?.kind && apiVersionOf(naming, kind) === reference.apiVersion);
   const object = owner && lister(owner.kind).get({namespace, name: reference!.name});
-  const selector = object?.spec?.selector;
-  if (!owner || !selector) return undefined;
-  return owner.isLabelMap ? selectorForLabels(selector as Record<string, string>) : labelSelectorOf(selector);
+  return object && owner.selecting.selectorOf(object);
 };
 
 const services = selecting<ObjectOf<typeof kinds.services>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
