@@ -24,6 +24,10 @@ const changes: Readonly<Record<string, [(pods: ReturnType<typeof podsOf>) => Pro
   'a condition of others': [
     pods =>
       pods.patch('pod', 'strategic', {status: {conditions: [{type: 'x', status: 'True'}]}}, {namespace: 'default', subresource: 'status'}),
+    false,
+  ],
+  'a field of the status that its node does not set': [
+    pods => pods.patch('pod', 'merge', {status: {resize: 'Proposed'}}, {namespace: 'default', subresource: 'status'}),
     true,
   ],
 };

@@ -78,6 +78,17 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
   return Object.keys(patch).length > 0 ? patch : undefined;
 };
 
+/** Whether a status differs from the one before it in nothing that a node reads but what a patch has set. */
+export const differsByPatch = (
+  before: Frozen<Pod>['status'] = {},
+  now: Frozen<Pod>['status'] = {},
+  patch: Record<string, unknown>,
+): boolean => {
+  const patched = new Set(((patch['conditions'] ?? []) as readonly Frozen<PodCondition>[]).map(({type}) => type));
+  const others = ({conditions = []}: typeof before) => conditions.filter(({type}) => !patched.has(type));
+  return ownFields.every(field => field in patch || sameJson(before[field], now[field])) && sameJson(others(before), others(now));
+};
+
 /** Returns the name of a container that was reported as ended for good and would be reported as not ended; undefined if there is none. */
 export const illegalTransition = ({spec, status}: Frozen<Pod>, own: ContainerStatuses): string | undefined => {
   const before: ReadonlyMap<string, Frozen<ContainerStatus>> = statusesByName(status);

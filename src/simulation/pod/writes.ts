@@ -5,8 +5,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {PodRecord} from './record.js';
-import type {OwnStatus} from '#src/platlet/pod/status.js';
-import {statusPatch} from '#src/platlet/pod/status-patch.js';
+import {differsByPatch, statusPatch} from '#src/platlet/pod/status-patch.js';
 import {statusOf} from './status.js';
 
 export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
@@ -20,14 +19,13 @@ export interface StatusWrite {
   readonly appliedAnnotations: readonly string[];
 }
 
-/** Whether a pod is as it was but for this status: what else its node acts on has not changed while the status was written. */
-const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, status: OwnStatus): boolean =>
-  !now.spec?.readinessGates?.length &&
+/** Whether a pod is as it was but for what a patch has set of its status: what else its node acts on has not changed meanwhile. */
+const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, patch: Record<string, unknown>): boolean =>
   before.metadata?.generation === now.metadata?.generation &&
   before.metadata?.deletionTimestamp === now.metadata?.deletionTimestamp &&
   sameJson(before.metadata?.labels, now.metadata?.labels) &&
   sameJson(before.metadata?.annotations, now.metadata?.annotations) &&
-  statusPatch(now, status) === undefined;
+  differsByPatch(before.status, now.status, patch);
 
 /** Writes the pod's status if it changed, and removes applied annotations. Resolves to whether nothing else of the pod has changed since it was read. */
 export const writeStatus = async (
@@ -37,8 +35,7 @@ export const writeStatus = async (
 ): Promise<boolean> => {
   const before = record.pod;
   const {metadata} = before;
-  const own = statusOf(record, hostAddresses, timeline);
-  const status = statusPatch(before, own);
+  const status = statusPatch(before, statusOf(record, hostAddresses, timeline));
   const done = appliedAnnotations.filter(key => metadata?.annotations?.[key] !== undefined);
   if (!status && done.length === 0) return true;
   const patch = {
@@ -50,7 +47,7 @@ export const writeStatus = async (
     .patch(metadata?.name ?? '', 'strategic', patch, {subresource: 'status', namespace: metadata?.namespace ?? ''});
   delete record.writtenAnnotation;
   if (isNewer(written, record.pod)) record.pod = written;
-  return record.pod === written && differsByStatus(before, written, own);
+  return record.pod === written && differsByStatus(before, written, status ?? {});
 };
 
 /** Deletes a pod of which nothing runs any more. */
