@@ -101,7 +101,8 @@ const detached = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(item => (item === undefined ? null : detached(item)));
   if ('toJSON' in value && typeof value.toJSON === 'function') return (value.toJSON as () => unknown)();
   const copy: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
     if (item === undefined) continue;
     if (key === '__proto__')
       Object.defineProperty(copy, key, {value: detached(item), enumerable: true, configurable: true, writable: true});

@@ -34,9 +34,10 @@ const maxInto = (into: ResourceList, other: ResourceList): void => {
 const aggregateContainers = ({containers, initContainers = []}: Spec, of: (container: Frozen<Container>) => ResourceList): ResourceList => {
   const running: ResourceList = new Map();
   for (const container of containers ?? []) addInto(running, of(container));
+  if (!initContainers?.length) return running;
   const sidecars: ResourceList = new Map();
   const starting: ResourceList = new Map();
-  for (const container of initContainers ?? []) {
+  for (const container of initContainers) {
     const own = of(container);
     const withSidecars: ResourceList = new Map();
     for (const [name, amount] of own) {
