@@ -48,7 +48,8 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
   const updateStatus = async (state: DaemonSetSync, own: readonly Frozen<Pod>[], isObserved: boolean): Promise<Result> => {
     const {set} = state;
     const status = statusOf(state, podsByNode(own), isObserved);
-    if (!sameJson(set.status, status)) await writeStatus(set, latest => ({...status, ...collisionsOf(latest)}));
+    const waitMs = sameJson(set.status, status) ? 0 : await writeStatus(set, latest => ({...status, ...collisionsOf(latest)}));
+    if (waitMs > 0) return requeueAfter(waitMs);
     const {minReadySeconds = 0} = set.spec ?? {};
     if (minReadySeconds === 0 || status.numberReady === (status.numberAvailable ?? 0)) return settled;
     return requeueAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);

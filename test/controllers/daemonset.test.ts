@@ -289,3 +289,14 @@ test('in a terminating namespace creating pods is not retried', async t => {
     [],
   );
 });
+
+test('the status of a set of which pods become ready all the time is written ten times a second after the first fifty', async t => {
+  const at = await startEnvironment(Array.from({length: 60}, (_, index) => `n${index}`));
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  for (const pod of await at.pods()) await at.runs(pod);
+
+  t.true((await at.set()).status!.numberReady < 60);
+  await at.clock.advance(100);
+  t.is((await at.set()).status?.numberReady, 60);
+});

@@ -8,7 +8,6 @@ import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/run
 import {indexingChildren} from '#controllers/shared/children/children.js';
 import {claimer} from '#controllers/shared/children/claiming.js';
 import {countsWriter} from '#controllers/shared/counts-writer.js';
-import {StatusPace} from '#controllers/shared/status-pace.js';
 import {trackingExpectations} from '#controllers/shared/children/expectations.js';
 import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {singlePodGroups, groupPods, podGroupsOf, type PodGroup} from './pod-groups.js';
@@ -38,13 +37,10 @@ export const replicaReconciler = <T extends Replicated>(
   const expected = trackingExpectations(clock);
   const manage = replicaManager(kind, context, {parents, pods, expected});
   const writeStatus = countsWriter(context, kind);
-  const pace = new StatusPace(clock);
 
   context.listen(kind, ({type, object}) => {
     // A new object of the same name starts clean.
-    if (type !== 'deleted') return;
-    expected.forget(keyText(keyOf(object)));
-    pace.forget(keyText(keyOf(object)));
+    if (type === 'deleted') expected.forget(keyText(keyOf(object)));
   });
   watchPods(context, {
     parents: kind,
@@ -92,11 +88,10 @@ export const replicaReconciler = <T extends Replicated>(
     const failure = mayManage && !parent.metadata?.deletionTimestamp ? await manage(parent, active) : undefined;
     const now = clock.now();
     const status = nextReplicaStatus(parent, {active, terminating, failure, now});
-    const isChanged = !sameJson(parent.status, status);
-    const waitMs = isChanged && failure === undefined ? pace.waitMs(keyText(key)) : 0;
+    const isUrgent = failure !== undefined;
+    const waitMs = sameJson(parent.status, status) ? 0 : await writeStatus(parent, () => status, {isUrgent});
+    if (isUrgent) throw failure;
     if (waitMs > 0) return requeueAfter(waitMs);
-    if (isChanged) await writeStatus(parent, () => status);
-    if (failure !== undefined) throw failure;
     const {minReadySeconds = 0} = parent.spec ?? {};
     if (minReadySeconds > 0 && (status.readyReplicas ?? 0) !== (status.availableReplicas ?? 0)) {
       return requeueAfter(
