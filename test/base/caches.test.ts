@@ -6,6 +6,7 @@ import {Lru} from '#src/base/lru.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import {defaultSelectionBytes} from '#src/apiserver/registry/selection-cache.js';
 import {hotDefaults} from '#src/storage/embedded/hot-ranges.js';
+import {mapDefaults} from '#src/storage/embedded/mapped-tree.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {naming} from '#src/api/naming.js';
 import {root, sources} from '#test/sources.js';
@@ -141,7 +142,10 @@ test('the page on security lists every cache, with the bound where it is one for
   const bounds = new Map(caches().map(({name, maxBytes}) => [name, inWords(maxBytes)]));
 
   t.deepEqual([...rows.keys()], declared.map(({name}) => name).sort());
-  t.deepEqual([rows.get('selections'), rows.get('store_hot_ranges')], [defaultSelectionBytes, 2 * hotDefaults.maxBytes].map(inWords));
+  t.deepEqual(
+    [rows.get('selections'), rows.get('store_hot_ranges'), rows.get('store_mapped_pages')],
+    [defaultSelectionBytes, 2 * hotDefaults.maxBytes, mapDefaults.maxBytes].map(inWords),
+  );
   for (const {name, isShared} of declared) if (isShared) t.is(rows.get(name), bounds.get(name), name);
 });
 

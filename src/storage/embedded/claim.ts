@@ -46,6 +46,9 @@ export const identityOf = (tree: Tree): Identity | undefined => {
 
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();
 
+/** Whether this process is the owner of the tree. The read enters it into LMDB's reader list. */
+export const isOwned = (tree: Tree): boolean => text(tree.getBinary(metaKeys.owner)) === String(process.pid);
+
 /**
  * Makes this process the owner of the tree, and records format and naming in a new one. Throws, without changes, while another live
  * process owns it or when format or naming differ. The transaction serializes concurrent claims.

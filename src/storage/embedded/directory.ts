@@ -60,15 +60,30 @@ export const checkData = async (directory: string, clock: Clock): Promise<PageUs
   return hasStore(directory) ? await checkPages(join(directory, dataFile), isSoundEntry, clock) : undefined;
 };
 
+/** Returns which files those of a directory are. */
+const inodesIn = (directory: string): string => files.map(file => statSync(join(directory, file), {throwIfNoEntry: false})?.ino).join();
+
+/** Returns a check whether the files of a store are those of the time of the call, and can be opened. */
+export const reopenable = (directory: string): (() => boolean) => {
+  const before = inodesIn(directory);
+  return () => {
+    try {
+      for (const file of files) accessSync(join(directory, file), constants.R_OK | constants.W_OK);
+      return inodesIn(directory) === before;
+    } catch {
+      return false;
+    }
+  };
+};
+
 /**
  * Returns a check that throws if another process has replaced the files since the call: then a tree that was opened in between may consist of files that do not
  * belong together, or that nobody will find again.
  */
 export const unreplaced = (directory: string): (() => void) => {
-  const identity = (): string => files.map(file => statSync(join(directory, file), {throwIfNoEntry: false})?.ino).join();
-  const before = identity();
+  const before = inodesIn(directory);
   return () => {
-    if (identity() === before) return;
+    if (inodesIn(directory) === before) return;
     throw new StoreUnusable(`the store in ${directory} was just compacted by another process: try again`);
   };
 };

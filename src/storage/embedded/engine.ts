@@ -18,10 +18,11 @@ import {Compaction} from './compaction.js';
 import {dataFile} from './directory.js';
 import type {HotRanges} from './hot-ranges.js';
 import {encodeChange, encodeNumber, leaseKey, metaKeys, tables, underKey} from './layout.js';
+import type {MappedTree} from './mapped-tree.js';
 import {RangeReader} from './range-reader.js';
 import {RecordTree} from './record-tree.js';
 import {TreeWriter} from './tree-writer.js';
-import {nothing, type Tree, type Writes} from './writes.js';
+import {nothing, type Writes} from './writes.js';
 
 interface EngineParts {
   readonly directory: string;
@@ -38,7 +39,7 @@ interface EngineParts {
 
 /** Keeps records in an LMDB tree; see `layout.ts` for its layout. Only one process may open it. */
 export class EmbeddedEngine implements StorageEngine {
-  readonly #tree: Tree;
+  readonly #tree: MappedTree;
   readonly #directory: string;
   readonly #release: () => void;
   readonly #records: RecordTree;
@@ -50,7 +51,7 @@ export class EmbeddedEngine implements StorageEngine {
   /** The last revision of the commit in progress, which becomes visible atomically. */
   #committing: number | undefined;
 
-  constructor(tree: Tree, {directory, hot, release, log, clock, historyBytes, isLockReplaced}: EngineParts) {
+  constructor(tree: MappedTree, {directory, hot, release, log, clock, historyBytes, isLockReplaced}: EngineParts) {
     const revision = (): number => this.revision();
     this.#tree = tree;
     this.#directory = directory;

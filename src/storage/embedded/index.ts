@@ -2,10 +2,11 @@ import {systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {LocalStore} from '#src/storage/local/store.js';
 import type {Store} from '#src/storage/store.js';
-import {claim} from './claim.js';
-import {lockFile, mark, release, reserve, unreplaced, unusable} from './directory.js';
+import {claim, isOwned} from './claim.js';
+import {lockFile, mark, release, reopenable, reserve, unreplaced, unusable} from './directory.js';
 import {hotDefaults, HotRanges, type HotLimits} from './hot-ranges.js';
 import {EmbeddedEngine} from './engine.js';
+import {mapDefaults, MappedTree, type MapOptions} from './mapped-tree.js';
 import {Presence} from './presence.js';
 import {shrunk, type ShrinkOptions} from './shrink.js';
 import {treeSettings, type Tree} from './writes.js';
@@ -23,6 +24,8 @@ export interface EmbeddedStoreOptions {
   readonly hot?: Partial<HotLimits>;
   /** When and how a start makes a data file smaller that is mostly free. */
   readonly shrink?: ShrinkOptions;
+  /** How much of the data file stays mapped. */
+  readonly map?: MapOptions;
 }
 
 const defaultHistoryBytes = 256 << 20;
@@ -32,7 +35,7 @@ const defaultHistoryBytes = 256 << 20;
  * writable, another process has the store open, its format or naming differ, or its data are damaged, cut off or missing.
  */
 export const openEmbeddedStore = async (options: EmbeddedStoreOptions): Promise<Store> => {
-  const {directory, naming, clock = systemClock, hot, log = noLog, historyBytes = defaultHistoryBytes, shrink} = options;
+  const {directory, naming, clock = systemClock, hot, log = noLog, historyBytes = defaultHistoryBytes, shrink, map} = options;
   // The native library is loaded only for this backend.
   const {open} = await import('lmdb');
   const {path, use} = await reserve(directory, clock);
@@ -55,7 +58,13 @@ export const openEmbeddedStore = async (options: EmbeddedStoreOptions): Promise<
     tree = await shrunk(tree, {...shrink, path, naming, use, open, checkOwned, log, clock});
     held.check();
     held.noteLock();
-    engine = new EmbeddedEngine(tree, {
+    const reopen = (): Tree => {
+      const again: Tree = open({path, ...treeSettings});
+      if (!isOwned(again)) engine?.lose();
+      return again;
+    };
+    const mapped = new MappedTree(tree, {...mapDefaults, ...map, clock, open: reopen, isReopenable: reopenable(path)});
+    engine = new EmbeddedEngine(mapped, {
       directory: path,
       hot: new HotRanges(clock, {...hotDefaults, ...hot}),
       log,

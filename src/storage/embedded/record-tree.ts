@@ -27,8 +27,8 @@ import {
   type ChangeHead,
   type Room,
 } from './layout.js';
+import type {MappedTree} from './mapped-tree.js';
 import {FileDamaged} from './pages.js';
-import type {Tree} from './writes.js';
 
 /** An empty store is at this revision, so that zero can mean "any". */
 const firstRevision = 1;
@@ -38,34 +38,34 @@ const endOfLease = (lease: string): string => `${lease}\u007f`;
 
 /** The records, changes and leases in a tree. */
 export class RecordTree {
-  readonly #tree: Tree;
+  readonly #tree: MappedTree;
   /** The revision up to which history is compacted. */
   compacted: number;
 
-  constructor(tree: Tree) {
+  constructor(tree: MappedTree) {
     this.#tree = tree;
     this.compacted = this.meta(metaKeys.compacted);
   }
 
   /** Whether the change of a revision is there. */
   has(revision: number): boolean {
-    return this.#tree.doesExist(revision);
+    return this.#tree.now.doesExist(revision);
   }
 
   newestRevision(): number {
-    for (const key of this.#tree.getKeys({...newestFirst})) return Math.max(Number(key), this.compacted);
+    for (const key of this.#tree.now.getKeys({...newestFirst})) return Math.max(Number(key), this.compacted);
     return Math.max(firstRevision, this.compacted);
   }
 
   /** The revision that stands under a key; zero if there is none. */
   revisionAt(key: string): number {
-    const bytes = this.#tree.getBinaryFast(key);
+    const bytes = this.#tree.now.getBinaryFast(key);
     return bytes ? decodeRevision(bytes, bytes.length) : 0;
   }
 
   /** A revision of the metadata; zero if it was never written. */
   meta(name: string): number {
-    const bytes = this.#tree.getBinaryFast(name);
+    const bytes = this.#tree.now.getBinaryFast(name);
     const value = bytes ? decodeMeta(name, bytes, bytes.length) : 0;
     if (value === undefined) throw new FileDamaged(`its record ${JSON.stringify(name.slice(1))} is damaged`);
     return value;
@@ -73,13 +73,13 @@ export class RecordTree {
 
   /** A number of the metadata; undefined if it was never written, or is damaged. */
   noted(name: string): number | undefined {
-    const bytes = this.#tree.getBinaryFast(name);
+    const bytes = this.#tree.now.getBinaryFast(name);
     return bytes && decodeMeta(name, bytes, bytes.length);
   }
 
   /** The change of a revision, with its head if that is undamaged. The bytes are valid until the next read. */
   change(revision: number): {readonly bytes: Buffer; readonly head: ChangeHead | undefined} | undefined {
-    const bytes = this.#tree.getBinaryFast(revision);
+    const bytes = this.#tree.now.getBinaryFast(revision);
     return bytes && {bytes, head: decodeHead(bytes, bytes.length, revision)};
   }
 
@@ -125,7 +125,7 @@ export class RecordTree {
   }
 
   *walk(table: string, start: string, end: string, limit = Infinity): Generator<{key: string; revision: number}, undefined> {
-    for (const {key, value} of this.#tree.getRange({start: table + start, end: table + end, limit}))
+    for (const {key, value} of this.#tree.now.getRange({start: table + start, end: table + end, limit}))
       yield {key: key as string, revision: decodeRevision(value, value.length)};
   }
 
@@ -139,8 +139,8 @@ export class RecordTree {
   }
   count(start: string, end: string, most: number): KeyCount {
     const range = {start: tables.head + start, end: tables.head + end};
-    const [next] = this.#tree.getKeys({...range, offset: most, limit: 1});
-    return next === undefined ? {count: this.#tree.getKeysCount(range)} : {count: most, next: next as string};
+    const [next] = this.#tree.now.getKeys({...range, offset: most, limit: 1});
+    return next === undefined ? {count: this.#tree.now.getKeysCount(range)} : {count: most, next: next as string};
   }
 
   history({start, end, after, upTo, scan, bytes: most}: HistoryQuery): History {
@@ -171,13 +171,13 @@ export class RecordTree {
   }
 
   leases(): GrantedLease[] {
-    const all = this.#tree.getRange({start: tables.lease, end: tables.under});
+    const all = this.#tree.now.getRange({start: tables.lease, end: tables.under});
     return Array.from(all, ({key, value}) => ({id: leaseOf(key as string), expiresAt: decodeNumber(value)})).filter(isLease);
   }
 
   keysUnder(lease: LeaseId, limit: number): string[] {
     const start = underKey(lease, '');
-    return Array.from(this.#tree.getKeys({start, end: endOfLease(start), limit}), key => keyUnder(key as string));
+    return Array.from(this.#tree.now.getKeys({start, end: endOfLease(start), limit}), key => keyUnder(key as string));
   }
 }
 

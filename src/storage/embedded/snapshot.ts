@@ -157,7 +157,7 @@ const write = async (path: string, directory: string, snapshot: SnapshotReader):
   try {
     const {naming, revision} = snapshot.header;
     claim(tree, directory, naming);
-    let writes = new Writes(tree, path);
+    let writes = new Writes(path);
     let count = 0;
     const leases = new Map<number, number>();
     const leaseAt = (expiresAt: number): number => {
@@ -173,12 +173,12 @@ const write = async (path: string, directory: string, snapshot: SnapshotReader):
       writes.put(tables.head + record.key, encodeNumber(tables.head + record.key, record.revision));
       if (lease !== undefined) writes.put(underKey(lease, record.key), nothing);
       if (++count % batch === 0) {
-        await writes.durable();
-        writes = new Writes(tree, path);
+        await writes.durable(tree);
+        writes = new Writes(path);
       }
     }
     for (const name of [metaKeys.compacted, metaKeys.swept]) writes.put(name, encodeNumber(name, revision + revisionGap));
-    await writes.durable();
+    await writes.durable(tree);
   } finally {
     await tree.close();
   }

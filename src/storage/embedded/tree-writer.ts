@@ -4,7 +4,8 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {StoreFull} from '#src/storage/errors.js';
 import {metaKeys} from './layout.js';
-import {Writes, type Tree} from './writes.js';
+import type {MappedTree} from './mapped-tree.js';
+import {Writes} from './writes.js';
 
 /** How many bytes must find space before a full disk counts as usable again. */
 const probeBytes = 256 << 10;
@@ -19,7 +20,7 @@ interface WriterParts {
 }
 
 export class TreeWriter {
-  readonly #tree: Tree;
+  readonly #tree: MappedTree;
   readonly #directory: string;
   readonly #log: Log;
   readonly #isLockReplaced: () => boolean;
@@ -28,7 +29,7 @@ export class TreeWriter {
   /** Whether the last write found no space. */
   #isFull = false;
 
-  constructor(tree: Tree, {directory, log, isLockReplaced}: WriterParts) {
+  constructor(tree: MappedTree, {directory, log, isLockReplaced}: WriterParts) {
     this.#tree = tree;
     this.#directory = directory;
     this.#log = log;
@@ -37,7 +38,7 @@ export class TreeWriter {
 
   /** Returns writes to be gathered. */
   begin(): Writes {
-    return new Writes(this.#tree, this.#directory);
+    return new Writes(this.#directory);
   }
 
   /** Resolves once gathered writes are on disk; rejects with the cause when none is. */
@@ -45,7 +46,7 @@ export class TreeWriter {
     this.#checkLock();
     if (this.#isLost) throw new Error(lostMessage);
     try {
-      await writes.durable();
+      await this.#tree.write(tree => writes.durable(tree));
     } catch (error) {
       if (error instanceof StoreFull && !this.#isFull) {
         this.#isFull = true;

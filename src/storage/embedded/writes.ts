@@ -26,15 +26,13 @@ export const nothing = Buffer.alloc(0);
 
 /** The writes of one transaction, gathered and then made durable together. */
 export class Writes {
-  readonly #tree: Tree;
   readonly #directory: string;
   readonly #keys: LayoutKey[] = [];
   /** What is put under the key of the same index; absent where it is removed. */
   readonly #values: (Buffer | undefined)[] = [];
   #bytes = 0;
 
-  constructor(tree: Tree, directory: string) {
-    this.#tree = tree;
+  constructor(directory: string) {
     this.#directory = directory;
   }
 
@@ -49,18 +47,18 @@ export class Writes {
     this.#values.push(undefined);
   }
 
-  /** Resolves once all are on disk; rejects with the cause when none is. */
-  async durable(): Promise<void> {
+  /** Writes to a tree: resolves once all are on disk; rejects with the cause when none is. */
+  async durable(tree: Tree): Promise<void> {
     try {
       checkSpace(this.#directory, this.#keys.length, this.#bytes);
     } catch (error) {
       throw fullReasons.has((error as NodeJS.ErrnoException).code) ? new StoreFull({cause: error}) : error;
     }
     try {
-      await this.#tree.batch(() => {
+      await tree.batch(() => {
         this.#keys.forEach((key, index) => {
           const value = this.#values[index];
-          void (value ? this.#tree.put(key, value) : this.#tree.remove(key));
+          void (value ? tree.put(key, value) : tree.remove(key));
         });
       });
     } catch (error) {
