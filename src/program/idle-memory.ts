@@ -1,29 +1,25 @@
-import {getHeapStatistics} from 'node:v8';
 import {shrinkCaches} from '#src/base/cache-bound.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {every, sleep, type Clock} from '#src/base/clock.js';
 import {andThen} from '#src/base/eventually.js';
-
-/** The heap of a process as V8 reports it, in bytes. */
-export interface EngineHeap {
-  /** The reserved memory, and the part of it in use. */
-  sizes(): {readonly reserved: number; readonly used: number};
-  /** The fraction of the time since the last call that the event loop was busy, from 0 to 1. */
-  busy(): number;
-  /** Collects all garbage and releases free pages, at once or later. */
-  collect(): void | Promise<void>;
-}
+import {processHeap, type EngineHeap} from './engine-heap.js';
 
 const mb = 1 << 20;
 const checkMs = 1000;
 /** The number of consecutive checks after which a process counts as idle. */
 const idleChecks = 3;
+/** The same for a heap that is collected in steps: V8 then finds that few objects are made, and returns the space for new ones as well. */
+const idleChecksInSteps = 8;
 /** The number after which caches shrink: most of what they hold was of use to the last burst of work. */
 const longIdleChecks = 60;
 const idleBelow = 0.1;
 /** The acceptable amount of free memory: less is not worth a collection. */
 const excess = 12 * mb;
-/** A larger heap is left to V8: its collection would delay the next request. 64 MB with half of them garbage take about 50 ms. */
-const largest = 64 * mb;
+/** A larger heap is collected in steps: at once would delay the next request. 64 MB with half of them garbage take about 50 ms. */
+const largestAtOnce = 64 * mb;
+/** A larger one is left to V8: the last step, which takes longest, would take more than 50 ms too. */
+const largestInSteps = 256 * mb;
+/** How long a collection in steps takes at most, with the one that V8 lets follow it. */
+const stepsMs = 20_000;
 const shortestPauseMs = 5000;
 const maxPauseMs = 600_000;
 
@@ -43,13 +39,19 @@ export const releaseIdleMemory = (
   let leftUsed = 0;
   let isCollecting = false;
   heap.busy();
+  const collect = (used: number): void | Promise<void> => {
+    if (used <= largestAtOnce) return heap.collect();
+    heap.startCollection();
+    return sleep(clock, stepsMs, signal).catch(() => undefined);
+  };
   every(clock, checkMs, signal, () => {
     idle = heap.busy() < idleBelow ? idle + 1 : 0;
     if (idle === longIdleChecks) shrink();
     const {reserved: taken, used} = heap.sizes();
-    if (isCollecting || idle < idleChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
+    if (isCollecting || clock.monotonic() < notBefore || used > largestInSteps || taken < leftUsed + excess) return;
+    if (idle < (used > largestAtOnce ? idleChecksInSteps : idleChecks)) return;
     isCollecting = true;
-    void andThen(heap.collect(), () => {
+    void andThen(collect(used), () => {
       isCollecting = false;
       const after = heap.sizes();
       leftUsed = after.used;
@@ -58,39 +60,4 @@ export const releaseIdleMemory = (
       notBefore = clock.monotonic() + pauseMs;
     });
   });
-};
-
-/** The heap of this process. */
-export const processHeap = (): EngineHeap => {
-  let since = performance.eventLoopUtilization();
-  return {
-    sizes() {
-      const {total_heap_size: taken, used_heap_size: used} = getHeapStatistics();
-      return {reserved: taken, used};
-    },
-    busy() {
-      const now = performance.eventLoopUtilization();
-      const {utilization} = performance.eventLoopUtilization(now, since);
-      since = now;
-      return utilization;
-    },
-    collect: collectAll,
-  };
-};
-
-/**
- * Node has no function for this. V8's own `gc` keeps the space for new objects as large as the last burst made it (32 MB) until five quiet seconds have
- * passed; what the heap profiler calls returns it at once.
- */
-const collectAll = async (): Promise<void> => {
-  // A build of Node without it leaves the heap to V8.
-  const {Session} = await import('node:inspector').catch(() => ({Session: undefined}));
-  if (!Session) return;
-  const session = new Session();
-  session.connect();
-  try {
-    await new Promise<void>(resolve => session.post('HeapProfiler.collectGarbage', () => resolve()));
-  } finally {
-    session.disconnect();
-  }
 };

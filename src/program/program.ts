@@ -14,6 +14,7 @@ import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
+import {boundHeapGrowth} from './heap-growth.js';
 import {releaseIdleMemory} from './idle-memory.js';
 import type {handleUncaught} from './uncaught.js';
 
@@ -153,6 +154,7 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
     keepProcessAlive();
     const clock = withErrorHandler(systemClock, unhandled.handle);
     releaseIdleMemory(clock, stopping);
+    boundHeapGrowth(clock, stopping);
     const ready = (what: string) => {
       print(`ready: ${what}`);
       channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.

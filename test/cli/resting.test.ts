@@ -1,12 +1,14 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {releaseIdleMemory, processHeap, type EngineHeap} from '#src/program/idle-memory.js';
+import {processHeap, type EngineHeap} from '#src/program/engine-heap.js';
+import {releaseIdleMemory} from '#src/program/idle-memory.js';
 
 const mb = 1 << 20;
 
 /** A heap with given sizes, in MB. */
 class ReportedHeap implements EngineHeap {
   readonly collections: number[] = [];
+  readonly begun: number[] = [];
   readonly #now: () => number;
   readonly #after: readonly [taken: number, used: number];
   #state: readonly [taken: number, used: number];
@@ -20,7 +22,7 @@ class ReportedHeap implements EngineHeap {
   }
 
   sizes() {
-    return {reserved: this.#state[0] * mb, used: this.#state[1] * mb};
+    return {reserved: this.#state[0] * mb, used: this.#state[1] * mb, external: 0};
   }
 
   busy() {
@@ -29,6 +31,12 @@ class ReportedHeap implements EngineHeap {
 
   collect() {
     this.collections.push(this.#now() / 1000);
+    this.#state = this.#after;
+  }
+
+  /** A collection in steps, which has an effect at once here. */
+  startCollection() {
+    this.begun.push(this.#now() / 1000);
     this.#state = this.#after;
   }
 }
@@ -42,15 +50,27 @@ test('an idle process returns the memory of its last burst, once', async t => {
   t.deepEqual(heap.collections, [3]);
 });
 
-test('a process at work is left alone, and so is a large heap', async t => {
+test('a process at work is left alone, and so is a very large heap', async t => {
   const clock = new VirtualClock();
   const busy = new ReportedHeap(clock, [60, 40], [20, 15]);
   busy.work = 0.2;
-  const large = new ReportedHeap(clock, [900, 500], [600, 500]);
+  const large = new ReportedHeap(clock, [900, 300], [600, 300]);
   for (const heap of [busy, large]) releaseIdleMemory(clock, new AbortController().signal, heap);
   await clock.advance(600_000);
 
-  t.deepEqual([busy.collections, large.collections], [[], []]);
+  t.deepEqual(
+    [busy, large].map(({collections, begun}) => [...collections, ...begun]),
+    [[], []],
+  );
+});
+
+test('a large heap is collected in steps, once, after some more time', async t => {
+  const clock = new VirtualClock();
+  const heap = new ReportedHeap(clock, [200, 130], [95, 85]);
+  releaseIdleMemory(clock, new AbortController().signal, heap);
+  await clock.advance(600_000);
+
+  t.deepEqual([heap.collections, heap.begun], [[], [8]]);
 });
 
 test('collections that free little come less and less often', async t => {
@@ -97,6 +117,7 @@ test('the heap of this very process can be collected', async t => {
   await heap.collect();
 
   t.true(heap.sizes().used < before.used - 10 * mb);
+  t.true(before.external > 0);
   t.true(heap.busy() >= 0 && heap.busy() <= 1);
   t.is(typeof globalThis.gc, 'undefined');
 });

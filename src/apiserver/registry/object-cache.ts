@@ -20,7 +20,7 @@ export const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
-const bound = new CacheBound('objects', 64 << 20, {idleBytes: 8 << 20});
+const bound = new CacheBound('objects', 24 << 20, {idleBytes: 8 << 20});
 
 /** The approximate ratio of the size of a parsed object to that of its JSON. */
 const bytesOfText = 3;

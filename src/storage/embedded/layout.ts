@@ -194,14 +194,15 @@ export const decodeHead = (change: Buffer, size: number, revision: number): Chan
 /** Allocates the copy of a value. */
 export type Room = (size: number) => Buffer;
 
-const slabBytes = 256 << 10;
+/** Much less than what a list reads at a time, so that the last slab of it, which is seldom full, takes little. */
+const slabBytes = 32 << 10;
 
 /** Returns an allocator for the values of one range, which share slabs because they are released together. */
 export const roomForMany = (): Room => {
   let slab: Buffer | undefined;
   let used = 0;
   return size => {
-    if (size > slabBytes >> 3) return Buffer.allocUnsafe(size);
+    if (size > slabBytes >> 2) return Buffer.allocUnsafe(size);
     if (!slab || used + size > slabBytes) {
       slab = Buffer.allocUnsafeSlow(slabBytes);
       used = 0;
