@@ -59,6 +59,8 @@ const collectAll = async (): Promise<void> => {
 
 /** The releases of V8 that are known to have the flags below: others would complain. */
 const [oldestKnown, newestKnown] = [11, 14];
+const release = Number.parseInt(process.versions.v8, 10);
+const hasKnownFlags = release >= oldestKnown && release <= newestKnown;
 
 type Collector = (options: {readonly type: 'minor'}) => void;
 
@@ -74,13 +76,19 @@ const exposed = (): Collector => {
   }
 };
 
+/** Collects the objects that were made last, which takes a few milliseconds. */
+export const collectNewObjects = (): void => {
+  if (!hasKnownFlags) return;
+  collector ??= exposed();
+  collector({type: 'minor'});
+};
+
 /**
  * V8 starts to mark objects when it has collected new objects and finds the heap beyond a part of its limit. That part is made smaller for the moment, and not for
  * longer: code caches belong to the flags that they were made with.
  */
 const startCollection = (): void => {
-  const release = Number.parseInt(process.versions.v8, 10);
-  if (release < oldestKnown || release > newestKnown) return;
+  if (!hasKnownFlags) return;
   collector ??= exposed();
   setFlagsFromString('--incremental-marking-hard-trigger=1');
   try {

@@ -4,6 +4,7 @@
 import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import {expired} from '#src/api/status.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
+import {countBuffer} from '#src/base/buffer-garbage.js';
 import {Compacted} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
@@ -114,7 +115,9 @@ class ListPages implements PagedBody {
     if (this.#closed) return undefined;
     this.#pages ??= new Pages(this.#list);
     try {
-      return await this.#pages.next();
+      const page = await this.#pages.next();
+      if (page) countBuffer(page.length);
+      return page;
     } catch (error) {
       throw readable(error);
     }
