@@ -2,12 +2,11 @@
 // `signRequest` in authority.ts.
 
 import type {KeyObject} from 'node:crypto';
-import {isIP} from 'node:net';
 import {noAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {createAuthority, type Authority} from './authority.js';
 import {certificatePem, parseCertificate, type Certificate} from './certificate.js';
 import {buildCertificate} from './certificate-builder.js';
-import {ipBytes, ipText} from './ip.js';
+import {ipBytes, ipText, isAddress} from './ip.js';
 import type {KeyPair, KeyPairPem} from './key-pair.js';
 import {backdate} from './lifetime.js';
 import {generatePrivateKey, privateKeyPem, publicKeyDer, type KeySpec} from '#src/pki/keys/keys.js';
@@ -58,8 +57,8 @@ export const issueClientCertificate = (
 
 /** Returns host names and addresses as alternative names, without duplicates. */
 export const hostAlternativeNames = (hosts: readonly string[]): AlternativeNames => {
-  const addresses = hosts.filter(host => isIP(host) > 0).map(host => ipText(ipBytes(host)));
-  return {...noAlternativeNames, dnsNames: [...new Set(hosts.filter(host => isIP(host) === 0))], ipAddresses: [...new Set(addresses)]};
+  const addresses = hosts.filter(host => isAddress(host)).map(host => ipText(ipBytes(host)));
+  return {...noAlternativeNames, dnsNames: [...new Set(hosts.filter(host => !isAddress(host)))], ipAddresses: [...new Set(addresses)]};
 };
 
 /** Issues a serving certificate for `hosts` (DNS names and IP addresses). */
