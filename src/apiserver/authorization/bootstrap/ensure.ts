@@ -102,12 +102,14 @@ class Ensurer {
     }
   }
 
+  /** Creates missing namespaces. One that cannot be read is left as it is. */
   async namespaces(names: Iterable<string>): Promise<void> {
     for (const name of names) {
       try {
-        await this.#client.resource(kinds.namespaces).create({metadata: {name}});
+        const namespace = {metadata: {name}};
+        if (!(await this.#current(kinds.namespaces, namespace))) await this.#client.resource(kinds.namespaces).create(namespace);
       } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
+        if (!isAlreadyExists(error) && !isUnreadable(error)) throw error;
       }
     }
   }

@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {ClusterRole, ClusterRoleBinding, ObjectMeta, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
 import {missing} from '#src/apiserver/authorization/coverage.js';
 import {rulesOf} from '#src/apiserver/authorization/rules.js';
-import {sameContent} from '#src/api/equal.js';
+import {sameContent, sameJson} from '#src/api/equal.js';
 
 /** The write that is needed so that an object has at least the expected content. */
 export type Step<T> =
@@ -35,7 +35,9 @@ export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expect
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return noStep;
   const isAggregated = existing.aggregationRule && expected.aggregationRule;
-  const lacking = isAggregated ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []).grants);
+  // The rules are mostly the expected ones, which is quicker to see than that they cover them.
+  const isComplete = isAggregated || sameJson(existing.rules ?? [], expected.rules ?? []);
+  const lacking = isComplete ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []).grants);
   const wanted = expected.aggregationRule?.clusterRoleSelectors ?? [];
   const selectors = existing.aggregationRule?.clusterRoleSelectors ?? [];
   const absent = wanted.filter(selector => !selectors.some(known => sameContent(known, selector)));
