@@ -58,13 +58,14 @@ export class StoredObjectCounts {
       this.#asked.delete(resource);
       return stored;
     };
-    const count = settings.store.count(root, end);
     let range: Eventually<Range>;
     try {
       range = settings.store.range({start: root, end, limit: sampledObjects});
     } catch {
       return undefined; // The request that reads the objects reports what is wrong with them.
     }
+    if (!(range instanceof Promise) && !range.more) return take(range.records.length, range);
+    const count = settings.store.count(root, end);
     if (typeof count === 'number' && !(range instanceof Promise)) return take(count, range);
     this.#asked.set(resource, now);
     Promise.all([count, range]).then(
