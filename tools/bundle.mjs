@@ -6,6 +6,7 @@ import {copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileS
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {bundledLmdb} from './bundled-lmdb.mjs';
 import {noticesOf} from './notices.mjs';
 
 const target = 'dist/bundle';
@@ -78,21 +79,40 @@ ${
     : "export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');"
 }
 `;
+
+/** A script returns a function that is called like a module's. One that is loaded as a module, which has arguments, calls the function itself. */
+const wrapped = {
+  banner: "(typeof arguments === 'object' ? run => run(require, module, __filename) : run => run)(function (require, module, __filename) {",
+  footer: '})',
+};
+
+/**
+ * Gives the functions of all modules one name, in as many characters: the bundler makes an object for each, with the module's path as the key of its function.
+ * As many keys cost as many hidden classes at each start.
+ */
+const withOneKey = text =>
+  text.replace(/\b(?:__esm|__commonJS)\(\{(?:"[^"]*"|[\w$]+)\(/g, start =>
+    `${start.slice(0, start.indexOf('{') + 1)}run(`.padEnd(start.length),
+  );
+
 const made = await Promise.all(
-  Object.keys(scripts).map(script =>
-    build({
+  Object.keys(scripts).map(async script => {
+    const result = await build({
       ...settings,
       stdin: {contents: entryOf(script), resolveDir: process.cwd()},
       outfile: join(fresh, `${script}.cjs`),
+      write: false,
       format: 'cjs', // V8 caches code of scripts, not of modules.
       supported: {'dynamic-import': false}, // Modules that are loaded on demand are in the bundle, or required.
       sourcemap: 'external',
-      external: ['lmdb'], // It has native code.
       define: {'import.meta.url': 'bundleUrl'},
-      banner: {js: `const bundleUrl = require('node:url').pathToFileURL(__filename).href;\n${disposeSymbols}`},
-      plugins: [requireLate],
-    }),
-  ),
+      banner: {js: `${wrapped.banner}\nconst bundleUrl = require('node:url').pathToFileURL(__filename).href;\n${disposeSymbols}`},
+      footer: {js: wrapped.footer},
+      plugins: [requireLate, bundledLmdb],
+    });
+    for (const {path, text} of result.outputFiles) writeFileSync(path, path.endsWith('.cjs') ? withOneKey(text) : text);
+    return result;
+  }),
 );
 // The YAML thread is started from its file, under the same name as without a bundle.
 const worker = await build({

@@ -24,8 +24,8 @@ const launch = name => {
   const key = keyOf(source);
   const folder = ownFolder();
   const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding.
-  const script = new Script(`(function (require, module, __filename) {${source.latin1Slice()}\n})`, {
+  // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding. The text is passed as it is: V8 would copy a changed one.
+  const script = new Script(source.latin1Slice(), {
     filename,
     ...(cachedData ? {cachedData} : {}),
   });
