@@ -5,7 +5,7 @@ import {spawn} from 'node:child_process';
 import {copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
 import {bundledLmdb} from './bundled-lmdb.mjs';
 import {noticesOf} from './notices.mjs';
 
@@ -60,6 +60,8 @@ const settings = {
   tsconfigRaw: '{}', // Its paths lead to the sources; what was compiled is bundled.
   metafile: true,
   logLevel: 'warning',
+  // The modules of rxjs, of which only those in use are bundled, instead of its scripts, which load each other.
+  alias: {rxjs: resolve('node_modules/rxjs/dist/esm/index.js')},
 };
 
 /** The API server has its own script, since the other programs would slow down its start. All others share one. */
