@@ -9,9 +9,6 @@ export interface Position {
   readonly columnNumber: number;
 }
 
-/** The launcher wraps the bundle in a function, which moves its first line. */
-const wrapperLength = '(function (require, module, __filename) {'.length;
-
 /** Returns the path of a source below the root of the repository. */
 const belowRoot = (source: string): string => source.replace(/^(\.\.\/)+/, '').replace(/^dist\//, '');
 
@@ -30,7 +27,7 @@ export const sourceFinder = (): ((position: Position) => string) => {
   };
   return ({url, lineNumber, columnNumber}) => {
     if (!url.endsWith('.cjs')) return '';
-    const entry = mapOf(basename(url))?.findEntry(lineNumber, Math.max(0, lineNumber === 0 ? columnNumber - wrapperLength : columnNumber));
+    const entry = mapOf(basename(url))?.findEntry(lineNumber, columnNumber);
     return entry && 'originalSource' in entry ? belowRoot(entry.originalSource) : '';
   };
 };
