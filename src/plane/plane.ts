@@ -346,12 +346,12 @@ const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo):
 };
 
 /** What applies manifests to the plane, for its own start and for its owner. */
-const manifestsOf = async ({directory, material, controllerManager, clock}: PlaneInputs, client: () => Client) => {
+const manifestsOf = async ({directory, disk, material, controllerManager, clock}: PlaneInputs, client: () => Client) => {
   const {controllers} = await import('#controllers/index.js');
   const makesAccounts = selectControllers(controllers, controllerManager.options.controllers).selected.some(
     ({name}) => name === 'serviceaccount-controller',
   );
-  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two concurrent calls would mix their files.
+  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock, disk)); // Two concurrent calls would mix their files.
   return {
     webhookPair,
     async apply(documents: readonly Document[], webhooks: LocalWebhooks | undefined) {

@@ -7,7 +7,7 @@ import test from 'ava';
 import {jsonText, parseJson, withNumbers} from '#src/base/json/json.js';
 import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
-import {followFiles, systemFiles} from '#src/base/files/files.js';
+import {followFiles, passingFiles, systemFiles} from '#src/base/files/files.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {firstOf} from '#src/base/signals.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -43,20 +43,22 @@ test('exponential bounds are round numbers', t => {
   t.deepEqual(exponentialBuckets(1e-8, 10, 4), [1e-8, 1e-7, 1e-6, 1e-5]);
 });
 
-test('a file is replaced as a whole, with its mode, and nothing that lies beside it or at it is written through', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'plat-files-'));
-  const [file, elsewhere] = [join(folder, 'key'), join(folder, 'elsewhere')];
-  writeFileSync(elsewhere, 'untouched');
-  symlinkSync(elsewhere, file);
-  symlinkSync(elsewhere, `${file}.new`);
+for (const [how, files] of Object.entries({durably: systemFiles, 'without a flush': passingFiles})) {
+  test(`a file is replaced as a whole ${how}, with its mode, and nothing that lies beside it or at it is written through`, async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'plat-files-'));
+    const [file, elsewhere] = [join(folder, 'key'), join(folder, 'elsewhere')];
+    writeFileSync(elsewhere, 'untouched');
+    symlinkSync(elsewhere, file);
+    symlinkSync(elsewhere, `${file}.new`);
 
-  await systemFiles.write(file, 'secret', 0o600);
+    await files.write(file, 'secret', 0o600);
 
-  t.is(readFileSync(elsewhere, 'utf8'), 'untouched');
-  t.deepEqual([lstatSync(file).isFile(), lstatSync(file).mode & 0o777, readFileSync(file, 'utf8')], [true, 0o600, 'secret']);
-  t.deepEqual(readdirSync(folder), ['elsewhere', 'key', 'key.new']);
-  rmSync(folder, {recursive: true});
-});
+    t.is(readFileSync(elsewhere, 'utf8'), 'untouched');
+    t.deepEqual([lstatSync(file).isFile(), lstatSync(file).mode & 0o777, readFileSync(file, 'utf8')], [true, 0o600, 'secret']);
+    t.deepEqual(readdirSync(folder), ['elsewhere', 'key', 'key.new']);
+    rmSync(folder, {recursive: true});
+  });
+}
 
 /** A clock, and the errors that no caller could receive. */
 const reporting = <C extends Clock>(of: C) => {

@@ -78,7 +78,8 @@ test('any number of planes start from a snapshot, also when its plane has stoppe
     const fork = await aFork(t, snapshot);
     t.deepEqual(await names(fork.client()), ['kept']);
     const {metadata} = await create(fork.client(), 'new');
-    t.is(Number(metadata?.resourceVersion), Number(snapshot.resourceVersion) + 1);
+    const ahead = Number(metadata?.resourceVersion) - Number(snapshot.resourceVersion);
+    t.true(ahead === 1 || ahead === 2, `${ahead}: versions continue from the snapshot; the fork's server may have renewed its lease first`);
     const again = await aFork(t, fork);
     t.deepEqual(await names(again.client()), ['kept', 'new'], 'a fork of a fork');
     await fork.stop();

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
-import {systemFiles} from '#src/base/files/files.js';
+import {passingFiles, systemFiles, type Files} from '#src/base/files/files.js';
 import {HeldFolder} from '#src/base/files/held-folder.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -34,6 +34,8 @@ export interface PlaneInputs {
   readonly directory: string;
   /** The directory, if it is a temporary one. */
   readonly temporary: HeldFolder | undefined;
+  /** Where the plane writes its own files: what is written to a temporary directory is not flushed. */
+  readonly disk: Files;
   readonly material: PlaneMaterial;
   readonly manifests: readonly Document[];
   readonly apiserver: Parsed<(typeof apiserverFlags)['rows']>;
@@ -54,12 +56,13 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
   const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
   const temporary = options.dataDir ? undefined : new HeldFolder(directory);
   if (temporary) holdUntil(undo, temporary);
-  const material = await planeMaterial(join(directory, 'pki'), clock, log);
+  const disk = temporary ? passingFiles : systemFiles;
+  const material = await planeMaterial(join(directory, 'pki'), clock, log, disk);
   const args = apiserverArgs({...options, dataDir: directory}, material);
   const apiserver = parseFlags(apiserverFlags, args);
   const controllerManager = parseFlags(
     controllerManagerFlags,
-    controllerManagerArgs(options, material, apiserver.versions, options.cloudProvider ? await cloudConfigIn(directory) : ''),
+    controllerManagerArgs(options, material, apiserver.versions, options.cloudProvider ? await cloudConfigIn(directory, disk) : ''),
   );
   const scheduler = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
   const own = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
@@ -74,6 +77,7 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
     unhandled,
     directory,
     temporary,
+    disk,
     material,
     manifests,
     apiserver,
@@ -119,9 +123,9 @@ export const forkInputs = (inputs: PlaneInputs, given: ForkPlaneOptions, signal:
 };
 
 /** Returns the configuration file of the simulated cloud, which is created if it is missing. */
-const cloudConfigIn = async (directory: string): Promise<string> => {
+const cloudConfigIn = async (directory: string, disk: Files): Promise<string> => {
   const file = join(directory, 'cloud.yaml');
-  if ((await systemFiles.read(file)) === undefined) await systemFiles.write(file, 'stateFile: cloud.json\n', 0o600);
+  if ((await disk.read(file)) === undefined) await disk.write(file, 'stateFile: cloud.json\n', 0o600);
   return file;
 };
 

@@ -4,7 +4,7 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
-import {systemFiles, warnOfSharedFolder} from '#src/base/files/files.js';
+import {systemFiles, warnOfSharedFolder, type Files} from '#src/base/files/files.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
@@ -46,8 +46,11 @@ export interface PlaneMaterial {
   };
 }
 
-/** Writes a file that only this user can read. */
-const writePrivately = (path: string, content: string): Promise<void> => systemFiles.write(path, content, 0o600);
+/** Where keys and certificates are written. */
+type Disk = Pick<Files, 'write'>;
+
+/** The mode of a file that only this user can read. */
+const privately = 0o600;
 
 const existing = (path: string): string | undefined => {
   try {
@@ -67,7 +70,12 @@ const made = (directory: string): void => {
 };
 
 /** Returns the keys and certificates of a plane in `directory`; creates missing ones and renews those close to expiry. */
-export const planeMaterial = async (directory: string, clock: Clock, log: Log = noLog): Promise<PlaneMaterial> => {
+export const planeMaterial = async (
+  directory: string,
+  clock: Clock,
+  log: Log = noLog,
+  disk: Disk = systemFiles,
+): Promise<PlaneMaterial> => {
   made(directory);
   warnOfSharedFolder(directory, log);
   const file = (name: string) => join(directory, name);
@@ -86,28 +94,39 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
     proxyClient: file('front-proxy-client.crt'),
     proxyClientKey: file('front-proxy-client.key'),
   };
-  const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock, log);
-  await ensureClient(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: ['system:masters']}, clock);
-  await ensureClient(
-    files.agentClient,
-    files.agentClientKey,
-    authority,
-    {commonName: 'plat-apiserver-platlet-client', organizations: ['system:masters']},
-    clock,
-  );
-  await authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', clock, log);
-  const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock, log);
-  await ensureClient(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}, clock);
-  await ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic);
+  // Those of one step do not depend on each other, and wait for the disk together.
+  const [authority, proxyAuthority] = await Promise.all([
+    authorityIn(files.ca, files.caKey, 'plat-ca', {clock, log, disk}),
+    authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', {clock, log, disk}),
+    authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', {clock, log, disk}),
+    ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic, disk),
+  ]);
+  const client = (
+    certificateFile: string,
+    keyFile: string,
+    by: Authority,
+    subject: {commonName: string; organizations?: readonly string[]},
+  ) => ensurePair(certificateFile, keyFile, {clock, disk}, now => issueClientCertificate(by, {now, ...subject, lifetimeMs: 365 * day}));
+  const masters = ['system:masters'];
+  await Promise.all([
+    client(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: masters}),
+    client(files.agentClient, files.agentClientKey, authority, {commonName: 'plat-apiserver-platlet-client', organizations: masters}),
+    client(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}),
+  ]);
   return {authority, files};
 };
 
 /** Returns the serving certificate in `directory` for servers on this machine. It is valid as long as the CA, since such servers may use another clock than the plane. */
-export const localServingPair = async (directory: string, {authority, files}: PlaneMaterial, clock: Clock): Promise<ServingPair> => {
+export const localServingPair = async (
+  directory: string,
+  {authority, files}: PlaneMaterial,
+  clock: Clock,
+  disk: Disk = systemFiles,
+): Promise<ServingPair> => {
   made(directory);
   const [certificate, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
   const lifetimeMs = authority.certificate.notAfter - clock.now();
-  await ensurePair(certificate, key, clock, now =>
+  await ensurePair(certificate, key, {clock, disk}, now =>
     issueServingCertificate(authority, {now, lifetimeMs, commonName: 'localhost', hosts: ['localhost', '127.0.0.1', '::1']}),
   );
   return {
@@ -122,7 +141,12 @@ export const localServingPair = async (directory: string, {authority, files}: Pl
  * Returns the authority in two files; creates a missing one. One that is not valid at present, because the clock was wrong when it was created, gets a new
  * certificate for its key: what it has issued stays valid.
  */
-const authorityIn = async (certificateFile: string, keyFile: string, commonName: string, clock: Clock, log: Log): Promise<Authority> => {
+const authorityIn = async (
+  certificateFile: string,
+  keyFile: string,
+  commonName: string,
+  {clock, log, disk}: {readonly clock: Clock; readonly log: Log; readonly disk: Disk},
+): Promise<Authority> => {
   const certificate = existing(certificateFile);
   const key = existing(keyFile);
   const now = clock.now();
@@ -135,32 +159,23 @@ const authorityIn = async (certificateFile: string, keyFile: string, commonName:
     );
   const authority = createAuthority(known?.key ?? (await generatePrivateKey()), {commonName, now});
   const pem = authorityPem(authority);
-  await writePrivately(keyFile, pem.key);
-  await writePrivately(certificateFile, pem.certificate);
+  await disk.write(keyFile, pem.key, privately);
+  await disk.write(certificateFile, pem.certificate, privately);
   return authority;
 };
-
-const ensureClient = (
-  certificateFile: string,
-  keyFile: string,
-  authority: Authority,
-  subject: {commonName: string; organizations?: readonly string[]},
-  clock: Clock,
-): Promise<void> =>
-  ensurePair(certificateFile, keyFile, clock, now => issueClientCertificate(authority, {now, ...subject, lifetimeMs: 365 * day}));
 
 /** Ensures that a certificate and key exist in two files, and renews them if one is missing or close to expiry. */
 const ensurePair = async (
   certificateFile: string,
   keyFile: string,
-  clock: Clock,
+  {clock, disk}: {readonly clock: Clock; readonly disk: Disk},
   issue: (now: number) => Promise<KeyPair>,
 ): Promise<void> => {
   const pem = existing(certificateFile);
   if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;
   const pair = keyPairPem(await issue(clock.now()));
-  await writePrivately(keyFile, pair.key);
-  await writePrivately(certificateFile, pair.certificate);
+  await disk.write(keyFile, pair.key, privately);
+  await disk.write(certificateFile, pair.certificate, privately);
 };
 
 const stillFresh = (pem: string, now: number): boolean => {
@@ -174,9 +189,9 @@ const stillFresh = (pem: string, now: number): boolean => {
 const isValidAt = ({notBefore, notAfter}: Pick<Certificate, 'notBefore' | 'notAfter'>, now: number): boolean =>
   notBefore <= now && now <= notAfter;
 
-const ensureServiceAccountKey = async (keyFile: string, publicFile: string): Promise<void> => {
+const ensureServiceAccountKey = async (keyFile: string, publicFile: string, disk: Disk): Promise<void> => {
   const pem = existing(keyFile);
   const key = pem ? parsePrivateKey(pem) : await generatePrivateKey();
-  if (!pem) await writePrivately(keyFile, privateKeyPem(key));
-  if (!existing(publicFile)) await writePrivately(publicFile, publicKeyPem(key));
+  if (!pem) await disk.write(keyFile, privateKeyPem(key), privately);
+  if (!existing(publicFile)) await disk.write(publicFile, publicKeyPem(key), privately);
 };
