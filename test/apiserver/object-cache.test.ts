@@ -1,12 +1,14 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
+import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {copyJson} from '#src/base/json/json-copy.js';
 import {ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
+import {inProcessClient} from '#src/client/in-process.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import {noteEmpty} from '#src/schema/decode/emptied.js';
-import {aConfigMap, configMaps, startWire} from './wire.js';
+import {aConfigMap, admin, configMaps, startWire, words} from './wire.js';
 
 const key = '/registry/configmaps/default/a';
 
@@ -112,4 +114,28 @@ test('a copy of a JSON value shares nothing with it, whatever its keys', t => {
     ['b', 'b'],
     ['list,__proto__', 'list,__proto__'],
   ]);
+});
+
+test('a patch from a client in the process has the effects, and the refusals, of its JSON over the wire', async t => {
+  const {server, post, patch} = await startWire();
+  const maps = inProcessClient(server.handler, {naming: words, user: admin, userAgent: 'test'}).resource(kinds.configMaps);
+  const spec = {data: {gone: 'x', stays: 'y'}};
+  for (const name of ['wire', 'process']) await post(configMaps, aConfigMap(name, spec));
+  for (const [type, body] of [
+    ['merge', {metadata: {labels: {a: 'b'}}, data: {gone: null, new: 'z'}}],
+    ['strategic', {metadata: {annotations: {c: 'd'}}, data: {stays: null}}],
+    ['strategic', {data: {new: 7}}],
+    ['merge', [1]],
+    ['merge', null],
+    ['strategic', null],
+    ['merge', JSON.parse(`${'{"a":'.repeat(1100)}1${'}'.repeat(1100)}`) as unknown],
+  ] as const) {
+    const expected = await patch(`${configMaps}/wire`, body, {
+      headers: {'content-type': `application/${type === 'merge' ? '' : 'strategic-'}merge-patch+json`},
+    });
+    const seen = await maps.patch('process', type, body, {namespace: 'default'}).catch((error: unknown) => error as StatusError);
+    const {message = '', code, data, metadata} = expected.json<Record<string, unknown> & {message?: string}>();
+    if (seen instanceof StatusError) t.deepEqual([seen.status.code, seen.message.replaceAll('process', 'wire')], [code, message]);
+    else t.deepEqual([seen.data, seen.metadata?.labels], [data, (metadata as typeof seen.metadata)?.labels]);
+  }
 });

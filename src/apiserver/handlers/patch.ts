@@ -10,7 +10,16 @@ import {spanEvent} from '#src/base/span.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
 import {undecodable} from '#src/schema/patch/errors.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import {parsePatch, patchedObject, InvalidPatchResult, patchMediaTypes, type ParsedPatch, type PatchType} from '#src/schema/patch/patch.js';
+import type {FieldValidation} from '#src/schema/decode/decode.js';
+import {
+  parsePatch,
+  patchedObject,
+  patchOfValue,
+  InvalidPatchResult,
+  patchMediaTypes,
+  type ParsedPatch,
+  type PatchType,
+} from '#src/schema/patch/patch.js';
 import {patchedText} from '#src/schema/patch/patched-text.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
@@ -42,6 +51,15 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
     : unsupportedMedia();
 };
 
+/** Reads the body of a patch. Returns a function that parses it, and throws 400 if it is malformed. */
+const reading = async ({request, notes}: ResourceContext, type: PatchType, validation: FieldValidation): Promise<() => ParsedPatch> => {
+  const {body} = request;
+  if (body?.kind === 'object' && type !== 'json' && !notes) return () => patchOfValue(type, body.value, validation);
+  const bytes = await readBytes(request);
+  notePatch(notes, bytes);
+  return () => parsePatch(type, bytes, validation);
+};
+
 /** Reads the patch of a request and returns its effect on an object. Throws 400 if it is malformed. */
 export const applyPatch = async (
   served: ServedResource,
@@ -52,15 +70,14 @@ export const applyPatch = async (
   const {resource, kind, version} = served;
   const {definition} = resource;
   const {naming, schemas} = resource.settings;
-  const bytes = await readBytes(context.request);
-  notePatch(context.notes, bytes);
+  const read = await reading(context, type, fieldValidation);
   let parsed: ParsedPatch | undefined;
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const patched: Transform = old => {
     spanEvent('About to apply patch');
     if (!old) throw notFound(resource.refIn(kind), context.target.name);
-    const patch = (parsed ??= parsePatch(type, bytes, fieldValidation));
+    const patch = (parsed ??= read());
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(
       patch,

@@ -69,8 +69,15 @@ const read = (text: string): unknown => {
 
 const readContent = (type: PatchType, text: string): unknown => {
   const given = read(text);
-  if (isNestedDeeper(given, maxDepth)) throw new DecodeError('exceeded max depth');
-  const value = wellFormed(given, text);
+  checkDepth(given);
+  return contentOf(type, wellFormed(given, text));
+};
+
+const checkDepth = (value: unknown): void => {
+  if (isNestedDeeper(value, maxDepth)) throw new DecodeError('exceeded max depth');
+};
+
+const contentOf = (type: PatchType, value: unknown): unknown => {
   if (type === 'json') return new TypedDecoder().decode(value ?? [], operations);
   if (value !== null && !isPlainObject(value))
     throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`);
@@ -98,6 +105,16 @@ export const parsePatch = (type: PatchType, body: Buffer | string, validation: F
     throw entityTooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${content.length}`);
   }
   return {type, content, problems: validation === 'Ignore' ? [] : problemsOf(type, text, content)};
+};
+
+/** Returns a patch that comes as a value instead of JSON, from a client in the process. Throws a 400 for an invalid one. */
+export const patchOfValue = (type: 'merge' | 'strategic', value: unknown, validation: FieldValidation): ParsedPatch => {
+  try {
+    checkDepth(value);
+    return {type, content: contentOf(type, value), problems: []};
+  } catch (error) {
+    throw error instanceof DecodeError ? unreadable(type, validation, error.message) : error;
+  }
 };
 
 const changed = ({type, content}: ParsedPatch, live: PlainObject, node: SchemaNode, copying: Copying | undefined): unknown => {
