@@ -12,7 +12,7 @@ const drawn = {
   requests: 3000,
   areas: 'discovery,verbs,create,update,wire',
   kinds: '^(v1/services|apps/v1/deployments|batch/v1/jobs)$',
-  rate: 99.4,
+  rate: 99.3, // A cluster IP of 10.96.55.0/24 or 10.96.77.0/24, which may be drawn, counts as a difference in four of them.
 };
 
 const missing =
