@@ -81,6 +81,7 @@ test('errors of timer callbacks, and rejections of their promises, go to the err
 
 test('a callback of the system clock that throws ends no process that has an error handler', async t => {
   const {errors, clock} = reporting(systemClock);
+  using _ = systemClock.keepAlive();
   await new Promise<void>(resolve => {
     clock.schedule(0, failing('thrown'));
     clock.schedule(1, async () => failing('rejected')());

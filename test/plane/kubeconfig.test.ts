@@ -247,6 +247,7 @@ test('a kubeconfig file that others could read is theirs to read no more', async
 test('a kubeconfig file is written when the lock of another program is gone, whatever the order of writers', async t => {
   const {file} = aFolder(others);
   writeFileSync(`${file}.lock`, '');
+  using _ = systemClock.keepAlive();
   const merging = ['one', 'two', 'three'].map(ca => merge(file, ca));
   systemClock.schedule(60, () => rmSync(`${file}.lock`));
   await Promise.all(merging);
