@@ -8,6 +8,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {held, systemClock, type Clock} from '#src/base/clock.js';
 import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {encodedWithin} from '#src/base/json/json-text-steps.js';
+import {put} from '#src/base/json/put.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {nextTurn, Pieces} from '#src/base/turn.js';
@@ -103,10 +104,7 @@ const detached = (value: unknown): unknown => {
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key];
-    if (item === undefined) continue;
-    if (key === '__proto__')
-      Object.defineProperty(copy, key, {value: detached(item), enumerable: true, configurable: true, writable: true});
-    else copy[key] = detached(item);
+    if (item !== undefined) put(copy, key, detached(item));
   }
   return copy;
 };

@@ -1,5 +1,6 @@
 import {hasEmptied} from '#src/schema/decode/emptied.js';
-import {put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {type PlainObject} from '#src/schema/decode/plain.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,3 +1,5 @@
+import {put} from './put.js';
+
 /** Called for each object that is copied, with its copy. */
 export type OnCopy = (object: object, copy: object) => void;
 
@@ -9,11 +11,7 @@ export const copyJson = <T>(value: T, onCopy?: OnCopy): T => {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(item => copyJson(item as unknown, onCopy)) as T;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    const item = copyJson((value as Record<string, unknown>)[key], onCopy);
-    if (key === '__proto__') Object.defineProperty(copy, key, {value: item, writable: true, enumerable: true, configurable: true});
-    else copy[key] = item;
-  }
+  for (const key of Object.keys(value)) put(copy, key, copyJson((value as Record<string, unknown>)[key], onCopy));
   onCopy?.(value, copy);
   return copy as T;
 };

@@ -1,4 +1,5 @@
 import type {Steps} from '#src/base/steps.js';
+import {put} from './put.js';
 
 /** How much is parsed in one step. */
 export const pieceBytes = 64 << 10;
@@ -29,11 +30,6 @@ const frozenDeep = (value: unknown): void => {
   Object.freeze(value);
   if (Array.isArray(value)) for (const item of value) frozenDeep(item);
   else for (const key in value) frozenDeep((value as Record<string, unknown>)[key]);
-};
-
-const put = (object: Record<string, unknown>, key: string, value: unknown): void => {
-  if (key === '__proto__') Object.defineProperty(object, key, {value, writable: true, enumerable: true, configurable: true});
-  else object[key] = value;
 };
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -1,5 +1,7 @@
 // JSON with whole numbers kept to the digit: beyond what a number holds exactly, those of 64 bits are bigints. All else is as `JSON` has it, and costs the same.
 
+import {put} from './put.js';
+
 /** So many digits in a row may be more than a number holds exactly, where they stand alone. */
 const manyDigits = /\d{16}/;
 const manyAlone = /(?:^|[:,[])\s*-?\d{16,}\s*(?:$|[,\]}])/;
@@ -65,9 +67,7 @@ class ExactReader {
     const object: Record<string, unknown> = {};
     for (this.#at++; this.#peek() !== '}';) {
       const key = this.#scalar() as string;
-      const value = this.value(depth + 1);
-      if (key === '__proto__') Object.defineProperty(object, key, {value, writable: true, enumerable: true, configurable: true});
-      else object[key] = value;
+      put(object, key, this.value(depth + 1));
     }
     this.#at++;
     return object;

@@ -1,4 +1,5 @@
-import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {untypedNode, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 

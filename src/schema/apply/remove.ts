@@ -1,4 +1,5 @@
-import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isMember, type FieldSet} from './field-set.js';
 import {untypedNode, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';

@@ -1,6 +1,7 @@
 import {isUtf8} from 'node:buffer';
 import {DecodeError} from '#src/schema/decode/error.js';
-import {put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {type PlainObject} from '#src/schema/decode/plain.js';
 
 // A CBOR decoder for untrusted input: bounded nesting and sizes, and only values that JSON can represent.
 

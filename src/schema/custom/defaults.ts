@@ -1,6 +1,7 @@
 import {jsonText} from '#src/base/json/json.js';
 import {entityTooLarge} from '#src/api/status.js';
-import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {copied, isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.js';
 
 /** The limit of what defaulting may add to one object, in characters of JSON. Differs from upstream, which has no limit. */

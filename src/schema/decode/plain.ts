@@ -1,18 +1,13 @@
 // JSON objects as plain JavaScript objects whose keys are data, `__proto__` included.
 
 import {copyJson} from '#src/base/json/json-copy.js';
+import {put} from '#src/base/json/put.js';
 import {keepNotes} from './emptied.js';
 
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
 export type PlainObject = Record<string, unknown>;
 
 export const isPlainObject = (value: unknown): value is PlainObject => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Sets a key of an object, including `__proto__`. */
-export const put = (object: PlainObject, key: string, value: unknown): void => {
-  if (key === '__proto__') Object.defineProperty(object, key, {value, writable: true, enumerable: true, configurable: true});
-  else object[key] = value;
-};
 
 /** Returns the object's own value of a key. */
 export const own = (object: PlainObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
@@ -53,6 +48,15 @@ const wellFormedCopy = (value: unknown): unknown => {
  * must not be nested deeper than `maxDepth`.
  */
 export const wellFormed = (value: unknown, text: string): unknown => (surrogateEscape.test(text) ? wellFormedCopy(value) : value);
+
+/** Returns a deep copy without the fields of objects that are null, also within lists. The value must not be nested deeper than `maxDepth`. */
+export const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isPlainObject(value)) return value;
+  const copy: PlainObject = {};
+  for (const key of Object.keys(value)) if (value[key] !== null) put(copy, key, withoutNulls(value[key]));
+  return copy;
+};
 
 /** Returns a deep copy. The value must not be nested deeper than `maxDepth`. */
 export const copied = <T>(value: T): T => copyJson(value, keepNotes);

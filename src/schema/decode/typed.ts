@@ -6,7 +6,8 @@ import {canonicalBase64} from './base64.js';
 import {noteEmpty} from './emptied.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
-import {isPlainObject, put, type PlainObject} from './plain.js';
+import {put} from '#src/base/json/put.js';
+import {isPlainObject, withoutNulls, type PlainObject} from './plain.js';
 
 // Decodes a JSON value by its schema: known fields only, canonical scalars, defaults of required fields. The error of a wrong type has the text of Go's
 // decoder.
@@ -34,15 +35,6 @@ const zero = (node: SchemaNode): unknown => {
  * keeps the nulls of custom resources, which validation rejects.
  */
 export type Source = 'json' | 'parts' | 'applied';
-
-/** Returns a copy of a decoded value, without the fields that are stored as null where they are absent. */
-const decodedCopy = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(decodedCopy);
-  if (!isPlainObject(value)) return value;
-  const copy: PlainObject = {};
-  for (const key of Object.keys(value)) if (value[key] !== null) put(copy, key, decodedCopy(value[key]));
-  return copy;
-};
 
 /** Converts a JSON value by its schema: known fields only, each in canonical form. */
 export class TypedDecoder {
@@ -74,7 +66,8 @@ export class TypedDecoder {
   }
 
   #value(value: unknown, node: SchemaNode): unknown {
-    if (this.#copiesFrozen && typeof value === 'object' && value !== null && Object.isFrozen(value)) return decodedCopy(value);
+    // Absent fields that are stored as null are absent again.
+    if (this.#copiesFrozen && typeof value === 'object' && value !== null && Object.isFrozen(value)) return withoutNulls(value);
     switch (node.type) {
       case 'object':
         return this.#object(value, node);

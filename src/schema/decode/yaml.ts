@@ -1,7 +1,8 @@
 import {parseJson} from '#src/base/json/json.js';
 import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document, type Node, type Pair} from 'yaml';
 import {DecodeError, maxProblems, type DecodeProblem} from './error.js';
-import {isNestedDeeper, put, type PlainObject} from './plain.js';
+import {put} from '#src/base/json/put.js';
+import {isNestedDeeper, type PlainObject} from './plain.js';
 import {hasDuplicates} from './strict.js';
 import {formatKey, yamlProblem} from './yaml-problem.js';
 

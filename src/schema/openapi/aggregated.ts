@@ -2,7 +2,8 @@ import {sameContent, sameInSteps} from '#src/api/equal.js';
 import {jsonText} from '#src/base/json/json.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import type {Steps} from '#src/base/steps.js';
-import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 
 // Merges OpenAPI documents of aggregated API servers into ours, in steps. Works on parsed JSON; definitions with conflicting names are renamed.
 

@@ -1,4 +1,5 @@
-import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PatchStrategy, SchemaNode} from '#src/schema/node.js';
 
 // The directives of strategic merge patches, and how each field is merged.

@@ -1,7 +1,8 @@
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
-import {copied, maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {copied, maxDepth, isNestedDeeper, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 import {unescaped} from './json-pointer.js';
 

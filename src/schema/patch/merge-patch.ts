@@ -1,16 +1,9 @@
 import {sameJson} from '#src/api/equal.js';
-import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
-
-/** Returns the value a patch sets where none exists: nulls are removed, also within lists. */
-const withoutNulls = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isPlainObject(value)) return value;
-  const kept: PlainObject = {};
-  for (const key of Object.keys(value)) if (value[key] !== null) put(kept, key, withoutNulls(value[key]));
-  return kept;
-};
+import {put} from '#src/base/json/put.js';
+import {copied, isPlainObject, own, withoutNulls, type PlainObject} from '#src/schema/decode/plain.js';
 
 const merged = (current: unknown, patch: unknown): unknown => {
+  // Where there was no object, the nulls of the patch have nothing to delete.
   if (!isPlainObject(current) || !isPlainObject(patch)) return withoutNulls(patch);
   const result: PlainObject = {};
   for (const key of Object.keys(current)) if (!Object.hasOwn(patch, key)) put(result, key, current[key]);

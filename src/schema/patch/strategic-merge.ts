@@ -1,4 +1,5 @@
-import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {copied, isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {
   withoutDirectives,

@@ -1,7 +1,8 @@
 import {parseJson as readJson} from '#src/base/json/json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {maxDepth, isNestedDeeper, type PlainObject} from '#src/schema/decode/plain.js';
 import {delimited, wireType, type Field, type Message} from './message-type.js';
 import {durationText, microTimeText, quantityText, timeText} from './values.js';
 import {WireReader} from './wire-reader.js';

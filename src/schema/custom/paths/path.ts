@@ -1,4 +1,5 @@
-import {put, type PlainObject} from '#src/schema/decode/plain.js';
+import {put} from '#src/base/json/put.js';
+import {type PlainObject} from '#src/schema/decode/plain.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {isWhole, formatFloat} from '#src/schema/custom/numbers.js';
 
