@@ -135,6 +135,16 @@ contained('resources are set, changed and reported', async t => {
   t.true((pod?.processes ?? 0) >= 1);
 });
 
+contained('the usage of pods is reported while another pod of the runtime has stopped', async t => {
+  const [stopped, running] = [await started('stopped', 'sleep 100'), await started('running', 'sleep 100')];
+  await runtime.stopSandbox(stopped.sandbox);
+
+  const usage = await runtime.sandboxUsage();
+
+  t.is(usage.find(({id}) => id === running.sandbox)?.network?.interfaces[0]?.name, 'eth0');
+  t.false(usage.some(({id}) => id === stopped.sandbox));
+});
+
 contained('a command runs to its end, and not beyond its time', async t => {
   const {container} = await started('sync', 'sleep 100');
   const {stdout, stderr, exitCode} = await runtime.execSync(container, ['sh', '-c', 'echo out; echo err >&2; exit 9'], 10);

@@ -255,8 +255,23 @@ export class CriRuntime implements Runtime {
   }
 
   async sandboxUsage(): Promise<readonly SandboxUsage[]> {
-    const {stats} = await this.#call(procedures.listPodSandboxStats, {});
-    return stats.flatMap(each => sandboxUsageOf(each) ?? []);
+    const stats = await this.#sandboxStats();
+    return stats.flatMap(each => (each && sandboxUsageOf(each)) ?? []);
+  }
+
+  /** Containerd before 1.7 refuses to list usages while one sandbox is stopped, as those of pods that have run to their end are. */
+  async #sandboxStats() {
+    try {
+      return (await this.#call(procedures.listPodSandboxStats, {})).stats;
+    } catch (error) {
+      if (!(error instanceof RuntimeError && error.kind === 'failed')) throw error;
+      const {items} = await this.#call(procedures.listPodSandbox, {});
+      const ready = items.filter(({state}) => state === 'ready');
+      const results = await Promise.allSettled(ready.map(({id: podSandboxId}) => this.#call(procedures.podSandboxStats, {podSandboxId})));
+      const read = results.flatMap(result => (result.status === 'fulfilled' ? [result.value.stats] : []));
+      if (ready.length > 0 && read.length === 0) throw error;
+      return read;
+    }
   }
 
   async images(): Promise<readonly Image[]> {
