@@ -82,21 +82,23 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', cancel, {once: true});
   });
 
-/** Calls `run` every `periodMs`, the first time after one period, until the signal aborts. Runs never overlap; a failure is reported and does not prevent the next run. */
-export const every = (clock: Clock, periodMs: number, signal: AbortSignal, run: () => void | Promise<void>): void => {
+/**
+ * Calls `run` every `periodMs`, the first time after one period, until the signal aborts. A function is asked for the next period each time. Runs never overlap; a
+ * failure is reported and does not prevent the next run.
+ */
+export const every = (clock: Clock, periodMs: number | (() => number), signal: AbortSignal, run: () => void | Promise<void>): void => {
+  let timer: Disposable = nothing;
   const next = () => {
     if (signal.aborted) return;
-    const timer = clock.schedule(periodMs, async () => {
-      signal.removeEventListener('abort', cancel);
+    timer = clock.schedule(typeof periodMs === 'number' ? periodMs : periodMs(), async () => {
       try {
         await run();
       } finally {
         next();
       }
     });
-    const cancel = () => timer[Symbol.dispose]();
-    signal.addEventListener('abort', cancel, {once: true});
   };
+  signal.addEventListener('abort', () => timer[Symbol.dispose](), {once: true});
   next();
 };
 

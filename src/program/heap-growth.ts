@@ -3,6 +3,9 @@ import {processHeap, type EngineHeap} from './engine-heap.js';
 
 const mb = 1 << 20;
 const checkMs = 500;
+/** The same while hardly anything is allocated: each look wakes an idle process. */
+const restingCheckMs = 2000;
+const restingBelow = mb / 2;
 
 /** A heap may grow by this part of what is in use after a collection, and by some more, before it is collected again. V8 alone lets it grow to two to four times as much. */
 const growth = 0.4;
@@ -23,14 +26,23 @@ export const boundHeapGrowth = (clock: Clock, signal: AbortSignal, heap: EngineH
   /** The least that was in use since the last collection began. */
   let [least, leastExternal] = [Infinity, Infinity];
   let notBefore = 0;
-  every(clock, checkMs, signal, () => {
-    const {used, external} = heap.sizes();
-    const taken = used + external;
-    least = Math.min(least, taken);
-    leastExternal = Math.min(leastExternal, external);
-    if (clock.monotonic() < notBefore || (taken < least * (1 + growth) + slack && external < leastExternal + buffersSlack)) return;
-    heap.startCollection();
-    [least, leastExternal] = [taken, external];
-    notBefore = clock.monotonic() + Math.max(shortestPauseMs, (taken / mb) * pauseMsPerMb);
-  });
+  let last = Infinity;
+  let periodMs = checkMs;
+  every(
+    clock,
+    () => periodMs,
+    signal,
+    () => {
+      const {used, external} = heap.sizes();
+      const taken = used + external;
+      periodMs = Math.abs(taken - last) < restingBelow ? restingCheckMs : checkMs;
+      last = taken;
+      least = Math.min(least, taken);
+      leastExternal = Math.min(leastExternal, external);
+      if (clock.monotonic() < notBefore || (taken < least * (1 + growth) + slack && external < leastExternal + buffersSlack)) return;
+      heap.startCollection();
+      [least, leastExternal] = [taken, external];
+      notBefore = clock.monotonic() + Math.max(shortestPauseMs, (taken / mb) * pauseMsPerMb);
+    },
+  );
 };
