@@ -259,12 +259,12 @@ export class CriRuntime implements Runtime {
     return stats.flatMap(each => (each && sandboxUsageOf(each)) ?? []);
   }
 
-  /** Containerd before 1.7 refuses to list usages while one sandbox is stopped, as those of pods that have run to their end are. */
+  /** Containerd before 1.7 fails the whole list while one sandbox is stopped, as those of pods that have run to their end are, or a container of one is just going. */
   async #sandboxStats() {
     try {
       return (await this.#call(procedures.listPodSandboxStats, {})).stats;
     } catch (error) {
-      if (!(error instanceof RuntimeError && error.kind === 'failed')) throw error;
+      if (!(error instanceof RuntimeError && ['failed', 'not-found'].includes(error.kind))) throw error;
       const {items} = await this.#call(procedures.listPodSandbox, {});
       const ready = items.filter(({state}) => state === 'ready');
       const results = await Promise.allSettled(ready.map(({id: podSandboxId}) => this.#call(procedures.podSandboxStats, {podSandboxId})));
