@@ -216,6 +216,21 @@ test('windows of a peer with flow control are respected', async t => {
   socket.destroy();
 });
 
+for (const hasFlowControl of [true, false])
+  test(`windows are ${hasFlowControl ? 'granted to a server that uses flow control' : 'not granted to a server that has shown no flow control'}`, async t => {
+    const {session, send, until, socket} = await aRawPeer('client');
+    if (hasFlowControl) send({kind: 'settings', initialWindow: 100});
+    const stream = session.open({});
+    send({kind: 'reply', id: 1, headers: {}, fin: false});
+    send({kind: 'data', id: 1, bytes: Buffer.from('some bytes'), fin: false});
+    await once(stream, 'data');
+    send({kind: 'ping', id: 2});
+    const all = await until('800300060000000400000002');
+
+    t.is(all.includes('80030009'), hasFlowControl);
+    socket.destroy();
+  });
+
 test('pings are answered, and streams are refused that are too many, out of turn or not wanted', async t => {
   const streams: SpdyStream[] = [];
   const {send, until, socket} = await aRawPeer('server', stream => void streams.push(stream));

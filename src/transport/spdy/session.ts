@@ -36,9 +36,10 @@ interface Grant {
 }
 
 /**
- * Multiplexes streams over one connection by SPDY/3.1, as far as streams to containers use it. Windows are always granted to the peer, but only respected if
- * the peer grants any: upstream's programs do not, so that a sender that respects them would wait forever. Such a peer is slowed down by backpressure on the
- * whole connection.
+ * Multiplexes streams over one connection by SPDY/3.1, as far as streams to containers use it. Windows are only respected if the peer grants any: upstream's
+ * programs do not, so that a sender that respects them would wait forever. Such a peer is slowed down by backpressure on the whole connection. A server that has shown
+ * no flow control is granted none either: the runtime closes the connection at the end of a command, and what it had not read by then would turn the end into a
+ * reset, which loses output that is still on its way.
  */
 export class SpdySession implements StreamPort {
   readonly #socket: Duplex;
@@ -135,6 +136,7 @@ export class SpdySession implements StreamPort {
   }
 
   consumed(stream: SpdyStream, bytes: number): void {
+    if (this.#settings.side === 'client' && this.#peerWindow === undefined) return;
     if (!stream.isPeerDone && this.#streams.has(stream.id)) this.#answer({kind: 'window', id: stream.id, delta: bytes});
   }
 
