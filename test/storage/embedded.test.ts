@@ -199,6 +199,25 @@ test('a store opened again holds its records, its history and its revision', asy
   await store.close();
 });
 
+test('a key that is created anew has its history of before, in a collection where nothing was deleted until then', async t => {
+  const directory = fresh();
+  let store = await open(directory);
+  const at = async (revision: number) => (await store.range({start: '/c/', end: '/c0', revision})).records.map(({value}) => String(value));
+  const create = (text: string) => store.create('/c/a', Buffer.from(text));
+  await store.create('/b/a', Buffer.from('0'));
+  const first = await create('1');
+  const gone = await store.delete('/c/a', first);
+  const second = await create('2');
+  t.deepEqual([await at(first), await at(gone), await at(second)], [['1'], [], ['2']]);
+
+  const goneAgain = await store.delete('/c/a', second);
+  await store.close();
+  store = await open(directory);
+  const third = await create('3');
+  t.deepEqual([await at(first), await at(second), await at(goneAgain), await at(third)], [['1'], ['2'], [], ['3']]);
+  await store.close();
+});
+
 test('compaction is remembered, and the revision with it when all history is gone', async t => {
   const directory = fresh();
   const first = await open(directory);

@@ -66,6 +66,20 @@ test('records that exist do not count towards the bound of history', async t => 
   await store.close();
 });
 
+test('deletions count towards the bound, with what they delete', async t => {
+  const deletionBytes = changeBytes + 1 + (21 + 3 + 8);
+  const store = await bounded(fresh(), 10 * deletionBytes);
+  const revisions = await Promise.all(Array.from({length: 10}, (_, index) => store.create(`/k${index}`, value)));
+  await Promise.all(revisions.map((revision, index) => store.delete(`/k${index}`, revision)));
+  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  t.is(await store.compacted(), 0);
+
+  await store.delete('/k', await store.create('/k', value));
+  await compactedTo(store, 12);
+  t.true((await store.compacted()) >= 12);
+  await store.close();
+});
+
 test('history of before the start counts towards the bound', async t => {
   const directory = fresh();
   const before = await bounded(directory, 0);

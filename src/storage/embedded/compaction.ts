@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {EngineChange} from '#src/storage/local/engine.js';
 import {HistoryBound} from './history-bound.js';
-import {encodeNumber, metaKeys, tables} from './layout.js';
+import {changeLength, encodeNumber, metaKeys, tables} from './layout.js';
 import type {RecordTree} from './record-tree.js';
 import type {TreeWriter} from './tree-writer.js';
 import type {Writes} from './writes.js';
@@ -45,8 +45,14 @@ export class Compaction {
 
   /** Called after changes became durable. */
   committed(changes: readonly EngineChange[]): void {
-    if (changes.every(({record, previous}) => record && !previous)) this.#bound.created(changes);
-    else this.#bound.changed();
+    const [first, last] = [changes[0], changes.at(-1)];
+    if (!first || !last || changes.some(({damage}) => damage)) return this.#bound.changed();
+    let freed = 0;
+    for (const {key, record, previous} of changes) {
+      if (!record) freed += changeLength(key, undefined);
+      if (previous) freed += changeLength(key, previous);
+    }
+    this.#bound.committed({from: first.revision, to: last.revision}, freed);
   }
 
   async close(): Promise<void> {

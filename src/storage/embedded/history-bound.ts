@@ -58,11 +58,12 @@ export class HistoryBound {
     this.#done = this.#run();
   }
 
-  /** Called after a commit that only made records, which frees nothing: it need not be read again to be counted. */
-  created(changes: readonly {readonly revision: number}[]): void {
-    const [first] = changes;
-    if (!first || this.#isRunning || this.#counted !== first.revision - 1) return this.changed();
-    this.#counted = changes.at(-1)!.revision;
+  /** Called after a commit, with the bytes that compaction frees at its revisions: it need not be read again to be counted. */
+  committed({from, to}: {readonly from: number; readonly to: number}, bytes: number): void {
+    if (this.#isRunning || this.#counted !== from - 1) return this.changed();
+    this.#counted = to;
+    this.#bytes += bytes;
+    if (this.#bytes > this.#parts.maxBytes) this.changed();
   }
 
   /** Removes from the count what a sweep is about to drop. Returns it, to be given back if the sweep fails. */
@@ -94,6 +95,7 @@ export class HistoryBound {
     using _ = clock.hold();
     try {
       const pieces = new Pieces(clock);
+      if (this.#bytes > maxBytes && this.#counted >= this.#history.revision()) await this.#shrink(pieces);
       while (this.#counted < this.#history.revision() && !this.#closing) {
         const paused = pieces.pause();
         if (paused) await paused;

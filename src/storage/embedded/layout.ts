@@ -132,6 +132,10 @@ const kinds = {uncheckedPut: 1, uncheckedDeletion: 2, put: 3, deletion: 4} as co
 
 const seedOf = (revision: number): number => revision % 2 ** 32;
 
+/** The length of a change as history holds it. Those of format 1 are shorter by the checksums. */
+export const changeLength = (key: string, record: StoredRecord | undefined): number =>
+  keyAt + Buffer.byteLength(key) + (record?.value.length ?? 0) + trailerBytes;
+
 /** A change as history holds it; `previous` is the revision of the key's change before, zero if there is none. */
 export const encodeChange = (key: string, record: StoredRecord | undefined, revision: number, previous: number): Buffer => {
   const keyLength = Buffer.byteLength(key);

@@ -129,6 +129,12 @@ export class RecordTree {
       yield {key: key as string, revision: decodeRevision(value, value.length)};
   }
 
+  /** Whether a table has any key in a range. */
+  anyIn(table: string, start: string, end: string): boolean {
+    for (const _ of this.#tree.now.getKeys({start: table + start, end: table + end, limit: 1})) return true;
+    return false;
+  }
+
   *living(start: string, end: string, at: number): Generator<PreviousRecord> {
     for (const {key, revision} of this.walk(tables.head, start, end)) yield this.previousRecords(key, revision, at);
   }
@@ -137,6 +143,7 @@ export class RecordTree {
     for (const {key, revision} of this.walk(tables.gone, start, end))
       yield revision <= at ? {key, revision: 0, read: () => undefined} : this.previousRecords(key, revision, at);
   }
+
   count(start: string, end: string, most: number): KeyCount {
     const range = {start: tables.head + start, end: tables.head + end};
     const [next] = this.#tree.now.getKeys({...range, offset: most, limit: 1});

@@ -4,10 +4,10 @@ const longestKey = 1900;
 const tooLong = (key: string): boolean => key.length > longestKey / 3 && Buffer.byteLength(key) > longestKey;
 
 /** A lone surrogate has no encoding of its own: keys that differ only in such would become equal. */
-const hasLoneSurrogate = (key: string): boolean => /\p{Surrogate}/u.test(key);
+const loneSurrogate = /\p{Surrogate}/u;
 
 /** Returns whether a store can hold the key. */
-export const holdable = (key: string): boolean => key !== '' && !tooLong(key) && !key.includes('\0') && !hasLoneSurrogate(key);
+export const holdable = (key: string): boolean => key !== '' && !tooLong(key) && !key.includes('\0') && !loneSurrogate.test(key);
 
 /** Throws for a key that a store cannot hold. */
 export const checkKey = (key: string): void => {

@@ -141,7 +141,7 @@ export class LocalStore implements Store {
     if (this.#newest(key)) return this.#rejectWrite(key, new KeyExists(`${key} exists`));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
-    return this.#write({key, revision, record: {key, value, revision, created: revision, lease}, previous: undefined}, granted);
+    return await this.#write({key, revision, record: {key, value, revision, created: revision, lease}, previous: undefined}, granted);
   }
 
   async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
@@ -152,7 +152,7 @@ export class LocalStore implements Store {
     if (previous.damage) throw previous.damage;
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
-    return this.#write({key, revision, record: {key, value, revision, created: previous.created, lease}, previous}, granted);
+    return await this.#write({key, revision, record: {key, value, revision, created: previous.created, lease}, previous}, granted);
   }
 
   async delete(key: string, expected: number): Promise<number> {
