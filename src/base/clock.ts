@@ -29,22 +29,39 @@ export const guarded = (run: () => unknown, unhandled: (error: unknown) => void)
   }
 };
 
+/** A timer of the system clock. Each request has one. */
+class Timer implements Disposable {
+  readonly #run: () => unknown;
+  #left: number;
+  #timer: NodeJS.Timeout;
+
+  constructor(afterMs: number, run: () => unknown) {
+    this.#run = run;
+    this.#left = afterMs;
+    this.#timer = this.#wait();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  #wait(): NodeJS.Timeout {
+    const piece = Math.min(this.#left, longestTimerMs);
+    this.#left -= piece;
+    return setTimeout(this.#elapsed, piece).unref();
+  }
+
+  readonly #elapsed = (): void => {
+    if (this.#left > 0) this.#timer = this.#wait();
+    else guarded(this.#run, systemClock.unhandled);
+  };
+}
+
 /** The system clock. Its timers do not keep the process alive; unhandled errors become uncaught exceptions. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  schedule(afterMs, run) {
-    let left = Math.max(0, afterMs);
-    let timer: NodeJS.Timeout;
-    const wait = () => {
-      const piece = Math.min(left, longestTimerMs);
-      left -= piece;
-      timer = setTimeout(() => (left > 0 ? wait() : guarded(run, systemClock.unhandled)), piece);
-      timer.unref();
-    };
-    wait();
-    return {[Symbol.dispose]: () => clearTimeout(timer)};
-  },
+  schedule: (afterMs, run) => new Timer(Math.max(0, afterMs), run),
   hold: () => nothing,
   unhandled(error) {
     queueMicrotask(() => {

@@ -34,7 +34,23 @@ test('while an object is written, readers of its record share it under its new r
   t.true(Object.isFrozen(read.data) && Object.isFrozen(read.metadata));
   cache.endWriting(key, value);
   t.is(cache.of(key, value, 7), read);
-  t.is(cache.known({key, value, revision: 7}), read);
+  t.is(cache.peek(key, 7), read);
+});
+
+test('while an object is written, a reader of its metadata gets that alone', t => {
+  const cache = new ObjectCache();
+  const object = anObject({k: 'v'});
+  noteEmpty(object.metadata!, 'annotations', {});
+  const value = written(cache, object);
+  const metadata = cache.metadataInWriting({key, value, revision: 7});
+
+  t.deepEqual(metadata, recordObject(value, 7).metadata);
+  t.deepEqual(Object.getOwnPropertySymbols(metadata), []);
+  t.true(Object.isFrozen(metadata) && Object.isFrozen(metadata!.labels));
+  t.is(cache.peek(key, 7), undefined);
+  t.is(cache.metadataInWriting({key, value: encodeRecord(object), revision: 7}), undefined);
+  cache.endWriting(key, value);
+  t.is(cache.metadataInWriting({key, value, revision: 7}), undefined);
 });
 
 test('what JSON leaves out of an object that is written is not shared', t => {

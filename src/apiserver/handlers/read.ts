@@ -114,7 +114,7 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
     filter: item ? ofOne(filter, options, name) : filter,
     options,
     representation: shown,
-    takesObjects: context.request.inProcess === true || !shown.raw,
+    inProcess: context.request.inProcess === true,
     labels: longRunningLabels(context.info),
     watched: watchedObjects(context.target, options),
     initialized: context.initialized,

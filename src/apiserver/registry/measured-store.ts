@@ -65,11 +65,10 @@ class StoreMetrics {
   }
 
   measured<T>(operation: Operation, request: () => Eventually<T>): Eventually<T> {
-    const act = () => this.#traced(operation, request);
     const startedAt = this.#clock.monotonic();
     try {
-      const result = act();
-      if (result instanceof Promise) return this.#measuredAsync(operation, () => result, startedAt);
+      const result = this.#traced(operation, request);
+      if (result instanceof Promise) return this.#measuredResult(operation, result, startedAt);
       this.#finished(operation, startedAt, false);
       return result;
     } catch (error) {
@@ -80,12 +79,13 @@ class StoreMetrics {
 
   /** As `measured`, for requests that always take a promise. */
   measuredAsync<T>(operation: Operation, act: () => Promise<T>): Promise<T> {
-    return this.#measuredAsync(operation, () => this.#traced(operation, act), this.#clock.monotonic());
+    const startedAt = this.#clock.monotonic();
+    return this.#measuredResult(operation, this.#traced(operation, act), startedAt);
   }
 
-  async #measuredAsync<T>(operation: Operation, act: () => Promise<T>, startedAt: number): Promise<T> {
+  async #measuredResult<T>(operation: Operation, result: Promise<T>, startedAt: number): Promise<T> {
     try {
-      const value = await act();
+      const value = await result;
       this.#finished(operation, startedAt, false);
       return value;
     } catch (error) {
@@ -106,10 +106,11 @@ class StoreMetrics {
 
   #finished(operation: Operation, startedAt: number, failed: boolean): void {
     const series = this.#series.get(operation) ?? this.#createSeries(operation);
-    series.duration.observe((this.#clock.monotonic() - startedAt) / 1000);
+    const ms = this.#clock.monotonic() - startedAt;
+    series.duration.observe(ms / 1000);
     series.requests.add();
     if (failed) series.errors.add();
-    this.record(operation, 'store', this.#clock.monotonic() - startedAt);
+    this.record(operation, 'store', ms);
   }
 
   /** Logs at verbosity 5 whether the store or the watch cache served a request. */

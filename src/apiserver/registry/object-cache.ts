@@ -54,11 +54,6 @@ export class ObjectCache {
     return known?.revision === revision ? known.object : undefined;
   }
 
-  /** Returns the object of a record if it is cached or was just written. */
-  known({key, value, revision}: Pick<StoredRecord, 'key' | 'value' | 'revision'>): KubeObject | undefined {
-    return this.peek(key, revision) ?? this.#inWriting(key, value, revision);
-  }
-
   /**
    * Shares an object while its record is written: watches within the process, which get the change before the write has ended, take the object instead of
    * parsing the record. The object must not change any more; `endWriting` follows. A long object is not shared: checking and freezing it would block the event loop.
@@ -72,6 +67,16 @@ export class ObjectCache {
     if (this.#writing.get(key)?.value === value) this.#writing.delete(key);
   }
 
+  /**
+   * Returns the frozen metadata of a record that is being written, for watches that take nothing else: the object as a whole is then neither checked nor
+   * kept. Undefined for other records.
+   */
+  metadataInWriting({key, value, revision}: Pick<StoredRecord, 'key' | 'value' | 'revision'>): KubeObject['metadata'] {
+    const writing = this.#writing.get(key);
+    if (writing?.value !== value || value.length >= longRecordBytes) return undefined;
+    return deepFreeze({...asParsed(writing.object.metadata), resourceVersion: String(revision)});
+  }
+
   /** Returns the object of a record: the same frozen value while it is cached. */
   of(key: string, value: Buffer, revision: number): KubeObject {
     const known = this.#objects.get(key);
@@ -81,7 +86,7 @@ export class ObjectCache {
 
   /** Parses the object of a long record in steps that yield to the event loop. Returns undefined for records that are short or cached, which `of` returns at once. */
   inPieces(key: string, value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
-    if (value.length < longRecordBytes || this.known({key, value, revision})) return undefined;
+    if (value.length < longRecordBytes || this.peek(key, revision)) return undefined;
     const id = `${key} ${revision}`;
     let work = this.#parsing.get(id);
     if (work) return work;

@@ -19,15 +19,24 @@ export const setMark = (record: Buffer, mark: number): void => void record.write
 /** Whether two records are equal apart from their marks. */
 export const sameContent = (a: Buffer, b: Buffer): boolean => a.subarray(headerLength).equals(b.subarray(headerLength));
 
+/** The JSON of metadata without its resourceVersion. */
+const metadataText = (metadata: Readonly<Record<string, unknown>>): string => {
+  if (metadata['resourceVersion'] === undefined) return jsonText(metadata);
+  const {resourceVersion: _, ...meta} = metadata;
+  return jsonText(meta);
+};
+
 /** Returns the record of an object in the hub version. */
 export const encodeRecord = (object: KubeObject): Buffer => {
-  const {apiVersion, kind, metadata = {}, ...rest} = object;
-  const {resourceVersion: _, ...meta} = metadata as Record<string, unknown>;
-  const prefix = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
-  const metaText = jsonText(meta);
-  const restText = jsonText(rest);
+  const prefix = `{"kind":${JSON.stringify(object.kind)},"apiVersion":${JSON.stringify(object.apiVersion)},`;
   const head = `${prefix}${metadataStart}`;
-  const text = `${head}${metaText.slice(1)}${restText === '{}' ? '}' : `,${restText.slice(1)}`}`;
+  let text = `${head}${metadataText((object.metadata ?? {}) as Record<string, unknown>).slice(1)}`;
+  for (const key of Object.keys(object)) {
+    if (key === 'kind' || key === 'apiVersion' || key === 'metadata') continue;
+    const part = (object as unknown as Readonly<Record<string, unknown>>)[key];
+    if (part !== undefined) text += `,${JSON.stringify(key)}:${jsonText(part)}`;
+  }
+  text += '}';
   const length = Buffer.byteLength(text);
   const record = Buffer.allocUnsafe(headerLength + length);
   record.writeUInt16BE(Buffer.byteLength(prefix), 0);

@@ -18,7 +18,7 @@ import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#sr
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/builtin/schemas.js';
-import type {Eventually, Store} from '#src/storage/store.js';
+import {endOfPrefix, type Eventually, type Store} from '#src/storage/store.js';
 import type {AdmissionAttributes, OriginalRequest} from '#src/apiserver/admission/admission.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';
@@ -121,6 +121,12 @@ export interface Follower {
   takenIn(): Promise<void> | undefined;
 }
 
+/** From `start` inclusive to `end` exclusive. */
+interface KeyRange {
+  readonly start: string;
+  readonly end: string;
+}
+
 /** One kind in the store: its definition, its keys, and the cache of its parsed objects. */
 export class Resource {
   readonly definition: ResourceDefinition;
@@ -136,6 +142,7 @@ export class Resource {
   readonly root: string;
   readonly apiVersion: string;
   readonly ref: ResourceRef;
+  #range: (KeyRange & {readonly namespace: string}) | undefined;
 
   constructor(definition: ResourceDefinition, settings: ResourceSettings) {
     this.definition = definition;
@@ -199,6 +206,15 @@ export class Resource {
   /** Returns the prefix of the keys of one namespace, or of all if it is empty. */
   prefixOf(namespace: string): string {
     return this.kind.namespaced && namespace ? `${this.root}${namespace}/` : this.root;
+  }
+
+  /** Returns the range of the keys of one namespace, or of all if it is empty. The last one is kept: each write in a namespace asks for some. */
+  rangeOf(namespace: string): KeyRange {
+    if (this.#range?.namespace !== namespace) {
+      const start = this.prefixOf(namespace);
+      this.#range = {namespace, start, end: endOfPrefix(start)};
+    }
+    return this.#range;
   }
 
   /** Returns the group and resource for errors of requests for one version: events are in two groups. */

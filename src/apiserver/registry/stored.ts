@@ -13,11 +13,22 @@ export interface Stored {
   readonly revision: number;
 }
 
-/** The lease an object's record is written under, if its kind expires. */
-const leaseOf = async ({definition, settings, root}: Resource, object: KubeObject): Promise<{lease: number} | undefined> => {
-  const seconds = definition.storage?.ttlSeconds?.(object, settings);
-  return seconds === undefined ? undefined : {lease: await settings.leases.for(seconds, root)};
-};
+/** A record that was written, with its object, which is made when it is first asked for. */
+class WrittenRecord implements Stored {
+  readonly value: Buffer;
+  readonly revision: number;
+  readonly #make: () => KubeObject;
+
+  constructor(value: Buffer, revision: number, make: () => KubeObject) {
+    this.value = value;
+    this.revision = revision;
+    this.#make = make;
+  }
+
+  get object(): KubeObject {
+    return this.#make();
+  }
+}
 
 /**
  * Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. An object that is
@@ -31,23 +42,18 @@ export const writeRecord = async (
   context: WriteContext,
   isRepeated = false,
 ): Promise<Stored> => {
-  const {
-    objects,
-    settings: {store, readBack, leases},
-  } = resource;
-  const lease = await leaseOf(resource, object);
+  const {objects, definition, settings} = resource;
+  const {store, readBack, leases} = settings;
+  const ttlSeconds = definition.storage?.ttlSeconds?.(object, settings);
+  const lease = ttlSeconds === undefined ? undefined : {lease: await leases.for(ttlSeconds, resource.root)};
   const written = encodeRecord(object);
   try {
     objects.beginWriting(key, written, object);
     const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
-    const value = (await readBack?.(key, written, revision)) ?? written;
-    return {
-      get object() {
-        return value === written ? objects.written(key, value, revision, object) : objects.of(key, value, revision);
-      },
-      value,
-      revision,
-    };
+    const value = readBack ? ((await readBack(key, written, revision)) ?? written) : written;
+    return new WrittenRecord(value, revision, () =>
+      value === written ? objects.written(key, value, revision, object) : objects.of(key, value, revision),
+    );
   } catch (error) {
     // The servers of the store may end a lease early, for example after a jump of their clock.
     if (error instanceof LeaseNotFound && !isRepeated) {

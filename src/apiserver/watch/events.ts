@@ -79,8 +79,8 @@ export interface PreparableEvent extends EncodedEvent {
 /** The events of a change by form; they live as long as the change. */
 const shared = new WeakMap<Change, Map<string, PreparableEvent>>();
 
-/** The event of a change in one representation. `DELETED` shows the last state with the revision of the change. */
-export const eventOf = (
+/** The event of a change in one representation, shared by all watches that send it. */
+export const sharedEvent = (
   resource: Resource,
   representation: Representation,
   change: Change,
@@ -91,15 +91,25 @@ export const eventOf = (
   const byKey = shared.get(change) ?? new Map<string, PreparableEvent>();
   const known = byKey.get(key);
   if (known) return known;
-  const event = makeEvent(resource, representation, change, type, first);
+  const event = eventOf(resource, representation, change, type, first);
   byKey.set(key, event);
   shared.set(change, byKey);
   return event;
 };
 
-const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): PreparableEvent => {
+/**
+ * The event of a change in one representation. `DELETED` shows the last state with the revision of the change. A watch that takes objects shares those of the
+ * object cache and needs nothing else in common with others.
+ */
+export const eventOf = (
+  resource: Resource,
+  representation: Representation,
+  change: Change,
+  type: string,
+  first: boolean,
+): PreparableEvent => {
   const record = type === 'DELETED' ? change.previous! : change.record!;
-  const shown = {...record, revision: change.revision};
+  const shown = record.revision === change.revision ? record : {...record, revision: change.revision};
   const seen = (stored: Readonly<KubeObject>) =>
     representation.event(
       type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored,
@@ -127,8 +137,8 @@ const ofMetadata = (
   const parsed = () => parsedInSteps(Buffer.from(metadataText(record)), {freezes: true});
   return {
     now() {
-      const known = objects.known(record);
-      return known ? deepFreeze(one(known)) : runSteps(parsed());
+      const metadata = objects.peek(record.key, record.revision)?.metadata ?? objects.metadataInWriting(record);
+      return metadata ? deepFreeze(one({metadata} as KubeObject)) : runSteps(parsed());
     },
     later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),
   };

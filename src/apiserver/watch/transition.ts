@@ -32,6 +32,8 @@ const attributesOf = (resource: Resource, change: Change, hasFields: boolean): C
   return found;
 };
 
+const isNamed = (key: string, name: string): boolean => key.endsWith(name) && key[key.length - name.length - 1] === '/';
+
 /**
  * The event type of a change for a watch with a filter: an object that begins to match is ADDED, one that ceases to match is DELETED, whatever happened in
  * the store. Undefined if neither state matches.
@@ -40,7 +42,7 @@ export const transition = (resource: Resource, change: Change, filter: Filter): 
   const {key, record, previous} = change;
   if (filter.all) return record ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
   // Many watches select one name, and receive the changes of all others.
-  if (filter.name !== undefined && !key.endsWith(`/${filter.name}`)) return undefined;
+  if (filter.name !== undefined && !isNamed(key, filter.name)) return undefined;
   const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean =>
     seen !== undefined && (filter.decide(key, undefined) ?? filter.decide(key, attributesOf(resource, change, filter.looksAtFields)[of])!);
   const after = sees(record, 'after');

@@ -16,7 +16,7 @@ import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {WatchCounts, WatchedObjects} from '#src/apiserver/flowcontrol/watch-counts.js';
 import type {Bookmarks} from './bookmarks.js';
-import {bookmark, eventOf, errorEvent, initialEvent, type PreparableEvent} from './events.js';
+import {bookmark, eventOf, errorEvent, initialEvent, sharedEvent, type PreparableEvent} from './events.js';
 import {transition} from './transition.js';
 
 /** A last bookmark is sent this long before the server closes a stream. */
@@ -54,8 +54,8 @@ export interface WatchRequest {
   readonly filter: Filter;
   readonly options: ListOptions;
   readonly representation: Representation;
-  /** Whether events are taken as objects, or have to be encoded from objects. */
-  readonly takesObjects: boolean;
+  /** Whether events are taken as objects, not as bytes. */
+  readonly inProcess: boolean;
   /** The labels for metrics. */
   readonly labels: Labels;
   /** The objects by which it is counted; undefined if an index leads to it. */
@@ -112,6 +112,8 @@ class WatchStream implements Disposable {
   readonly #resource: Resource;
   readonly #filter: Filter;
   readonly #representation: Representation;
+  readonly #inProcess: boolean;
+  /** Whether events are taken as objects, or have to be encoded from objects. */
   readonly #takesObjects: boolean;
   readonly #settings: WatchSettings;
   readonly #sink: WatchSink;
@@ -136,7 +138,7 @@ class WatchStream implements Disposable {
 
   constructor(
     resource: Resource,
-    {namespace, filter, options, representation, takesObjects, labels, watched, initialized}: WatchRequest,
+    {namespace, filter, options, representation, inProcess, labels, watched, initialized}: WatchRequest,
     settings: WatchSettings,
     start: Start,
     sink: WatchSink,
@@ -145,7 +147,8 @@ class WatchStream implements Disposable {
     this.#resource = resource;
     this.#filter = filter;
     this.#representation = representation;
-    this.#takesObjects = takesObjects;
+    this.#inProcess = inProcess;
+    this.#takesObjects = inProcess || !representation.raw;
     this.#settings = settings;
     this.#sink = sink;
     this.#delivered = start.after;
@@ -270,7 +273,8 @@ class WatchStream implements Disposable {
     this.#delivered = change.revision;
     const type = transition(this.#resource, change, this.#filter);
     if (!type) return;
-    const event = eventOf(this.#resource, this.#representation, change, type, this.#isFirst());
+    const make = this.#inProcess ? eventOf : sharedEvent;
+    const event = make(this.#resource, this.#representation, change, type, this.#isFirst());
     const ready = this.#prepare(event);
     if (!ready) return void this.#send(event);
     this.#isWaiting = true;

@@ -5,7 +5,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {badRequest, expired, statusError} from '#src/api/status.js';
 import {sleep} from '#src/base/clock.js';
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
-import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
+import type {StoredRecord} from '#src/storage/store.js';
 import {keyAfter, decodeContinue, encodeContinue} from './continue-token.js';
 import {passAll, type Filter} from './filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
@@ -107,8 +107,7 @@ export const scopeOf = (resource: Resource, namespace: string, filter: Filter): 
     const key = resource.key(within, filter.name);
     return {start: key, end: keyAfter(key)};
   }
-  const prefix = resource.prefixOf(within);
-  return {start: prefix, end: endOfPrefix(prefix)};
+  return resource.rangeOf(within);
 };
 
 const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, options: ListOptions): Promise<Plan> => {
@@ -151,14 +150,10 @@ export const allObjects = async <T extends KubeObject>(
 ): Promise<Readonly<T>[]> => {
   const {start, end} = scopeOf(resource, namespace, passAll);
   // Most collections are small and are read in every write: one range read, without an iterator.
-  const {records, revision, more} = await resource.settings.store.range({
-    start,
-    end,
-    bytes: chunkBytes.raw,
-    near,
-    ...(limit ? {limit} : {}),
-  });
+  const reading = resource.settings.store.range({start, end, bytes: chunkBytes.raw, near, limit: limit || Infinity});
+  const {records, revision, more} = reading instanceof Promise ? await reading : reading;
   const found: Readonly<T>[] = [];
+  if (records.length === 0 && !more) return found;
   const take = async (each: readonly StoredRecord[]): Promise<void> => {
     for (const record of each) {
       const object = objectInPieces(resource, record);

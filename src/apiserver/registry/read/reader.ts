@@ -18,10 +18,9 @@ export const registryReader = (registry: Registry): Reader => {
       if (record instanceof Promise) return record.then(found => found && (objectInPieces(resource, found) as Promise<Readonly<T>>));
       return record && (objectInPieces(resource, record) as Readonly<T> | Promise<Readonly<T>>);
     },
-    async list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit?: number) {
+    list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit = 0) {
       const resource = resourceOf(kind);
-      if (!resource) return [];
-      return allObjects<T>(resource, {namespace, near: true, ...(limit === undefined ? {} : {limit})});
+      return resource ? allObjects<T>(resource, {namespace, limit, near: true}) : Promise.resolve([]);
     },
   };
 };
