@@ -20,12 +20,15 @@ storeSuite(test, {name: 'embedded', open: clock => openEmbeddedStore({directory:
 // Every range that is read twice is kept.
 storeSuite(
   test,
-  {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {minRecords: 1}})},
+  {
+    name: 'embedded, ranges kept',
+    open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {minRecords: 1, minLimit: 1}}),
+  },
   [readSuite, modelSuite],
 );
 
 test('a range that is too large to be kept is not gathered again and again', t => {
-  const hot = new HotRanges(new VirtualClock(), {minRecords: 1, maxBytes: 1000, idleMs: 1000});
+  const hot = new HotRanges(new VirtualClock(), {minRecords: 1, minLimit: 1, maxBytes: 1000, idleMs: 1000});
   const read = (): number => {
     let most = 0;
     for (let i = 0; i < 5; i++) {
@@ -68,7 +71,7 @@ test('a retained range returns the changes since, and earlier reads stay as they
   const random = seededRandom(7);
   const clock = new VirtualClock();
   const directory = fresh();
-  const store = await openEmbeddedStore({directory, naming: 'plat', clock, hot: {minRecords: 2}});
+  const store = await openEmbeddedStore({directory, naming: 'plat', clock, hot: {minRecords: 2, minLimit: 1}});
   const state = new Map<string, {value: string; revision: number}>();
   const all = {start: '/k/', end: '/k0'};
   const read = async () => (await store.range(all)).records.map(({key, value, revision}) => `${key} ${value.toString()} ${revision}`);
@@ -90,6 +93,11 @@ test('a retained range returns the changes since, and earlier reads stay as they
       const {records} = await store.range(all);
       const before = records.map(({key: name, revision}) => `${name} ${revision}`);
       t.deepEqual(await read(), wanted(), `step ${step}`);
+      const first = await store.range({...all, limit: 3});
+      const last = first.records.at(-1)!.key;
+      const rest = await store.range({...all, start: `${last}\0`, limit: 30, revision: first.revision});
+      t.deepEqual([...first.records, ...rest.records], records, `pages in step ${step}`);
+      t.is(await store.count(`${last}\0`, all.end), rest.records.length);
       t.deepEqual(
         records.map(({key: name, revision}) => `${name} ${revision}`),
         before,
@@ -98,6 +106,28 @@ test('a retained range returns the changes since, and earlier reads stay as they
   }
   await store.close();
   t.is(clock.pending, 0);
+});
+
+test('pages of a range that is kept are taken from it, unless they are small', async t => {
+  const store = await openEmbeddedStore({directory: fresh(), naming: 'plat', clock: new VirtualClock(), hot: {minRecords: 2, minLimit: 2}});
+  const all = {start: '/k/', end: '/k0'};
+  for (const name of ['a', 'b', 'c', 'd']) await store.create(`/k/${name}`, bytes(name));
+  await store.range(all);
+  const {records, revision} = await store.range(all);
+  await store.create('/other', bytes('x'));
+  const isKept = async (start: string, limit: number, at?: number) => {
+    const page = await store.range({...all, start, limit, ...(at === undefined ? {} : {revision: at})});
+    return page.records.every(record => records.includes(record));
+  };
+
+  t.true(await isKept(all.start, 2));
+  t.true(await isKept('/k/b\0', 3));
+  t.false(await isKept(all.start, 1));
+  t.true((await store.range({...all, limit: 3})).more);
+  t.false((await store.range({...all, limit: 4})).more);
+  t.false((await store.range({...all, start: '/k/b\0', limit: 2})).more);
+  t.true(await isKept(all.start, 3, revision + 1));
+  await store.close();
 });
 
 test('a range read during a commit has the revision of its content', async t => {
@@ -125,7 +155,7 @@ test('a range read during a commit has the revision of its content', async t => 
 test('a range is kept at its second reading, for as long as it is read, and within the bounds of memory', t => {
   const clock = new VirtualClock();
   const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});
-  const hot = new HotRanges(clock, {minRecords: 2, maxBytes: 500, idleMs: 1000});
+  const hot = new HotRanges(clock, {minRecords: 2, minLimit: 1, maxBytes: 500, idleMs: 1000});
   const two = [record('/a'), record('/b')];
   const reading = (start: string, records = two) => {
     const found = hot.find(start, 'z') !== undefined;
@@ -146,7 +176,7 @@ test('a range is kept at its second reading, for as long as it is read, and with
 });
 
 test('a range that is read in pages is kept as if it were read at once', t => {
-  const hot = new HotRanges(new VirtualClock(), {minRecords: 2, maxBytes: 500, idleMs: 1000});
+  const hot = new HotRanges(new VirtualClock(), {minRecords: 2, minLimit: 1, maxBytes: 500, idleMs: 1000});
   const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});
   const reading = (at: number) => {
     hot.recordRead('/', '0', at, {records: [record('/a'), record('/b')], more: true});
@@ -166,7 +196,7 @@ test('a range that is read in pages is kept as if it were read at once', t => {
 
 test('a range that is not read is evicted', async t => {
   const clock = new VirtualClock();
-  const hot = new HotRanges(clock, {minRecords: 1, maxBytes: 500, idleMs: 1000});
+  const hot = new HotRanges(clock, {minRecords: 1, minLimit: 1, maxBytes: 500, idleMs: 1000});
   const records = [{key: '/a', value: Buffer.alloc(1), revision: 1, created: 1}];
   for (let i = 0; i < 2; i++) hot.recordRead('/a', '/b', 1, {records, more: false});
   await clock.advance(900);

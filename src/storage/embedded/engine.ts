@@ -93,7 +93,7 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   count(start: string, end: string, most: number): KeyCount {
-    return this.#records.count(start, end, most);
+    return this.#reader.count(start, end, most);
   }
 
   history(query: HistoryQuery): History {

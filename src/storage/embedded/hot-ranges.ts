@@ -10,13 +10,15 @@ import type {StoredRecord} from '#src/storage/store.js';
 export interface HotLimits {
   /** Smaller ranges are not cached: reading them is fast. */
   readonly minRecords: number;
+  /** Reads of fewer records do not look for a cached range. */
+  readonly minLimit: number;
   /** The bound on the values of all cached ranges. */
   readonly maxBytes: number;
   /** How long an unused range is kept. */
   readonly idleMs: number;
 }
 
-export const hotDefaults: HotLimits = {minRecords: 500, maxBytes: 64 << 20, idleMs: 60_000};
+export const hotDefaults: HotLimits = {minRecords: 500, minLimit: 100, maxBytes: 64 << 20, idleMs: 60_000};
 
 /** A range at a revision. Its records are never changed in place, since readers hold them. */
 export interface HotRange {
@@ -85,8 +87,9 @@ export class HotRanges {
     return bytes;
   }
 
-  /** Returns the cached range that begins at `start`, or that contains it when `start` continues a read in pages. */
-  find(start: string, end: string): HotRange | undefined {
+  /** Returns the cached range that begins at `start`, or that contains it when `start` continues a read in pages, for a read of at most `limit` records. */
+  find(start: string, end: string, limit = Infinity): HotRange | undefined {
+    if (limit < this.#limits.minLimit) return undefined;
     const name = isMiddle(start) ? this.#enclosing(start, end) : nameOf(start, end);
     const entry = this.#entries.get(name);
     if (!entry?.range) return undefined;
@@ -213,7 +216,7 @@ export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at:
   if (changes.length === 0) return;
   const records = [...range.records];
   for (const {key, record} of changes) {
-    const index = lowerBound(records.length, at => records[at]!.key, key);
+    const index = indexOf(records, key);
     const there = records[index]?.key === key;
     range.bytes += (record?.value.length ?? 0) - (there ? records[index]!.value.length : 0);
     if (record) records.splice(index, there ? 1 : 0, record);
@@ -223,10 +226,15 @@ export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at:
   range.changed += changes.length;
 };
 
+const indexOf = (records: readonly StoredRecord[], key: string): number => lowerBound(records.length, at => records[at]!.key, key);
+
+/** Returns the number of records of a range from `start` on. */
+export const countOf = ({records}: HotRange, start: string): number => records.length - indexOf(records, start);
+
 /** Returns the page of a range that begins at `start`. */
 export const pageOf = ({records: all}: HotRange, start: string, extent: Extent): Page => {
-  const from = lowerBound(all.length, at => all[at]!.key, start);
-  if (from === 0 && extent.bytes === Infinity && !extent.filter) return {records: all, more: false};
+  const from = indexOf(all, start);
+  if (from === 0 && extent.limit >= all.length && extent.bytes === Infinity && !extent.filter) return {records: all, more: false};
   const page = new PageReader(extent);
   for (let index = from; index < all.length; index++) if (!page.add(all[index]!)) break;
   return page;

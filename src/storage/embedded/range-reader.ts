@@ -1,14 +1,14 @@
 // Reads of keys and ranges, from caches where those know the answer.
 
 import {holdable, within} from '#src/storage/local/keys.js';
-import type {EngineChange, HeldRecord} from '#src/storage/local/engine.js';
+import type {EngineChange, HeldRecord, KeyCount} from '#src/storage/local/engine.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo} from '#src/storage/local/undo.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import {ValueUnreadable} from '#src/storage/errors.js';
 import {EmptyRanges} from './empty-ranges.js';
 import {FoundKeys, type Found} from './found-keys.js';
-import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
+import {advanceRange, countOf, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
 import {roomForMany, tables} from './layout.js';
 import {RecentRecords} from './recent.js';
 import {recordOf, type RecordTree} from './record-tree.js';
@@ -86,13 +86,24 @@ export class RangeReader {
   range(start: string, end: string, extent: Extent): Page {
     if (this.#empty.has(start, end)) return noRecords;
     if (extent.filter?.id !== undefined) return this.#rangeOf(extent.filter, start, end, extent);
-    if (extent.limit !== Infinity) return this.#readNewest(start, end, extent);
+    const hot = this.#current(start, end, extent.limit);
+    if (hot) return pageOf(hot, start, extent);
     const newest = this.#newest();
-    const hot = this.#hot.find(start, end);
-    if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
     const page = this.#readNewest(start, end, extent);
-    if (!extent.filter) this.#hot.recordRead(start, end, newest, page);
+    if (!extent.filter && extent.limit === Infinity) this.#hot.recordRead(start, end, newest, page);
     return page;
+  }
+
+  /** Counts keys: all of them, or the first `most`. */
+  count(start: string, end: string, most: number): KeyCount {
+    const hot = this.#current(start, end, most);
+    return hot ? {count: countOf(hot, start)} : this.#records.count(start, end, most);
+  }
+
+  /** Returns the cached range that holds this one, at the newest revision, unless reading so many records is less work. */
+  #current(start: string, end: string, limit: number): HotRange | undefined {
+    const hot = this.#hot.find(start, end, limit);
+    return hot && this.#catchUp(hot, this.#newest(), limit) ? hot : undefined;
   }
 
   /** Reads what a filter lets through: from what it found last and the changes since, where that is known. */
@@ -163,9 +174,9 @@ export class RangeReader {
   }
 
   /** Advances a cached range to the newest revision by history. Returns false when reading it again is less work. */
-  #catchUp(range: HotRange, newest: number): boolean {
+  #catchUp(range: HotRange, newest: number, limit: number): boolean {
     const {start, end, at, records, changed} = range;
-    if (at < this.#records.compacted || newest - at > Math.min(records.length, maxCatchUp) || changed > records.length) return false;
+    if (at < this.#records.compacted || newest - at > Math.min(records.length, maxCatchUp, limit) || changed > records.length) return false;
     const changes: KeyChange[] = [];
     for (const {revision, bytes, head} of this.#records.changesIn({start, end, after: at}, newest)) {
       // A read of the range decides what the damage means for it.
@@ -180,10 +191,10 @@ export class RangeReader {
   }
 
   rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
-    if (extent.limit !== Infinity) return this.#readAt(start, end, extent, revision);
-    const hot = this.#hot.find(start, end);
+    const hot = this.#hot.find(start, end, extent.limit);
     if (hot?.at === revision) return pageOf(hot, start, extent);
     const page = this.#readAt(start, end, extent, revision);
+    if (extent.limit !== Infinity) return page;
     if (!extent.filter) this.#hot.recordRead(start, end, revision, page);
     else if (extent.filter.id !== undefined) this.#found.recordRead(extent.filter.id, {start, end, at: revision}, page);
     return page;
