@@ -1,4 +1,4 @@
-import {defer, from, map, Observable, repeat, retry, switchMap, tap} from 'rxjs';
+import {defer, from, Observable, repeat, retry, switchMap, tap} from 'rxjs';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import {hasCause, isGone, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -164,7 +164,6 @@ const watchedFor = <T extends KubeObject>(
             throw new StreamFault('short', 'a watch ended at once, without an event');
         },
       }),
-      map((event): Followed<T> => event),
     );
   });
 

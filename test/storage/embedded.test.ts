@@ -64,6 +64,12 @@ test('a range that was found empty has what is written in it, also when it was r
   t.deepEqual((await store.range({start: '/k/', end: '/k0', revision})).records.length, 1, 'as it was');
   await store.create('/k/b', bytes('y'));
   t.deepEqual(await read('/k/', '/k0'), ['/k/b']);
+  t.deepEqual(await read('/k/a/', '/k/a0'), []);
+  const newest = await store.create('/k/c', bytes('z'));
+  const near = () => store.range({start: '/k/a/', end: '/k/a0', near: true});
+  t.deepEqual(await near(), {records: [], revision: newest, more: false});
+  await store.create('/k/a/two', bytes('x'));
+  t.is((await near()).records.length, 1);
   await store.close();
 });
 

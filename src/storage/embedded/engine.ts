@@ -84,6 +84,10 @@ export class EmbeddedEngine implements StorageEngine {
     return this.#reader.held(key);
   }
 
+  isEmpty(start: string, end: string): boolean {
+    return this.#reader.isEmpty(start, end);
+  }
+
   range(start: string, end: string, extent: Extent): Page {
     return this.#reader.range(start, end, extent);
   }

@@ -47,11 +47,11 @@ const ownerOf = (directory: string): Partial<Owner> | undefined => {
 
 const renewedAt = (directory: string): number | undefined => statSync(join(directory, ownerFile), {throwIfNoEntry: false})?.mtimeMs;
 
-const inodeOf = (directory: string, file: string): number | undefined => statSync(join(directory, file), {throwIfNoEntry: false})?.ino;
+const inodeOf = (path: string): number | undefined => statSync(path, {throwIfNoEntry: false})?.ino;
 
 /** Returns the error of a store that another process uses, which names it as far as it is known. */
 const inUse = (directory: string, lockFile: string, owner: Partial<Owner> = {}): StoreUnusable => {
-  const lock = inodeOf(directory, lockFile);
+  const lock = inodeOf(join(directory, lockFile));
   const isElsewhere = owner.namespace !== undefined && owner.namespace !== namespace();
   const isDeleted = lock === undefined || (owner.lock !== undefined && owner.lock !== lock);
   const holder = owner.process === undefined ? 'another process' : `process ${owner.process}`;
@@ -94,7 +94,7 @@ export const claimSocket = async (directory: string, lockFile: string, clock: Cl
 export const checkAbsence = async (directory: string, lockFile: string, clock: Clock): Promise<void> => {
   const owner = ownerOf(directory);
   if (!owner) return;
-  const lock = inodeOf(directory, lockFile);
+  const lock = inodeOf(join(directory, lockFile));
   const isTwin = owner.process === process.pid && owner.namespace !== namespace();
   if (lock !== undefined && (owner.lock === undefined || owner.lock === lock) && !isTwin) return;
   const before = renewedAt(directory);
@@ -107,7 +107,7 @@ export const checkAbsence = async (directory: string, lockFile: string, clock: C
 /** The presence of this process as the owner of a store. */
 export class Presence implements Disposable {
   readonly #directory: string;
-  readonly #lockFile: string;
+  readonly #lockPath: string;
   #lock: number | undefined;
   readonly #id = systemRandom.uuid();
   readonly #ending = new AbortController();
@@ -117,8 +117,8 @@ export class Presence implements Disposable {
   /** `lost` is called once another process has claimed the store: this one must not write to it any more. */
   constructor(directory: string, lockFile: string, clock: Clock, lost: () => void) {
     this.#directory = directory;
-    this.#lockFile = lockFile;
-    this.#lock = inodeOf(directory, lockFile);
+    this.#lockPath = join(directory, lockFile);
+    this.#lock = inodeOf(this.#lockPath);
     this.#lost = lost;
     this.#clock = clock;
     this.#write();
@@ -142,13 +142,13 @@ export class Presence implements Disposable {
 
   /** Notes which lock file this process uses now, after it has replaced it. */
   noteLock(): void {
-    this.#lock = inodeOf(this.#directory, this.#lockFile);
+    this.#lock = inodeOf(this.#lockPath);
     this.#write();
   }
 
   /** Whether the lock file was deleted and made again, so that another process may have opened the store. */
   get isLockReplaced(): boolean {
-    const lock = inodeOf(this.#directory, this.#lockFile);
+    const lock = inodeOf(this.#lockPath);
     return lock !== undefined && lock !== this.#lock;
   }
 

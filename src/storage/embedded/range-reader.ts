@@ -83,6 +83,10 @@ export class RangeReader {
     }
   }
 
+  isEmpty(start: string, end: string): boolean {
+    return this.#empty.has(start, end);
+  }
+
   range(start: string, end: string, extent: Extent): Page {
     if (this.#empty.has(start, end)) return noRecords;
     if (extent.filter?.id !== undefined) return this.#rangeOf(extent.filter, start, end, extent);

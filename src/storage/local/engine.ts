@@ -66,6 +66,8 @@ export interface StorageEngine {
   get(key: string): StoredRecord | undefined;
   /** As `get`, also for a record that cannot be read. */
   held(key: string): HeldRecord | undefined;
+  /** Returns whether a range is known to hold no record; it may be empty otherwise. Absent in engines that do not remember such ranges. */
+  isEmpty?(start: string, end: string): boolean;
   /** Returns a page that later writes do not change. */
   range(start: string, end: string, extent: Extent): Page;
   /** As `range`, at an earlier revision that is not compacted. */
