@@ -80,13 +80,7 @@ export interface PreparableEvent extends EncodedEvent {
 const shared = new WeakMap<Change, Map<string, PreparableEvent>>();
 
 /** The event of a change in one representation, shared by all watches that send it. */
-export const sharedEvent = (
-  resource: Resource,
-  representation: Representation,
-  change: Change,
-  type: string,
-  first: boolean,
-): PreparableEvent => {
+export const sharedEvent: typeof eventOf = (resource, representation, change, type, first) => {
   const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
   const byKey = shared.get(change) ?? new Map<string, PreparableEvent>();
   const known = byKey.get(key);
@@ -98,8 +92,8 @@ export const sharedEvent = (
 };
 
 /**
- * The event of a change in one representation. `DELETED` shows the last state with the revision of the change. A watch that takes objects shares those of the
- * object cache and needs nothing else in common with others.
+ * The event of a change in one representation. `DELETED` shows the last state with the revision of the change. Watches within the process share the objects of
+ * the object cache, and need nothing else in common.
  */
 export const eventOf = (
   resource: Resource,

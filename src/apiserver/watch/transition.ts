@@ -32,6 +32,7 @@ const attributesOf = (resource: Resource, change: Change, hasFields: boolean): C
   return found;
 };
 
+/** Whether a key is that of a name, in any namespace. */
 const isNamed = (key: string, name: string): boolean => key.endsWith(name) && key[key.length - name.length - 1] === '/';
 
 /**
