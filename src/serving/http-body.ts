@@ -4,22 +4,27 @@ import {badRequest, entityTooLarge} from '#src/api/status.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;
 
+/** Reads a stream to its end. Rejects with 413 above the limit, and with 400 if the stream closes before its end. */
+type Collect<S extends Readable> = (stream: S, limit: number, reading: BodyObserver | undefined) => Promise<Buffer>;
+
 /** A request body that has not been read yet. It is read at most once; a second reader gets the same bytes. */
-export class UnreadBody implements BytesBody {
+export class UnreadBody<S extends Readable> implements BytesBody {
   readonly kind = 'bytes';
-  readonly #stream: Readable;
+  readonly #stream: S;
   readonly #declared: number;
+  readonly #collect: Collect<S>;
   #bytes: Promise<Buffer> | undefined;
   #reading: BodyObserver | undefined;
 
   /** `declared` is the announced length; NaN without one. */
-  constructor(stream: Readable, declared: number) {
+  constructor(stream: S, declared: number, collect: Collect<S>) {
     this.#stream = stream;
     this.#declared = declared;
+    this.#collect = collect;
   }
 
   read(limit: number): Promise<Buffer> {
-    return (this.#bytes ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : collect(this.#stream, limit, this.#reading));
+    return (this.#bytes ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : this.#collect(this.#stream, limit, this.#reading));
   }
 
   stream(): Readable {
@@ -38,7 +43,7 @@ export const unreadableBody: BytesBody = {
   read: () => Promise.reject(badRequest('a request to upgrade the connection cannot have a body')),
 };
 
-const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
+export const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 
 /** Reports the progress of a body that is relayed. Such a request is not refused any more. */
 const passing = (stream: Readable, reading: BodyObserver): void => {
@@ -51,7 +56,10 @@ const passing = (stream: Readable, reading: BodyObserver): void => {
   reading.started(error => void stream.destroy(error));
 };
 
-const collect = (stream: Readable, limit: number, reading: BodyObserver | undefined): Promise<Buffer> =>
+export const endedEarly = (cause: unknown): Error => badRequest('the body of the request ended early', cause);
+
+/** Collects the body of an HTTP/1.1 request. */
+export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
   new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let length = 0;
@@ -89,7 +97,7 @@ const collect = (stream: Readable, limit: number, reading: BodyObserver | undefi
     const fail = (cause?: unknown) => {
       if (isSettled) return;
       void settle(false);
-      reject(badRequest('the body of the request ended early', cause));
+      reject(endedEarly(cause));
     };
     if (stream.destroyed) return fail();
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail);

@@ -4,8 +4,9 @@ import {constants} from 'node:http2';
 import type {Duplex} from 'node:stream';
 import type {ApiBody, ApiRequest, Caller} from '#src/api/request.js';
 import type {Connection} from './connection.js';
-import {UnreadBody, unreadableBody} from './http-body.js';
+import {collectHttp1, UnreadBody, unreadableBody} from './http-body.js';
 import {type Headers, headersOf} from './http-headers.js';
+import {collectHttp2} from './http2-body.js';
 
 /** The reason of a request's aborted signal. */
 const disconnected = (): Error => new Error('the caller went away');
@@ -48,7 +49,7 @@ export class Http1Request implements ApiRequest {
   #bodyOf(): ApiBody | undefined {
     const {'content-length': length, 'transfer-encoding': encoding} = this.headers;
     if (encoding === undefined && (length === undefined || length === '0')) return undefined;
-    return new UnreadBody(this.#request, Number(length));
+    return new UnreadBody(this.#request, Number(length), collectHttp1);
   }
 }
 
@@ -76,6 +77,9 @@ export const upgradeRequest = (
   };
 };
 
+/** Names are in lower case already (RFC 9113 §8.2.1). */
+const asSent = (name: string): string => name;
+
 /** A request over HTTP/2. */
 export class Http2Request implements ApiRequest {
   readonly method: string;
@@ -97,11 +101,13 @@ export class Http2Request implements ApiRequest {
     this.caller = connection.caller;
     this.remoteAddress = connection.remoteAddress;
     this.body =
-      flags & constants.NGHTTP2_FLAG_END_STREAM ? undefined : new UnreadBody(stream, Number(headers['content-length'] ?? Number.NaN));
+      flags & constants.NGHTTP2_FLAG_END_STREAM
+        ? undefined
+        : new UnreadBody(stream, Number(headers['content-length'] ?? Number.NaN), collectHttp2);
   }
 
   get headers(): Headers {
-    return (this.#headers ??= headersOf(this.#raw));
+    return (this.#headers ??= headersOf(this.#raw, asSent));
   }
 
   get signal(): AbortSignal {

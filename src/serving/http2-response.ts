@@ -1,6 +1,7 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import {wireValue} from './http-headers.js';
+import {hasEnded} from './http2-body.js';
 import {pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 
@@ -52,7 +53,7 @@ export const sendHttp2 = (
 
 /** Tells a client that is still sending to stop (RFC 9113 §8.1). */
 const stopRequestBody = (stream: ServerHttp2Stream, request: ApiRequest): void => {
-  if (request.body && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (request.body && !hasEnded(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
 };
 
 const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders => {

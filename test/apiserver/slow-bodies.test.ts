@@ -3,7 +3,7 @@ import test from 'ava';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {IncomingBodies} from '#src/apiserver/request/incoming-bodies.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {UnreadBody} from '#src/serving/http-body.js';
+import {collectHttp1, UnreadBody} from '#src/serving/http-body.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 
 /** A request whose body comes in as the test writes it. */
@@ -15,7 +15,7 @@ const slowly = (handler: ApiHandler, user = 'slow', method = 'POST', url = confi
     headers: {},
     caller: {user: {name: user, groups: ['system:authenticated']}},
     remoteAddress: '127.0.0.1',
-    body: new UnreadBody(body, Number.NaN),
+    body: new UnreadBody(body, Number.NaN, collectHttp1),
     signal: new AbortController().signal,
   };
   const sent: {answer?: ApiResponse} = {};
@@ -95,7 +95,7 @@ test('beyond the bytes that all bodies may take the user with the most of them i
   const place = {[Symbol.dispose]() {}};
   const follow = (user: string, name: string) => {
     const stream = new PassThrough();
-    const body = new UnreadBody(stream, Number.NaN);
+    const body = new UnreadBody(stream, Number.NaN, collectHttp1);
     bodies.follow(body, {user, place, enter: () => place});
     body.read(3 << 20).catch((error: Error & {status?: number}) => refused.push(`${name} ${error.status}`));
     return stream;

@@ -2,7 +2,7 @@ import {PassThrough} from 'node:stream';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {inProcessConnection} from '#src/plane/component/in-process.js';
-import {UnreadBody} from '#src/serving/http-body.js';
+import {collectHttp1, UnreadBody} from '#src/serving/http-body.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {aConfigMap, configMaps, settled} from '#test/apiserver/wire.js';
 import {startAudited} from '#test/apiserver/audit/environment.js';
@@ -157,7 +157,7 @@ test('a body that is complete waits for a seat, and counts towards the memory of
     headers: {},
     caller: {user: jane},
     remoteAddress: '127.0.0.1',
-    body: new UnreadBody(stream, Number.NaN),
+    body: new UnreadBody(stream, Number.NaN, collectHttp1),
     signal: new AbortController().signal,
   });
   const body = JSON.stringify(aConfigMap('waits'));
