@@ -86,6 +86,24 @@ test('work that ends in its turn of the event loop sets no timer', async t => {
   t.is(timers, 1);
 });
 
+test('requests that outlast their turn share a timer, and each ends at its own deadline', async t => {
+  const clock = new VirtualClock();
+  const deadlines = new Deadlines(clock);
+  const ended: number[] = [];
+  const start = (ms: number) =>
+    deadlines.within(ms, new Promise(() => {}), () => undefined).catch(() => void ended.push(clock.monotonic() - startedAt));
+  const startedAt = clock.monotonic();
+  for (const ms of [3000, 1000, 2000, 1000]) void start(ms);
+  await clock.drain();
+  t.is(clock.pending, 1);
+  await clock.advance(500);
+  void start(100);
+  await clock.advance(5000);
+
+  t.deepEqual(ended, [600, 1000, 1000, 2000, 3000]);
+  t.is(clock.pending, 0);
+});
+
 test('an answer that comes after its time is let go', async t => {
   const clock = new VirtualClock();
   const late: string[] = [];

@@ -26,55 +26,25 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
   return ms <= 0 ? allowedMs : Math.min(ms, allowedMs);
 };
 
-/** A request with a running deadline. */
-class Waiting<T> {
-  readonly #ms: number;
-  readonly #promise: Promise<T>;
-  #reject!: (error: Error) => void;
-  #timer: Disposable | undefined;
-  #over = false;
-  #expired = false;
-
-  constructor(ms: number, work: Promise<T>, late: (result: T) => void) {
-    this.#ms = ms;
-    this.#promise = new Promise((resolve, reject) => {
-      this.#reject = reject;
-      work.then(
-        result => {
-          if (this.#expired) late(result);
-          this.#end();
-          resolve(result);
-        },
-        (error: Error) => {
-          this.#end();
-          reject(error);
-        },
-      );
-    });
-  }
-
-  get answer(): Promise<T> {
-    return this.#promise;
-  }
-
-  startTimer(clock: Clock): void {
-    if (this.#over) return;
-    this.#timer = clock.schedule(this.#ms, () => {
-      this.#expired = true;
-      this.#reject(timeout('request did not complete within the allotted timeout'));
-    });
-  }
-
-  #end(): void {
-    this.#over = true;
-    this.#timer?.[Symbol.dispose]();
-  }
+/** A request that has not been answered. */
+interface Waiting {
+  /** By the monotonic clock. */
+  readonly endsAt: number;
+  isOver: boolean;
+  isExpired: boolean;
+  readonly reject: (error: Error) => void;
 }
 
-/** Enforces the deadlines of requests. Most are answered within one turn of the event loop; a timer is set only for the others. */
+/**
+ * Enforces the deadlines of requests. Most are answered within one turn of the event loop, and only the others are looked at again: one timer is set for all of
+ * them, by the deadline that is next.
+ */
 export class Deadlines {
   readonly #clock: Clock;
-  #fresh: Waiting<unknown>[] = [];
+  #fresh: Waiting[] = [];
+  readonly #running = new Set<Waiting>();
+  #timer: Disposable | undefined;
+  #timerAt = Infinity;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -83,17 +53,68 @@ export class Deadlines {
   /** Returns the result of `work`, or rejects with 504 after `ms`. A result that comes later is passed to `late`. */
   within<T>(ms: number | undefined, work: Promise<T>, late: (result: T) => void): Promise<T> {
     if (ms === undefined) return work;
-    const waiting = new Waiting(ms, work, late);
-    if (this.#fresh.push(waiting as Waiting<unknown>) === 1)
-      nextTurn()
-        .then(this.#startTimers)
-        .catch((error: unknown) => this.#clock.unhandled(error));
-    return waiting.answer;
+    return new Promise((resolve, reject) => {
+      const waiting = {endsAt: this.#clock.monotonic() + ms, isOver: false, isExpired: false, reject};
+      work.then(
+        result => {
+          if (waiting.isExpired) late(result);
+          this.#end(waiting);
+          resolve(result);
+        },
+        (error: Error) => {
+          this.#end(waiting);
+          reject(error);
+        },
+      );
+      if (this.#fresh.push(waiting) === 1)
+        nextTurn()
+          .then(this.#watchFresh)
+          .catch((error: unknown) => this.#clock.unhandled(error));
+    });
   }
 
-  readonly #startTimers = (): void => {
+  readonly #watchFresh = (): void => {
     const fresh = this.#fresh;
     this.#fresh = [];
-    for (const waiting of fresh) waiting.startTimer(this.#clock);
+    let next = Infinity;
+    for (const waiting of fresh) {
+      if (waiting.isOver) continue;
+      this.#running.add(waiting);
+      next = Math.min(next, waiting.endsAt);
+    }
+    if (next < this.#timerAt) this.#setTimer(next);
+  };
+
+  #end(waiting: Waiting): void {
+    waiting.isOver = true;
+    if (this.#running.delete(waiting) && this.#running.size === 0) this.#stopTimer();
+  }
+
+  #setTimer(at: number): void {
+    this.#stopTimer();
+    this.#timerAt = at;
+    this.#timer = this.#clock.schedule(at - this.#clock.monotonic(), this.#expire);
+  }
+
+  #stopTimer(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    this.#timerAt = Infinity;
+  }
+
+  readonly #expire = (): void => {
+    this.#stopTimer();
+    const now = this.#clock.monotonic();
+    let next = Infinity;
+    for (const waiting of this.#running) {
+      if (waiting.endsAt > now) {
+        next = Math.min(next, waiting.endsAt);
+        continue;
+      }
+      this.#running.delete(waiting);
+      waiting.isExpired = true;
+      waiting.reject(timeout('request did not complete within the allotted timeout'));
+    }
+    if (next < Infinity) this.#setTimer(next);
   };
 }
