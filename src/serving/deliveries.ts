@@ -17,7 +17,7 @@ const checkMs = 250;
 const maxDisconnectsPerTurn = 8;
 
 /** The writable side of a response; both `ServerResponse` and HTTP/2 streams fit. */
-export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
+export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'on'>;
 
 /**
  * The responses that a server is sending. Each ends with the deadline of its request. The bytes buffered for all clients are limited: above the limit, those
@@ -49,7 +49,7 @@ export class Deliveries {
       this.#timed.add(sent);
       this.#scheduleCheck();
     }
-    outlet.once('close', () => sent.over());
+    outlet.on('close', () => sent.over());
     if (outlet.destroyed) sent.over();
     return sent;
   }

@@ -53,12 +53,12 @@ const lower = (name: string): string => {
 /**
  * Returns the headers by lower-case name, from alternating names and values. A repeated header is joined where HTTP defines that, the first one is used
  * where only one makes sense, and all others keep separate values, as identity headers require. Pseudo-headers of HTTP/2 are left out, except that
- * `:authority` becomes `host`.
+ * `:authority` becomes `host`. `lowerCase` is for names that may not be in lower case.
  */
-export const headersOf = (raw: readonly string[]): Headers => {
+export const headersOf = (raw: readonly string[], lowerCase: (name: string) => string = lower): Headers => {
   const headers = Object.create(null) as Record<string, string | string[] | undefined>;
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    let name = lower(raw[index]!);
+    let name = lowerCase(raw[index]!);
     if (name.charCodeAt(0) === 58) {
       if (name !== ':authority') continue;
       name = 'host';

@@ -39,7 +39,7 @@ export class StreamLimits {
     let streams = this.#sessions.get(session);
     if (!streams) this.#sessions.set(session, (streams = {open: 0, resets: 0, since: 0}));
     streams.open++;
-    stream.once('close', () => this.#closed(session, streams, stream));
+    stream.on('close', () => this.#closed(session, streams, stream));
     const isNow = this.#turns.add({begin, isGone: () => stream.aborted || stream.destroyed || stream.closed});
     if (!isNow) stream.on('error', () => undefined); // No other error listener exists yet.
   }

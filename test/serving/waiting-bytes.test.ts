@@ -231,7 +231,7 @@ test('clients whose deadlines end together are disconnected a few per turn of th
   let turn = 0;
   for (let client = 0; client < 40; client++) {
     const delivery = aDelivery(1000);
-    deliveries.send({destroyed: false, destroy: () => void turns.push(turn), once: () => {}} as unknown as Duplex, delivery).waits(10);
+    deliveries.send({destroyed: false, destroy: () => void turns.push(turn), on: () => {}} as unknown as Duplex, delivery).waits(10);
   }
   const advanced = clock.advance(2000);
   for (; turns.length < 40; turn++) await new Promise(resolve => setImmediate(resolve));

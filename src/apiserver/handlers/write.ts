@@ -5,7 +5,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
 import {own} from '#src/base/own.js';
-import {spanEvent} from '#src/base/span.js';
+import {currentSpan, spanEvent} from '#src/base/span.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {createObject} from '#src/apiserver/registry/write/create.js';
@@ -25,7 +25,9 @@ const hubObject = ({resource, version}: ServedResource, object: KubeObject): Kub
   version ? version.toHub(object, resource.settings.naming) : object;
 
 /** Runs the write of an operation, with the events of its span. */
-const tracedWrite = async <T>(write: () => Promise<T>): Promise<T> => {
+const tracedWrite = <T>(write: () => Promise<T>): Promise<T> => (currentSpan() ? writeInSpan(write) : write());
+
+const writeInSpan = async <T>(write: () => Promise<T>): Promise<T> => {
   spanEvent('About to store object in database');
   try {
     const written = await write();

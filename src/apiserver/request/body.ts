@@ -64,8 +64,13 @@ const mediaTypeRefusal = async (expected: Expected): Promise<StatusError> =>
   ]);
 
 /** Parses bytes by the request's media type. Throws 415 for an unsupported one, `DecodeError` for malformed content. */
-const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
+const parsedBytes = (request: ApiRequest, bytes: Buffer, expected: Expected): ParsedBody | Promise<ParsedBody> => {
   const type = mediaTypeOf(request);
+  return own(notations, type) === 'json' ? parseBody(bytes, 'json') : parsedOther(request, type, bytes, expected);
+};
+
+/** Parses bytes of any media type but JSON. */
+const parsedOther = async (request: ApiRequest, type: string, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
   // Accepts the media type of either naming: compiled clients know only their own.
   const binary = namingOfMediaType(type);
   if (binary && (await hasProtobuf(expected))) {
@@ -73,9 +78,8 @@ const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expecte
     return labelled((await protobufCodec()).decodeObject(bytes, binary, binary === expected.naming ? {apiVersion, kind} : undefined));
   }
   if (expected.cbor && type === cborMediaType) return expected.cbor.parse(bytes);
-  const notation = own(notations, type);
-  if (!notation) throw await mediaTypeRefusal(expected);
-  return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parseBody(bytes, notation);
+  if (own(notations, type) !== 'yaml') throw await mediaTypeRefusal(expected);
+  return expected.yaml.parse(bytes, request.signal);
 };
 
 const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []});
@@ -84,12 +88,14 @@ const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.a
 export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   if (!body) return Buffer.alloc(0);
   if (body.kind !== 'bytes') return Buffer.from(jsonText(body.value));
-  const bytes = await body.read(bodyLimit).catch((error: unknown) => {
+  try {
+    const bytes = await body.read(bodyLimit);
+    spanEvent('limitedReadBody succeeded', {len: bytes.length});
+    return bytes;
+  } catch (error) {
     spanEvent('limitedReadBody failed', {len: 0, err: messageOf(error)});
     throw error;
-  });
-  spanEvent('limitedReadBody succeeded', {len: bytes.length});
-  return bytes;
+  }
 };
 
 /** Returns the object of a body, checked against its kind's schema. Throws 400 if it is malformed, 415 for unknown media types. */
@@ -123,7 +129,9 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
       invalid('kind', body.kind, `must be ${kind.kind}`),
     ]);
   }
-  return {...decoded.object, kind: kind.kind, apiVersion};
+  const {object} = decoded;
+  // What was read from bytes belongs to this request alone.
+  return body.bytes && object.kind === kind.kind && object.apiVersion === apiVersion ? object : {...object, kind: kind.kind, apiVersion};
 };
 
 /** A parsed body, with its bytes unless it came as an object. */
@@ -136,7 +144,8 @@ const parsedBody = async (request: ApiRequest, expected: Expected): Promise<Read
   const bytes = await readBytes(request);
   spanEvent('About to convert to expected version');
   try {
-    return {...(await parsedBytes(request, bytes, expected)), bytes};
+    const parsing = parsedBytes(request, bytes, expected);
+    return {...(parsing instanceof Promise ? await parsing : parsing), bytes};
   } catch (error) {
     throw error instanceof DecodeError ? unrecognized(expected.kind, bytes, error) : error;
   }
@@ -245,15 +254,13 @@ export const readDeleteOptions = async (
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  const body = await parsedBytes(request, bytes, {
-    naming,
-    cbor,
-    yaml,
-    apiVersion: naming.apiVersion('meta', 'v1'),
-    kind: deleteOptionsKind.kind,
-  }).catch((error: unknown) => {
+  const expected = {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind};
+  let body: ParsedBody;
+  try {
+    body = await parsedBytes(request, bytes, expected);
+  } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
-  });
+  }
   return options(body, naming, schemas);
 };
 

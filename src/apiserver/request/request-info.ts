@@ -148,13 +148,14 @@ const checkSegment = (what: 'Name' | 'Namespace', value: string): void => {
 export const isLongRunning = ({verb, path, resource}: RequestInfo): boolean =>
   verb === 'watch' ||
   verb === 'proxy' ||
-  (resource !== undefined && /^(attach|exec|portforward|proxy|log)(\/|$)/.test(resource.subresource)) ||
-  path.startsWith('/debug/pprof/');
+  (resource === undefined
+    ? path.startsWith('/debug/pprof/')
+    : resource.subresource !== '' && /^(attach|exec|portforward|proxy|log)(\/|$)/.test(resource.subresource));
 
 /** Returns the attributes of a request that an authorizer decides on. */
 export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
   if (!resource) return {user, verb, path};
-  const {item: _, ...target} = resource;
+  const {group, version, subresource, namespace, name} = resource;
   const selects = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
   const labelSelector = selects ? query.get('labelSelector') : null;
   const fieldSelector = selects ? query.get('fieldSelector') : null;
@@ -164,10 +165,14 @@ export const attributesOf = (user: UserInfo, {verb, path, query, resource}: Requ
     path,
     // The path below a subresource is not part of its name.
     resource: {
-      ...target,
-      subresource: target.subresource.split('/', 1)[0]!,
-      ...(labelSelector ? {labelSelector} : {}),
-      ...(fieldSelector ? {fieldSelector} : {}),
+      group,
+      version,
+      resource: resource.resource,
+      subresource: subresource.split('/', 1)[0]!,
+      namespace,
+      name,
+      ...(labelSelector && {labelSelector}),
+      ...(fieldSelector && {fieldSelector}),
     },
   };
 };

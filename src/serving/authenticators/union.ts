@@ -52,27 +52,43 @@ export const authenticate = (
   anonymous: Anonymous | undefined,
   request: AuthenticationRequest,
   path: string,
-): UserInfo | Promise<UserInfo> => {
-  const reasons: string[] = [];
-  const consult = (from: number): UserInfo | Promise<UserInfo> => {
-    for (let index = from; index < authenticators.length; index++) {
-      const outcome = authenticators[index]!.authenticate(request);
-      if (outcome instanceof Promise) return outcome.then(found => accept(found) ?? consult(index + 1));
-      const user = accept(outcome);
-      if (user) return user;
-    }
-    if (hasMisplacedToken(request))
-      request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
-    if (reasons.length === 0 && isUnknownToken(authenticators, request)) reasons.push('invalid bearer token');
-    const hadCredentials = reasons.length > 0;
-    if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials, reasons);
-    return anonymousUser;
-  };
-  const accept = (found: Authentication): UserInfo | undefined => {
-    if (!found) return undefined;
-    if ('user' in found) return withAuthenticated(found.user);
-    reasons.push(found.rejected);
-    return undefined;
-  };
-  return consult(0);
+): UserInfo | Promise<UserInfo> => consult({authenticators, anonymous, request, path, reasons: []}, 0);
+
+/** An authentication in progress. */
+interface Consultation {
+  readonly authenticators: readonly Authenticator[];
+  readonly anonymous: Anonymous | undefined;
+  readonly request: AuthenticationRequest;
+  readonly path: string;
+  /** Why credentials were rejected so far. */
+  readonly reasons: string[];
+}
+
+/** Consults the authenticators from one on. */
+const consult = (consultation: Consultation, from: number): UserInfo | Promise<UserInfo> => {
+  const {authenticators, request} = consultation;
+  for (let index = from; index < authenticators.length; index++) {
+    const outcome = authenticators[index]!.authenticate(request);
+    if (outcome instanceof Promise) return outcome.then(found => accepted(consultation, found) ?? consult(consultation, index + 1));
+    const user = accepted(consultation, outcome);
+    if (user) return user;
+  }
+  return withoutUser(consultation);
+};
+
+const accepted = ({reasons}: Consultation, found: Authentication): UserInfo | undefined => {
+  if (!found) return undefined;
+  if ('user' in found) return withAuthenticated(found.user);
+  reasons.push(found.rejected);
+  return undefined;
+};
+
+/** The anonymous user, if the request may have that. */
+const withoutUser = ({authenticators, anonymous, request, path, reasons}: Consultation): UserInfo => {
+  if (hasMisplacedToken(request))
+    request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
+  if (reasons.length === 0 && isUnknownToken(authenticators, request)) reasons.push('invalid bearer token');
+  const hadCredentials = reasons.length > 0;
+  if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials, reasons);
+  return anonymousUser;
 };

@@ -15,6 +15,8 @@ export class RatioHistogram {
   }
 
   set(numerator: number, now: number): void {
+    // A value that stays is recorded with the next one.
+    if (numerator === this.#numerator) return;
     this.update(now);
     this.#numerator = numerator;
   }
