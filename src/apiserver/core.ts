@@ -212,10 +212,21 @@ const discardLate = (response: ApiResponse, {entered}: RequestState): void => {
   discard(response);
 };
 
-const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): Promise<ApiResponse> => {
+const answer = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): Promise<ApiResponse> => {
   if (settings.draining.rejects && !isServedDuringShutdown(request, info)) throw shutdownRefusal();
   const found = userOf(settings, request, info, state);
-  const user = found instanceof Promise ? await found : found;
+  return found instanceof Promise
+    ? found.then(user => answerTraced(settings, request, info, state, user))
+    : answerTraced(settings, request, info, state, found);
+};
+
+const answerTraced = (
+  settings: CoreSettings,
+  request: ApiRequest,
+  info: RequestInfo,
+  state: RequestState,
+  user: UserInfo,
+): Promise<ApiResponse> => {
   const {tracer} = settings;
   if (!tracer) return answerUser(settings, request, info, state, user);
   const {auditId, times} = state;

@@ -4,6 +4,7 @@
 import type {AuditNotes} from '#src/api/audit.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ApiResponse} from '#src/api/request.js';
+import {andThen} from '#src/base/eventually.js';
 import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -187,12 +188,11 @@ const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delet
  */
 const acknowledging =
   (resource: Resource, handler: Handler): Handler =>
-  async context => {
-    const response = await handler(context);
-    const behind = resource.takenIn();
-    if (behind) await behind;
-    return response;
-  };
+  context =>
+    andThen(handler(context), response => {
+      const behind = resource.takenIn();
+      return behind ? behind.then(() => response) : response;
+    });
 
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 

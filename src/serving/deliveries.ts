@@ -71,7 +71,7 @@ export class Deliveries {
   /** Called by responses: replaces their number of buffered bytes. One that made progress moves to the end of the queue. */
   account(sent: Sent, before: number, bytes: number, hasTaken: boolean): void {
     this.waitingBytes += bytes - before;
-    if (hasTaken || bytes === 0) this.#waiting.delete(sent);
+    if (before > 0 && (hasTaken || bytes === 0)) this.#waiting.delete(sent);
     if (bytes > 0) this.#waiting.add(sent);
     if (this.waitingBytes <= this.#maxBytes) return;
     for (const slowest of this.#waiting) {

@@ -42,7 +42,8 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
 const bound = new CacheBound('header_names', 64 << 10);
 const lowered = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
 
-const lower = (name: string): string => {
+/** Returns a name in lower case. */
+export const lowerCase = (name: string): string => {
   const known = lowered.peek(name);
   if (known !== undefined) return known;
   const low = name.toLowerCase();
@@ -53,12 +54,12 @@ const lower = (name: string): string => {
 /**
  * Returns the headers by lower-case name, from alternating names and values. A repeated header is joined where HTTP defines that, the first one is used
  * where only one makes sense, and all others keep separate values, as identity headers require. Pseudo-headers of HTTP/2 are left out, except that
- * `:authority` becomes `host`. `lowerCase` is for names that may not be in lower case.
+ * `:authority` becomes `host`. `nameOf` returns the lower-case name.
  */
-export const headersOf = (raw: readonly string[], lowerCase: (name: string) => string = lower): Headers => {
+export const headersOf = (raw: readonly string[], nameOf: (sent: string) => string = lowerCase): Headers => {
   const headers = Object.create(null) as Record<string, string | string[] | undefined>;
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    let name = lowerCase(raw[index]!);
+    let name = nameOf(raw[index]!);
     if (name.charCodeAt(0) === 58) {
       if (name !== ':authority') continue;
       name = 'host';

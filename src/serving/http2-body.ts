@@ -46,6 +46,8 @@ const arrived = (stream: ServerHttp2Stream, limit: number, reading: BodyObserver
       }
     };
     if (stream.destroyed) return closed();
+    // Node would otherwise begin to read in a turn of its own.
+    stream.read(0);
     stream.on('readable', look).on('close', closed);
     reading?.started(stop);
     if (hasEnded(stream)) look();

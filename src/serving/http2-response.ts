@@ -1,6 +1,6 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
-import {wireValue} from './http-headers.js';
+import {lowerCase, wireValue} from './http-headers.js';
 import {hasEnded} from './http2-body.js';
 import {pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
@@ -63,7 +63,7 @@ const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders =>
     if (name === 'Connection') continue;
     const value = headers[name]!;
     // Node adds its own date unless the header's name is in lower case.
-    fields[name === 'Date' ? 'date' : name] = typeof value === 'string' ? wireValue(value) : value.map(wireValue);
+    fields[lowerCase(name)] = typeof value === 'string' ? wireValue(value) : value.map(wireValue);
   }
   if ('contentType' in body) fields['content-type'] = body.contentType;
   return fields;

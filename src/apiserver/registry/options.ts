@@ -168,13 +168,25 @@ export const parseWriteQuery = (
   {applies = false}: {readonly applies?: boolean} = {},
 ): WriteQuery => {
   if (query.size === 0 && !applies) return defaultWriteQuery;
+  const known = accepted[applies ? 'apply' : kind].get(query);
+  if (known) return known;
   rejectInvalidOptions(naming, kind, writeErrors(query, kind, applies));
-  return {
+  const options: WriteQuery = {
     dryRun: query.has('dryRun'),
     fieldManager: query.get('fieldManager') ?? '',
     fieldValidation: (query.get('fieldValidation') || 'Warn') as WriteQuery['fieldValidation'],
     force: truthy(query.get('force')),
   };
+  accepted[applies ? 'apply' : kind].set(query, options);
+  return options;
+};
+
+/** The options of valid queries: those of requests that repeat are the same object. */
+const accepted = {
+  CreateOptions: new WeakMap<URLSearchParams, WriteQuery>(),
+  UpdateOptions: new WeakMap<URLSearchParams, WriteQuery>(),
+  PatchOptions: new WeakMap<URLSearchParams, WriteQuery>(),
+  apply: new WeakMap<URLSearchParams, WriteQuery>(),
 };
 
 const defaultWriteQuery: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false};

@@ -41,7 +41,10 @@ export interface BodyReader {
 const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
 
 /** Returns the media type of a request's body without its parameters. */
-export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+export const mediaTypeOf = (request: ApiRequest): string => {
+  const sent = header(request, 'content-type') ?? '';
+  return sent === 'application/json' ? sent : sent.split(';', 1)[0]!.trim().toLowerCase();
+};
 
 /** What a body is expected to be. */
 interface Expected {

@@ -6,6 +6,8 @@ import {pathSegmentProblems} from '#src/api/names.js';
 import {parseFieldSelector, pinnedValue} from '#src/api/selectors/field-selector.js';
 import {badRequest} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 import {MalformedRequest} from './plain-refusal.js';
 
 /** The attributes of a request, from its method and URL alone. */
@@ -37,6 +39,22 @@ export interface ResourceTarget {
 export const truthy = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
 const noQuery = new URLSearchParams();
+
+const bound = new CacheBound('queries', 256 << 10);
+const queries = new Lru<string, URLSearchParams>(bound, {bytesOf: ({size}) => 300 + 200 * size});
+
+/** Longer queries are not repeated. */
+const longestCachedQuery = 200;
+
+/** Returns the parameters of a query, the same object for an equal query. They must not be changed. */
+const queryOf = (text: string): URLSearchParams => {
+  const known = queries.peek(text);
+  if (known) return known;
+  const query = new URLSearchParams(text);
+  if (text.length <= longestCachedQuery) queries.set(text, query);
+  return query;
+};
+
 const itemVerbs: ReadonlyMap<string, string> = new Map(
   Object.entries({GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete'}),
 );
@@ -63,7 +81,7 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf('?');
   // Escaped slashes separate segments like others.
   const path = decoded(mark < 0 ? url : url.slice(0, mark));
-  const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
+  const query = mark < 0 ? noQuery : queryOf(url.slice(mark + 1));
   const plain = (): RequestInfo => ({verb: method.toLowerCase(), path, query});
 
   const parts = path.split('/');

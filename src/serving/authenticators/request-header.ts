@@ -2,6 +2,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {type TrustAnchors, verifyChain} from '#src/pki/chain.js';
+import {lowerCase} from '#src/serving/http-headers.js';
 import type {Authenticator, AuthenticationRequest} from '#src/api/authentication.js';
 
 /** The trusted authenticating proxies, and their identity headers. */
@@ -63,14 +64,15 @@ const proxyVerdict = (chain: readonly Buffer[], trust: RequestHeaderTrust, now: 
 };
 
 const values = ({headers}: AuthenticationRequest, name: string): readonly string[] => {
-  const value = headers[name.toLowerCase()];
+  const value = headers[lowerCase(name)];
   return value === undefined ? [] : typeof value === 'string' ? [value] : value;
 };
 
-const first = (request: AuthenticationRequest, names: readonly string[]): string | undefined => {
+const first = ({headers}: AuthenticationRequest, names: readonly string[]): string | undefined => {
   for (const name of names) {
-    const [value] = values(request, name);
-    if (value) return value;
+    const value = headers[lowerCase(name)];
+    const one = typeof value === 'object' ? value[0] : value;
+    if (one) return one;
   }
   return undefined;
 };
