@@ -1,4 +1,5 @@
 import type {Bounded, CacheBound, Share} from './cache-bound.js';
+import {LinkedQueue, type Linked} from './collections/linked-queue.js';
 
 /** How entries are sized, and how many are allowed. */
 export interface LruOptions<K, V> {
@@ -10,7 +11,8 @@ export interface LruOptions<K, V> {
   readonly onEvict?: (value: V) => void;
 }
 
-interface Entry<V> {
+interface Entry<K, V> extends Linked<Entry<K, V>> {
+  readonly key: K;
   readonly value: V;
   readonly bytes: number;
 }
@@ -26,7 +28,9 @@ export class Lru<K, V> implements Bounded {
   readonly #bound: CacheBound;
   readonly #options: LruOptions<K, V>;
   readonly #share: Share;
-  readonly #entries = new Map<K, Entry<V>>();
+  readonly #entries = new Map<K, Entry<K, V>>();
+  /** The least recently used entry first. In a map, finding the first entry takes longer the more were removed before it. */
+  readonly #order = new LinkedQueue<Entry<K, V>>();
 
   constructor(bound: CacheBound, options: LruOptions<K, V>) {
     this.#bound = bound;
@@ -42,8 +46,8 @@ export class Lru<K, V> implements Bounded {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    this.#order.remove(entry);
+    this.#order.push(entry);
     return entry.value;
   }
 
@@ -54,19 +58,21 @@ export class Lru<K, V> implements Bounded {
 
   /** The values, the least recently used one first, without marking them as used. */
   *values(): Iterable<V> {
-    for (const {value} of this.#entries.values()) yield value;
+    for (const {value} of this.#order) yield value;
   }
 
   set(key: K, value: V): void {
     const {bytesOf, maxEntries = Infinity} = this.#options;
     const before = this.#entries.get(key);
-    if (before) this.#entries.delete(key);
+    if (before) this.#remove(before);
     const bytes = entryBytes + (typeof key === 'string' ? key.length : 0) + bytesOf(value, key);
     if (bytes > this.#bound.maxBytes * largestPart) {
       if (before) this.#bound.account(this.#share, -before.bytes);
       return;
     }
-    this.#entries.set(key, {value, bytes});
+    const entry: Entry<K, V> = {key, value, bytes, previous: undefined, next: undefined};
+    this.#entries.set(key, entry);
+    this.#order.push(entry);
     if (this.#entries.size > maxEntries) this.dropOldest();
     this.#bound.account(this.#share, bytes - (before?.bytes ?? 0));
   }
@@ -74,24 +80,29 @@ export class Lru<K, V> implements Bounded {
   delete(key: K): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
-    this.#entries.delete(key);
+    this.#remove(entry);
     this.#bound.account(this.#share, -entry.bytes);
   }
 
   dropOldest(): boolean {
-    for (const [key, {value}] of this.#entries) {
-      this.delete(key);
-      this.#options.onEvict?.(value);
-      return true;
-    }
-    return false;
+    const oldest = this.#order.first;
+    if (!oldest) return false;
+    this.delete(oldest.key);
+    this.#options.onEvict?.(oldest.value);
+    return true;
   }
 
   /** Removes all entries. */
   clear(): void {
-    const all = [...this.#entries.values()];
+    const all = [...this.#order];
     this.#entries.clear();
+    this.#order.clear();
     this.#bound.account(this.#share, -this.#share.bytes);
     for (const {value} of all) this.#options.onEvict?.(value);
+  }
+
+  #remove(entry: Entry<K, V>): void {
+    this.#entries.delete(entry.key);
+    this.#order.remove(entry);
   }
 }

@@ -5,7 +5,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {RejectionReason} from './flow-meters.js';
 import type {LastDispatch, LevelMeters} from './level-meters.js';
-import {LinkedQueue} from './linked-queue.js';
+import {LinkedQueue} from '#src/base/collections/linked-queue.js';
 import {Queue, type FlowRequest} from './queue.js';
 import {estimatedSeconds, narrowed, seatSeconds, seatsOf} from './work.js';
 

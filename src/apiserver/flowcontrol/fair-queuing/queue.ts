@@ -1,7 +1,7 @@
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import type {FlowMeters} from './flow-meters.js';
-import {LinkedQueue, type Linked} from './linked-queue.js';
+import {LinkedQueue, type Linked} from '#src/base/collections/linked-queue.js';
 import {seatSeconds, seatsOf, type Work} from './work.js';
 
 /** What a request is handled by: its schema and what distinguishes its flow from others of the schema. */

@@ -38,6 +38,12 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
     this.#length--;
   }
 
+  /** Removes all elements. */
+  clear(): void {
+    this.#first = this.#last = undefined;
+    this.#length = 0;
+  }
+
   *[Symbol.iterator](): IterableIterator<T> {
     for (let element = this.#first; element; element = element.next) yield element;
   }
