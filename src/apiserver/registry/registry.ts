@@ -254,6 +254,8 @@ export interface CustomResources {
 export class Registry {
   readonly settings: RegistrySettings;
   readonly #served = new Map<string, ServedResource>();
+  /** The same by plural: no key has to be made to find one. */
+  readonly #byPlural = new Map<string, {readonly group: string; readonly served: ServedResource}[]>();
   readonly #groups = new Set<string>();
   readonly #known = new Map<string, Resource>();
   readonly #resources: Resource[] = [];
@@ -290,7 +292,9 @@ export class Registry {
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
-    return this.#served.get(`${group}/${version}/${plural}`) ?? this.#custom?.find(group, version, plural);
+    const found = this.#byPlural.get(plural)?.find(({group: own, served}) => own === group && served.kind.version === version);
+    if (found) return found.served;
+    return this.#custom?.find(group, version, plural);
   }
 
   /** Whether a group, by its name on the wire, is built in and served. */
@@ -346,7 +350,9 @@ export class Registry {
     this.#known.set(address, served.resource);
     if (!served.resource.definition.served?.needs && !this.settings.serves(served.kind)) return;
     this.#served.set(address, served);
-    this.#groups.add(this.settings.naming.group(served.kind.group));
+    const group = this.settings.naming.group(served.kind.group);
+    this.#byPlural.set(served.kind.plural, [...(this.#byPlural.get(served.kind.plural) ?? []), {group, served}]);
+    this.#groups.add(group);
   }
 
   #address({group, version, plural}: Kind): string {

@@ -16,7 +16,7 @@ import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import {messageOf} from '#src/base/message.js';
 import {own} from '#src/base/own.js';
-import {spanEvent} from '#src/base/span.js';
+import {currentSpan, spanEvent} from '#src/base/span.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from './cbor-encoding.js';
@@ -41,10 +41,7 @@ export interface BodyReader {
 const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
 
 /** Returns the media type of a request's body without its parameters. */
-export const mediaTypeOf = (request: ApiRequest): string => {
-  const sent = header(request, 'content-type') ?? '';
-  return sent === 'application/json' ? sent : sent.split(';', 1)[0]!.trim().toLowerCase();
-};
+export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
 
 /** What a body is expected to be. */
 interface Expected {
@@ -67,13 +64,8 @@ const mediaTypeRefusal = async (expected: Expected): Promise<StatusError> =>
   ]);
 
 /** Parses bytes by the request's media type. Throws 415 for an unsupported one, `DecodeError` for malformed content. */
-const parsedBytes = (request: ApiRequest, bytes: Buffer, expected: Expected): ParsedBody | Promise<ParsedBody> => {
+const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
   const type = mediaTypeOf(request);
-  return own(notations, type) === 'json' ? parseBody(bytes, 'json') : parsedOther(request, type, bytes, expected);
-};
-
-/** Parses bytes of any media type but JSON. */
-const parsedOther = async (request: ApiRequest, type: string, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
   // Accepts the media type of either naming: compiled clients know only their own.
   const binary = namingOfMediaType(type);
   if (binary && (await hasProtobuf(expected))) {
@@ -81,24 +73,25 @@ const parsedOther = async (request: ApiRequest, type: string, bytes: Buffer, exp
     return labelled((await protobufCodec()).decodeObject(bytes, binary, binary === expected.naming ? {apiVersion, kind} : undefined));
   }
   if (expected.cbor && type === cborMediaType) return expected.cbor.parse(bytes);
-  if (own(notations, type) !== 'yaml') throw await mediaTypeRefusal(expected);
-  return expected.yaml.parse(bytes, request.signal);
+  const notation = own(notations, type);
+  if (!notation) throw await mediaTypeRefusal(expected);
+  return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parseBody(bytes, notation);
 };
 
 const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []});
 
 /** Returns the whole body as bytes. Throws 413 if it is too large. */
-export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
-  if (!body) return Buffer.alloc(0);
-  if (body.kind !== 'bytes') return Buffer.from(jsonText(body.value));
-  try {
-    const bytes = await body.read(bodyLimit);
-    spanEvent('limitedReadBody succeeded', {len: bytes.length});
-    return bytes;
-  } catch (error) {
-    spanEvent('limitedReadBody failed', {len: 0, err: messageOf(error)});
-    throw error;
-  }
+export const readBytes = ({body}: ApiRequest): Promise<Buffer> => {
+  if (!body) return Promise.resolve(Buffer.alloc(0));
+  if (body.kind !== 'bytes') return Promise.resolve(Buffer.from(jsonText(body.value)));
+  const reading = body.read(bodyLimit);
+  const span = currentSpan();
+  if (span)
+    reading.then(
+      ({length}) => span.event('limitedReadBody succeeded', {len: length}),
+      (error: unknown) => span.event('limitedReadBody failed', {len: 0, err: messageOf(error)}),
+    );
+  return reading;
 };
 
 /** Returns the object of a body, checked against its kind's schema. Throws 400 if it is malformed, 415 for unknown media types. */
@@ -132,9 +125,7 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
       invalid('kind', body.kind, `must be ${kind.kind}`),
     ]);
   }
-  const {object} = decoded;
-  // What was read from bytes belongs to this request alone.
-  return body.bytes && object.kind === kind.kind && object.apiVersion === apiVersion ? object : {...object, kind: kind.kind, apiVersion};
+  return {...decoded.object, kind: kind.kind, apiVersion};
 };
 
 /** A parsed body, with its bytes unless it came as an object. */
@@ -147,8 +138,7 @@ const parsedBody = async (request: ApiRequest, expected: Expected): Promise<Read
   const bytes = await readBytes(request);
   spanEvent('About to convert to expected version');
   try {
-    const parsing = parsedBytes(request, bytes, expected);
-    return {...(parsing instanceof Promise ? await parsing : parsing), bytes};
+    return {...(await parsedBytes(request, bytes, expected)), bytes};
   } catch (error) {
     throw error instanceof DecodeError ? unrecognized(expected.kind, bytes, error) : error;
   }
@@ -257,13 +247,15 @@ export const readDeleteOptions = async (
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  const expected = {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind};
-  let body: ParsedBody;
-  try {
-    body = await parsedBytes(request, bytes, expected);
-  } catch (error) {
+  const body = await parsedBytes(request, bytes, {
+    naming,
+    cbor,
+    yaml,
+    apiVersion: naming.apiVersion('meta', 'v1'),
+    kind: deleteOptionsKind.kind,
+  }).catch((error: unknown) => {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
-  }
+  });
   return options(body, naming, schemas);
 };
 
