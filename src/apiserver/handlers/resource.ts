@@ -20,7 +20,7 @@ import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {namedClauses} from '#src/serving/accept.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
-import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
+import {acceptsPlainJson, negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
 import type {Connections} from '#src/transport/http1/connections.js';
@@ -131,6 +131,8 @@ const offered = (responseKind: ResponseKind, requested: Wanted): string[] => {
 };
 
 export const representationFor = (context: RequestContext, served: ServedResource, requested: Wanted): Representation => {
+  // Nothing else needs to be known for what most clients accept.
+  if (acceptsPlainJson(header(context.request, 'accept'))) return representation(served, plainJson, 'Metadata');
   const {kind, resource} = served;
   const {naming, cbor} = resource.settings;
   const accepted = acceptedShape(context, requested, {

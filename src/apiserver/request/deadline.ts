@@ -1,6 +1,7 @@
 import {parseDuration} from '#src/api/duration.js';
 import {badRequest, timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
+import {LinkedQueue, type Linked} from '#src/base/collections/linked-queue.js';
 import {nextTurn} from '#src/base/turn.js';
 import type {RequestInfo} from './request-info.js';
 import {isLongRunning} from './request-info.js';
@@ -27,12 +28,18 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
 };
 
 /** A request that has not been answered. */
-interface Waiting {
+class Waiting implements Linked<Waiting> {
   /** By the monotonic clock. */
   readonly endsAt: number;
-  isOver: boolean;
-  isExpired: boolean;
   readonly reject: (error: Error) => void;
+  state: 'fresh' | 'running' | 'expired' | 'over' = 'fresh';
+  previous: Waiting | undefined = undefined;
+  next: Waiting | undefined = undefined;
+
+  constructor(endsAt: number, reject: (error: Error) => void) {
+    this.endsAt = endsAt;
+    this.reject = reject;
+  }
 }
 
 /**
@@ -42,7 +49,7 @@ interface Waiting {
 export class Deadlines {
   readonly #clock: Clock;
   #fresh: Waiting[] = [];
-  readonly #running = new Set<Waiting>();
+  readonly #running = new LinkedQueue<Waiting>();
   #timer: Disposable | undefined;
   #timerAt = Infinity;
 
@@ -54,10 +61,10 @@ export class Deadlines {
   within<T>(ms: number | undefined, work: Promise<T>, late: (result: T) => void): Promise<T> {
     if (ms === undefined) return work;
     return new Promise((resolve, reject) => {
-      const waiting = {endsAt: this.#clock.monotonic() + ms, isOver: false, isExpired: false, reject};
+      const waiting = new Waiting(this.#clock.monotonic() + ms, reject);
       work.then(
         result => {
-          if (waiting.isExpired) late(result);
+          if (waiting.state === 'expired') late(result);
           this.#end(waiting);
           resolve(result);
         },
@@ -78,16 +85,20 @@ export class Deadlines {
     this.#fresh = [];
     let next = Infinity;
     for (const waiting of fresh) {
-      if (waiting.isOver) continue;
-      this.#running.add(waiting);
+      if (waiting.state === 'over') continue;
+      waiting.state = 'running';
+      this.#running.push(waiting);
       next = Math.min(next, waiting.endsAt);
     }
     if (next < this.#timerAt) this.#setTimer(next);
   };
 
   #end(waiting: Waiting): void {
-    waiting.isOver = true;
-    if (this.#running.delete(waiting) && this.#running.size === 0) this.#stopTimer();
+    const isRunning = waiting.state === 'running';
+    waiting.state = 'over';
+    if (!isRunning) return;
+    this.#running.remove(waiting);
+    if (this.#running.length === 0) this.#stopTimer();
   }
 
   #setTimer(at: number): void {
@@ -106,13 +117,13 @@ export class Deadlines {
     this.#stopTimer();
     const now = this.#clock.monotonic();
     let next = Infinity;
-    for (const waiting of this.#running) {
+    for (const waiting of [...this.#running]) {
       if (waiting.endsAt > now) {
         next = Math.min(next, waiting.endsAt);
         continue;
       }
-      this.#running.delete(waiting);
-      waiting.isExpired = true;
+      this.#running.remove(waiting);
+      waiting.state = 'expired';
       waiting.reject(timeout('request did not complete within the allotted timeout'));
     }
     if (next < Infinity) this.#setTimer(next);

@@ -65,6 +65,9 @@ const cacheOf = (codec: CborEncoding): Lru<string, Accepted | null> => {
 /** Longer headers are unusual; they are parsed each time. */
 const maxCachedLength = 1000;
 
+/** Whether an `Accept` header is satisfied by plain JSON, whatever else is available. */
+export const acceptsPlainJson = (header: string | undefined): boolean => !header || header === '*/*' || header === 'application/json';
+
 /** The forms that are available besides JSON. */
 export interface Offer {
   /** Whether the response is a stream, which has no YAML. */
@@ -115,7 +118,7 @@ export const negotiate = (
   allowed: ReadonlySet<Shape>,
   offer: Offer = {},
 ): Accepted | undefined => {
-  if (!header || header === '*/*' || header === 'application/json') return plainJson;
+  if (header === undefined || acceptsPlainJson(header)) return plainJson;
   const {binary, onlyMetadata, cbor, stream} = offer;
   const key = `${kind} ${stream ? 's' : ''} ${onlyMetadata ? 'm' : ''} ${binary?.name ?? ''} ${header}`;
   // The result contains the codec, of which each server has its own.

@@ -40,18 +40,18 @@ export const truthy = (value: string | null): boolean => value !== null && value
 
 const noQuery = new URLSearchParams();
 
-const bound = new CacheBound('queries', 256 << 10);
+const bound = new CacheBound('requests', 512 << 10);
 const queries = new Lru<string, URLSearchParams>(bound, {bytesOf: ({size}) => 300 + 200 * size});
 
-/** Longer queries are not repeated. */
-const longestCachedQuery = 200;
+/** Longer queries and addresses are not repeated. */
+const longestCached = 200;
 
 /** Returns the parameters of a query, the same object for an equal query. They must not be changed. */
 const queryOf = (text: string): URLSearchParams => {
   const known = queries.peek(text);
   if (known) return known;
   const query = new URLSearchParams(text);
-  if (text.length <= longestCachedQuery) queries.set(text, query);
+  if (text.length <= longestCached) queries.set(text, query);
   return query;
 };
 
@@ -76,8 +76,18 @@ const decoded = (path: string): string => {
   }
 };
 
+const creations = new Lru<string, RequestInfo>(bound, {bytesOf: () => 600});
+
 /** Classifies a request (the API reference, API access: request attributes). Throws 400 for a path with malformed percent-encoding. */
 export const requestInfo = (method: string, url: string): RequestInfo => {
+  // Objects of a kind are created at the same address.
+  if (method !== 'POST' || url.length > longestCached) return classified(method, url);
+  let info = creations.peek(url);
+  if (!info) creations.set(url, (info = classified(method, url)));
+  return info;
+};
+
+const classified = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf('?');
   // Escaped slashes separate segments like others.
   const path = decoded(mark < 0 ? url : url.slice(0, mark));
