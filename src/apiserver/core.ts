@@ -214,23 +214,14 @@ const discardLate = (response: ApiResponse, {entered}: RequestState): void => {
 
 const answer = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): Promise<ApiResponse> => {
   if (settings.draining.rejects && !isServedDuringShutdown(request, info)) throw shutdownRefusal();
-  const found = userOf(settings, request, info, state);
-  return found instanceof Promise
-    ? found.then(user => answerTraced(settings, request, info, state, user))
-    : answerTraced(settings, request, info, state, found);
-};
-
-const answerTraced = (
-  settings: CoreSettings,
-  request: ApiRequest,
-  info: RequestInfo,
-  state: RequestState,
-  user: UserInfo,
-): Promise<ApiResponse> => {
   const {tracer} = settings;
-  if (!tracer) return answerUser(settings, request, info, state, user);
   const {auditId, times} = state;
-  return tracedRequest(tracer, {request, info, user, auditId, times}, () => answerUser(settings, request, info, state, user));
+  const proceed = (user: UserInfo): Promise<ApiResponse> =>
+    tracer
+      ? tracedRequest(tracer, {request, info, user, auditId, times}, () => answerUser(settings, request, info, state, user))
+      : answerUser(settings, request, info, state, user);
+  const found = userOf(settings, request, info, state);
+  return found instanceof Promise ? found.then(proceed) : proceed(found);
 };
 
 const answerUser = async (

@@ -117,11 +117,12 @@ export class Deadlines {
     this.#stopTimer();
     const now = this.#clock.monotonic();
     let next = Infinity;
-    for (const waiting of [...this.#running]) {
-      if (waiting.endsAt > now) {
-        next = Math.min(next, waiting.endsAt);
-        continue;
-      }
+    const due: Waiting[] = [];
+    for (const waiting of this.#running) {
+      if (waiting.endsAt <= now) due.push(waiting);
+      else next = Math.min(next, waiting.endsAt);
+    }
+    for (const waiting of due) {
       this.#running.remove(waiting);
       waiting.state = 'expired';
       waiting.reject(timeout('request did not complete within the allotted timeout'));
