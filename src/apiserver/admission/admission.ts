@@ -31,9 +31,9 @@ export interface AdmissionAttributes {
   /** The URL's name, or otherwise the object's; empty when it is still to be generated. */
   readonly name: string;
   /** The object to be stored; absent on DELETE. Mutating plugins may change it. */
-  readonly object?: KubeObject;
+  readonly object?: KubeObject | undefined;
   /** The stored object; absent on CREATE. Must not be changed. */
-  readonly oldObject?: Readonly<KubeObject>;
+  readonly oldObject?: Readonly<KubeObject> | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** Absent for the server's own writes. */
@@ -45,7 +45,7 @@ export interface AdmissionAttributes {
   /** Adds a `Warning` header. */
   warn(text: string): void;
   /** Adds an annotation to the request's audit event, from level `least` on; absent if no event is written. */
-  annotate?(key: string, text: string, least?: AuditLevel): void;
+  readonly annotate?: ((key: string, text: string, least?: AuditLevel) => void) | undefined;
 }
 
 export type Phase = 'admit' | 'validate';

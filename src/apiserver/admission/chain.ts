@@ -5,6 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
+import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes, AdmissionPlugin, Phase} from './admission.js';
 import {admissionMetrics, type AdmissionMetrics, type Durations} from './chain-metrics.js';
 import {allOperations, isHandled, type Operation, type Target} from './handles.js';
@@ -14,17 +15,20 @@ const [refusals, durations] = [4, 5];
 
 /** A plugin of a phase, and the series of its durations. */
 interface Step {
-  readonly plugin: AdmissionPlugin;
-  /** Whether the plugin handles the resource. One that handles only the operation is counted and not called, as the original counts it. */
-  readonly isCalled: boolean;
+  readonly name: string;
+  /** Calls the plugin; undefined if it handles only the operation and not the resource. Such a plugin is counted and not called, as the original counts it. */
+  readonly call: ((attributes: AdmissionAttributes) => ReturnType<NonNullable<AdmissionPlugin[Phase]>>) | undefined;
   readonly durations: Durations | undefined;
 }
 
-/** The steps of the requests with one operation at one resource or subresource. */
-interface Route {
-  readonly steps: Readonly<Record<Phase, readonly Step[]>>;
-  readonly durations: Readonly<Record<Phase, Durations>>;
+/** The steps of one phase, and the series of its durations. */
+interface PhaseSteps {
+  readonly steps: readonly Step[];
+  readonly durations: Durations;
 }
+
+/** What is done for the requests with one operation at one resource or subresource. */
+type Route = Readonly<Record<Phase, PhaseSteps>>;
 
 export interface AdmissionChainParts {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -57,54 +61,13 @@ export class AdmissionChain {
     >;
   }
 
-  /** Runs one phase. Rejects with the refusal of a plugin; later ones are not called then. */
-  async run(phase: Phase, attributes: AdmissionAttributes): Promise<void> {
-    const route = this.#routeOf(attributes);
-    const startedAt = this.#clock.monotonic();
-    let isAccepted = false;
+  /** Runs one phase; returns a promise only where a plugin does, or refuses the request. Later plugins are not called then. */
+  run(phase: Phase, attributes: AdmissionAttributes): Eventually<void> {
     try {
-      if (await this.#runSteps(route.steps[phase], phase, attributes)) await this.#runSteps(route.steps[phase], phase, attributes);
-      isAccepted = true;
-    } finally {
-      const {accepted, refused} = route.durations[phase];
-      (isAccepted ? accepted : refused).observe((this.#clock.monotonic() - startedAt) / 1000);
+      return new PhaseRun(phase, this.#routeOf(attributes)[phase], attributes, this.#clock, this.#log).proceed();
+    } catch (error) {
+      return Promise.reject(error as Error);
     }
-  }
-
-  /** Returns whether the plugins are to run once more. Awaits only promises: an await costs as much as most plugins do. */
-  async #runSteps(steps: readonly Step[], phase: Phase, attributes: AdmissionAttributes): Promise<boolean> {
-    const isLogged = this.#log.v(refusals) !== noLog;
-    let isRepeated = false;
-    let since = this.#clock.monotonic();
-    for (const {plugin, isCalled, durations} of steps) {
-      if (!isCalled) {
-        durations?.accepted.observe(0);
-        continue;
-      }
-      try {
-        const result = plugin[phase]!(attributes);
-        if ((result instanceof Promise ? await result : result) === 'again') isRepeated = true;
-      } catch (error) {
-        const ms = this.#clock.monotonic() - since;
-        durations?.refused.observe(ms / 1000);
-        if (isLogged) this.#logRefusal(plugin, phase, attributes, ms, error);
-        throw error;
-      }
-      const now = this.#clock.monotonic();
-      durations?.accepted.observe((now - since) / 1000);
-      if (isLogged) this.#logDuration(plugin, phase, attributes, now - since);
-      since = now;
-    }
-    return isRepeated;
-  }
-
-  #logRefusal({name}: AdmissionPlugin, phase: Phase, attributes: AdmissionAttributes, ms: number, error: unknown): void {
-    const fields = {...fieldsOf(name, phase, attributes), duration: `${ms.toFixed(3)}ms`, reason: messageOf(error)};
-    this.#log.v(refusals).info(fields, 'request is refused by admission');
-  }
-
-  #logDuration({name}: AdmissionPlugin, phase: Phase, attributes: AdmissionAttributes, ms: number): void {
-    this.#log.v(durations).info({...fieldsOf(name, phase, attributes), duration: `${ms.toFixed(3)}ms`}, 'admission plugin has finished');
   }
 
   #routeOf({operation, group, resource, subresource}: AdmissionAttributes): Route {
@@ -116,19 +79,108 @@ export class AdmissionChain {
   }
 
   #route(operation: Operation, target: Target): Route {
-    const stepsOf = (phase: Phase): readonly Step[] =>
-      this.#plugins.flatMap(plugin => {
+    const stepsOf = (phase: Phase): PhaseSteps => ({
+      steps: this.#plugins.flatMap((plugin): Step[] => {
         const {name, handles, unmeasured} = plugin;
         if (!plugin[phase] || (handles && !handles.operations.includes(operation))) return [];
         const isCalled = !handles || isHandled(handles, target);
-        return isCalled || !unmeasured
-          ? [{plugin, isCalled, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}]
-          : [];
-      });
-    return {
-      steps: {admit: stepsOf('admit'), validate: stepsOf('validate')},
-      durations: {admit: this.#metrics.ofPhase('admit', operation), validate: this.#metrics.ofPhase('validate', operation)},
-    };
+        if (!isCalled && unmeasured) return [];
+        const call = isCalled ? (attributes: AdmissionAttributes) => plugin[phase]!(attributes) : undefined;
+        return [{name, call, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}];
+      }),
+      durations: this.#metrics.ofPhase(phase, operation),
+    });
+    return {admit: stepsOf('admit'), validate: stepsOf('validate')};
+  }
+}
+
+/** One phase of the admission of one request. */
+class PhaseRun {
+  readonly #phase: Phase;
+  readonly #steps: readonly Step[];
+  readonly #durations: Durations;
+  readonly #attributes: AdmissionAttributes;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #log: Log;
+  readonly #isLogged: boolean;
+  readonly #startedAt: number;
+  /** When the step began. */
+  #since: number;
+  #next = 0;
+  /** Whether a plugin asked for a repetition, which there is only one of. */
+  #isRepeated = false;
+  #isRepetition = false;
+
+  constructor(phase: Phase, {steps, durations}: PhaseSteps, attributes: AdmissionAttributes, clock: Pick<Clock, 'monotonic'>, log: Log) {
+    this.#phase = phase;
+    this.#steps = steps;
+    this.#durations = durations;
+    this.#attributes = attributes;
+    this.#clock = clock;
+    this.#log = log;
+    this.#isLogged = log.v(refusals) !== noLog;
+    this.#startedAt = this.#since = clock.monotonic();
+  }
+
+  /** Calls the plugins that are left, and awaits only promises: an await costs as much as most plugins do. Throws or rejects with the refusal of one. */
+  proceed(): Eventually<void> {
+    const steps = this.#steps;
+    while (this.#next < steps.length) {
+      const step = steps[this.#next++]!;
+      if (!step.call) {
+        step.durations?.accepted.observe(0);
+        continue;
+      }
+      let result: ReturnType<typeof step.call>;
+      try {
+        result = step.call(this.#attributes);
+      } catch (error) {
+        return this.#refused(step, error);
+      }
+      if (result instanceof Promise) {
+        return result.then(
+          outcome => {
+            this.#passed(step, outcome);
+            return this.proceed();
+          },
+          (error: unknown) => this.#refused(step, error),
+        );
+      }
+      this.#passed(step, result);
+    }
+    if (!this.#isRepeated || this.#isRepetition) {
+      this.#durations.accepted.observe((this.#since - this.#startedAt) / 1000);
+      return undefined;
+    }
+    this.#isRepetition = true;
+    this.#next = 0;
+    return this.proceed();
+  }
+
+  #passed(step: Step, outcome: void | 'again'): void {
+    if (outcome === 'again') this.#isRepeated = true;
+    const now = this.#clock.monotonic();
+    step.durations?.accepted.observe((now - this.#since) / 1000);
+    if (this.#isLogged) this.#logDuration(step, now - this.#since);
+    this.#since = now;
+  }
+
+  #refused(step: Step, error: unknown): never {
+    const now = this.#clock.monotonic();
+    step.durations?.refused.observe((now - this.#since) / 1000);
+    this.#durations.refused.observe((now - this.#startedAt) / 1000);
+    if (this.#isLogged) this.#logRefusal(step, now - this.#since, error);
+    throw error;
+  }
+
+  #logRefusal({name}: Step, ms: number, error: unknown): void {
+    const fields = {...fieldsOf(name, this.#phase, this.#attributes), duration: `${ms.toFixed(3)}ms`, reason: messageOf(error)};
+    this.#log.v(refusals).info(fields, 'request is refused by admission');
+  }
+
+  #logDuration({name}: Step, ms: number): void {
+    const fields = {...fieldsOf(name, this.#phase, this.#attributes), duration: `${ms.toFixed(3)}ms`};
+    this.#log.v(durations).info(fields, 'admission plugin has finished');
   }
 }
 

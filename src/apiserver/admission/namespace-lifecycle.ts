@@ -1,6 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import {notFound} from '#src/api/status.js';
 import type {Namespace} from '#src/api/types.js';
+import {andThen} from '#src/base/eventually.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 
@@ -8,6 +9,15 @@ import {refuse} from './refuse.js';
 export type FindNamespace = (name: string) => Promise<Readonly<Namespace> | undefined> | Readonly<Namespace> | undefined;
 
 const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
+
+const checkNamespace = (found: Readonly<Namespace> | undefined, attributes: AdmissionAttributes): void => {
+  const {operation, namespace} = attributes;
+  if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
+  if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
+  throw refuse(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`, [
+    {reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace'},
+  ]);
+};
 
 /**
  * Refuses writes in namespaces that do not exist, creation in terminating ones, and deletion of the system's own. Deletion of objects and access reviews are
@@ -21,19 +31,14 @@ export const namespaceLifecycle = (naming: Naming, find: FindNamespace): Admissi
   return {
     name: 'NamespaceLifecycle',
     handles: {operations: ['CREATE', 'UPDATE', 'DELETE']},
-    async admit(attributes) {
+    admit(attributes) {
       const {operation, namespace, name} = attributes;
       if (isNamespace(attributes)) {
         if (operation === 'DELETE' && immortal.has(name)) throw refuse(attributes, 'this namespace may not be deleted');
-        return;
+        return undefined;
       }
-      if (!namespace || operation === 'DELETE' || isAccessReview(attributes)) return;
-      const found = await find(namespace);
-      if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
-      if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
-      throw refuse(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`, [
-        {reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace'},
-      ]);
+      if (!namespace || operation === 'DELETE' || isAccessReview(attributes)) return undefined;
+      return andThen(find(namespace), found => checkNamespace(found, attributes));
     },
   };
 };

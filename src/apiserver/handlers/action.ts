@@ -4,7 +4,6 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {badRequest, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
-import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
 import {namespaceMismatch, requestAttributes} from '#src/apiserver/registry/address.js';
 import {recordUnstored} from '#src/apiserver/registry/write/field-ownership.js';
@@ -62,15 +61,14 @@ export const runAction = async (
   action.default?.(object);
   const writing = writeContext(context, served, query.dryRun);
   recordUnstored(resource, action.kind, object, subresource, writing);
-  const attributes: AdmissionAttributes = {
+  const attributes = requestAttributes(resource, writing, {
     operation: 'CREATE',
-    ...requestAttributes(resource, writing),
     kind: action.kind.kind,
     subresource,
     namespace,
     name: name || (object.metadata?.name ?? ''),
     object,
-  };
+  });
   await resource.settings.writes.admission.run('admit', attributes);
   const actionContext = {
     ...resource.hooks(context.user),

@@ -1,5 +1,6 @@
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {WriteContext, Resource} from './registry.js';
 
 /** The refusal of an object whose namespace is not the request's. */
@@ -16,20 +17,37 @@ export const checkAddress = (
   if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 };
 
-/** The admission attributes that every request on a resource has. */
+/** What a request is for, and what it brings. */
+export type RequestTarget = Pick<
+  AdmissionAttributes,
+  'operation' | 'subresource' | 'namespace' | 'name' | 'object' | 'oldObject' | 'deletion'
+> & {
+  /** The kind of the object that is sent, if it is not the resource's. */
+  readonly kind?: string;
+};
+
+/** Returns the attributes of a request on a resource for admission. Those of all requests have the same shape: many plugins read them. */
 export const requestAttributes = (
   {settings, kind}: Resource,
   {served, user, dryRun, warn, annotate, original, ofCollection}: WriteContext,
-) => ({
+  target: RequestTarget,
+): AdmissionAttributes => ({
+  operation: target.operation,
   group: settings.naming.group(served.group),
   version: served.version,
   resource: served.plural,
-  kind: kind.kind,
+  subresource: target.subresource,
+  kind: target.kind ?? kind.kind,
   namespaced: kind.namespaced,
+  namespace: target.namespace,
+  name: target.name,
+  object: target.object,
+  oldObject: target.oldObject,
   user,
   dryRun,
-  warn,
-  ...(annotate ? {annotate} : {}),
   original,
+  deletion: target.deletion,
   ofCollection,
+  warn,
+  annotate,
 });

@@ -3,8 +3,10 @@ import type {ResourceDefinition} from '#src/resources/definition.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Adds the fields that a kind shows even when they are empty. */
-export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDefinition}, object: KubeObject): void =>
-  fill(object as PlainObject, definition.storage?.alwaysPresent ?? {});
+export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDefinition}, object: KubeObject): void => {
+  const always = definition.storage?.alwaysPresent;
+  if (always) fill(object as PlainObject, always);
+};
 
 const fill = (fields: PlainObject, always: Readonly<Record<string, unknown>>): void => {
   for (const [field, empty] of Object.entries(always)) {

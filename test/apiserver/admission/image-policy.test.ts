@@ -52,7 +52,7 @@ const startReviewed = async (t: ExecutionContext, respond: Respond = byImage, co
   const notes: string[] = [];
   const listening: AdmissionPlugin = {
     name: 'listening',
-    admit: attributes => {
+    validate: attributes => {
       Object.assign(attributes, {annotate: (key: string, text: string) => void notes.push(`${key}=${text}`)});
     },
   };

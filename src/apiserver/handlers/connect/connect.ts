@@ -5,7 +5,6 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
-import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
@@ -97,15 +96,14 @@ const admitted = async (
 ): Promise<void> => {
   const {resource} = served;
   const {namespace, name, subresource} = context.target;
-  const attributes: AdmissionAttributes = {
+  const attributes = requestAttributes(resource, writeContext(context, served, false), {
     operation: 'CONNECT',
-    ...requestAttributes(resource, writeContext(context, served, false)),
     kind: connectSubresource.options.kind,
     subresource,
     namespace,
     name,
     object: {kind: connectSubresource.options.kind, apiVersion: 'v1', ...options} as KubeObject,
-  };
+  });
   await resource.settings.writes.admission.run('admit', attributes);
   await resource.settings.writes.admission.run('validate', attributes);
 };

@@ -10,8 +10,7 @@ export const admitDeletion = async (
   context: WriteContext,
 ): Promise<void> => {
   const {admission} = resource.settings.writes;
-  const request = requestAttributes(resource, context);
-  const attributes = {operation: 'DELETE' as const, ...request, deletion, subresource: '', namespace, name, oldObject};
+  const attributes = requestAttributes(resource, context, {operation: 'DELETE', deletion, subresource: '', namespace, name, oldObject});
   await admission.run('admit', attributes);
   await admission.run('validate', attributes);
 };

@@ -64,30 +64,30 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   if (recording) await recording;
   const recorded = meta.managedFields;
   if (!old) fillAlwaysPresent(resource, incoming);
-  const attributes = attributesOf(operation, incoming);
   spanEvent('About to check admission control');
-  await settings.writes.admission.run('admit', attributes);
+  const admitting = settings.writes.admission.run('admit', attributesOf(operation, incoming));
+  if (admitting) await admitting;
   operation.checkAdmitted(meta);
   restoreMalformed(meta, recorded, context.warn);
   dropDuplicateOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
   const object = operation.select(incoming);
   fillAlwaysPresent(resource, object);
-  if (!definition.allocation || operation.subresource) return checkAndStore(operation, object, attributes);
-  return withAllocation(definition.allocation, resource, object, old, context, () => checkAndStore(operation, object, attributes));
+  if (!definition.allocation || operation.subresource) return checkAndStore(operation, object);
+  return withAllocation(definition.allocation, resource, object, old, context, () => checkAndStore(operation, object));
 };
 
-const attributesOf = ({type, resource, context, subresource, namespace, old}: WriteOperation, object: KubeObject): AdmissionAttributes => ({
-  operation: type,
-  ...requestAttributes(resource, context),
-  subresource,
-  namespace,
-  name: object.metadata?.name ?? '',
-  object,
-  ...(old ? {oldObject: old} : {}),
-});
+const attributesOf = ({type, resource, context, subresource, namespace, old}: WriteOperation, object: KubeObject): AdmissionAttributes =>
+  requestAttributes(resource, context, {
+    operation: type,
+    subresource,
+    namespace,
+    name: object.metadata?.name ?? '',
+    object,
+    oldObject: old,
+  });
 
-const checkAndStore = async (operation: WriteOperation, object: KubeObject, attributes: AdmissionAttributes): Promise<Written> => {
+const checkAndStore = async (operation: WriteOperation, object: KubeObject): Promise<Written> => {
   const {resource, endpoint, old, context} = operation;
   const {definition, settings} = resource;
   const loading = definition.ready?.(object);
@@ -99,13 +99,13 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject, attr
   if (errors.length === 0 && endpoint.authorize) {
     errors.push(...(await endpoint.authorize(object, old, hooks, {authorizer: settings.authorizer, reader: settings.writes.pools.reader})));
   }
-  const name = object.metadata!.name ?? '';
-  if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
-  for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
-  await settings.writes.admission.run('validate', {...attributes, object: deepFreeze(operation.admitted(object)), name});
+  if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
+  if (endpoint.warn) for (const text of endpoint.warn(object, old, hooks)) context.warn(text);
+  const validating = settings.writes.admission.run('validate', attributesOf(operation, deepFreeze(operation.admitted(object))));
+  if (validating) await validating;
   const written = await (context.annotate ? timedStore(operation, object) : operation.store(object));
-  if (!context.dryRun && (written.outcome === 'created' || written.outcome === 'updated'))
-    count(resource, endpoint.counts?.(object, old, hooks));
+  if (endpoint.counts && !context.dryRun && (written.outcome === 'created' || written.outcome === 'updated'))
+    count(resource, endpoint.counts(object, old, hooks));
   return written;
 };
 
@@ -121,6 +121,6 @@ const timedStore = async (operation: WriteOperation, object: KubeObject): Promis
 };
 
 /** Adds to the counters that a kind keeps of its writes. */
-const count = ({settings}: Resource, counts: Iterable<Count> | undefined): void => {
-  for (const {name, help, labels} of counts ?? []) settings.meter.counter({name, help, labels: Object.keys(labels)}).add(labels);
+const count = ({settings}: Resource, counts: Iterable<Count>): void => {
+  for (const {name, help, labels} of counts) settings.meter.counter({name, help, labels: Object.keys(labels)}).add(labels);
 };
