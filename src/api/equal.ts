@@ -16,6 +16,16 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   return true;
 };
 
+/** Returns whether two JSON objects have equal fields apart from the ignored ones, as `sameJson` compares them. */
+export const sameFieldsBut = (a: object, b: object, ignored: ReadonlySet<string>): boolean => {
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  // Keys are data: `constructor` is one, which every object seems to have.
+  for (const key in left) if (!ignored.has(key) && !sameJson(left[key], Object.hasOwn(right, key) ? right[key] : undefined)) return false;
+  for (const key in right) if (!ignored.has(key) && right[key] !== undefined && !Object.hasOwn(left, key)) return false;
+  return true;
+};
+
 const isNothing = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 const isEmpty = (value: unknown): boolean => isNothing(value) || (typeof value === 'object' && Object.keys(value as object).length === 0);

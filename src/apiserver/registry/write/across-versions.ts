@@ -11,6 +11,7 @@ import type {Resource, Siblings} from '#src/apiserver/registry/registry.js';
 class BuiltInVersions implements Versions {
   readonly #resource: Resource;
   readonly #served: ReadonlyMap<string, ServedVersion<KubeObject> | undefined>;
+  readonly #schemas = new Map<string, SchemaNode | undefined>();
 
   constructor(resource: Resource) {
     this.#resource = resource;
@@ -24,8 +25,13 @@ class BuiltInVersions implements Versions {
 
   schemaOf(apiVersion: string): SchemaNode | undefined {
     if (!this.#served.has(apiVersion)) return undefined;
-    const {group, version, kind} = this.#served.get(apiVersion)?.kind ?? this.#resource.kind;
-    return this.#resource.settings.schemas.of(group, version, kind);
+    let schema = this.#schemas.get(apiVersion);
+    if (!schema) {
+      const {group, version, kind} = this.#served.get(apiVersion)?.kind ?? this.#resource.kind;
+      schema = this.#resource.settings.schemas.of(group, version, kind);
+      this.#schemas.set(apiVersion, schema);
+    }
+    return schema;
   }
 
   convert(object: PlainObject, from: string, to: string): PlainObject {

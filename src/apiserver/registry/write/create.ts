@@ -7,6 +7,7 @@ import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateNames, validateObjectMeta} from '#src/resources/validation/object-meta.js';
+import {dropField} from '#src/base/json/drop-field.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
@@ -14,7 +15,7 @@ import type {Eventually} from '#src/storage/store.js';
 import {namespaceMismatch} from '#src/apiserver/registry/address.js';
 import {dropDuplicateOwners, metadataRules, metadataValidationOf} from './metadata.js';
 import {recordCreation} from './field-ownership.js';
-import {mergeWrittenFields, withMetadata} from './written-paths.js';
+import {createdFields} from './written-paths.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {unstored, writeRecord} from '#src/apiserver/registry/stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
@@ -75,8 +76,8 @@ class Creation implements WriteOperation {
     this.#statedVersion = meta.resourceVersion;
     dropDuplicateOwners(meta, context.warn, 'sent');
     // Nobody owns what only the server sets.
-    delete meta.deletionTimestamp;
-    delete meta.deletionGracePeriodSeconds;
+    dropField(meta, 'deletionTimestamp');
+    dropField(meta, 'deletionGracePeriodSeconds');
     const refusesCreation = resource.definition.custom?.refusesCreation;
     if (refusesCreation) throw forbidden(resource.ref, meta.name ?? '', refusesCreation);
   }
@@ -91,7 +92,7 @@ class Creation implements WriteOperation {
 
   select(incoming: KubeObject): KubeObject {
     const {create, update} = this.endpoint.writes;
-    const object = mergeWrittenFields(incoming, undefined, withMetadata(create ?? update));
+    const object = createdFields(incoming, create ?? update);
     fillSystemFields(this.resource, object);
     return object;
   }
@@ -141,7 +142,7 @@ class Creation implements WriteOperation {
   }
 
   #place(meta: ObjectMeta): void {
-    if (!this.resource.kind.namespaced) delete meta.namespace;
+    if (!this.resource.kind.namespaced) dropField(meta, 'namespace');
     else if (!meta.namespace) meta.namespace = this.namespace;
     else if (meta.namespace !== this.namespace) throw badRequest(namespaceMismatch);
   }
@@ -161,7 +162,10 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   const meta = object.metadata!;
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
-  for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'resourceVersion'] as const) delete meta[field];
+  dropField(meta, 'selfLink');
+  dropField(meta, 'deletionTimestamp');
+  dropField(meta, 'deletionGracePeriodSeconds');
+  dropField(meta, 'resourceVersion');
   meta.uid = settings.random.uuid();
   meta.creationTimestamp = wireTime(settings.clock.now());
   if (definition.metadata.generation) meta.generation = 1;

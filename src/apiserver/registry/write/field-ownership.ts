@@ -1,6 +1,6 @@
 // The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request.
 
-import {sameJson} from '#src/api/equal.js';
+import {sameFieldsBut, sameJson} from '#src/api/equal.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
@@ -9,6 +9,7 @@ import {fitsSchema} from '#src/schema/apply/type-mismatches.js';
 import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
+import {dropField} from '#src/base/json/drop-field.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Eventually} from '#src/storage/store.js';
 import {acrossVersions, isConversionPending} from './across-versions.js';
@@ -56,10 +57,11 @@ const writerOf = (
 ): Writer => ({
   manager: context.manager,
   subresource,
-  apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
-  get time() {
-    return isView ? undefined : wireTime(resource.settings.clock.now());
-  },
+  apiVersion:
+    context.served === resource.kind
+      ? resource.apiVersion
+      : resource.settings.naming.apiVersion(context.served.group, context.served.version),
+  time: isView ? undefined : wireTime(resource.settings.clock.now()),
   writes: written,
   versions,
 });
@@ -79,7 +81,7 @@ export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly Ma
 
 export const setEntries = (meta: ObjectMeta, entries: readonly ManagedFieldsEntry[]): void => {
   if (entries.length > 0) meta.managedFields = entries as unknown as NonNullable<ObjectMeta['managedFields']>;
-  else delete meta.managedFields;
+  else dropField(meta, 'managedFields');
 };
 
 /** Returns the entries in a request; malformed ones count as absent. */
@@ -214,16 +216,14 @@ export const restoreMalformed = (meta: ObjectMeta, recorded: ObjectMeta['managed
   }
 };
 
-const untimed = (entries: readonly ManagedFieldsEntry[]): unknown[] => entries.map(entry => ({...entry, time: undefined}));
+const timed: ReadonlySet<string> = new Set(['time']);
 
-/** Returns an object with the stored entries if only their times differ, since that alone does not justify a write. */
-export const keepUnchangedTimes = (object: KubeObject, old: Readonly<KubeObject>): KubeObject => {
+/** Whether the managed fields of two objects are the same but for the times, which alone do not justify a write. */
+export const sameOwners = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => {
   const entries = entriesOf(object);
   const stored = entriesOf(old);
-  if (entries === stored || entries.length !== stored.length || !sameJson(untimed(entries), untimed(stored))) return object;
-  const meta = {...object.metadata};
-  setEntries(meta, stored);
-  return {...object, metadata: meta};
+  if (entries === stored) return true;
+  return entries.length === stored.length && entries.every((entry, at) => sameFieldsBut(entry, stored[at]!, timed));
 };
 
 const longestManager = 128;

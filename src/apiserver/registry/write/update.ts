@@ -1,8 +1,9 @@
-import {sameJson} from '#src/api/equal.js';
+import {sameFieldsBut} from '#src/api/equal.js';
 import {invalidObject, invalidText, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {conflict, isAlreadyExists, notFound, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import {dropField} from '#src/base/json/drop-field.js';
 import {own} from '#src/base/own.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
@@ -13,7 +14,7 @@ import {releaseAllocated} from './allocation.js';
 import {createObject} from './create.js';
 import {dropDuplicateOwners, metadataRules, metadataValidationOf, raiseGeneration} from './metadata.js';
 import {parseObjectVersion} from '#src/apiserver/registry/options.js';
-import {entriesOf, recordUpdate, setEntries, keepUnchangedTimes} from './field-ownership.js';
+import {entriesOf, recordUpdate, setEntries, sameOwners} from './field-ownership.js';
 import {mergeWrittenFields} from './written-paths.js';
 import {checkPreconditions} from './preconditions.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
@@ -108,7 +109,7 @@ class Update implements WriteOperation {
     const {resource, namespace, name, patches} = this.#target;
     meta.name = name;
     if (resource.kind.namespaced) meta.namespace = namespace;
-    else delete meta.namespace;
+    else dropField(meta, 'namespace');
     checkPreconditions(resource, this.#record.key, {uid: meta.uid}, this.old, {ref: this.#ref, dryRun: this.context.dryRun});
     // A patch starts from the stored object, which is clean; what it adds is checked after admission.
     if (!patches) dropDuplicateOwners(meta, this.context.warn, 'sent');
@@ -160,7 +161,7 @@ class Update implements WriteOperation {
       await releaseAllocated(resource, object, context);
       return {object: atVersion(object, record.revision), value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
     }
-    if (!record.isStale && sameJson(keepUnchangedTimes(object, old), withoutVersion(old))) {
+    if (!record.isStale && isUnchanged(object, old)) {
       return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
     }
     if (context.dryRun) {
@@ -199,16 +200,10 @@ const checkVersion = (
   }
 };
 
-const owned = ['uid', 'creationTimestamp', 'generation'] as const;
-const deletion = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
-
 /** An update without the fields of a deletion leaves them as they are; one that changes them is refused by validation. */
 const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
-  restore(
-    meta,
-    stored,
-    deletion.filter(field => meta[field] === undefined),
-  );
+  if (meta.deletionTimestamp === undefined) restore(meta, stored, 'deletionTimestamp');
+  if (meta.deletionGracePeriodSeconds === undefined) restore(meta, stored, 'deletionGracePeriodSeconds');
 };
 
 /** Restores what only the server sets from the stored object, whatever the client sent. */
@@ -217,19 +212,24 @@ const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, o
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
   // A selfLink is never stored; a dry run, which stores nothing, shows it as given.
-  if (!dryRun) delete meta.selfLink;
-  delete meta.resourceVersion;
-  restore(meta, old.metadata!, owned);
+  if (!dryRun) dropField(meta, 'selfLink');
+  dropField(meta, 'resourceVersion');
+  restore(meta, old.metadata!, 'uid');
+  restore(meta, old.metadata!, 'creationTimestamp');
+  restore(meta, old.metadata!, 'generation');
 };
 
-const restore = (meta: ObjectMeta, stored: Readonly<ObjectMeta>, fields: readonly (typeof owned | typeof deletion)[number][]): void => {
-  for (const field of fields) {
-    if (stored[field] === undefined) delete meta[field];
-    else Object.assign(meta, {[field]: stored[field]});
-  }
+/** Gives a field the stored value, or none. */
+const restore = (meta: ObjectMeta, stored: Readonly<ObjectMeta>, field: keyof ObjectMeta): void => {
+  if (stored[field] === undefined) dropField(meta, field);
+  else (meta as Record<string, unknown>)[field] = stored[field];
 };
 
-const withoutVersion = ({metadata = {}, ...rest}: Readonly<KubeObject>): KubeObject => {
-  const {resourceVersion: _, ...meta} = metadata;
-  return {...rest, metadata: meta};
-};
+const comparedApart: ReadonlySet<string> = new Set(['metadata']);
+const metadataComparedApart: ReadonlySet<string> = new Set(['resourceVersion', 'managedFields']);
+
+/** Whether an update leaves the stored object as it is, apart from its version and the times of its owners. */
+const isUnchanged = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean =>
+  sameFieldsBut(object.metadata!, old.metadata ?? {}, metadataComparedApart) &&
+  sameFieldsBut(object, old, comparedApart) &&
+  sameOwners(object, old);
