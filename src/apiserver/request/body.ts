@@ -15,7 +15,6 @@ import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import {messageOf} from '#src/base/message.js';
-import {own} from '#src/base/own.js';
 import {currentSpan, spanEvent} from '#src/base/span.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
@@ -38,10 +37,18 @@ export interface BodyReader {
   warn(text: string): void;
 }
 
-const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
+const notations: ReadonlyMap<string, Notation> = new Map([
+  ['', 'json'],
+  ['application/json', 'json'],
+  ['application/yaml', 'yaml'],
+]);
 
 /** Returns the media type of a request's body without its parameters. */
-export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+export const mediaTypeOf = (request: ApiRequest): string => {
+  const given = header(request, 'content-type') ?? '';
+  const end = given.indexOf(';');
+  return (end < 0 ? given : given.slice(0, end)).trim().toLowerCase();
+};
 
 /** What a body is expected to be. */
 interface Expected {
@@ -58,14 +65,20 @@ const hasProtobuf = async ({apiVersion, kind, naming}: Expected): Promise<boolea
 /** The refusal of a media type, which lists the supported ones. */
 const mediaTypeRefusal = async (expected: Expected): Promise<StatusError> =>
   unsupportedMediaType([
-    ...Object.keys(notations).filter(Boolean),
+    ...[...notations.keys()].filter(Boolean),
     ...((await hasProtobuf(expected)) ? [expected.naming.protobufMediaType] : []),
     ...(expected.cbor ? [cborMediaType] : []),
   ]);
 
 /** Parses bytes by the request's media type. Throws 415 for an unsupported one, `DecodeError` for malformed content. */
-const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
+const parsedBytes = (request: ApiRequest, bytes: Buffer, expected: Expected): ParsedBody | Promise<ParsedBody> => {
   const type = mediaTypeOf(request);
+  const notation = notations.get(type);
+  if (notation === 'json') return parseBody(bytes, notation);
+  return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parsedBinary(type, bytes, expected);
+};
+
+const parsedBinary = async (type: string, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
   // Accepts the media type of either naming: compiled clients know only their own.
   const binary = namingOfMediaType(type);
   if (binary && (await hasProtobuf(expected))) {
@@ -73,9 +86,7 @@ const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expecte
     return labelled((await protobufCodec()).decodeObject(bytes, binary, binary === expected.naming ? {apiVersion, kind} : undefined));
   }
   if (expected.cbor && type === cborMediaType) return expected.cbor.parse(bytes);
-  const notation = own(notations, type);
-  if (!notation) throw await mediaTypeRefusal(expected);
-  return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parseBody(bytes, notation);
+  throw await mediaTypeRefusal(expected);
 };
 
 const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []});
@@ -98,16 +109,11 @@ export const readBytes = ({body}: ApiRequest): Promise<Buffer> => {
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const {request, naming, cbor, yaml, schemas, kind} = reader;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  const body = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
-  const {otherVersions = []} = reader;
-  if (reader.custom) checkOwnKind(body, reader, apiVersion);
-  else
-    checkKind(
-      otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body,
-      kind,
-      apiVersion,
-      reader,
-    );
+  const {body, bytes} = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
+  if (reader.custom) checkOwnKind(body, bytes, reader, apiVersion);
+  else if (reader.otherVersions?.some(version => body.apiVersion === naming.apiVersion(kind.group, version)))
+    checkKind({...body, apiVersion}, kind, apiVersion, reader);
+  else checkKind(body, kind, apiVersion, reader);
   // A body in another version is decoded by that version's schema before it is refused.
   const isOther = reader.custom === true && body.apiVersion !== apiVersion;
   if (isOther && body.apiVersion === '') throw otherVersion('', apiVersion);
@@ -125,20 +131,24 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
       invalid('kind', body.kind, `must be ${kind.kind}`),
     ]);
   }
-  return {...decoded.object, kind: kind.kind, apiVersion};
+  decoded.object.kind = kind.kind;
+  decoded.object.apiVersion = apiVersion;
+  return decoded.object;
 };
 
 /** A parsed body, with its bytes unless it came as an object. */
-interface ReadBody extends ParsedBody {
-  readonly bytes?: Buffer;
+interface ReadBody {
+  readonly body: ParsedBody;
+  readonly bytes: Buffer | undefined;
 }
 
 const parsedBody = async (request: ApiRequest, expected: Expected): Promise<ReadBody> => {
-  if (request.body?.kind === 'object') return labelled(request.body.value as KubeObject);
+  if (request.body?.kind === 'object') return {body: labelled(request.body.value as KubeObject), bytes: undefined};
   const bytes = await readBytes(request);
   spanEvent('About to convert to expected version');
   try {
-    return {...(await parsedBytes(request, bytes, expected)), bytes};
+    const parsed = parsedBytes(request, bytes, expected);
+    return {body: parsed instanceof Promise ? await parsed : parsed, bytes};
   } catch (error) {
     throw error instanceof DecodeError ? unrecognized(expected.kind, bytes, error) : error;
   }
@@ -200,11 +210,13 @@ const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyR
 
 /** Throws 400 for a body without apiVersion or kind; wrong ones are reported together with the object's other errors. */
 const checkOwnKind = (
-  {kind, value, bytes = Buffer.from(jsonText(value))}: ReadBody,
+  {kind, value}: ParsedBody,
+  sent: Buffer | undefined,
   {kind: wanted, fieldValidation}: BodyReader,
   expected: string,
 ): void => {
   if (!kind) {
+    const bytes = sent ?? Buffer.from(jsonText(value));
     const error = new Error(`Object 'Kind' is missing in '${bytes.toString()}'`);
     throw fieldValidation === 'Ignore' ? undecodable(expected, wanted.kind, wanted.kind, error) : unrecognized(wanted.kind, bytes, error);
   }
@@ -247,16 +259,12 @@ export const readDeleteOptions = async (
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  const body = await parsedBytes(request, bytes, {
-    naming,
-    cbor,
-    yaml,
-    apiVersion: naming.apiVersion('meta', 'v1'),
-    kind: deleteOptionsKind.kind,
-  }).catch((error: unknown) => {
+  try {
+    const expected = {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind};
+    return options(await parsedBytes(request, bytes, expected), naming, schemas);
+  } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
-  });
-  return options(body, naming, schemas);
+  }
 };
 
 const deleteOptionsKind = {group: 'meta', version: 'v1', kind: 'DeleteOptions'} as const;

@@ -3,7 +3,6 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {parseBody, type Notation, type ParsedBody} from './document.js';
 import {DecodeError, type DecodeProblem} from './error.js';
 import {copied, isPlainObject, type PlainObject} from './plain.js';
-import {numberLiterals} from './number-literals.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
 
@@ -25,12 +24,12 @@ export interface Decoded<T> {
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
   // A value that was not parsed here may be shared, so it is copied.
   if (node.coerce) return coercedByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.coerce, validation);
-  const decoder = new TypedDecoder('json', body.text === undefined ? undefined : numberLiterals(body.text));
+  const decoder = new TypedDecoder('json', body.text);
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
   const mayHaveProblems = decoder.unknown || (body.text !== undefined && hasDuplicates(body.text, body.value));
-  const strict = mayHaveProblems ? strictProblems(body.text ?? jsonText(body.value), node) : [];
-  return {object, problems: [...body.problems, ...strict]};
+  if (!mayHaveProblems) return {object, problems: body.problems};
+  return {object, problems: [...body.problems, ...strictProblems(body.text ?? jsonText(body.value), node)]};
 };
 
 const anything: SchemaNode = {type: 'any'};

@@ -3,7 +3,7 @@ import {parseJson as readJson} from '#src/base/json/json.js';
 import type {Steps} from '#src/base/steps.js';
 import {DecodeError, NoObject, type DecodeProblem} from './error.js';
 import {jsonSyntaxProblem, jsonSyntaxProblemInSteps} from './json-syntax.js';
-import {maxDepth, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
+import {maxDepth, isNestedDeeper, isPlainObject, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
 
 // Parses request bodies in JSON or YAML, as far as possible without the kind.
@@ -18,7 +18,7 @@ export interface ParsedBody {
   readonly apiVersion: string;
   readonly kind: string;
   /** The JSON text, if there is one. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** Duplicate keys of YAML. */
   readonly problems: readonly DecodeProblem[];
 }
@@ -29,7 +29,8 @@ const unreadable = (detail: string, cause?: unknown): DecodeError =>
 const typeStruct = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 const label = (value: unknown, field: 'apiVersion' | 'kind'): string => {
-  const given = isPlainObject(value) ? own(value, field) : undefined;
+  // No object inherits these fields.
+  const given = isPlainObject(value) ? value[field] : undefined;
   if (given === undefined || given === null) return '';
   if (typeof given === 'string') return given;
   const what = Array.isArray(given) ? 'array' : typeof given === 'boolean' ? 'bool' : typeof given;
@@ -38,7 +39,7 @@ const label = (value: unknown, field: 'apiVersion' | 'kind'): string => {
 
 /** Throws for an invalid apiVersion: it has at most one slash. */
 const checkedVersion = (apiVersion: string): string => {
-  if (apiVersion.split('/').length > 2) throw new DecodeError(`unexpected GroupVersion string: ${apiVersion}`);
+  if (apiVersion.indexOf('/') !== apiVersion.lastIndexOf('/')) throw new DecodeError(`unexpected GroupVersion string: ${apiVersion}`);
   return apiVersion;
 };
 
@@ -80,11 +81,10 @@ export const labelledBody = (
   // A shorter text cannot hold so many pairs of brackets.
   const mayBeDeep = notation === 'yaml' || text.length > 2 * maxDepth;
   if (mayBeDeep && isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
-  const body = labelled(wellFormed(read, text), problems);
-  return notation === 'json' ? {...body, text} : body;
+  return labelled(wellFormed(read, text), problems, notation === 'json' ? text : undefined);
 };
 
-const labelled = (value: unknown, problems: ParsedBody['problems']): ParsedBody => {
+const labelled = (value: unknown, problems: ParsedBody['problems'], text?: string): ParsedBody => {
   if (value !== null && !isPlainObject(value))
     throw new NoObject(
       unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`).message,
@@ -94,6 +94,7 @@ const labelled = (value: unknown, problems: ParsedBody['problems']): ParsedBody 
     value: value ?? {},
     apiVersion: checkedVersion(label(value, 'apiVersion')),
     kind: label(value, 'kind'),
+    text,
     problems,
   };
 };

@@ -24,16 +24,15 @@ const fieldsNamed = (text: string): number => {
   return count;
 };
 
+/** Returns the number of fields in a value, which must not be nested deeper than `maxDepth`. */
 const fieldsKept = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next !== 'object' || next === null) continue;
-    const children = Object.values(next);
-    if (!Array.isArray(next)) count += children.length;
-    for (const child of children) if (typeof child === 'object' && child !== null) open.push(child);
+  if (Array.isArray(value)) {
+    for (const item of value) count += fieldsKept(item);
+    return count;
   }
+  for (const key of Object.keys(value)) count += 1 + fieldsKept((value as Record<string, unknown>)[key]);
   return count;
 };
 

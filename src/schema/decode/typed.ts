@@ -6,6 +6,7 @@ import {canonicalBase64} from './base64.js';
 import {noteEmpty} from './emptied.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
+import {numberLiterals} from './number-literals.js';
 import {put} from '#src/base/json/put.js';
 import {isPlainObject, withoutNulls, type PlainObject} from './plain.js';
 
@@ -46,16 +47,29 @@ export class TypedDecoder {
   /** Set when an unknown field was found. */
   unknown = false;
 
-  /** The number literals by field path, where they differ from the usual form. */
-  readonly #literals: ReadonlyMap<string, string> | undefined;
+  readonly #text: string | undefined;
+  #knownLiterals: ReadonlyMap<string, string> | undefined;
+  #hasLiterals = false;
 
   readonly #copiesFrozen: boolean;
 
-  /** With `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of the stored object as it is. */
-  constructor(source: Source = 'json', literals?: ReadonlyMap<string, string>, copiesFrozen = false) {
+  /**
+   * `text` is the JSON text of the value, if there is one. With `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of the
+   * stored object as it is.
+   */
+  constructor(source: Source = 'json', text?: string, copiesFrozen = false) {
     this.#source = source;
-    this.#literals = literals;
+    this.#text = text;
     this.#copiesFrozen = copiesFrozen;
+  }
+
+  /** The number literals by field path, where they differ from the usual form. They are looked for at the first number. */
+  get #literals(): ReadonlyMap<string, string> | undefined {
+    if (!this.#hasLiterals) {
+      this.#hasLiterals = true;
+      this.#knownLiterals = this.#text === undefined ? undefined : numberLiterals(this.#text);
+    }
+    return this.#knownLiterals;
   }
 
   /** Returns the object according to the schema. Throws `DecodeError`. */
@@ -164,7 +178,7 @@ export class TypedDecoder {
     const wrong = list.find(value => value !== null && !isByte(value));
     if (wrong === undefined) return Buffer.from(list as number[]).toString('base64');
     if (this.#source === 'parts') return this.#mismatched(list, node);
-    this.#mismatch ??= this.#text(
+    this.#mismatch ??= this.#mismatchText(
       typeof wrong === 'number' || typeof wrong === 'bigint' ? `number ${this.#shown(wrong)}` : jsonType(wrong),
       'uint8',
     );
@@ -172,7 +186,7 @@ export class TypedDecoder {
   }
 
   #time(value: unknown, node: SchemaNode): unknown {
-    if (typeof value !== 'string') throw new DecodeError(this.#text(jsonType(value), 'string'));
+    if (typeof value !== 'string') throw new DecodeError(this.#mismatchText(jsonType(value), 'string'));
     return node.format === 'date-time' ? canonicalTime(value) : canonicalMicroTime(value);
   }
 
@@ -187,7 +201,7 @@ export class TypedDecoder {
       if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
     }
     if (this.#source === 'parts') return this.#mismatched(value, node);
-    this.#mismatch ??= this.#text(`number ${this.#shown(value)}`, this.#typeName(node));
+    this.#mismatch ??= this.#mismatchText(`number ${this.#shown(value)}`, this.#typeName(node));
     return undefined;
   }
 
@@ -210,7 +224,10 @@ export class TypedDecoder {
       typeof value === 'number' && Number.isInteger(value) && !this.#isFraction(value) && value >= -(2 ** 31) && value < 2 ** 31;
     if (isInt32) return value;
     throw new DecodeError(
-      this.#text(typeof value === 'number' || typeof value === 'bigint' ? `number ${this.#shown(value)}` : jsonType(value), 'int32'),
+      this.#mismatchText(
+        typeof value === 'number' || typeof value === 'bigint' ? `number ${this.#shown(value)}` : jsonType(value),
+        'int32',
+      ),
     );
   }
 
@@ -234,7 +251,7 @@ export class TypedDecoder {
   /** Records the first mismatch, which is reported after the whole object was decoded: syntax errors come first. */
   #mismatched(value: unknown, node: SchemaNode): undefined {
     this.#mismatch ??=
-      this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#text(jsonType(value), this.#typeName(node));
+      this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#mismatchText(jsonType(value), this.#typeName(node));
     return undefined;
   }
 
@@ -254,7 +271,7 @@ export class TypedDecoder {
   }
 
   /** Returns the error text of a type with its own unmarshaller. */
-  #text(given: string, wanted: string): string {
+  #mismatchText(given: string, wanted: string): string {
     const target =
       this.#path.length === 0 || this.#source === 'parts'
         ? 'Go value'
