@@ -55,7 +55,7 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
   const identity = identityOf(own);
   const last = managers.get(identity);
   const wanted = writer.writes?.within(fieldsOf(intent, node)) ?? fieldsOf(intent, node);
-  managers.set(identity, {...own, fieldsType: 'FieldsV1', fieldsV1: wanted});
+  managers.set(identity, newEntry(own, undefined, wanted));
 
   const merged = mergeIntent(live, intent, node);
   const object = last ? prune({merged, node, managers, last}, writer) : merged;

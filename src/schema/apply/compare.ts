@@ -50,8 +50,8 @@ export const compareObjects = (before: PlainObject, after: PlainObject, node: Sc
     const schema = field?.node ?? childSchema(node);
     const old = valueOf(before, key, field?.zero);
     const now = valueOf(after, key, field?.zero);
-    if (key !== 'metadata') pair.add(`f:${key}`, compareNodes(old, now, schema));
-    else pair.add('f:metadata', compareMetadata(old, now, schema));
+    const difference = key === 'metadata' ? compareMetadata(old, now, schema) : compareNodes(old, now, schema);
+    if (difference) pair.add(field?.element ?? `f:${key}`, difference);
   };
   for (const key in after) visit(key);
   for (const key in before) if (!Object.hasOwn(after, key)) visit(key);
@@ -79,8 +79,7 @@ class Fields {
   changed: MutableFieldSet | undefined;
   removed: MutableFieldSet | undefined;
 
-  add(element: string, difference: NodeDifference | undefined): void {
-    if (!difference) return;
+  add(element: string, difference: NodeDifference): void {
     if (difference.changed) (this.changed ??= {})[element] = difference.changed;
     if (difference.removed) (this.removed ??= {})[element] = difference.removed;
   }
@@ -115,15 +114,14 @@ const compareFields = (old: PlainObject, now: PlainObject, node: SchemaNode, ski
   for (const key in now) {
     if (skipped?.has(key)) continue;
     const field = fields?.get(key);
-    pair.add(
-      field?.element ?? `f:${key}`,
-      compareNodes(valueOf(old, key, field?.zero), valueOf(now, key, field?.zero), field?.node ?? schema),
-    );
+    const difference = compareNodes(valueOf(old, key, field?.zero), valueOf(now, key, field?.zero), field?.node ?? schema);
+    if (difference) pair.add(field?.element ?? `f:${key}`, difference);
   }
   for (const key in old) {
     if (Object.hasOwn(now, key) || skipped?.has(key)) continue;
     const field = fields?.get(key);
-    pair.add(field?.element ?? `f:${key}`, compareNodes(old[key], field?.zero, field?.node ?? schema));
+    const difference = compareNodes(old[key], field?.zero, field?.node ?? schema);
+    if (difference) pair.add(field?.element ?? `f:${key}`, difference);
   }
   return pair.difference;
 };
@@ -145,8 +143,12 @@ const compareItems = (old: readonly unknown[], now: readonly unknown[], node: Sc
   const before = itemsByElement(old, node);
   const after = itemsByElement(now, node);
   const schema = childSchema(node);
-  for (const [element, items] of after) pair.add(element, compareItem(before.get(element) ?? [], items, schema));
-  for (const [element, items] of before) if (!after.has(element)) pair.add(element, compareItem(items, [], schema));
+  const add = (element: string, then: readonly unknown[], items: readonly unknown[]): void => {
+    const difference = compareItem(then, items, schema);
+    if (difference) pair.add(element, difference);
+  };
+  for (const [element, items] of after) add(element, before.get(element) ?? [], items);
+  for (const [element, items] of before) if (!after.has(element)) add(element, items, []);
   return pair.difference;
 };
 

@@ -40,14 +40,17 @@ export const hasBelow = (node: FieldSet): boolean => {
 /** Returns the node of a field with the members of `below` under it; undefined for an empty node. */
 export const nodeOf = (member: boolean, below: FieldSet | undefined): FieldSet | undefined => {
   if (!below || isEmpty(below)) return member ? leaf : undefined;
-  return member ? {'.': leaf, ...below} : below;
+  return member ? withBelow({'.': leaf}, below) : below;
 };
 
-const below = (node: FieldSet): FieldSet => {
-  if (!('.' in node)) return node;
-  const {'.': _, ...rest} = node;
-  return rest;
+/** Returns the node, to which the members below another one are added. */
+const withBelow = (node: MutableFieldSet, other: FieldSet): FieldSet => {
+  for (const key in other) if (key !== '.') node[key] = other[key]!;
+  return node;
 };
+
+/** Returns a node without its own membership. */
+export const belowOf = (node: FieldSet): FieldSet => ('.' in node ? withBelow({}, node) : node);
 
 /** Returns the fields in either set. */
 export const union = (a: FieldSet, b: FieldSet): FieldSet => {
@@ -76,11 +79,11 @@ export const unionOf = (sets: readonly FieldSet[]): FieldSet => {
   }
   const result: MutableFieldSet = {};
   for (const [key, same] of nodes)
-    result[key] = same.length === 1 ? same[0]! : key === '.' ? leaf : nodeOf(same.some(isMember), below(unionOf(same)))!;
+    result[key] = same.length === 1 ? same[0]! : key === '.' ? leaf : nodeOf(same.some(isMember), belowOf(unionOf(same)))!;
   return result;
 };
 
-const unionOfNodes = (a: FieldSet, b: FieldSet): FieldSet => nodeOf(isMember(a) || isMember(b), union(below(a), below(b)))!;
+const unionOfNodes = (a: FieldSet, b: FieldSet): FieldSet => nodeOf(isMember(a) || isMember(b), union(belowOf(a), belowOf(b)))!;
 
 /** Returns the fields in both sets. A container is a member only if it is a member of both. */
 export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
@@ -99,23 +102,30 @@ export const difference = (a: FieldSet, b: FieldSet): FieldSet => {
   let result: MutableFieldSet | undefined;
   // Iterate over `a`: one large set is subtracted from the small ones of many managers.
   for (const key in a) {
-    const other = b[key];
-    if (key === '.' || other === undefined) continue;
     const mine = a[key]!;
-    const left = nodeWithout(mine, other);
-    if (left === mine) continue;
-    result ??= {...a};
-    if (left === undefined) delete result[key];
-    else result[key] = left;
+    const other = key === '.' ? undefined : b[key];
+    const left = other === undefined ? mine : nodeWithout(mine, other);
+    if (left !== mine) result ??= fieldsBefore(key, a);
+    if (result && left !== undefined) result[key] = left;
   }
   return result ?? a;
+};
+
+/** Returns a new set with the fields that come before one. A set whose fields are deleted would be slow from then on. */
+const fieldsBefore = (end: string, set: FieldSet): MutableFieldSet => {
+  const result: MutableFieldSet = {};
+  for (const key in set) {
+    if (key === end) break;
+    result[key] = set[key]!;
+  }
+  return result;
 };
 
 const nodeWithout = (mine: FieldSet, other: FieldSet): FieldSet | undefined => {
   const kept = isMember(mine) && !isMember(other);
   const rest = difference(mine, other);
   if (rest === mine && kept === isMember(mine)) return mine;
-  return nodeOf(kept, below(rest));
+  return nodeOf(kept, belowOf(rest));
 };
 
 /** Reports whether both sets have the same fields. */

@@ -47,5 +47,8 @@ export const inWireOrder = (set: FieldSet): FieldSet => {
   const nodes = changed ?? set;
   const keys = Object.keys(nodes);
   const sorted = inElementOrder(keys);
-  return sorted === keys ? nodes : Object.fromEntries(sorted.map(key => [key, nodes[key]!]));
+  if (sorted === keys) return nodes;
+  const result: MutableFieldSet = {};
+  for (const key of sorted) result[key] = nodes[key]!;
+  return result;
 };

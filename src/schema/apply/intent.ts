@@ -1,6 +1,6 @@
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {isMember, leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
+import {belowOf, isMember, leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {untypedNode, fieldNode, isNamedField, itemElement, mergeTypeOf} from './merge-type.js';
 
 // The fields that an intent owns.
@@ -47,13 +47,8 @@ export const withNamedFields = (set: FieldSet, node: SchemaNode): FieldSet => {
       const named = element.startsWith('f:') && isNamedField(node, element.slice(2));
       const schema = element.startsWith('f:') ? fieldNode(node, element.slice(2)) : node.items;
       const below = schema ? withNamedFields(child, schema) : child;
-      result[element] = nodeOf(named || isMember(child), without(below))!;
+      result[element] = nodeOf(named || isMember(child), belowOf(below))!;
     }
   }
   return result;
-};
-
-const without = (node: FieldSet): FieldSet => {
-  const {'.': _, ...below} = node;
-  return below;
 };

@@ -19,17 +19,19 @@ export interface ManagedFieldsEntry {
 export type Managers = ReadonlyMap<string, ManagedFieldsEntry>;
 
 /** Returns the identity of an entry. An applier has one identity across all versions. */
-export const identityOf = ({manager, operation, apiVersion, subresource}: Omit<ManagedFieldsEntry, 'fieldsV1' | 'fieldsType'>): string =>
-  JSON.stringify({
-    ...(manager ? {manager} : {}),
-    operation,
-    ...(operation === 'Apply' ? {} : {apiVersion}),
-    ...(subresource ? {subresource} : {}),
-  });
+export const identityOf = ({manager, operation, apiVersion, subresource}: Omit<ManagedFieldsEntry, 'fieldsV1' | 'fieldsType'>): string => {
+  const named = manager ? `"manager":${JSON.stringify(manager)},` : '';
+  const version = operation === 'Apply' ? '' : `,"apiVersion":${JSON.stringify(apiVersion)}`;
+  const at = subresource ? `,"subresource":${JSON.stringify(subresource)}` : '';
+  return `{${named}"operation":"${operation}"${version}${at}}`;
+};
 
 /** Returns well-formed entries by identity. */
-export const managersOf = (entries: readonly ManagedFieldsEntry[] | undefined): Map<string, ManagedFieldsEntry> =>
-  new Map((entries ?? []).map(entry => [identityOf(entry), entry]));
+export const managersOf = (entries: readonly ManagedFieldsEntry[]): Map<string, ManagedFieldsEntry> => {
+  const managers = new Map<string, ManagedFieldsEntry>();
+  for (const entry of entries) managers.set(identityOf(entry), entry);
+  return managers;
+};
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
@@ -86,6 +88,7 @@ const ancient = 'ancient-changes';
 
 /** Merges the oldest update entries of each version into one until the limit is met. */
 export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => {
+  if (managers.size <= maxUpdaters) return;
   const updaters = [...managers].filter(([, {operation}]) => operation === 'Update');
   let excess = updaters.length - maxUpdaters;
   if (excess <= 0) return;

@@ -78,8 +78,14 @@ export const structFields = (node: SchemaNode): Pick<StructFields, 'get'> | unde
 /** How ownership of a value is tracked: as one leaf, by field or key, or by item. */
 export type MergeType = 'leaf' | 'map' | 'list';
 
-/** Returns the merge type of a schema; `samples` are the known values of an untyped field (null and undefined are ignored). */
-export const mergeTypeOf = (node: SchemaNode, ...samples: readonly unknown[]): MergeType => {
+const isNothing = (value: unknown): boolean => value === null || value === undefined;
+
+/** Whether the values of an untyped field are maps, as far as there are any. */
+const areMaps = (value: unknown, other: unknown): boolean =>
+  isPlainObject(value) ? isPlainObject(other) || isNothing(other) : isNothing(value) && isPlainObject(other);
+
+/** Returns the merge type of a schema; `value` and `other` are the known values of an untyped field (null and undefined are ignored). */
+export const mergeTypeOf = (node: SchemaNode, value: unknown, other?: unknown): MergeType => {
   switch (node.type) {
     case 'object':
     case 'map':
@@ -87,12 +93,7 @@ export const mergeTypeOf = (node: SchemaNode, ...samples: readonly unknown[]): M
     case 'array':
       return node.listType === 'set' || node.listType === 'map' ? 'list' : 'leaf';
     case 'any':
-      return node.mapType !== 'atomic' &&
-        node.format !== 'raw' &&
-        samples.some(isPlainObject) &&
-        samples.every(sample => sample === null || sample === undefined || isPlainObject(sample))
-        ? 'map'
-        : 'leaf';
+      return node.mapType !== 'atomic' && node.format !== 'raw' && areMaps(value, other) ? 'map' : 'leaf';
     default:
       return 'leaf';
   }

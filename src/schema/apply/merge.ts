@@ -27,11 +27,16 @@ const merged = (old: unknown, wanted: unknown, node: SchemaNode): unknown => {
 
 const mergedFields = (old: PlainObject, wanted: PlainObject, node: SchemaNode): PlainObject | undefined => {
   const result: PlainObject = {};
-  for (const key of [...Object.keys(old), ...Object.keys(wanted).filter(name => !Object.hasOwn(old, name))]) {
-    const value = merged(own(old, key), own(wanted, key), fieldNode(node, key) ?? untypedNode);
-    if (value !== undefined) put(result, key, value);
-  }
-  return Object.keys(result).length > 0 ? result : undefined;
+  let isEmpty = true;
+  const take = (key: string, mine: unknown, theirs: unknown): void => {
+    const value = merged(mine, theirs, fieldNode(node, key) ?? untypedNode);
+    if (value === undefined) return;
+    put(result, key, value);
+    isEmpty = false;
+  };
+  for (const key of Object.keys(old)) take(key, old[key], own(wanted, key));
+  for (const key of Object.keys(wanted)) if (!Object.hasOwn(old, key)) take(key, undefined, wanted[key]);
+  return isEmpty ? undefined : result;
 };
 
 /** Returns the items by path element; undefined for an element that several items have. */

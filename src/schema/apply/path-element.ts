@@ -117,15 +117,20 @@ const compareRead = ({element: a, named: left}: ParsedElement, {element: b, name
   }
 };
 
-const isRising = <T>(items: readonly T[], compare: (a: T, b: T) => number): boolean =>
-  items.every((item, at) => at === 0 || compare(items[at - 1]!, item) <= 0);
+const isRising = <T>(items: readonly T[], compare: (a: T, b: T) => number): boolean => {
+  for (let at = 1; at < items.length; at++) if (compare(items[at - 1]!, items[at]!) > 0) return false;
+  return true;
+};
+const areFields = (elements: readonly string[]): boolean => {
+  for (const element of elements) if (element[0] !== 'f' && element !== '.') return false;
+  return true;
+};
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Returns path elements in wire order: fields, keyed items, values, indexes, each by content. Returns the list itself if it is in order. */
 export const inElementOrder = (elements: readonly string[]): readonly string[] => {
   if (elements.length < 2) return elements;
-  if (elements.every(element => element[0] === 'f' || element === '.'))
-    return isRising(elements, compareTexts) ? elements : elements.toSorted(compareTexts);
+  if (areFields(elements)) return isRising(elements, compareTexts) ? elements : elements.toSorted(compareTexts);
   const all = elements.map(read);
   return isRising(all, compareRead) ? elements : all.sort(compareRead).map(({element}) => element);
 };

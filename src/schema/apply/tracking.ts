@@ -95,7 +95,7 @@ export class Differences {
   readonly #before: PlainObject;
   readonly #after: PlainObject;
   readonly #writer: Writer;
-  readonly #known = new Map<string, Difference | undefined>();
+  readonly #others = new Map<string, Difference | undefined>();
   readonly own: Difference;
 
   constructor(before: PlainObject, after: PlainObject, node: SchemaNode, writer: Writer) {
@@ -103,7 +103,6 @@ export class Differences {
     this.#after = after;
     this.#writer = writer;
     this.own = restricted(compareObjects(before, after, node, writer.writes?.top), writer.writes);
-    this.#known.set(writer.apiVersion, this.own);
   }
 
   get none(): boolean {
@@ -112,8 +111,9 @@ export class Differences {
 
   /** Returns the difference in a version; undefined for one that is not served. */
   under(apiVersion: string): Difference | undefined {
-    if (!this.#known.has(apiVersion)) this.#known.set(apiVersion, this.#compare(apiVersion));
-    return this.#known.get(apiVersion);
+    if (apiVersion === this.#writer.apiVersion) return this.own;
+    if (!this.#others.has(apiVersion)) this.#others.set(apiVersion, this.#compare(apiVersion));
+    return this.#others.get(apiVersion);
   }
 
   #compare(apiVersion: string): Difference | undefined {

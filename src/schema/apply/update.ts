@@ -45,16 +45,16 @@ export const trackUpdate = (
   if (entries.length === 0) return isEmpty(changed) ? entries : [newEntry(entry, writer.time, changed)];
   if (changesNoOwner(entries, differences, entry)) return entries;
   const managers = managersOf(entries);
+  const identity = identityOf(entry);
+  const previous = managers.get(identity);
   removeOwnership(managers, differences, undefined);
   if (!isEmpty(changed)) {
-    const identity = identityOf(entry);
-    const previous = entries.find(candidate => identityOf(candidate) === identity);
     const fields = union(managers.get(identity)?.fieldsV1 ?? noFields, changed);
     if (previous && isEqual(previous.fieldsV1, fields)) managers.set(identity, previous);
     else managers.set(identity, newEntry(entry, writer.time, fields));
   }
   capUpdaters(managers);
-  return sameEntries(entries, managers) ? entries : inOrder(managers.values());
+  return managers.get(identity) === previous && sameEntries(entries, managers) ? entries : inOrder(managers.values());
 };
 
 const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subresource}: Owner): boolean =>
@@ -83,8 +83,11 @@ export const newEntry = (
   fields: FieldSet,
 ): ManagedFieldsEntry => {
   const fieldsV1 = inWireOrder(fields);
-  const time = at === undefined ? {} : {time: at};
-  return {manager, operation, apiVersion, ...time, fieldsType: 'FieldsV1', fieldsV1, ...(subresource ? {subresource} : {})};
+  const entry: ManagedFieldsEntry =
+    at === undefined
+      ? {manager, operation, apiVersion, fieldsType: 'FieldsV1', fieldsV1}
+      : {manager, operation, apiVersion, time: at, fieldsType: 'FieldsV1', fieldsV1};
+  return subresource ? {...entry, subresource} : entry;
 };
 
 /** Removes changed and removed fields from every manager except one. Entries of versions that are not served are dropped. */
