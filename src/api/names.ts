@@ -3,7 +3,8 @@
 
 import {nameSuffix, type Random} from '#src/base/random.js';
 
-const bytes = (text: string): number => Buffer.byteLength(text);
+/** Returns whether a text has more bytes than that; most are so short that they need not be counted. */
+export const exceedsBytes = (text: string, most: number): boolean => 3 * text.length > most && Buffer.byteLength(text) > most;
 
 /** `must be no more than N …`: names count in characters, keys and values of labels in bytes. */
 export const tooLongText = (most: number, unit: 'bytes' | 'characters' = 'characters'): string => `must be no more than ${most} ${unit}`;
@@ -34,7 +35,7 @@ const isLabelValue = exactly(labelValue);
 /** A DNS label by RFC 1123: at most 63 bytes. */
 export const dnsLabelProblems = (text: string): string[] => {
   const problems: string[] = [];
-  if (bytes(text) > 63) problems.push(tooLongText(63));
+  if (exceedsBytes(text, 63)) problems.push(tooLongText(63));
   if (isLabel1123.test(text)) return problems;
   problems.push(
     isSubdomain1123.test(text)
@@ -52,7 +53,7 @@ export const dnsLabelProblems = (text: string): string[] => {
 /** A DNS label by RFC 1035: as by RFC 1123, but it begins with a letter. */
 export const dnsLabel1035Problems = (text: string): string[] => {
   const problems: string[] = [];
-  if (bytes(text) > 63) problems.push(tooLongText(63));
+  if (exceedsBytes(text, 63)) problems.push(tooLongText(63));
   if (!isLabel1035.test(text)) {
     problems.push(
       patternText(
@@ -69,7 +70,7 @@ export const dnsLabel1035Problems = (text: string): string[] => {
 /** A DNS subdomain by RFC 1123: labels joined by dots, at most 253 bytes; `unit` is that of the message. */
 export const dnsSubdomainProblems = (text: string, unit?: 'bytes'): string[] => {
   const problems: string[] = [];
-  if (bytes(text) > 253) problems.push(tooLongText(253, unit));
+  if (exceedsBytes(text, 253)) problems.push(tooLongText(253, unit));
   if (!isSubdomain1123.test(text)) {
     problems.push(
       patternText(
@@ -93,16 +94,17 @@ const labelKeyText = (): string =>
 
 /** A label key, which is also the form of annotations, finalizers and taints: `[prefix/]name`. */
 export const labelKeyProblems = (text: string): string[] => {
-  const parts = text.split('/');
-  if (parts.length > 2) {
+  const slash = text.indexOf('/');
+  if (slash !== text.lastIndexOf('/')) {
     return [`a valid label key ${labelKeyText()} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
-  const [prefix, name] = parts.length === 2 ? [parts[0], parts[1] ?? ''] : [undefined, text];
+  const prefix = slash < 0 ? undefined : text.slice(0, slash);
+  const name = text.slice(slash + 1);
   const problems: string[] = [];
   if (prefix === '') problems.push(`prefix part ${emptyText}`);
   else if (prefix !== undefined) problems.push(...dnsSubdomainProblems(prefix, 'bytes').map(problem => `prefix part ${problem}`));
   if (name === '') problems.push(`name part ${emptyText}`);
-  else if (bytes(name) > 63) problems.push(`name part ${tooLongText(63, 'bytes')}`);
+  else if (exceedsBytes(name, 63)) problems.push(`name part ${tooLongText(63, 'bytes')}`);
   if (!isLabelKey.test(name)) problems.push(`name part ${labelKeyText()}`);
   return problems;
 };
@@ -110,7 +112,7 @@ export const labelKeyProblems = (text: string): string[] => {
 /** A label value: empty, or like a label key's name. */
 export const labelValueProblems = (text: string): string[] => {
   const problems: string[] = [];
-  if (bytes(text) > 63) problems.push(tooLongText(63, 'bytes'));
+  if (exceedsBytes(text, 63)) problems.push(tooLongText(63, 'bytes'));
   if (!isLabelValue.test(text)) {
     problems.push(
       patternText(

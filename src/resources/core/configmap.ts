@@ -4,17 +4,19 @@ import type {ConfigMap} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {decodedLength, validateKeys, validateImmutable, validateSize} from './data.js';
+import {decodedSize, validateKey, validateKeys, validateImmutable, validateSize} from './data.js';
 
 function* validate(configMap: Readonly<ConfigMap>, old?: Readonly<ConfigMap>): Iterable<FieldError> {
   if (old) yield* validateImmutable(configMap, old, ['data', 'binaryData']);
-  const {data = {}, binaryData = {}} = configMap;
+  const {data = {}, binaryData} = configMap;
+  let size = 0;
   for (const key of Object.keys(data)) {
-    yield* validateKeys({[key]: ''}, 'data');
-    if (Object.hasOwn(binaryData, key)) yield invalid(`data[${key}]`, key, 'duplicate of key present in binaryData');
+    yield* validateKey(key, 'data');
+    if (binaryData && Object.hasOwn(binaryData, key)) yield invalid(`data[${key}]`, key, 'duplicate of key present in binaryData');
+    size += Buffer.byteLength(data[key]!);
   }
-  yield* validateKeys(binaryData, 'binaryData');
-  yield* validateSize([...Object.values(data).map(text => Buffer.byteLength(text)), ...Object.values(binaryData).map(decodedLength)], '[]');
+  if (binaryData) yield* validateKeys(binaryData, 'binaryData');
+  yield* validateSize(size + decodedSize(binaryData), '[]');
 }
 
 /** ConfigMap: configuration as texts and bytes by name, 1 MiB in all. */

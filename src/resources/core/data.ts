@@ -7,18 +7,25 @@ const dataLimit = 1024 * 1024;
 
 const whenSet = 'field is immutable when `immutable` is set';
 
-/** Returns the decoded length of a base64 text; 0 for null. */
-export const decodedLength = (base64: string | null): number => (base64 === null ? 0 : Buffer.byteLength(base64, 'base64'));
+/** Returns the decoded length of all base64 texts of a map; null counts as empty. */
+export const decodedSize = (data: Readonly<Record<string, string | null>> | undefined): number => {
+  let size = 0;
+  for (const base64 of Object.values(data ?? {})) if (base64 !== null) size += Buffer.byteLength(base64, 'base64');
+  return size;
+};
 
 /** Validates that each key is usable as a file name. */
 export function* validateKeys(data: Readonly<Record<string, unknown>> | undefined, path: string): Iterable<FieldError> {
-  for (const key of Object.keys(data ?? {})) {
-    for (const problem of dataKeyProblems(key)) yield invalid(`${path}[${key}]`, key, problem);
-  }
+  for (const key of Object.keys(data ?? {})) yield* validateKey(key, path);
 }
 
-export function* validateSize(sizes: readonly number[], path: string): Iterable<FieldError> {
-  if (sizes.reduce((sum, size) => sum + size, 0) > dataLimit) yield tooLong(path, dataLimit);
+export function* validateKey(key: string, path: string): Iterable<FieldError> {
+  for (const problem of dataKeyProblems(key)) yield invalid(`${path}[${key}]`, key, problem);
+}
+
+/** Validates the size of all values together. */
+export function* validateSize(size: number, path: string): Iterable<FieldError> {
+  if (size > dataLimit) yield tooLong(path, dataLimit);
 }
 
 /** Validates that an object with `immutable: true` keeps it and the given fields. */

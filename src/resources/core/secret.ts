@@ -9,7 +9,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {decodedLength, validateKeys, validateImmutable, validateSize} from './data.js';
+import {decodedSize, validateKeys, validateImmutable, validateSize} from './data.js';
 
 const opaque = 'Opaque';
 
@@ -67,7 +67,7 @@ function* validate(secret: Readonly<Secret>, old: Readonly<Secret> | undefined, 
     yield* validateImmutable(secret, old, ['data']);
   }
   yield* validateKeys(secret.data, 'data');
-  yield* validateSize(Object.values(secret.data ?? {}).map(decodedLength), 'data');
+  yield* validateSize(decodedSize(secret.data), 'data');
   const known = naming.key('');
   if (secret.type?.startsWith(known)) yield* rules.get(secret.type.slice(known.length))?.(secret, naming) ?? [];
 }

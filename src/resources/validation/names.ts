@@ -1,4 +1,12 @@
-import {asPrefix, dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems, patternText, tooLongText} from '#src/api/names.js';
+import {
+  asPrefix,
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  exceedsBytes,
+  pathSegmentProblems,
+  patternText,
+  tooLongText,
+} from '#src/api/names.js';
 
 // The rules for object names. A kind's definition refers to one of them.
 
@@ -32,7 +40,7 @@ const dataKeyText = patternText(
 /** Returns the problems of a ConfigMap or Secret key, which is a file name. */
 export const dataKeyProblems = (text: string): string[] => {
   const problems: string[] = [];
-  if (Buffer.byteLength(text) > 253) problems.push(tooLongText(253));
+  if (exceedsBytes(text, 253)) problems.push(tooLongText(253));
   if (!isDataKey.test(text)) problems.push(dataKeyText);
   if (text === '.' || text === '..') problems.push(`must not be '${text}'`);
   else if (text.startsWith('..')) problems.push("must not start with '..'");

@@ -2,7 +2,7 @@
 
 import {forbiddenField, invalid, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
+import {exceedsBytes, labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
 import {givenEmpty} from '#src/schema/decode/emptied.js';
@@ -87,13 +87,13 @@ function* validateFinalizerOrigins(finalizers: readonly string[] | undefined, na
 }
 
 function* validateManagedFields(meta: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
-  for (const [i, entry] of (meta.managedFields ?? []).entries()) {
-    const at = `${path}[${i}]`;
-    if (entry.operation !== 'Apply' && entry.operation !== 'Update')
-      yield invalid(`${at}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`');
-    if (entry.fieldsType && entry.fieldsType !== 'FieldsV1') yield invalid(`${at}.fieldsType`, entry.fieldsType, 'must be `FieldsV1`');
-    if (Buffer.byteLength(entry.manager ?? '') > 128) yield tooLong(`${at}.manager`, 128);
-    if (Buffer.byteLength(entry.subresource ?? '') > 256) yield tooLong(`${at}.subresource`, 256);
+  if (!meta.managedFields) return;
+  for (const [i, {operation, fieldsType, manager, subresource}] of meta.managedFields.entries()) {
+    if (operation !== 'Apply' && operation !== 'Update')
+      yield invalid(`${path}[${i}].operation`, operation ?? '', 'must be `Apply` or `Update`');
+    if (fieldsType && fieldsType !== 'FieldsV1') yield invalid(`${path}[${i}].fieldsType`, fieldsType, 'must be `FieldsV1`');
+    if (manager && exceedsBytes(manager, 128)) yield tooLong(`${path}[${i}].manager`, 128);
+    if (subresource && exceedsBytes(subresource, 256)) yield tooLong(`${path}[${i}].subresource`, 256);
   }
 }
 
@@ -120,10 +120,10 @@ function* validateExceptNames(meta: Readonly<ObjectMeta>, namespaced: boolean, p
   } else if (!meta.namespace) yield required(`${path}.namespace`);
   else for (const problem of labelName(meta.namespace, false)) yield invalid(`${path}.namespace`, meta.namespace, problem);
   if ((meta.generation ?? 0) < 0) yield invalid(`${path}.generation`, meta.generation, 'must be greater than or equal to 0');
-  yield* validateLabels(meta.labels, `${path}.labels`);
-  yield* validateAnnotations(meta.annotations, `${path}.annotations`);
-  yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
-  yield* validateFinalizers(meta.finalizers, `${path}.finalizers`);
+  if (meta.labels) yield* validateLabels(meta.labels, `${path}.labels`);
+  if (meta.annotations) yield* validateAnnotations(meta.annotations, `${path}.annotations`);
+  if (meta.ownerReferences) yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
+  if (meta.finalizers) yield* validateFinalizers(meta.finalizers, `${path}.finalizers`);
   yield* validateManagedFields(meta, `${path}.managedFields`);
 }
 
@@ -144,10 +144,12 @@ export function* validateTemplateMeta(meta: Readonly<ObjectMeta> | undefined, pa
 export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
   yield* validateNames(meta, rules.nameProblems, path);
   yield* validateExceptNames(meta, rules.namespaced, path);
-  if (rules.naming) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
+  if (rules.naming && meta.finalizers) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
 }
 
 const goStrings = (texts: readonly string[]): string => `[]string{${texts.map(text => JSON.stringify(text)).join(', ')}}`;
+
+const keptMetadata = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
 /** Validates an update of metadata. Whether a resourceVersion is required is checked elsewhere. */
 function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
@@ -162,12 +164,10 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
     }
   }
   if ((meta.generation ?? 0) < (old.generation ?? 0)) yield invalid(`${path}.generation`, meta.generation ?? 0, 'must not be decremented');
-  for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
-    yield* immutable(`${path}.${field}`, meta[field], old[field]);
-  }
-  yield* validateLabels(meta.labels, `${path}.labels`);
-  yield* validateAnnotations(meta.annotations, `${path}.annotations`);
-  yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
+  for (const field of keptMetadata) if (meta[field] !== old[field]) yield* immutable(`${path}.${field}`, meta[field], old[field]);
+  if (meta.labels) yield* validateLabels(meta.labels, `${path}.labels`);
+  if (meta.annotations) yield* validateAnnotations(meta.annotations, `${path}.annotations`);
+  if (meta.ownerReferences) yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
   yield* validateManagedFields(meta, `${path}.managedFields`);
 }
 
@@ -184,7 +184,8 @@ export function* validateObjectMetaUpdate(
   const path = 'metadata';
   const beside = collectErrors(validateExceptNames(meta, rules.namespaced, path));
   const change = collectErrors(validateChange(meta, old, path));
-  const origins = rules.naming ? collectErrors(validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)) : [];
+  const origins =
+    rules.naming && meta.finalizers ? collectErrors(validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)) : [];
   yield* validateNames(meta, pathSegmentName);
   yield* beside;
   yield* change;
