@@ -95,7 +95,7 @@ const labelKeyText = (): string =>
 /** A label key, which is also the form of annotations, finalizers and taints: `[prefix/]name`. */
 export const labelKeyProblems = (text: string): string[] => {
   const slash = text.indexOf('/');
-  if (slash !== text.lastIndexOf('/')) {
+  if (slash >= 0 && text.includes('/', slash + 1)) {
     return [`a valid label key ${labelKeyText()} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
   const prefix = slash < 0 ? undefined : text.slice(0, slash);

@@ -85,7 +85,7 @@ export class AdmissionChain {
         if (!plugin[phase] || (handles && !handles.operations.includes(operation))) return [];
         const isCalled = !handles || isHandled(handles, target);
         if (!isCalled && unmeasured) return [];
-        const call = isCalled ? (attributes: AdmissionAttributes) => plugin[phase]!(attributes) : undefined;
+        const call = isCalled ? plugin[phase]!.bind(plugin) : undefined;
         return [{name, call, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}];
       }),
       durations: this.#metrics.ofPhase(phase, operation),

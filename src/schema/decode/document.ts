@@ -39,7 +39,8 @@ const label = (value: unknown, field: 'apiVersion' | 'kind'): string => {
 
 /** Throws for an invalid apiVersion: it has at most one slash. */
 const checkedVersion = (apiVersion: string): string => {
-  if (apiVersion.indexOf('/') !== apiVersion.lastIndexOf('/')) throw new DecodeError(`unexpected GroupVersion string: ${apiVersion}`);
+  const slash = apiVersion.indexOf('/');
+  if (slash >= 0 && apiVersion.includes('/', slash + 1)) throw new DecodeError(`unexpected GroupVersion string: ${apiVersion}`);
   return apiVersion;
 };
 

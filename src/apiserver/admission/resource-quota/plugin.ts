@@ -24,15 +24,16 @@ export const resourceQuota = ({naming, reader, change, clock, gate, limitedResou
   return {
     name: 'ResourceQuota',
     handles: {operations: ['CREATE', 'UPDATE']},
-    async validate(attributes) {
+    validate(attributes) {
       const {operation, group, resource, subresource, namespace, object} = attributes;
-      if (!namespace || !object || resource === 'namespaces') return;
+      if (!namespace || !object || resource === 'namespaces') return undefined;
       const evaluator = evaluators.of(group, resource);
-      if (!evaluator?.handles(operation, subresource)) return;
+      if (!evaluator?.handles(operation, subresource)) return undefined;
       const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
-      // Most namespaces have no quota and need no await.
-      if (limited.length === 0 && (await reader.list(kinds.resourceQuotas, namespace, 1)).length === 0) return;
-      await ledger.charge({attributes: {...attributes, object}, evaluator, limited, now: clock.now()});
+      const charge = () => ledger.charge({attributes: {...attributes, object}, evaluator, limited, now: clock.now()});
+      if (limited.length > 0) return charge();
+      // Most namespaces have no quota.
+      return reader.list(kinds.resourceQuotas, namespace, 1).then(found => (found.length > 0 ? charge() : undefined));
     },
   };
 };

@@ -229,8 +229,16 @@ export const sameOwners = (object: Readonly<KubeObject>, old: Readonly<KubeObjec
 const longestManager = 128;
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
+/** The client of the last request, and its manager: the requests of one client come in a row. */
+let last = {agent: '', manager: ''};
+
 /** Returns the default field manager of a client: the printable characters of its User-Agent before the first slash, truncated to the limit. */
 export const managerOfAgent = (agent: string): string => {
+  if (agent !== last.agent) last = {agent, manager: managerOf(agent)};
+  return last.manager;
+};
+
+const managerOf = (agent: string): string => {
   let name = '';
   let length = 0;
   for (const character of agent.split('/', 1)[0]!) {

@@ -41,16 +41,18 @@ export interface UpdateTarget {
 }
 
 /** Updates one object, again and again until no other writer came between. Throws the Status the client gets. */
-export const updateObject = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {
+export const updateObject = (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {
   const {resource, namespace, name} = target;
   const key = resource.key(namespace, name);
   return untilUncontended({resource, name, served: context.served, original: context.original}, async () => {
-    const record = await resource.settings.store.get(key);
+    const reading = resource.settings.store.get(key);
+    const record = reading instanceof Promise ? await reading : reading;
     if (record && context.original) checkStored(context.original, record.value);
     try {
       if (!record) return await createInstead(target, transform, context);
       const old = resource.objects.of(key, record.value, record.revision);
-      return await write(new Update(target, record, old, context), await transform(old));
+      const made = transform(old);
+      return await write(new Update(target, record, old, context), made instanceof Promise ? await made : made);
     } catch (error) {
       const overtaken = record ? error instanceof RevisionMismatch : isAlreadyExists(error);
       if (!overtaken) throw error;

@@ -73,8 +73,9 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   definition.default?.(incoming, settings);
   const object = operation.select(incoming);
   fillAlwaysPresent(resource, object);
-  if (!definition.allocation || operation.subresource) return checkAndStore(operation, object);
-  return withAllocation(definition.allocation, resource, object, old, context, () => checkAndStore(operation, object));
+  // Awaited here, since a promise that an async function returns takes two turns more.
+  if (!definition.allocation || operation.subresource) return await checkAndStore(operation, object);
+  return await withAllocation(definition.allocation, resource, object, old, context, () => checkAndStore(operation, object));
 };
 
 const attributesOf = ({type, resource, context, subresource, namespace, old}: WriteOperation, object: KubeObject): AdmissionAttributes =>
