@@ -179,6 +179,13 @@ for (const text of [
   });
 }
 
+test('whole numbers of 64 bits are found wherever they are in a text', t => {
+  for (let before = 0; before < 40; before++) {
+    const text = `{"${'x'.repeat(before)}":9007199254740993,"n":12,"t":"${'1234 '.repeat(5)}"}`;
+    t.is(jsonText(parseJson(text)), text);
+  }
+});
+
 test('integers beyond 64 bits, fractions and other numbers keep their digits', t => {
   t.deepEqual(
     parseJson('[9007199254740991, 9007199254740993.5, 1e18, 9223372036854775808, 12345678901234567890123]'),

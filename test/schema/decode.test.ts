@@ -1,5 +1,6 @@
 import test from 'ava';
 import type {SchemaNode} from '#src/schema/node.js';
+import {decode, decodeValue} from '#src/schema/decode/decode.js';
 import {configMap, decoded, node, pod, problems, refusal, secret} from './decoding.js';
 
 const csr = node('certificates', 'CertificateSigningRequest');
@@ -38,6 +39,32 @@ test('only known fields remain, in their canonical form', t => {
       status: {},
     },
   );
+});
+
+test('an object is the same from its text and from a value, which is not changed', t => {
+  const container = {name: 'c', image: 'i', resources: {limits: {cpu: 0.5}}, args: [], bogus: {}, env: null};
+  const sent = {
+    metadata: {labels: {a: 'b', __c__: 'd'}, annotations: {}, creationTimestamp: null, name: 'p', uid: ''},
+    bogus: [],
+    spec: {volumes: [{emptyDir: {}, name: 'v'}], containers: [container, null], nodeSelector: {a: null, b: 'c'}, priority: -0},
+  };
+  const text = JSON.stringify(sent);
+  const value = JSON.parse(text) as typeof sent;
+
+  const ofText = decode(text, 'json', pod, 'Strict');
+  const ofValue = decodeValue(value, pod, 'Strict');
+
+  t.is(JSON.stringify(ofText.object), JSON.stringify(ofValue.object));
+  t.deepEqual(ofText.problems, ofValue.problems);
+  t.is(ofText.problems.length, 2);
+  t.is(JSON.stringify(value), text);
+});
+
+test('a repeated field is reported beside fields that are left out, and none is without', t => {
+  const text = (field: string) =>
+    `{"metadata": {"name": "a", "creationTimestamp": null, "labels": {}}, "data": {"a": "b", "${field}": "c"}}`;
+  t.deepEqual(problems(configMap, text('a')), ['duplicate field "data.a"']);
+  t.deepEqual(problems(configMap, text('b')), []);
 });
 
 test('empty means absent, unless the field distinguishes them', t => {

@@ -3,7 +3,23 @@
 import {put} from './put.js';
 
 /** So many digits in a row may be more than a number holds exactly, where they stand alone. */
-const manyDigits = /\d{16}/;
+const manyDigits = 16;
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
+/** Whether a text has so many digits in a row. Looks at one character of as many, and around it if it is a digit: each body and record is searched. */
+const hasManyDigits = (text: string): boolean => {
+  for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let start = at;
+    while (isDigit(text.charCodeAt(start - 1))) start--;
+    let end = at + 1;
+    while (isDigit(text.charCodeAt(end))) end++;
+    if (end - start >= manyDigits) return true;
+  }
+  return false;
+};
+
 const manyAlone = /(?:^|[:,[])\s*-?\d{16,}\s*(?:$|[,\]}])/;
 const token = /[^\s:,]/g;
 const wholeNumber = /-?\d+(?![\d.eE])/y;
@@ -84,7 +100,7 @@ class ExactReader {
 /** Reads JSON. Throws `SyntaxError` for what is none. */
 export const parseJson = (text: string): unknown => {
   const value = JSON.parse(text) as unknown;
-  if (!manyDigits.test(text) || !manyAlone.test(text)) return value;
+  if (!hasManyDigits(text) || !manyAlone.test(text)) return value;
   try {
     return new ExactReader(text).value(0);
   } catch (error) {

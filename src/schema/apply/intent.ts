@@ -14,7 +14,10 @@ const fieldsBelow = (value: unknown, node: SchemaNode): FieldSet | undefined => 
   return shape === 'list' && Array.isArray(value) ? ofItems(value, node) : undefined;
 };
 
-const isNullOrEmpty = (value: unknown): boolean => value === null || (isPlainObject(value) && Object.keys(value).length === 0);
+const isNullOrEmpty = (value: unknown): boolean => {
+  if (isPlainObject(value)) for (const _ in value) return false;
+  return value === null || isPlainObject(value);
+};
 
 const ofFields = (value: PlainObject, node: SchemaNode): FieldSet => {
   const result: MutableFieldSet = {};

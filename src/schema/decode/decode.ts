@@ -24,11 +24,11 @@ export interface Decoded<T> {
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
   // A value that was not parsed here may be shared, so it is copied.
   if (node.coerce) return coercedByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.coerce, validation);
+  const repeats = validation !== 'Ignore' && body.text !== undefined && hasDuplicates(body.text, body.value);
   const decoder = new TypedDecoder('json', body.text);
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
-  const mayHaveProblems = decoder.unknown || (body.text !== undefined && hasDuplicates(body.text, body.value));
-  if (!mayHaveProblems) return {object, problems: body.problems};
+  if (!repeats && !decoder.unknown) return {object, problems: body.problems};
   return {object, problems: [...body.problems, ...strictProblems(body.text ?? jsonText(body.value), node)]};
 };
 

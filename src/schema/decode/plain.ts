@@ -15,21 +15,21 @@ export const own = (object: PlainObject, key: string): unknown => (Object.hasOwn
 /** The nesting limit of values. */
 export const maxDepth = 1000;
 
-/** Reports whether objects and arrays are nested deeper than `limit`. Never recurses. */
+/** Reports whether objects and arrays are nested deeper than `limit`. Recurses no deeper than that. */
 export const isNestedDeeper = (value: unknown, limit: number): boolean => {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== 'object' || item === null) continue;
-      for (const child of Array.isArray(item) ? item : Object.values(item))
-        if (typeof child === 'object' && child !== null) next.push(child);
+  if (limit < 0) return true;
+  if (Array.isArray(value)) {
+    for (const item of value) if (isNested(item) && isNestedDeeper(item, limit - 1)) return true;
+  } else if (isNested(value)) {
+    for (const key in value) {
+      const child = (value as PlainObject)[key];
+      if (isNested(child) && isNestedDeeper(child, limit - 1)) return true;
     }
-    level = next;
   }
   return false;
 };
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** An escape that may be half of a surrogate pair. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;

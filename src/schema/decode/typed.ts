@@ -48,18 +48,21 @@ export class TypedDecoder {
   unknown = false;
 
   readonly #text: string | undefined;
+  /** Whether the value was parsed for this decoder, which may change it then. Otherwise it may be shared, and is copied. */
+  readonly #isParsed: boolean;
   #knownLiterals: ReadonlyMap<string, string> | undefined;
   #hasLiterals = false;
 
   readonly #copiesFrozen: boolean;
 
   /**
-   * `text` is the JSON text of the value, if there is one. With `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of the
-   * stored object as it is.
+   * `text` is the JSON text that the value was parsed from for this decoder, which then changes it in place where it can. With `copiesFrozen`, what is frozen was
+   * decoded before and is only copied: a patch leaves most of the stored object as it is.
    */
   constructor(source: Source = 'json', text?: string, copiesFrozen = false) {
     this.#source = source;
     this.#text = text;
+    this.#isParsed = text !== undefined;
     this.#copiesFrozen = copiesFrozen;
   }
 
@@ -103,20 +106,25 @@ export class TypedDecoder {
 
   #object(value: unknown, node: SchemaNode): unknown {
     if (!isPlainObject(value)) return this.#mismatched(value, node);
-    const result: PlainObject = {};
-    for (const fieldName of Object.keys(value)) {
+    const {properties} = node;
+    const names = Object.keys(value);
+    let result = this.#isParsed ? value : {};
+    for (let at = 0; at < names.length; at++) {
+      const fieldName = names[at]!;
+      const given = value[fieldName];
       let key = fieldName;
-      let field = node.properties?.get(key);
+      let field = properties?.get(key);
       if (!field) {
         key = propertyName(node, fieldName);
-        field = node.properties?.get(key);
+        field = properties?.get(key);
       }
+      const isKept = field ? given !== null && key === fieldName : node.preservesUnknown;
+      if (!isKept && result === value) result = firstFields(value, names, at);
       if (!field) {
-        if (node.preservesUnknown) put(result, fieldName, value[fieldName]);
-        else this.unknown = true;
+        if (!isKept) this.unknown = true;
+        else if (result !== value) put(result, fieldName, given);
         continue;
       }
-      const given = value[fieldName];
       if (given === null) continue;
       this.#path.push(key);
       this.#structs.push(node);
@@ -128,10 +136,11 @@ export class TypedDecoder {
       const isOmitted = decoded === undefined || (omitsEmpty && isEmpty(decoded));
       this.#path.pop();
       if (isOmitted) {
+        if (result === value) result = firstFields(value, names, at);
         if (field.variants || isCollection(decoded)) noteEmpty(result, key, decoded);
         continue;
       }
-      put(result, key, decoded);
+      if (result !== value || !Object.is(decoded, given)) put(result, key, decoded);
     }
     // The defaults of a whole object are set by its kind.
     for (const [name, field] of node.filled ?? [])
@@ -147,14 +156,19 @@ export class TypedDecoder {
 
   #map(value: unknown, node: SchemaNode): unknown {
     if (!isPlainObject(value)) return this.#mismatched(value, node);
-    const result: PlainObject = {};
-    for (const key of Object.keys(value)) put(result, key, this.#element(value[key], node));
+    const result = this.#isParsed ? value : {};
+    for (const key of Object.keys(value)) {
+      const decoded = this.#element(value[key], node);
+      if (result !== value || !Object.is(decoded, value[key])) put(result, key, decoded);
+    }
     return result;
   }
 
   #array(value: unknown, node: SchemaNode): unknown {
     if (!Array.isArray(value)) return this.#mismatched(value, node);
-    return value.map(item => this.#element(item, node));
+    if (!this.#isParsed) return value.map(item => this.#element(item, node));
+    for (let at = 0; at < value.length; at++) value[at] = this.#element(value[at], node);
+    return value;
   }
 
   #element(value: unknown, {items}: SchemaNode): unknown {
@@ -279,6 +293,13 @@ export class TypedDecoder {
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }
+
+/** Returns a copy with the first fields: those that are decoded when one is left out. Deleting it would make the object slow. */
+const firstFields = (value: PlainObject, names: readonly string[], count: number): PlainObject => {
+  const copy: PlainObject = {};
+  for (let at = 0; at < count; at++) put(copy, names[at]!, value[names[at]!]);
+  return copy;
+};
 
 /** Returns the element type in the name of a list or map type. */
 const elementOf = (name: string): string | undefined => (/^(?:\[\]|map\[[\w.]+\])(.+)$/.exec(name) ?? [])[1];

@@ -230,12 +230,12 @@ const longestManager = 128;
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** The client of the last request, and its manager: the requests of one client come in a row. */
-let last = {agent: '', manager: ''};
+let lastClient = {agent: '', manager: ''};
 
 /** Returns the default field manager of a client: the printable characters of its User-Agent before the first slash, truncated to the limit. */
 export const managerOfAgent = (agent: string): string => {
-  if (agent !== last.agent) last = {agent, manager: managerOf(agent)};
-  return last.manager;
+  if (agent !== lastClient.agent) lastClient = {agent, manager: managerOf(agent)};
+  return lastClient.manager;
 };
 
 const managerOf = (agent: string): string => {
