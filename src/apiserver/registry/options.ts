@@ -43,11 +43,14 @@ export const parseExactVersion = (text: string | null): number | undefined =>
 /** Returns the resourceVersion in an object. Throws 500 for an invalid one, as the original does. */
 export const parseObjectVersion = (text: string | undefined): number | undefined => parsedVersion(text, plainFailure);
 
+/** Numbers of so many digits are held exactly. */
+const exactDigits = 15;
+
 const parsedVersion = (text: string | null | undefined, refuse: (error: string) => Error): number | undefined => {
   if (!text) return undefined;
   const refused = (reason: string) => refuse(`strconv.ParseUint: parsing ${JSON.stringify(text)}: ${reason}`);
   if (!/^\d+$/.test(text)) throw refused('invalid syntax');
-  if (BigInt.asUintN(64, BigInt(text)) !== BigInt(text)) throw refused('value out of range');
+  if (text.length > exactDigits && BigInt.asUintN(64, BigInt(text)) !== BigInt(text)) throw refused('value out of range');
   return Number(text);
 };
 
