@@ -36,6 +36,12 @@ const firstRevision = 1;
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
 const endOfLease = (lease: string): string => `${lease}\u007f`;
 
+/** The change of a revision, with its head if that is undamaged. */
+interface Change {
+  readonly bytes: Buffer;
+  readonly head: ChangeHead | undefined;
+}
+
 /** The records, changes and leases in a tree. */
 export class RecordTree {
   readonly #tree: MappedTree;
@@ -78,7 +84,7 @@ export class RecordTree {
   }
 
   /** The change of a revision, with its head if that is undamaged. The bytes are valid until the next read. */
-  change(revision: number): {readonly bytes: Buffer; readonly head: ChangeHead | undefined} | undefined {
+  change(revision: number): Change | undefined {
     const bytes = this.#tree.now.getBinaryFast(revision);
     return bytes && {bytes, head: decodeHead(bytes, bytes.length, revision)};
   }
@@ -99,7 +105,10 @@ export class RecordTree {
 
   /** The record of a key at a revision. Throws `ValueUnreadable` if another change, or none, is there. */
   record(key: string, revision: number, room?: Room): StoredRecord {
-    const change = this.change(revision);
+    return this.#recordIn(this.change(revision), key, revision, room);
+  }
+
+  #recordIn(change: Change | undefined, key: string, revision: number, room?: Room): StoredRecord {
     const record = change?.head?.key === key && !change.head.isDeletion ? recordOf(change.head, revision, change.bytes, room) : undefined;
     if (!record) throw ValueUnreadable.damaged(key, revision);
     return record;
@@ -110,7 +119,7 @@ export class RecordTree {
     if (revision === 0) return undefined;
     const change = this.change(revision);
     if (!change && revision <= this.compacted) return undefined;
-    return change?.head?.isDeletion && change.head.key === key ? undefined : this.record(key, revision);
+    return change?.head?.isDeletion && change.head.key === key ? undefined : this.#recordIn(change, key, revision);
   }
 
   /** What a key held at revision `at`, found by going back from its change at `revision`. */
