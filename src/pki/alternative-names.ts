@@ -1,6 +1,6 @@
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {DerReader, onlyElement, tags} from '#src/pki/encoding/der.js';
-import {elementsPerStep, sequenceOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
+import {elementsPerStep, sequenceOfPrimitives, type Primitive} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {ipBytes, ipText} from './ip.js';
 
@@ -70,10 +70,10 @@ export const hasAlternativeNames = (names: AlternativeNames): boolean =>
   names.dnsNames.length + names.emailAddresses.length + names.ipAddresses.length + names.uris.length > 0;
 
 /** Encodes the value of the extension: DNS names, then email addresses, IP addresses and URIs. */
-export const buildAlternativeNames = (names: AlternativeNames): Node => runSteps(buildAlternativeNamesInSteps(names));
+export const buildAlternativeNames = (names: AlternativeNames): Buffer => runSteps(buildAlternativeNamesInSteps(names));
 
 /** The same in steps. */
-export const buildAlternativeNamesInSteps = function* (names: AlternativeNames): Steps<Node> {
+export const buildAlternativeNamesInSteps = function* (names: AlternativeNames): Steps<Buffer> {
   const elements: Primitive[] = [];
   const add = function* (texts: readonly string[], element: (text: string) => Primitive): Steps<void> {
     for (const text of texts) if (elements.push(element(text)) % elementsPerStep === 0) yield;

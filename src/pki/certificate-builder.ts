@@ -2,7 +2,7 @@ import {randomBytes, type KeyObject} from 'node:crypto';
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {buildAlternativeNamesInSteps, hasAlternativeNames, noAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {tags} from '#src/pki/encoding/der.js';
-import {bits, encoded, integer, sequence, time, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
+import {bits, integer, sequence, time, wrapped} from '#src/pki/encoding/der-builder.js';
 import {
   buildAlternativeNamesExtension,
   buildAuthorityKeyIdentifier,
@@ -40,7 +40,7 @@ const extensionsOf = function* (
   template: CertificateTemplate,
   authorityKeyIdentifier: Buffer | undefined,
   subjectIsEmpty: boolean,
-): Steps<Node[]> {
+): Steps<Buffer[]> {
   const {usages, basicConstraints, subjectKeyIdentifier, names = noAlternativeNames} = template;
   return [
     ...(usages.bits.length > 0 ? [buildKeyUsage(usages.bits)] : []),
@@ -62,7 +62,7 @@ export const buildCertificate = (template: CertificateTemplate, issuer: Issuer):
 /** The same in steps: a subject may have very many names. */
 export const buildCertificateInSteps = function* (template: CertificateTemplate, issuer: Issuer): Steps<Buffer> {
   const {validity} = template;
-  const subject = toDer(yield* buildNameInSteps(template.subject));
+  const subject = yield* buildNameInSteps(template.subject);
   yield;
   const issuerName = issuer.name ?? subject;
   const subjectIsEmpty = subject.length === 2;
@@ -70,18 +70,16 @@ export const buildCertificateInSteps = function* (template: CertificateTemplate,
   const algorithm = authorityAlgorithm(issuer.key);
   const extensions = yield* extensionsOf(template, authorityKeyIdentifier, subjectIsEmpty);
   yield;
-  const body = toDer(
-    sequence(
-      wrapped(tags.contextConstructed(0), integer(2n)),
-      integer(randomSerial()),
-      buildSignatureAlgorithm(algorithm),
-      encoded(issuerName),
-      sequence(time(validity.notBefore), time(validity.notAfter)),
-      encoded(subject),
-      encoded(template.publicKeyInfo),
-      wrapped(tags.contextConstructed(3), sequence(...extensions)),
-    ),
+  const body = sequence(
+    wrapped(tags.contextConstructed(0), integer(2n)),
+    integer(randomSerial()),
+    buildSignatureAlgorithm(algorithm),
+    issuerName,
+    sequence(time(validity.notBefore), time(validity.notAfter)),
+    subject,
+    template.publicKeyInfo,
+    wrapped(tags.contextConstructed(3), sequence(...extensions)),
   );
   yield;
-  return toDer(sequence(encoded(body), buildSignatureAlgorithm(algorithm), bits(signBytes(algorithm, body, issuer.key))));
+  return sequence(body, buildSignatureAlgorithm(algorithm), bits(signBytes(algorithm, body, issuer.key)));
 };

@@ -66,13 +66,13 @@ const readExtensionFields = (extensions: readonly Extension[]) => {
 
 const readVersion = (body: DerReader): number => {
   const explicit = body.optional(tags.contextConstructed(0));
-  const version = explicit ? Number(readInteger(new DerReader(explicit.content).next(tags.integer))) + 1 : 1;
+  const version = explicit ? Number(readInteger(explicit.reader().next(tags.integer))) + 1 : 1;
   if (version < 1 || version > 3) throw new PkiError('x509: invalid version');
   return version;
 };
 
-const readBody = ({content}: Element) => {
-  const body = new DerReader(content);
+const readBody = (certificate: Element) => {
+  const body = certificate.reader();
   const version = readVersion(body);
   const serial = readInteger(body.next(tags.integer));
   const innerAlgorithm = body.next(tags.sequence).raw;
@@ -86,7 +86,7 @@ const readBody = ({content}: Element) => {
   const explicit = body.optional(tags.contextConstructed(3));
   body.end();
   const extensions = explicit
-    ? readExtensions(new DerReader(explicit.content).next(tags.sequence), 'x509: certificate contains duplicate extensions')
+    ? readExtensions(explicit.reader().next(tags.sequence), 'x509: certificate contains duplicate extensions')
     : [];
   return {
     innerAlgorithm,
@@ -94,8 +94,8 @@ const readBody = ({content}: Element) => {
   };
 };
 
-const readCertificate = ({raw, content}: Element): Certificate => {
-  const outer = new DerReader(content);
+const readCertificate = (certificate: Element): Certificate => {
+  const outer = certificate.reader();
   const body = outer.next(tags.sequence);
   const statedAlgorithm = outer.next(tags.sequence);
   const algorithm = readSignatureAlgorithm(statedAlgorithm);
@@ -106,7 +106,7 @@ const readCertificate = ({raw, content}: Element): Certificate => {
   if (!innerAlgorithm.equals(statedAlgorithm.raw)) throw new PkiError("x509: inner and outer signature algorithm identifiers don't match");
   let decoded: {key: KeyObject | undefined} | undefined;
   return {
-    raw,
+    raw: certificate.raw,
     ...fields,
     // Decoding the key costs more than the rest of parsing, and the keys of most leaf certificates are not used.
     get publicKey() {

@@ -9,7 +9,7 @@ import {
   tags,
   type Element,
 } from '#src/pki/encoding/der.js';
-import {bits, boolean, integer, octets, oid, sequence, tagged, toDer, type Node} from '#src/pki/encoding/der-builder.js';
+import {bits, boolean, integer, octets, oid, sequence, tagged} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {extensionOids} from '#src/pki/encoding/oids.js';
 import {keyUsageBits, type KeyUsageBit} from './usages.js';
@@ -31,7 +31,7 @@ export interface BasicConstraints {
 export const readExtensions = ({content}: Element, duplicateMessage: string): Extension[] => {
   const extensions = elementsOf(content).map(element => {
     if (element.tag !== tags.sequence) throw new PkiError('x509: malformed extension');
-    const reader = new DerReader(element.content);
+    const reader = element.reader();
     const type = readOid(reader.next(tags.oid));
     const critical = reader.optional(tags.boolean);
     const {content: value} = reader.next(tags.octetString);
@@ -73,10 +73,10 @@ export const readSubjectKeyIdentifier = (value: Buffer): Buffer => onlyElement(v
 export const readAuthorityKeyIdentifier = (value: Buffer): Buffer | undefined =>
   new DerReader(onlyElement(value, tags.sequence)).optional(tags.context(0))?.content;
 
-const extension = (type: string, critical: boolean, value: Node): Node =>
-  sequence(oid(type), ...(critical ? [boolean(true)] : []), octets(toDer(value)));
+const extension = (type: string, critical: boolean, value: Buffer): Buffer =>
+  sequence(oid(type), ...(critical ? [boolean(true)] : []), octets(value));
 
-export const buildKeyUsage = (usages: readonly KeyUsageBit[]): Node => {
+export const buildKeyUsage = (usages: readonly KeyUsageBit[]): Buffer => {
   const numbers = usages.map(usage => keyUsageBits[usage]);
   const last = Math.max(...numbers);
   const bytes = Buffer.alloc((last >> 3) + 1);
@@ -85,21 +85,21 @@ export const buildKeyUsage = (usages: readonly KeyUsageBit[]): Node => {
   return extension(extensionOids.keyUsage, true, bits(bytes, 7 - (last & 7)));
 };
 
-export const buildExtendedUsages = (oids: readonly string[]): Node =>
+export const buildExtendedUsages = (oids: readonly string[]): Buffer =>
   extension(extensionOids.extendedKeyUsage, false, sequence(...oids.map(oid)));
 
-export const buildBasicConstraints = ({isAuthority, pathLength}: BasicConstraints): Node =>
+export const buildBasicConstraints = ({isAuthority, pathLength}: BasicConstraints): Buffer =>
   extension(
     extensionOids.basicConstraints,
     true,
     sequence(...(isAuthority ? [boolean(true)] : []), ...(pathLength === undefined ? [] : [integer(BigInt(pathLength))])),
   );
 
-export const buildSubjectKeyIdentifier = (id: Buffer): Node => extension(extensionOids.subjectKeyIdentifier, false, octets(id));
+export const buildSubjectKeyIdentifier = (id: Buffer): Buffer => extension(extensionOids.subjectKeyIdentifier, false, octets(id));
 
-export const buildAuthorityKeyIdentifier = (id: Buffer): Node =>
+export const buildAuthorityKeyIdentifier = (id: Buffer): Buffer =>
   extension(extensionOids.authorityKeyIdentifier, false, sequence(tagged(tags.context(0), id)));
 
 /** Critical only if the subject is empty (RFC 5280 §4.2.1.6). */
-export const buildAlternativeNamesExtension = (names: Node, subjectIsEmpty: boolean): Node =>
+export const buildAlternativeNamesExtension = (names: Buffer, subjectIsEmpty: boolean): Buffer =>
   extension(extensionOids.subjectAlternativeName, subjectIsEmpty, names);

@@ -2,7 +2,7 @@
 // yield regularly, so that names with very many attributes do not block the event loop.
 
 import {runSteps, type Steps} from '#src/base/steps.js';
-import {DerReader, readOid, tags, type Element} from '#src/pki/encoding/der.js';
+import {readOid, tags, type Element} from '#src/pki/encoding/der.js';
 import {
   directoryString,
   elementsPerStep,
@@ -10,7 +10,6 @@ import {
   primitiveElements,
   sequenceOf,
   setOfPrimitives,
-  type Node,
   type Primitive,
 } from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
@@ -105,9 +104,9 @@ const valuesByType = function* (attributes: readonly Attribute[]): Steps<(type: 
 export const readName = (name: Element): DistinguishedName => runSteps(readNameInSteps(name));
 
 /** Parses a Name in steps: that of a signing request may have very many attributes. */
-export const readNameInSteps = function* ({raw, content}: Element): Steps<DistinguishedName> {
+export const readNameInSteps = function* (name: Element): Steps<DistinguishedName> {
   const attributes: Attribute[] = [];
-  for (const sets = new DerReader(content); sets.more;) {
+  for (const sets = name.reader(); sets.more;) {
     for (const set = sets.enter(tags.set); set.more;) {
       const attribute = set.enter();
       const count = attributes.push({oid: readOid(attribute.next(tags.oid)), value: readString(attribute.next())});
@@ -117,7 +116,7 @@ export const readNameInSteps = function* ({raw, content}: Element): Steps<Distin
   }
   const valuesOf = yield* valuesByType(attributes);
   return {
-    raw,
+    raw: name.raw,
     attributes,
     commonName: valuesOf(attributeOids.commonName).at(-1) ?? '',
     organizations: valuesOf(attributeOids.organization),
@@ -144,10 +143,10 @@ export const subjectInSteps = function* ({attributes}: DistinguishedName): Steps
 };
 
 /** Encodes a Name with attributes in the conventional order; values of one attribute form one set. */
-export const buildName = (subject: Subject): Node => runSteps(buildNameInSteps(subject));
+export const buildName = (subject: Subject): Buffer => runSteps(buildNameInSteps(subject));
 
 /** The same in steps. */
-export const buildNameInSteps = function* (subject: Subject): Steps<Node> {
+export const buildNameInSteps = function* (subject: Subject): Steps<Buffer> {
   const sets: [string, readonly string[]][] = [
     [attributeOids.country, subject.countries ?? []],
     [attributeOids.organization, subject.organizations ?? []],
@@ -160,7 +159,7 @@ export const buildNameInSteps = function* (subject: Subject): Steps<Node> {
     [attributeOids.serialNumber, subject.serialNumber ? [subject.serialNumber] : []],
   ];
   const present = sets.filter(([, values]) => values.length > 0);
-  const encoded: Node[] = [];
+  const encoded: Buffer[] = [];
   for (const [type, values] of present) encoded.push(yield* setOfPrimitives(yield* attributesOf(oidContent(type), values)));
   return sequenceOf(encoded);
 };

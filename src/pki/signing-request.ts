@@ -22,7 +22,7 @@ import {
   tags,
   type Element,
 } from '#src/pki/encoding/der.js';
-import {bits, encoded, integer, oid, sequence, setOf, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
+import {bits, integer, oid, sequence, setOf, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {buildAlternativeNamesExtension, readExtensions, type Extension} from './extensions.js';
 import {publicKeyDer, readPublicKey} from '#src/pki/keys/keys.js';
@@ -54,9 +54,9 @@ const pemLabel = 'CERTIFICATE REQUEST';
 
 const requestedExtensionsIn = (attributes: Element): Extension[] => {
   const duplicates = 'x509: certificate request contains duplicate requested extensions';
-  for (const {tag, content} of elementsOf(attributes.content)) {
-    if (tag !== tags.sequence) throw new PkiError('asn1: structure error: malformed attribute');
-    const attribute = new DerReader(content);
+  for (const element of elementsOf(attributes.content)) {
+    if (element.tag !== tags.sequence) throw new PkiError('asn1: structure error: malformed attribute');
+    const attribute = element.reader();
     if (readOid(attribute.next(tags.oid)) !== extensionRequestOid) continue;
     return readExtensions(attribute.enter(tags.set).next(tags.sequence), duplicates);
   }
@@ -73,7 +73,7 @@ const parseDerInSteps = function* (raw: Buffer): Steps<SigningRequest> {
   const signature = readOctetsOfBitString(outer.next(tags.bitString));
   outer.end();
 
-  const inner = new DerReader(info.content);
+  const inner = info.reader();
   readInteger(inner.next(tags.integer)); // The version is not used.
   const subject = yield* readNameInSteps(inner.next(tags.sequence));
   const publicKeyInfo = inner.next(tags.sequence).raw;
@@ -130,7 +130,7 @@ export interface RequestTemplate extends Partial<AlternativeNames> {
   readonly subject: Subject;
 }
 
-const requestedAttributes = (names: AlternativeNames, subjectIsEmpty: boolean): Node[] => {
+const requestedAttributes = (names: AlternativeNames, subjectIsEmpty: boolean): Buffer[] => {
   if (!hasAlternativeNames(names)) return [];
   const extension = buildAlternativeNamesExtension(buildAlternativeNames(names), subjectIsEmpty);
   return [sequence(oid(extensionRequestOid), setOf([sequence(extension)]))];
@@ -140,8 +140,8 @@ const requestedAttributes = (names: AlternativeNames, subjectIsEmpty: boolean): 
 export const createSigningRequest = (privateKey: KeyObject, {subject, ...names}: RequestTemplate): string => {
   const name = buildName(subject);
   const algorithm = requestAlgorithm(privateKey);
-  const attributes = requestedAttributes({...noAlternativeNames, ...names}, name.value.length === 0);
-  const info = toDer(sequence(integer(0n), name, encoded(publicKeyDer(privateKey)), wrapped(tags.contextConstructed(0), ...attributes)));
+  const attributes = requestedAttributes({...noAlternativeNames, ...names}, name.length === 2);
+  const info = sequence(integer(0n), name, publicKeyDer(privateKey), wrapped(tags.contextConstructed(0), ...attributes));
   const signature = signBytes(algorithm, info, privateKey);
-  return toPem(pemLabel, toDer(sequence(encoded(info), buildSignatureAlgorithm(algorithm), bits(signature))));
+  return toPem(pemLabel, sequence(info, buildSignatureAlgorithm(algorithm), bits(signature)));
 };

@@ -5,7 +5,7 @@ import type {Steps} from '#src/base/steps.js';
 import {createAuthority, signRequest, signRequestInSteps} from '#src/pki/authority.js';
 import {isAuthority, parseCertificate} from '#src/pki/certificate.js';
 import {DerReader, tags} from '#src/pki/encoding/der.js';
-import {boolean, octets, oid, sequence, sequenceOf, tagged, toDer, wrapped} from '#src/pki/encoding/der-builder.js';
+import {boolean, octets, oid, sequence, sequenceOf, tagged, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {
   generatePrivateKey,
@@ -171,12 +171,12 @@ for (const [what, names, message] of [
   ['a URI with a bad host', sequence(tagged(tags.context(6), 'http://a..b/')), /invalid domain/],
 ] as const) {
   test(`refuses a request with ${what}`, t => {
-    t.throws(() => parseSigningRequest(craftedRequest(key, {extensions: [extension(san, toDer(names))]})), {instanceOf: PkiError, message});
+    t.throws(() => parseSigningRequest(craftedRequest(key, {extensions: [extension(san, names)]})), {instanceOf: PkiError, message});
   });
 }
 
 test('refuses an extension that is requested twice', t => {
-  const twice = extension(san, toDer(sequence(tagged(tags.context(2), 'a'))));
+  const twice = extension(san, sequence(tagged(tags.context(2), 'a')));
 
   t.throws(() => parseSigningRequest(craftedRequest(key, {extensions: [twice, twice]})), {
     message: 'x509: certificate request contains duplicate requested extensions',
@@ -186,7 +186,7 @@ test('refuses an extension that is requested twice', t => {
 test('copes with the largest request that a body can carry', t => {
   const organizations = Array.from({length: 130_000}, (_, index) => String(index % 10));
   const names = sequenceOf(Array.from({length: 140_000}, () => tagged(tags.context(2), 'a')));
-  const issued = issue(craftedRequest(key, {subject: buildName({organizations}), extensions: [extension(san, toDer(names))]}));
+  const issued = issue(craftedRequest(key, {subject: buildName({organizations}), extensions: [extension(san, names)]}));
 
   t.is(issued.dnsNames.length, 140_000);
   t.is(issued.subject.organizations.length, 130_000);
@@ -195,7 +195,7 @@ test('copes with the largest request that a body can carry', t => {
 test('writes a subject of many organizations', t => {
   const organizations = Array.from({length: 20_000}, (_, index) => `o${index}`);
 
-  t.deepEqual(readName(new DerReader(toDer(buildName({organizations}))).next()).organizations, organizations);
+  t.deepEqual(readName(new DerReader(buildName({organizations})).next()).organizations, organizations);
 });
 
 test('parses a request of many names and issues its certificate in steps of a thousand names', t => {
@@ -228,12 +228,12 @@ test('writes names of every length', t => {
     uris: ['spiffe://a/b'],
   };
 
-  t.deepEqual(readAlternativeNames(toDer(buildAlternativeNames(names))), names);
+  t.deepEqual(readAlternativeNames(buildAlternativeNames(names)), names);
 });
 
 test('passes over an extension however deep its value is nested', t => {
   let deep: Buffer = Buffer.alloc(0);
-  for (let depth = 0; depth < 5_000; depth++) deep = toDer(tagged(tags.sequence, deep));
+  for (let depth = 0; depth < 5_000; depth++) deep = tagged(tags.sequence, deep);
   const issued = issue(craftedRequest(key, {extensions: [extension('1.2.3.4', deep)]}));
 
   t.false(issued.extensions.some(({oid: type}) => type === '1.2.3.4'));
@@ -246,8 +246,8 @@ test('drops requested extensions and foreign kinds of names', t => {
     tagged(tags.context(2), 'a.b'),
     wrapped(tags.contextConstructed(4), buildName({commonName: 'x'})),
   );
-  const requestedCa = extension('2.5.29.19', toDer(sequence(boolean(true))), true);
-  const issued = issue(craftedRequest(key, {extensions: [requestedCa, extension(san, toDer(names))]}));
+  const requestedCa = extension('2.5.29.19', sequence(boolean(true)), true);
+  const issued = issue(craftedRequest(key, {extensions: [requestedCa, extension(san, names)]}));
 
   t.false(isAuthority(issued));
   t.deepEqual(
@@ -261,7 +261,7 @@ test('drops requested extensions and foreign kinds of names', t => {
   );
   t.deepEqual(
     issued.extensions.at(-1)?.value.toString('latin1'),
-    toDer(sequence(tagged(tags.context(2), 'a.b'), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)))).toString('latin1'),
+    sequence(tagged(tags.context(2), 'a.b'), tagged(tags.context(7), Buffer.of(1, 2, 3, 4))).toString('latin1'),
   );
   t.is(issued.extensions[1]?.value.toString('hex'), '3000');
 });

@@ -1,7 +1,14 @@
 import {createRequire} from 'node:module';
 import type forge from 'node-forge';
-import {forgeAsn1, toDer, type Node} from './der-builder.js';
 import {withPkiErrors} from './error.js';
+
+type Node = forge.asn1.Asn1;
+
+let loaded: typeof forge.asn1 | undefined;
+
+// Loaded on first use: few certificates are in BER.
+const forgeAsn1 = (): typeof forge.asn1 => (loaded ??= createRequire(import.meta.url)('node-forge/lib/asn1.js') as typeof forge.asn1);
+const forgeUtil = (): typeof forge.util => createRequire(import.meta.url)('node-forge/lib/util.js') as typeof forge.util;
 
 const bitString = 3;
 const integer = 2;
@@ -48,11 +55,14 @@ const toCanonical = (node: Node): Node => {
  */
 export const berToDer = (bytes: Buffer): Buffer =>
   withPkiErrors('asn1: syntax error: not a BER structure', () => {
-    const {createBuffer} = createRequire(import.meta.url)('node-forge/lib/util.js') as typeof forge.util;
-    const input = createBuffer(bytes.toString('latin1'));
+    const {fromDer, toDer} = forgeAsn1();
+    const input = forgeUtil().createBuffer(bytes.toString('latin1'));
     const options = {strict: true, parseAllBytes: false, decodeBitStrings: false};
     const elements: Buffer[] = [];
     // The published types declare only the boolean form of the options.
-    while (input.length() > 0) elements.push(toDer(toCanonical(forgeAsn1().fromDer(input, options as unknown as boolean))));
+    while (input.length() > 0) {
+      const element = toCanonical(fromDer(input, options as unknown as boolean));
+      elements.push(Buffer.from(toDer(element).getBytes(), 'latin1'));
+    }
     return Buffer.concat(elements);
   });

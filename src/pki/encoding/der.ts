@@ -25,11 +25,34 @@ export const tags = {
   contextConstructed: (number: number): number => 0xa0 | number,
 } as const;
 
-/** One tag-length-value. Both buffers are views of the input. */
-export interface Element {
+/** One tag-length-value. Both buffers are views of the input, made when they are asked for: most elements are read for one of them. */
+export class Element {
   readonly tag: number;
-  readonly raw: Buffer;
-  readonly content: Buffer;
+  readonly #bytes: Buffer;
+  readonly #start: number;
+  readonly #contentStart: number;
+  readonly #end: number;
+
+  constructor(tag: number, bytes: Buffer, start: number, contentStart: number, end: number) {
+    this.tag = tag;
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#contentStart = contentStart;
+    this.#end = end;
+  }
+
+  get raw(): Buffer {
+    return this.#bytes.subarray(this.#start, this.#end);
+  }
+
+  get content(): Buffer {
+    return this.#bytes.subarray(this.#contentStart, this.#end);
+  }
+
+  /** Returns a reader for the content. */
+  reader(): DerReader {
+    return new DerReader(this.#bytes, this.#contentStart, this.#end);
+  }
 }
 
 const malformed = (reason: string): PkiError => new PkiError(`asn1: structure error: ${reason}`);
@@ -41,14 +64,17 @@ const truncated = (): PkiError => new PkiError('asn1: syntax error: data truncat
  */
 export class DerReader {
   readonly #bytes: Buffer;
-  #at = 0;
+  readonly #end: number;
+  #at: number;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, start = 0, end = bytes.length) {
     this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
   }
 
   get more(): boolean {
-    return this.#at < this.#bytes.length;
+    return this.#at < this.#end;
   }
 
   /** Returns the next element, which must have `tag` if one is given. */
@@ -57,8 +83,8 @@ export class DerReader {
     const found = this.#tag();
     if (tag !== undefined && found !== tag) throw malformed(`tags don't match (${tag} vs ${found})`);
     const end = this.#length() + this.#at;
-    if (end > this.#bytes.length) throw truncated();
-    const element = {tag: found, raw: this.#bytes.subarray(start, end), content: this.#bytes.subarray(this.#at, end)};
+    if (end > this.#end) throw truncated();
+    const element = new Element(found, this.#bytes, start, this.#at, end);
     this.#at = end;
     return element;
   }
@@ -70,7 +96,7 @@ export class DerReader {
 
   /** Returns a reader for the content of the next element, which must have `tag`. */
   enter(tag: number = tags.sequence): DerReader {
-    return new DerReader(this.next(tag).content);
+    return this.next(tag).reader();
   }
 
   /** Throws if there are bytes left. */
@@ -79,9 +105,8 @@ export class DerReader {
   }
 
   #byte(): number {
-    const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw truncated();
-    return byte;
+    if (this.#at >= this.#end) throw truncated();
+    return this.#bytes[this.#at++]!;
   }
 
   #tag(): number {

@@ -2,8 +2,8 @@
 // PKCS #1 or PSS, ECDSA, Ed25519). Unsupported ones are reported, never guessed.
 
 import {constants, sign, verify, type KeyObject} from 'node:crypto';
-import {DerReader, onlyElement, readInteger, readOid, tags, type Element} from '#src/pki/encoding/der.js';
-import {integer, nothing, oid, sequence, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
+import {readInteger, readOid, tags, type DerReader, type Element} from '#src/pki/encoding/der.js';
+import {integer, nothing, oid, sequence, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 
 type KeyKind = 'rsa' | 'ec' | 'ed25519';
@@ -57,15 +57,15 @@ const readPss = (parameters: DerReader): SignatureAlgorithm | undefined => {
   const sameHash = readOid(mask.enter().next(tags.oid)) === hashOid;
   const saltLength = readInteger(field(2).next(tags.integer));
   const trailer = inner.optional(tags.contextConstructed(3));
-  const usualTrailer = !trailer || readInteger(new DerReader(trailer.content).next(tags.integer)) === 1n;
+  const usualTrailer = !trailer || readInteger(trailer.reader().next(tags.integer)) === 1n;
   const known = pssHashes.get(hashOid);
   if (!known || !isMgf1 || !sameHash || saltLength !== known.bytes || !usualTrailer) return undefined;
   return {name: `${known.hash.toUpperCase()}-RSAPSS`, oid: pssOid, key: 'rsa', hash: known.hash, pss: true};
 };
 
 /** Parses an AlgorithmIdentifier; undefined if it is not supported. */
-export const readSignatureAlgorithm = ({raw}: Element): SignatureAlgorithm | undefined => {
-  const reader = new DerReader(onlyElement(raw, tags.sequence));
+export const readSignatureAlgorithm = (identifier: Element): SignatureAlgorithm | undefined => {
+  const reader = identifier.reader();
   const found = readOid(reader.next(tags.oid));
   if (found !== pssOid) return byOid.get(found);
   try {
@@ -76,7 +76,7 @@ export const readSignatureAlgorithm = ({raw}: Element): SignatureAlgorithm | und
 };
 
 /** Encodes the AlgorithmIdentifier. */
-export const buildSignatureAlgorithm = (algorithm: SignatureAlgorithm): Node => {
+export const buildSignatureAlgorithm = (algorithm: SignatureAlgorithm): Buffer => {
   if (algorithm.pss) {
     const [hashOid, {bytes}] = [...pssHashes].find(([, {hash}]) => hash === algorithm.hash)!;
     const hash = () => sequence(oid(hashOid), nothing());
