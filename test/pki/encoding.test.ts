@@ -1,7 +1,7 @@
 import test from 'ava';
 import {berToDer} from '#src/pki/encoding/ber.js';
 import {DerReader, readInteger, readOid, tags} from '#src/pki/encoding/der.js';
-import {integer, oid, sequence, setOf, tagged, time} from '#src/pki/encoding/der-builder.js';
+import {integer, octets, oid, sequence, setOf, tagged, time} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {ipBytes, ipText} from '#src/pki/ip.js';
 import {buildName, readName, subjectOf, userIdOf} from '#src/pki/names.js';
@@ -119,6 +119,31 @@ for (const [what, hex] of [
     t.throws(() => new DerReader(Buffer.from(hex, 'hex')).next(), {instanceOf: PkiError});
   });
 }
+
+for (const [length, header] of [
+  [0, '0400'],
+  [127, '047f'],
+  [128, '048180'],
+  [255, '0481ff'],
+  [256, '04820100'],
+  [65_535, '0482ffff'],
+  [65_536, '0483010000'],
+  [16_777_216, '048401000000'],
+] as const) {
+  test(`writes the length ${length} in the fewest octets`, t => {
+    const der = octets(Buffer.alloc(length));
+
+    t.is(der.subarray(0, header.length / 2).toString('hex'), header);
+    t.is(new DerReader(der).next().content.length, length);
+  });
+}
+
+test('writes the elements of a sequence one behind the other', t => {
+  const long = octets(Buffer.alloc(126, 1));
+
+  t.is(sequence().toString('hex'), '3000');
+  t.is(sequence(integer(1n), long).toString('hex'), `308183020101${long.toString('hex')}`);
+});
 
 test('orders the members of a set', t => {
   t.is(setOf([integer(3n), integer(1n), integer(2n)]).toString('hex'), '3109020101020102020103');

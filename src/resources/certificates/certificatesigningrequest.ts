@@ -104,14 +104,11 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
     prepare(csr, old, {user}) {
       if (old) return;
       // The requester is the authenticated user, whatever the body claims.
+      const spec = (csr.spec = {...csr.spec, username: user.name});
+      if (user.uid) spec.uid = user.uid;
+      spec.groups = [...user.groups];
       const extra = Object.entries(user.extra ?? {}).map(([key, values]): [string, string[]] => [key, [...values]]);
-      csr.spec = {
-        ...csr.spec,
-        username: user.name,
-        ...(user.uid ? {uid: user.uid} : {}),
-        groups: [...user.groups],
-        ...(extra.length > 0 ? {extra: Object.fromEntries(extra)} : {}),
-      };
+      if (extra.length > 0) spec.extra = Object.fromEntries(extra);
       csr.status = {};
     },
     validate: (csr, old) => (old ? validateUpdate({add: [], editVerdicts: false})(csr, old) : validateSpec(csr)),
