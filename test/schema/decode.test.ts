@@ -10,6 +10,12 @@ const ingress = node('networking', 'Ingress');
 const policy = node('admissionregistration', 'ValidatingAdmissionPolicy');
 const accessReview = node('authorization', 'SubjectAccessReview');
 
+test('a time in whole seconds of UTC stays as it is', t => {
+  for (const time of ['2026-01-31T23:59:59Z', '2024-02-29T00:00:00Z', '2000-02-29T12:00:00Z', '0001-01-01T00:00:01Z'])
+    t.like(decoded(configMap, {metadata: {creationTimestamp: time}}), {metadata: {creationTimestamp: time}});
+  t.deepEqual(decoded(configMap, {metadata: {name: 'a', creationTimestamp: '0001-01-01T00:00:00Z'}}), {metadata: {name: 'a'}});
+});
+
 test('only known fields remain, in their canonical form', t => {
   t.deepEqual(
     decoded(pod, {
@@ -225,6 +231,10 @@ const mismatches: readonly [type: SchemaNode, text: string, message: string][] =
   [configMap, '{"metadata":{"creationTimestamp":"2026-02-30T00:00:00Z"}}', 'parsing time "2026-02-30T00:00:00Z": day out of range'],
   [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T24:00:00Z"}}', 'parsing time "2026-01-01T24:00:00Z": hour out of range'],
   [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T00:00:60Z"}}', 'parsing time "2026-01-01T00:00:60Z": second out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-00-01T00:00:00Z"}}', 'parsing time "2026-00-01T00:00:00Z": month out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-01-00T00:00:00Z"}}', 'parsing time "2026-01-00T00:00:00Z": day out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2100-02-29T00:00:00Z"}}', 'parsing time "2100-02-29T00:00:00Z": day out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T00:60:00Z"}}', 'parsing time "2026-01-01T00:60:00Z": minute out of range'],
   [
     configMap,
     '{"metadata":{"creationTimestamp":"2026-01-01"}}',

@@ -113,11 +113,22 @@ const text = ({date, micros}: ParsedTime, micro: boolean): string | undefined =>
   return micro ? `${seconds}.${micros}Z` : `${seconds}Z`;
 };
 
-/** Whether a time already has the form of `canonicalTime`. */
+const canonicalForm = '0000-00-00T00:00:00Z';
+
+/** Returns the number that two digits at an index write. */
+const pairAt = (value: string, at: number): number => value.charCodeAt(at) * 10 + value.charCodeAt(at + 1) - 11 * 48;
+
+/** Whether a time already has the form of `canonicalTime`. Nearly all have: nothing is made to see it. */
 const isCanonical = (value: string): boolean => {
-  if (value.length !== 20 || value === `${zeroSeconds}Z`) return false;
-  const milliseconds = Date.parse(value);
-  return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString() === `${value.slice(0, -1)}.000Z`;
+  if (value.length !== canonicalForm.length || value === `${zeroSeconds}Z`) return false;
+  for (let at = 0; at < canonicalForm.length; at++) {
+    const [wanted, code] = [canonicalForm.charCodeAt(at), value.charCodeAt(at)];
+    if (wanted === 48 ? code < 48 || code > 57 : code !== wanted) return false;
+  }
+  const [month, day] = [pairAt(value, 5), pairAt(value, 8)];
+  if (month < 1 || month > 12 || day < 1 || pairAt(value, 11) > 23 || pairAt(value, 14) > 59 || pairAt(value, 17) > 59) return false;
+  // Every month has 28 days.
+  return day <= 28 || day <= daysIn(Number(value.slice(0, 4)), month);
 };
 
 /** Returns the time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` with the original's text. */
