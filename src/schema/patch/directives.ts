@@ -25,9 +25,7 @@ export interface PatchMeta {
 const strategyOf = (strategies: readonly PatchStrategy[]): 'merge' | 'replace' | undefined =>
   strategies.find(strategy => strategy !== 'retainKeys') as 'merge' | 'replace' | undefined;
 
-/** Returns how the field `key` of an object of type `node` is merged. */
-export const patchMeta = (node: SchemaNode | undefined, key: string): PatchMeta => {
-  const field = node?.type === 'map' ? node.items : node?.properties?.get(key);
+const metaOf = (field: SchemaNode | undefined): PatchMeta => {
   const strategies = field?.patchStrategy ?? [];
   return {
     node: field?.type === 'array' ? field.items : field,
@@ -35,6 +33,18 @@ export const patchMeta = (node: SchemaNode | undefined, key: string): PatchMeta 
     retainKeys: strategies.includes('retainKeys'),
     mergeKey: field?.patchMergeKey ?? '',
   };
+};
+
+const undeclared = metaOf(undefined);
+const metaByField = new WeakMap<SchemaNode, PatchMeta>();
+
+/** Returns how the field `key` of an object of type `node` is merged. */
+export const patchMeta = (node: SchemaNode | undefined, key: string): PatchMeta => {
+  const field = node?.type === 'map' ? node.items : node?.properties?.get(key);
+  if (!field) return undeclared;
+  let meta = metaByField.get(field);
+  if (!meta) metaByField.set(field, (meta = metaOf(field)));
+  return meta;
 };
 
 /** Marks a value that consists of directives only. */

@@ -9,10 +9,18 @@ const kindOf = (value: unknown): string =>
 
 /** Returns the type of all elements; they must have one type and not be lists. Undefined for empty lists. */
 const elementKind = (...lists: readonly (readonly unknown[])[]): string | undefined => {
-  const kinds = new Set(lists.flat().map(kindOf));
-  if (lists.some(list => list.some(Array.isArray))) throw unprocessable('lists of lists are not supported');
-  if (kinds.size > 1) throw inapplicable(`list element types are not identical: ${formatValue(lists)}`);
-  return [...kinds][0];
+  let kind: string | undefined;
+  let isMixed = false;
+  for (const list of lists) {
+    for (const item of list) {
+      const own = kindOf(item);
+      if (own === 'list') throw unprocessable('lists of lists are not supported');
+      isMixed ||= kind !== undefined && own !== kind;
+      kind ??= own;
+    }
+  }
+  if (isMixed) throw inapplicable(`list element types are not identical: ${formatValue(lists)}`);
+  return kind;
 };
 
 const withoutKey = (item: unknown, mergeKey: string): Error =>
@@ -27,29 +35,24 @@ const keyOf = (item: unknown, mergeKey: string): unknown => {
 
 const indexesByKey = (list: readonly unknown[], mergeKey: string): Map<unknown, number> => {
   const indexes = new Map<unknown, number>();
-  for (const [index, item] of list.entries()) {
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index];
     const key = mergeKey === '' ? item : isPlainObject(item) ? own(item, mergeKey) : undefined;
     if (!indexes.has(key)) indexes.set(key, index);
   }
   return indexes;
 };
 
-const sortedBy = (items: readonly unknown[], order: Map<unknown, number>, mergeKey: string): unknown[] =>
-  [...items].sort((a, b) => (order.get(keyOf(a, mergeKey)) ?? 0) - (order.get(keyOf(b, mergeKey)) ?? 0));
+const sortedBy = (items: unknown[], order: Map<unknown, number>, mergeKey: string): unknown[] =>
+  items.sort((a, b) => (order.get(keyOf(a, mergeKey)) ?? 0) - (order.get(keyOf(b, mergeKey)) ?? 0));
 
 /** Orders the items of the patch as requested and keeps the others relative to them: each before the first patched item that it preceded in the live list. */
 const ordered = (merged: readonly unknown[], desired: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
   const [wantedAt, liveAt] = [indexesByKey(desired, mergeKey), indexesByKey(live, mergeKey)];
-  const named = sortedBy(
-    merged.filter(item => wantedAt.has(keyOf(item, mergeKey))),
-    wantedAt,
-    mergeKey,
-  );
-  const others = sortedBy(
-    merged.filter(item => !wantedAt.has(keyOf(item, mergeKey))),
-    liveAt,
-    mergeKey,
-  );
+  const [wanted, unnamed]: [unknown[], unknown[]] = [[], []];
+  for (const item of merged) (wantedAt.has(keyOf(item, mergeKey)) ? wanted : unnamed).push(item);
+  const named = sortedBy(wanted, wantedAt, mergeKey);
+  const others = sortedBy(unnamed, liveAt, mergeKey);
   const result: unknown[] = [];
   let [other, next] = [0, 0];
   while (other < others.length && next < named.length) {

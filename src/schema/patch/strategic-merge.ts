@@ -33,30 +33,32 @@ class ObjectMerge {
   readonly #node: SchemaNode | undefined;
   readonly #patch: PlainObject;
   readonly #result: PlainObject = {};
+  /** The fields of lists that are merged in a stated order. */
+  #ordered: Set<string> | undefined;
 
   constructor(live: PlainObject, patch: PlainObject, node: SchemaNode | undefined) {
     this.#node = node;
-    this.#patch = {};
-    for (const key of Object.keys(patch)) put(this.#patch, key, patch[key]);
+    this.#patch = patch;
     for (const key of Object.keys(live)) put(this.#result, key, live[key]);
   }
 
   merge(): PlainObject {
-    this.#retainKeys();
-    for (const key of Object.keys(this.#patch)) if (key.startsWith(setElementOrder)) this.#inOrder(key);
-    for (const key of Object.keys(this.#patch)) {
+    const keys = Object.keys(this.#patch);
+    this.#retainKeys(keys);
+    for (const key of keys) if (key.startsWith(setElementOrder)) this.#inOrder(key);
+    for (const key of keys) {
+      if (key === retainKeysDirective || key.startsWith(setElementOrder) || this.#ordered?.has(key)) continue;
       if (key.startsWith(deleteFromPrimitiveList)) this.#deleteElements(key);
       else this.#field(key, this.#patch[key]);
     }
     return this.#result;
   }
 
-  #retainKeys(): void {
+  #retainKeys(keys: readonly string[]): void {
     if (!Object.hasOwn(this.#patch, retainKeysDirective)) return;
     const retained = new Set(listOf(this.#patch[retainKeysDirective], badRetainKeys));
-    delete this.#patch[retainKeysDirective];
-    for (const key of Object.keys(this.#patch)) {
-      const isParallel = key.startsWith(deleteFromPrimitiveList) || key.startsWith(setElementOrder);
+    for (const key of keys) {
+      const isParallel = key === retainKeysDirective || key.startsWith(deleteFromPrimitiveList) || key.startsWith(setElementOrder);
       if (this.#patch[key] !== null && !isParallel && !retained.has(key))
         throw unprocessable("patch content doesn't match retainKeys list");
     }
@@ -66,7 +68,6 @@ class ObjectMerge {
   #inOrder(key: string): void {
     const field = fieldOf(key, setElementOrder, badOrder);
     const order = listOf(this.#patch[key], badOrder) ?? [];
-    delete this.#patch[key];
     const patched = own(this.#patch, field);
     if (patched === null) return;
     const meta = patchMeta(this.#node, field);
@@ -74,7 +75,7 @@ class ObjectMerge {
       mergedObjects(a, b, meta.node),
     );
     if (merged !== undefined) put(this.#result, field, merged);
-    delete this.#patch[field];
+    (this.#ordered ??= new Set()).add(field);
   }
 
   #deleteElements(key: string): void {
