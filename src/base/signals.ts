@@ -78,5 +78,14 @@ export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise
     const abort = () => reject(signal.reason as Error);
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, {once: true});
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    work.then(
+      value => {
+        signal.removeEventListener('abort', abort);
+        resolve(value);
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', abort);
+        reject(error as Error);
+      },
+    );
   });

@@ -10,6 +10,7 @@ import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {encodedWithin} from '#src/base/json/json-text-steps.js';
 import {put} from '#src/base/json/put.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
+import {unlessAborted} from '#src/base/signals.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import {nextTurn, Pieces} from '#src/base/turn.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';
@@ -72,11 +73,9 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
     async call(call) {
       call.signal?.throwIfAborted();
       const body = bodyOf(call.body);
-      const response = await unlessAborted(
-        body instanceof Promise ? body.then(encoded => handler(request(call, encoded))) : handler(request(call, body)),
-        call.signal,
-      );
-      return replyOf(await complete(response, call.signal, slowly));
+      const answer = body instanceof Promise ? body.then(encoded => handler(request(call, encoded))) : handler(request(call, body));
+      const response = await (call.signal ? unlessAborted(answer, call.signal) : answer);
+      return replyOf(isWhole(response) ? response : await complete(response, call.signal, slowly));
     },
     async watch(call, listener) {
       call.signal.throwIfAborted();
@@ -135,6 +134,9 @@ const contentOf = (body: ApiResponse['body']): unknown => {
   }
 };
 
+/** Whether an answer is at hand as it is. */
+const isWhole = ({body}: ApiResponse): boolean => body.kind === 'empty' || (body.kind === 'object' && !body.inPieces);
+
 /** An answer that is at hand as a whole. */
 const complete = async (
   response: ApiResponse,
@@ -152,7 +154,7 @@ const complete = async (
           ? slowly(parsedInSteps(Buffer.from(body.bytes)))
           : undefined;
   if (!coming) return response;
-  const object = withNumbers(await unlessAborted(coming, signal));
+  const object = withNumbers(await (signal ? unlessAborted(coming, signal) : coming));
   return {
     ...response,
     body: {kind: 'object', contentType: 'application/json', object: () => object, bytes: () => Buffer.from(jsonText(object))},
@@ -213,13 +215,4 @@ const attach = (body: Extract<ApiResponse['body'], {kind: 'watch'}>, listener: W
   };
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, {once: true});
-};
-
-const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, {once: true});
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 };

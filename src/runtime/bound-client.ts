@@ -9,11 +9,12 @@ interface Signalled {
 
 /** Wraps a client so that each of its calls and watches ends, at the latest, when `lifetime` aborts. */
 export const boundClient = (client: Client, lifetime: AbortSignal): Client => {
-  const within = async <O extends Signalled, R>(options: O | undefined, call: (options: O) => Promise<R>): Promise<R> => {
-    if (!options?.signal) return call({...options, signal: lifetime} as O);
-    using linked = firstOf(lifetime, options.signal);
-    return await call({...options, signal: linked.signal});
+  const linked = async <O extends Signalled, R>(options: O, call: (options: O) => Promise<R>): Promise<R> => {
+    using either = firstOf(lifetime, options.signal);
+    return await call({...options, signal: either.signal});
   };
+  const within = <O extends Signalled, R>(options: O | undefined, call: (options: O) => Promise<R>): Promise<R> =>
+    options?.signal ? linked(options, call) : call({...options, signal: lifetime} as O);
   const bound = <T extends KubeObject>(of: ResourceClient<T>): ResourceClient<T> => ({
     get: (name, options) => within(options, call => of.get(name, call)),
     list: options => within(options, call => of.list(call)),
