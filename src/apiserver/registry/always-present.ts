@@ -1,4 +1,5 @@
 import type {KubeObject} from '#src/api/types.js';
+import {copyJson} from '#src/base/json/json-copy.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 
@@ -9,11 +10,12 @@ export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDe
 };
 
 const fill = (fields: PlainObject, always: Readonly<Record<string, unknown>>): void => {
-  for (const [field, empty] of Object.entries(always)) {
+  for (const field in always) {
+    const empty = always[field];
     const value = fields[field];
     // A list that is shown as null when it is absent is shown as null when it is empty, too.
     if (value === undefined || value === null || (empty === null && Array.isArray(value) && value.length === 0))
-      fields[field] = structuredClone(empty);
+      fields[field] = copyJson(empty);
     else if (isPlainObject(value) && isPlainObject(empty)) fill(value, empty);
   }
 };

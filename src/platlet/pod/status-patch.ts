@@ -1,6 +1,6 @@
 // How a node's view of a pod's status is written beside what others own.
 
-import {sameJson} from '#src/api/equal.js';
+import {sameFieldsBut, sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, Pod, PodCondition} from '#src/api/pod.js';
 import {mayRestart} from '#src/model/pod/restart.js';
@@ -24,19 +24,16 @@ const ownFields = [
   'ephemeralContainerStatuses',
 ] as const;
 
-const withoutProbe = (condition: Frozen<PodCondition> | undefined): object | undefined => {
-  if (!condition || !('lastProbeTime' in condition)) return condition;
-  const {lastProbeTime: _, ...rest} = condition;
-  return rest;
-};
+const lastProbe: ReadonlySet<string> = new Set(['lastProbeTime']);
 
 /** Returns the changed conditions, with null for removed fields: the lists are merged. */
 const changedConditions = (own: readonly PodCondition[], before: readonly Frozen<PodCondition>[]): Record<string, unknown>[] =>
   own.flatMap(condition => {
-    const stored = withoutProbe(before.find(({type}) => type === condition.type));
-    if (sameJson(condition, stored)) return [];
-    const removed = Object.keys(stored ?? {}).filter(key => !(key in condition));
-    return [{...condition, ...Object.fromEntries(removed.map(key => [key, null]))}];
+    const stored = before.find(({type}) => type === condition.type);
+    if (stored && sameFieldsBut(condition, stored, lastProbe)) return [];
+    const changed: Record<string, unknown> = {...condition};
+    for (const key in stored ?? {}) if (!(key in condition) && !lastProbe.has(key)) changed[key] = null;
+    return [changed];
   });
 
 /** Lists that a patch merges by their addresses. */

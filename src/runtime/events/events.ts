@@ -78,19 +78,19 @@ export class Recorder implements EventRecorder {
     // Hexadecimal nanoseconds, as in client-go's event names; the serial keeps events of one moment apart.
     const stamp = (BigInt(Math.floor(clock.now())) * 1_000_000n + (this.#serial++ % 1_000_000n)).toString(16);
     const eventNamespace = namespace || 'default';
+    const involvedObject: CoreEvent['involvedObject'] = {};
+    if (kind) involvedObject.kind = kind;
+    if (namespace) involvedObject.namespace = namespace;
+    involvedObject.name = name;
+    if (uid) involvedObject.uid = uid;
+    if (apiVersion) involvedObject.apiVersion = apiVersion;
+    if (resourceVersion) involvedObject.resourceVersion = resourceVersion;
+    if (fieldPath) involvedObject.fieldPath = fieldPath;
     return {
       apiVersion: client.naming.apiVersion('', 'v1'),
       kind: 'Event',
       metadata: {name: `${name}.${stamp}`, namespace: eventNamespace},
-      involvedObject: {
-        ...(kind ? {kind} : {}),
-        ...(namespace ? {namespace} : {}),
-        name,
-        ...(uid ? {uid} : {}),
-        ...(apiVersion ? {apiVersion} : {}),
-        ...(resourceVersion ? {resourceVersion} : {}),
-        ...(fieldPath ? {fieldPath} : {}),
-      },
+      involvedObject,
       reason,
       message,
       type,

@@ -193,6 +193,16 @@ test('a patch leaves the conditions of others and removes the temporary ones', t
   t.is(statusPatch({...pod, status: {phase: 'Running'}}, {phase: 'Running'}), undefined);
 });
 
+test('a condition that differs by its probe time alone is not patched', t => {
+  const ready = {type: 'Ready', status: 'True', observedGeneration: 1};
+  const stored = {...ready, lastProbeTime: null as never};
+  t.is(statusPatch({...aPod(), status: {conditions: [stored]}}, {conditions: [ready]}), undefined);
+  t.deepEqual(statusPatch({...aPod(), status: {conditions: [{...stored, message: 'm'}]}}, {conditions: [ready]}), {
+    '$setElementOrder/conditions': [{type: 'Ready'}],
+    conditions: [{...ready, message: null}],
+  });
+});
+
 test('a patch takes the addresses of before away', t => {
   const pod = {...aPod(), status: {podIP: '10.0.0.1', podIPs: [{ip: '10.0.0.1'}, {ip: 'fd00::1'}]}};
   t.deepEqual(statusPatch(pod, {podIP: '10.0.0.2', podIPs: [{ip: '10.0.0.2'}, {ip: 'fd00::1'}]}), {

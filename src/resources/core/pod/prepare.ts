@@ -1,5 +1,6 @@
 import type {Container, Pod, PodAffinityTerm, PodSpec} from '#src/api/pod.js';
 import {isWrong} from '#src/api/collect-errors.js';
+import {copyJson} from '#src/base/json/json-copy.js';
 import {wireTime} from '#src/api/time.js';
 import {sameJson} from '#src/api/equal.js';
 import {qosClassOf} from '#src/model/pod/qos.js';
@@ -88,7 +89,7 @@ export const prepareStatus = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext)
   const status = (pod.status ??= {});
   const before = old.status ?? {};
   if (old.metadata?.ownerReferences)
-    pod.metadata!.ownerReferences = structuredClone(old.metadata.ownerReferences) as NonNullable<typeof old.metadata.ownerReferences>;
+    pod.metadata!.ownerReferences = copyJson(old.metadata.ownerReferences) as NonNullable<typeof old.metadata.ownerReferences>;
   else delete pod.metadata?.ownerReferences;
   if (!status.qosClass && before.qosClass) status.qosClass = before.qosClass;
   if (!status.observedGeneration && before.observedGeneration) status.observedGeneration = before.observedGeneration;

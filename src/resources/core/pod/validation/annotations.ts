@@ -10,8 +10,7 @@ import {validateTolerations} from './scheduling.js';
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Returns the annotation keys of pods. */
-export const podAnnotations = (naming: Naming) => ({
+const keysOf = (naming: Naming) => ({
   /** Marks a mirror pod, whose original runs on the node without the server. */
   mirror: naming.key('config.mirror'),
   deletionCost: naming.subKey('controller', 'pod-deletion-cost'),
@@ -20,6 +19,17 @@ export const podAnnotations = (naming: Naming) => ({
   seccompContainer: `container.${naming.subKey('seccomp.security.alpha', '')}`,
   appArmor: `container.${naming.subKey('apparmor.security.beta', '')}`,
 });
+
+type PodAnnotations = Readonly<ReturnType<typeof keysOf>>;
+
+const keysByNaming = new WeakMap<Naming, PodAnnotations>();
+
+/** Returns the annotation keys of pods. */
+export const podAnnotations = (naming: Naming): PodAnnotations => {
+  let keys = keysByNaming.get(naming);
+  if (!keys) keysByNaming.set(naming, (keys = keysOf(naming)));
+  return keys;
+};
 
 const isInt32 = (text: string): boolean => /^(0|-?[1-9]\d*)$/.test(text) && Number(text) >= -2147483648 && Number(text) <= 2147483647;
 
