@@ -155,7 +155,12 @@ export class Contents<T extends KubeObject> {
   }
 
   #valuesOf(index: Index<T>, object: Frozen<T>): readonly string[] {
-    return this.#tried(object, () => index.values(object)) ?? [];
+    try {
+      return index.values(object);
+    } catch (error) {
+      this.#failed(error, object);
+      return [];
+    }
   }
 
   #tried<R>(object: Frozen<T>, act: () => R): R | undefined {

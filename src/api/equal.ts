@@ -26,6 +26,11 @@ export const sameFieldsBut = (a: object, b: object, ignored: ReadonlySet<string>
   return true;
 };
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Keys are data: `constructor` is one, which every object seems to have. */
+const field = (fields: Fields, key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
+
 const isNothing = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 const isEmpty = (value: unknown): boolean => isNothing(value) || (typeof value === 'object' && Object.keys(value as object).length === 0);
@@ -38,8 +43,10 @@ const equal = (a: unknown, b: unknown, isNone: (value: unknown) => boolean): boo
     return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i], isNone));
   }
   if (typeof a !== 'object' || typeof b !== 'object') return false;
-  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every(key => equal(left[key], right[key], isNone));
+  const [left, right] = [a as Fields, b as Fields];
+  for (const key in left) if (!equal(left[key], field(right, key), isNone)) return false;
+  for (const key in right) if (!Object.hasOwn(left, key) && !equal(undefined, right[key], isNone)) return false;
+  return true;
 };
 
 /** Whether two values mean the same: nothing, null, the empty list and the empty map are one. */
@@ -52,10 +59,6 @@ export const semanticallyEqual = (a: unknown, b: unknown): boolean => equal(a, b
 const weightAtOnce = 500;
 
 const isLight = (value: unknown): boolean => weightLeft(value, weightAtOnce) >= 0;
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const field = (fields: Fields, key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
 
 /** Whether two values are the same, as `same` says of their parts (`sameJson`, `sameContent`), in steps. */
 export const sameInSteps = function* (a: unknown, b: unknown, same: (a: unknown, b: unknown) => boolean): Steps<boolean> {
