@@ -24,19 +24,35 @@ export const isReference = (image: string): boolean => reference.test(image);
 /** Whether a name that begins with a registry has a tag. */
 const isTagged = (name: string): boolean => name.lastIndexOf(':') > name.lastIndexOf('/');
 
-const idCache = new Lru<string, string>(new CacheBound('image_ids', 2 << 20), {bytesOf: (id, image) => 100 + id.length + image.length});
+/** What follows from the name of an image. */
+interface Derived {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+const derivedCache = new Lru<string, Derived>(new CacheBound('image_ids', 2 << 20), {
+  bytesOf: ({id}, image) => 150 + id.length + image.length,
+});
+
+const derived = (image: string): Derived => {
+  let known = derivedCache.get(image);
+  if (!known) derivedCache.set(image, (known = derive(image)));
+  return known;
+};
+
+const derive = (image: string): Derived => {
+  const full = fullName(image);
+  const [name = ''] = full.split('@');
+  const ofName = digest(full);
+  const ofImage = image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : ofName;
+  return {
+    id: `${name.replace(/:[^/:]*$/, '')}@sha256:${ofImage}`,
+    bytes: 2_000_000 + (Number.parseInt(ofName.slice(0, 8), 16) % 198_000_000),
+  };
+};
 
 /** Returns the digest reference of an image in the simulated runtime. */
-export const imageId = (image: string): string => {
-  let id = idCache.get(image);
-  if (id === undefined) idCache.set(image, (id = makeImageId(image)));
-  return id;
-};
-
-const makeImageId = (image: string): string => {
-  const [name = ''] = fullName(image).split('@');
-  return `${name.replace(/:[^/:]*$/, '')}@sha256:${image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : digest(fullName(image))}`;
-};
+export const imageId = (image: string): string => derived(image).id;
 
 const bound = new CacheBound('image_names', 2 << 20);
 const nameCache = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
@@ -60,7 +76,7 @@ const allNames = (image: string): readonly string[] => {
 const shortName = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '');
 
 /** Returns the simulated size of an image: between 2 and 200 MB, always the same for a name. */
-export const imageBytes = (image: string): number => 2_000_000 + (Number.parseInt(digest(fullName(image)).slice(0, 8), 16) % 198_000_000);
+export const imageBytes = (image: string): number => derived(image).bytes;
 
 /** Returns the id of one run of a container. */
 export const containerId = (uid: string, name: string, restarts: number): string => `simulated://${digest(`${uid}/${name}/${restarts}`)}`;
