@@ -256,10 +256,10 @@ export const readDeleteOptions = async (
   {naming, cbor, yaml, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'schemas'>,
 ): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
-  if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
-  const bytes = await readBytes(request);
-  if (bytes.length === 0) return undefined;
   try {
+    if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
+    const bytes = await readBytes(request);
+    if (bytes.length === 0) return undefined;
     const expected = {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind};
     return options(await parsedBytes(request, bytes, expected), naming, schemas);
   } catch (error) {
@@ -277,14 +277,10 @@ const options = (body: ParsedBody, naming: Naming, schemas: SchemaSource): Delet
       `no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(naming.schemeOf('options'))}`,
     );
   }
-  try {
-    const {
-      kind: _,
-      apiVersion: __,
-      ...rest
-    } = decodeParsed<DeleteOptions & KubeObject>(body, schemaOf(schemas, deleteOptionsKind), 'Ignore').object;
-    return rest;
-  } catch (error) {
-    throw error instanceof DecodeError ? badRequest(error.message, error) : error;
-  }
+  const {
+    kind: _,
+    apiVersion: __,
+    ...rest
+  } = decodeParsed<DeleteOptions & KubeObject>(body, schemaOf(schemas, deleteOptionsKind), 'Ignore').object;
+  return rest;
 };

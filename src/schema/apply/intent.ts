@@ -15,8 +15,9 @@ const fieldsBelow = (value: unknown, node: SchemaNode): FieldSet | undefined => 
 };
 
 const isNullOrEmpty = (value: unknown): boolean => {
-  if (isPlainObject(value)) for (const _ in value) return false;
-  return value === null || isPlainObject(value);
+  if (!isPlainObject(value)) return value === null;
+  for (const _ in value) return false;
+  return true;
 };
 
 const ofFields = (value: PlainObject, node: SchemaNode): FieldSet => {
