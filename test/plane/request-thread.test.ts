@@ -122,6 +122,17 @@ test.serial(
   await server.stop();
 });
 
+test.serial('a thread of a server that publishes storage versions writes without waiting for a publication of its own', async t => {
+  const publishing = [
+    '--feature-gates=StorageVersionAPI=true,APIServerIdentity=true',
+    '--runtime-config=internal.apiserver.k8s.io/v1alpha1=true',
+  ];
+  const {thread, post} = start({}, [...args, ...publishing]);
+
+  t.is(await codeOf(post('a')), 201);
+  await thread.close();
+});
+
 test.serial('a request whose caller goes away while it waits makes room for another', async t => {
   const {thread, store, post} = start({waiting: 1});
   const caller = new AbortController();

@@ -128,7 +128,8 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
   const {registry} = server;
   const {signal} = following;
   const selfService = selfServiceFor(parts, client);
-  if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
+  // The server before this one publishes for both, and hands over nothing that has to wait for it.
+  if (!parts.isBehindAnother && publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
   const follow = lazily(async () => {
     await authorizers.rbac?.follow(registryPolicy(registry), signal);
     await authorizers.nodes?.follow(registry, signal);
