@@ -7,7 +7,7 @@ import type {ControllerManagerOptions} from '#src/options/programs/controller-ma
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import type {CronJob} from './kinds.js';
 import {cronJobReconciler} from './reconcile.js';
-import {nextStartIn, scheduleOf} from './schedule.js';
+import {isLongSchedule, nextStartIn, scheduleOf} from './schedule.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentCronJobSyncs'>;
 
@@ -18,6 +18,8 @@ const watchCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
     const {schedule, timeZone} = cronJob.spec ?? {};
     if (change.type !== 'updated' || (change.old.spec?.schedule === schedule && change.old.spec?.timeZone === timeZone))
       return enqueue(keyOf(cronJob));
+    // The reconciler parses a long one in steps.
+    if (isLongSchedule(schedule ?? '')) return enqueue(keyOf(cronJob));
     try {
       enqueue(keyOf(cronJob), {afterMs: nextStartIn(cronJob, scheduleOf(cronJob), clock.now())});
     } catch (error) {

@@ -1,10 +1,16 @@
+import {held} from '#src/base/clock.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {CronError, isTimeZone} from '#src/model/cron.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {CachedCronJob} from './kinds.js';
-import {dueStart, ScheduleError, scheduleOf, type DueStart, type Schedule} from './schedule.js';
+import {dueStart, isLongSchedule, ScheduleError, scheduleInSteps, scheduleOf, type DueStart, type Schedule} from './schedule.js';
 
 /** Returns the schedule of a cron job that is not suspended. For an invalid one it records an event and returns undefined; it is not retried until it changes. */
-export const readSchedule = (cronJob: CachedCronJob, {events, naming}: Pick<KeyedContext, 'events' | 'naming'>): Schedule | undefined => {
+export const readSchedule = async (
+  cronJob: CachedCronJob,
+  {events, naming, clock}: Pick<KeyedContext, 'events' | 'naming' | 'clock'>,
+): Promise<Schedule | undefined> => {
   const {schedule = '', timeZone, suspend} = cronJob.spec ?? {};
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     events.warning(cronJob, 'UnknownTimeZone', `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`);
@@ -19,7 +25,9 @@ export const readSchedule = (cronJob: CachedCronJob, {events, naming}: Pick<Keye
     );
   }
   try {
-    return scheduleOf(cronJob);
+    return isLongSchedule(schedule)
+      ? await held(clock, () => runStepsInPieces(scheduleInSteps(cronJob), new Pieces(clock)))
+      : scheduleOf(cronJob);
   } catch (error) {
     if (!(error instanceof CronError)) throw error;
     events.warning(cronJob, 'UnparseableSchedule', `unparseable schedule: ${JSON.stringify(schedule)} : ${error.message}`);

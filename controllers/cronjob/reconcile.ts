@@ -51,7 +51,7 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     await trimHistory(context, sync, children);
     await syncActive(context, sync, children);
     if (sync.cronJob.metadata?.deletionTimestamp) return settled;
-    const schedule = readSchedule(sync.cronJob, context);
+    const schedule = await readSchedule(sync.cronJob, context);
     const due = schedule && readDueStart(sync.cronJob, schedule, {now, events});
     if (!schedule || !due) return settled;
     if (due.at !== undefined) {

@@ -1,5 +1,6 @@
 import {parseTime} from '#src/api/time.js';
-import {parseCron, type CronSchedule} from '#src/model/cron.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+import {parseCronInSteps} from '#src/model/cron.js';
 import {nextCronTime} from '#src/model/cron-times.js';
 import type {CachedCronJob} from './kinds.js';
 
@@ -14,10 +15,16 @@ export interface Schedule {
 }
 
 /** Returns the schedule in the time zone of the cron job, unless the schedule names one itself. Throws `CronError`. */
-export const scheduleOf = ({spec}: CachedCronJob): Schedule => {
-  const parsed: CronSchedule = parseCron(spec?.schedule ?? '');
+export const scheduleOf = (cronJob: CachedCronJob): Schedule => runSteps(scheduleInSteps(cronJob));
+
+/** As `scheduleOf`, in steps: its lists may be long. */
+export const scheduleInSteps = function* ({spec}: CachedCronJob): Steps<Schedule> {
+  const parsed = yield* parseCronInSteps(spec?.schedule ?? '');
   return {next: after => nextCronTime(parsed, after, spec?.timeZone)};
 };
+
+/** Whether a schedule takes long to parse. */
+export const isLongSchedule = (schedule: string): boolean => schedule.length > 10_000;
 
 /** The starts that are due. */
 export interface DueStart {

@@ -2,6 +2,7 @@
 // starts nothing.
 
 import {parseDuration} from '#src/api/duration.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
 
 /** Thrown for an invalid schedule. The message is worded as upstream words it. */
 export class CronError extends Error {
@@ -90,27 +91,38 @@ const parseRange = (expression: string, bounds: Bounds): Range => {
   return {start, end, step, isStar: isStar && step === 1};
 };
 
-const parseField = (field: string, bounds: Bounds): {numbers: Set<number>; isStar: boolean} => {
+interface Field {
+  readonly numbers: ReadonlySet<number>;
+  readonly isStar: boolean;
+}
+
+/** Items of a list that are parsed in one step. */
+const itemsAtOnce = 1000;
+
+const parseField = function* (field: string, bounds: Bounds): Steps<Field> {
   const numbers = new Set<number>();
   let isStar = false;
-  for (const expression of field.split(',').filter(Boolean)) {
-    const range = parseRange(expression, bounds);
+  let since = 0;
+  for (let from = 0, to = 0; from < field.length; from = to + 1) {
+    const comma = field.indexOf(',', from);
+    to = comma < 0 ? field.length : comma;
+    if (from === to) continue;
+    if (++since % itemsAtOnce === 0) yield;
+    const range = parseRange(field.slice(from, to), bounds);
     isStar ||= range.isStar;
     for (let at = range.start; at <= range.end; at += range.step) numbers.add(at);
   }
   return {numbers, isStar};
 };
 
-const parseTimes = (text: string): CronTimes => {
+const parseTimes = function* (text: string): Steps<CronTimes> {
   const fields = text.split(/\s+/).filter(Boolean);
   if (fields.length !== 5) throw new CronError(`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`);
-  const [minutes, hours, daysOfMonth, months, daysOfWeek] = Object.values(parts).map((bounds, i) => parseField(fields[i]!, bounds)) as [
-    Field,
-    Field,
-    Field,
-    Field,
-    Field,
-  ];
+  const minutes = yield* parseField(fields[0]!, parts.minutes);
+  const hours = yield* parseField(fields[1]!, parts.hours);
+  const daysOfMonth = yield* parseField(fields[2]!, parts.daysOfMonth);
+  const months = yield* parseField(fields[3]!, parts.months);
+  const daysOfWeek = yield* parseField(fields[4]!, parts.daysOfWeek);
   return {
     kind: 'times',
     minutes: minutes.numbers,
@@ -123,8 +135,6 @@ const parseTimes = (text: string): CronTimes => {
   };
 };
 
-type Field = ReturnType<typeof parseField>;
-
 const descriptors: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
@@ -136,9 +146,9 @@ const descriptors: Readonly<Record<string, string>> = {
 };
 const everyPrefix = '@every ';
 
-const parseDescriptor = (text: string): CronTimes | CronInterval => {
+const parseDescriptor = function* (text: string): Steps<CronTimes | CronInterval> {
   const times = descriptors[text];
-  if (times !== undefined) return parseTimes(times);
+  if (times !== undefined) return yield* parseTimes(times);
   if (!text.startsWith(everyPrefix)) throw new CronError(`unrecognized descriptor: ${text}`);
   const duration = text.slice(everyPrefix.length);
   const ms = parseDuration(duration);
@@ -162,12 +172,15 @@ const zone = /^(?:CRON_)?TZ=(\S*)/;
  * Parses a cron schedule: five fields with names, lists, ranges and steps, a descriptor such as `@hourly`, or `@every` with a
  * duration. Throws `CronError`.
  */
-export const parseCron = (text: string): CronSchedule => {
+export const parseCron = (text: string): CronSchedule => runSteps(parseCronInSteps(text));
+
+/** As `parseCron`, in steps: the lists of a schedule may be long. */
+export const parseCronInSteps = function* (text: string): Steps<CronSchedule> {
   if (text === '') throw new CronError('empty spec string');
   const [prefix, timeZone] = zone.exec(text) ?? [''];
   if (timeZone !== undefined && !isTimeZone(timeZone))
     throw new CronError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
   const rest = prefix === '' ? text : text.slice(prefix.length).trim();
-  const schedule = rest.startsWith('@') ? parseDescriptor(rest) : parseTimes(rest);
+  const schedule = yield* rest.startsWith('@') ? parseDescriptor(rest) : parseTimes(rest);
   return timeZone === undefined ? schedule : {...schedule, timeZone};
 };

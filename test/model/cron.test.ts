@@ -1,6 +1,6 @@
 import test from 'ava';
 import {nextCronTime} from '#src/model/cron-times.js';
-import {parseCron} from '#src/model/cron.js';
+import {parseCron, parseCronInSteps, type CronTimes} from '#src/model/cron.js';
 import {wallClockOf, formatWallTime} from '#src/model/zoned-time.js';
 
 /** The next times of a schedule, as clocks of the zone show them. */
@@ -74,3 +74,14 @@ for (const [what, schedule, after, expected, zone] of [
     t.deepEqual(times(schedule, after, Math.max(1, expected.length), zone), [...expected]);
   });
 }
+
+test('the lists of a schedule are parsed a thousand items at a time', t => {
+  const steps = parseCronInSteps(`${'0,'.repeat(50_000)}30 ${'1-2,'.repeat(50_000)} * * *`);
+  let count = 0;
+  let last = steps.next();
+  for (; !last.done; last = steps.next()) count++;
+
+  t.deepEqual([...(last.value as CronTimes).minutes], [0, 30]);
+  t.deepEqual([...(last.value as CronTimes).hours], [1, 2]);
+  t.is(count, 100);
+});

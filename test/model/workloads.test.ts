@@ -1,11 +1,13 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
-import type {Pod} from '#src/api/pod.js';
+import type {Pod, Toleration} from '#src/api/pod.js';
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {controllerOf, controllerRefTo, isControlledBy, sameController} from '#src/model/owners.js';
 import {isActive, isAvailable, isReady, isTerminal, isTerminating, nextAvailability, readySince} from '#src/model/pod/state.js';
 import {runSteps} from '#src/base/steps.js';
+import {isTolerated, tolerationOf, untolerated} from '#src/model/taints.js';
+import {toleratedSeconds} from '#controllers/taint-eviction/toleration.js';
 import {templateHashInSteps} from '#src/model/template-hash.js';
 
 const noon = Date.parse('2026-01-01T12:00:00Z');
@@ -115,4 +117,53 @@ test('a collision count makes another hash', t => {
   const hashes = [undefined, 0, 1, 2].map(count => hashOf({a: 1}, count));
 
   t.is(new Set(hashes).size, 4);
+});
+
+/** Tolerations or taints of different keys that count how often they are looked at. */
+const counted = (count: number, fields: object) => {
+  const seen = {reads: 0};
+  const items = Array.from({length: count}, (_, i) => ({
+    ...fields,
+    get key() {
+      seen.reads++;
+      return `k${i}`;
+    },
+  }));
+  return {seen, items};
+};
+
+test('many taints are compared with many tolerations without comparing each with each', t => {
+  const count = 2000;
+  const tolerations = counted(count, {operator: 'Exists'});
+  const taints = counted(count, {effect: 'NoExecute'});
+
+  t.is(untolerated(taints.items as never, tolerations.items as never, 'NoExecute'), undefined);
+  t.is(toleratedSeconds(taints.items as never, tolerations.items as never), Infinity);
+  t.true(tolerations.seen.reads + taints.seen.reads < 20 * count);
+});
+
+test('of many tolerations the first that fits a taint counts, as of few', t => {
+  const of = (key: string, value: string, rest: object = {}) => ({key, operator: 'Equal', value, ...rest});
+  const some: Toleration[] = [
+    of('a', '1', {effect: 'NoSchedule'}),
+    of('a', '1', {effect: 'NoExecute', tolerationSeconds: 5}),
+    of('a', '1', {effect: 'NoExecute', tolerationSeconds: 7}),
+    {operator: 'Exists', effect: 'PreferNoSchedule'},
+    of('b', '2'),
+    {key: 'n', operator: 'Gt', value: '3'},
+    {key: 'n', operator: 'Lt', value: '3'},
+    {operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1},
+    of('b', '3', {effect: 'NoExecute', tolerationSeconds: 9}),
+  ];
+  const orders = [some, some.toReversed(), [...some.slice(4), ...some.slice(0, 4)]];
+  const others = Array.from({length: 20}, (_, i) => of(`other-${i}`, ''));
+
+  for (const tolerations of orders)
+    for (const key of ['a', 'b', 'c', 'n'])
+      for (const value of ['', '1', '2', '3', '4'])
+        for (const effect of ['NoSchedule', 'NoExecute', 'PreferNoSchedule']) {
+          const taint = {key, value, effect};
+          const few = tolerations.find(one => isTolerated(taint, [one]));
+          t.is(tolerationOf(taint, [...others, ...tolerations]), few, JSON.stringify(taint));
+        }
 });

@@ -1,5 +1,4 @@
 import {kinds} from '#src/api/kinds/index.js';
-import {sameJson} from '#src/api/equal.js';
 import type {Naming} from '#src/api/naming.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
@@ -16,12 +15,16 @@ export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => (
     const requested = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({resources}) =>
       Object.keys(resources?.requests ?? {}),
     );
-    for (const key of [...new Set(requested)].filter(name => isExtendedResource(name, naming)).sort()) {
+    const extended = [...new Set(requested)].filter(name => isExtendedResource(name, naming)).sort();
+    if (extended.length === 0) return;
+    const own = [...(pod.spec.tolerations ?? [])];
+    const at = new Map<string, number>();
+    for (const [index, {key = '', operator, effect, value}] of own.entries())
+      if (operator === 'Exists' && effect === 'NoSchedule' && !value && !at.has(key)) at.set(key, index);
+    for (const key of extended) {
       const desired = {key, operator: 'Exists', effect: 'NoSchedule'};
-      const own = pod.spec.tolerations ?? [];
-      const at = own.findIndex(one => one.key === key && one.operator === 'Exists' && one.effect === 'NoSchedule' && !one.value);
-      if (at >= 0 && sameJson(own[at], desired)) continue;
-      pod.spec.tolerations = at >= 0 ? own.with(at, desired) : [...own, desired];
+      own[at.get(key) ?? own.length] = desired;
     }
+    pod.spec.tolerations = own;
   },
 });

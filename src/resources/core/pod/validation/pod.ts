@@ -72,9 +72,9 @@ function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 
 /** Validates that tolerations are only added, or change their seconds. */
 function* tolerations(list: readonly Toleration[], old: readonly Toleration[], {allow}: PodSpecRules): Iterable<FieldError> {
-  const toleratesSame = (now: Toleration, before: Toleration): boolean =>
-    (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
-  if (old.some(before => !list.some(now => toleratesSame(now, before)))) {
+  const textOf = ({key = '', operator = '', value = '', effect = ''}: Toleration): string => JSON.stringify([key, operator, value, effect]);
+  const kept = new Set(old.length > 0 ? list.map(textOf) : []);
+  if (old.some(before => !kept.has(textOf(before)))) {
     yield forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
   } else yield* validateTolerations(list, 'spec.tolerations', allow.comparingTolerations);
 }
