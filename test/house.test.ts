@@ -5,6 +5,7 @@ import {controllers} from '#controllers/index.js';
 import {controllersReference} from '#controllers/reference.js';
 import {naming} from '#src/api/naming.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
+import {commands, flagTables, programs, type Command} from '#src/cli/commands.js';
 import {controllerNames} from '#src/options/controller-names.js';
 import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRows} from '#src/options/flag.js';
@@ -98,6 +99,67 @@ test('each section of the configuration is declared by one controller', t => {
   const sections = controllers.flatMap(controller => Object.keys(configurationOf(controller, words)));
 
   t.deepEqual(sections, [...new Set(sections)]);
+});
+
+const flagsPage = readFileSync(join(root, 'docs/flags.md'), 'utf8');
+const {bin, man} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly bin: Readonly<Record<string, string>>;
+  readonly man: readonly string[];
+};
+const commandTests = sources('test').filter(({path}) => path.endsWith('.test.ts') && path !== 'test/house.test.ts');
+
+/** Says what a command of `plat` lacks: where its flags, manual page, section of docs/flags.md or test should be. */
+const lackingOf = async (name: string, {about, flags}: Command): Promise<string[]> => {
+  const {program} = await flags();
+  const isProgram = Object.hasOwn(programs, name); // Its tests start the program.
+  const page = `man/${program.replaceAll(' ', '-')}.1`;
+  const lacks: string[] = [];
+  const need = (isThere: boolean, what: string) => void (isThere || lacks.push(what));
+  need(isProgram || program === `plat ${name}`, `src/options/programs: a table of the program "plat ${name}"`);
+  need(/^[a-z][^.]+$/.test(about), `src/cli/commands.ts: about, a line of the help without a full stop`);
+  need(man.includes(`./${page}`), `package.json: ./${page} in "man"`);
+  need(existsSync(join(root, page)), `${page}, by \`make docs\``);
+  need(name === 'version' || flagsPage.includes(`\n## ${program}\n`), 'docs/flags.md: its section, by `make docs`');
+  const call = new RegExp(`'plat', ?\\[(?:\\.\\.\\.\\w+, ?)?'${name}'|\\bplat ${name}\\b`);
+  need(
+    isProgram || commandTests.some(({path, code}) => path.startsWith(`test/cli/${name}.`) || call.test(code)),
+    `test/cli/${name}.test.ts, or another test that runs "plat ${name}"`,
+  );
+  return lacks;
+};
+
+for (const [name, command] of Object.entries(commands)) {
+  test(`plat ${name} has flags, a manual page, documentation and a test`, async t => {
+    t.deepEqual(await lackingOf(name, command), []);
+  });
+}
+
+test('what a command lacks is named, with the file where it belongs', async t => {
+  const {flags, run} = commands['up']!;
+
+  t.deepEqual(await lackingOf('tide', {about: 'Counts.', flags: async () => ({...(await flags()), program: 'plat tides'}), run}), [
+    'src/options/programs: a table of the program "plat tide"',
+    'src/cli/commands.ts: about, a line of the help without a full stop',
+    'package.json: ./man/plat-tides.1 in "man"',
+    'man/plat-tides.1, by `make docs`',
+    'docs/flags.md: its section, by `make docs`',
+    'test/cli/tide.test.ts, or another test that runs "plat tide"',
+  ]);
+});
+
+test('every table of flags is in the table of commands, and every program has an entry point and a file of its own', async t => {
+  const listed = new Set((await flagTables()).map(({program}) => program));
+  const declared = sources('src/options/programs').flatMap(({code}) =>
+    [...code.matchAll(/\bprogram: '([^']+)'/g)].map(([, program]) => program!),
+  );
+
+  t.deepEqual(
+    declared.filter(program => !listed.has(program)),
+    [],
+    'src/cli/commands.ts has no row for them',
+  );
+  t.deepEqual(Object.keys(bin).sort(), ['plat', ...Object.keys(programs)].sort());
+  for (const name of Object.keys(bin)) t.true(existsSync(join(root, `src/cli/${name}.ts`)), name);
 });
 
 /** Packages that want to run a program when they are installed, which they can do without: each has what it makes among its optional packages. */

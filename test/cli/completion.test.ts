@@ -6,7 +6,7 @@ import {bashScript} from '#src/cli/completion/bash.js';
 import {completedCommands} from '#src/cli/completion/commands.js';
 import {fishScript} from '#src/cli/completion/fish.js';
 import {zshScript} from '#src/cli/completion/zsh.js';
-import {flagTables} from '#src/options/programs/tables.js';
+import {flagTables} from '#src/cli/commands.js';
 import {aDirectory, run} from './programs.js';
 
 const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
@@ -16,11 +16,12 @@ const ifInstalled = (shell: string) => {
   return test.skip;
 };
 
+const tables = await flagTables();
 const folder = aDirectory();
 const scripts = {bash: join(folder, 'bash'), zsh: join(folder, 'zsh'), fish: join(folder, 'fish')};
-writeFileSync(scripts.bash, bashScript(completedCommands()));
-writeFileSync(scripts.zsh, zshScript(completedCommands()));
-writeFileSync(scripts.fish, fishScript(completedCommands()));
+writeFileSync(scripts.bash, bashScript(completedCommands(tables)));
+writeFileSync(scripts.zsh, zshScript(completedCommands(tables)));
+writeFileSync(scripts.fish, fishScript(completedCommands(tables)));
 
 const output = (shell: string, args: readonly string[]): string => {
   const {status, stdout, stderr} = spawnSync(shell, args, {encoding: 'utf8'});
@@ -60,7 +61,7 @@ ifInstalled('bash')('bash completes the commands of plat, their first arguments,
 });
 
 ifInstalled('bash')('bash completes every flag of every program that is not deprecated', t => {
-  for (const {program, sections} of flagTables) {
+  for (const {program, sections} of tables) {
     const rows = sections.flatMap(section => Object.entries(section.rows));
     const flags = rows.filter(([, {deprecated}]) => deprecated === undefined).map(([flag]) => `--${flag}`);
 
@@ -90,7 +91,7 @@ test('plat completion prints the script of a shell, and refuses an unknown shell
     run('plat', ['completion', 'bash', 'zsh']),
   ]);
 
-  t.deepEqual([printed.code, printed.stdout, printed.stderr], [0, bashScript(completedCommands()), '']);
+  t.deepEqual([printed.code, printed.stdout, printed.stderr], [0, bashScript(completedCommands(tables)), '']);
   t.deepEqual([unknown.code, unknown.stdout], [1, '']);
   t.is(unknown.stderr, 'plat completion: the first argument must be bash, zsh or fish, not "ksh"\n');
   t.is(surplus.stderr, 'plat completion: unexpected argument "zsh"\n');

@@ -4,31 +4,15 @@ import {EventEmitter} from 'node:events';
 import {chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
+import {flagTables, programs} from '#src/cli/commands.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noLog} from '#src/base/log.js';
 import {handleUncaught} from '#src/program/uncaught.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
-import {apiserverFlags} from '#src/options/programs/apiserver.js';
-import {certificateFlags, versionFlags} from '#src/options/programs/client.js';
-import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
-import {demoFlags} from '#src/options/programs/demo.js';
-import type {FlagTable} from '#src/options/flag.js';
-import {nodesFlags} from '#src/options/programs/nodes.js';
-import {upFlags} from '#src/options/programs/up.js';
 import {packageVersion, release} from '#src/api/version.js';
 import {aDirectory, aServer, Program, run} from './programs.js';
 
-const tables = [
-  apiserverFlags,
-  controllerManagerFlags,
-  upFlags,
-  nodesFlags,
-  certificateFlags,
-  demoFlags,
-  versionFlags,
-] as unknown as readonly FlagTable[];
-
-for (const {program, sections} of tables) {
+for (const {program, sections} of await flagTables()) {
   const [name = '', ...command] = program.split(' ');
 
   test(`${program} --help prints every section with every flag, and nothing else happens`, async t => {
@@ -52,8 +36,7 @@ test('every program prints its version', async t => {
   const line = `v${release}-plat.${packageVersion}\n`;
 
   t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
-  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler'])
-    t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
+  for (const name of Object.keys(programs)) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
 });
 
 test('every program writes its log as JSON where configured', async t => {
@@ -233,7 +216,7 @@ const onOldNode = (file: string, ...args: string[]) => {
 };
 const isTooOld = `needs Node.js 20.19 or newer, and this is 20.10.0 (${process.execPath})`;
 
-for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
+for (const name of ['plat', ...Object.keys(programs)]) {
   counting(`${name} reports in one line that Node.js is too old`, t => {
     const {status, stdout, stderr} = onOldNode(`bin/${name}`, '--version');
 

@@ -107,6 +107,15 @@ test('the examples of all recipes compile and work together', async t => {
   const folder = aDirectory();
   await withExamples(folder);
   const {stdout} = await run(process.execPath, ['dist/src/walk.js'], {cwd: folder});
+  const printed = await Promise.all(
+    [['season', '--month=7'], ['--help'], ['completion', 'bash']].map(args =>
+      run(process.execPath, ['dist/src/cli/plat.js', ...args], {cwd: folder}),
+    ),
+  );
+
+  t.is(printed[0]!.stdout, 'summer\n');
+  t.regex(printed[1]!.stdout, /^ {2}season {7}print the season of a month$/m);
+  t.regex(printed[2]!.stdout, /'plat season'\)\n\s+flags='[^']*--month/);
 
   t.deepEqual(JSON.parse(stdout), {
     defaulted: 90,

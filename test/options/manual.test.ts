@@ -2,10 +2,11 @@ import {spawnSync} from 'node:child_process';
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
+import {flagTables} from '#src/cli/commands.js';
 import {manualPages} from '#src/options/programs/manual.js';
-import {flagTables} from '#src/options/programs/tables.js';
 
-const pages = manualPages();
+const tables = await flagTables();
+const pages = manualPages(tables);
 
 test('man/ has the pages that the flag tables make (make docs)', t => {
   t.deepEqual(readdirSync('man').sort(), pages.map(({file}) => file).sort());
@@ -41,7 +42,7 @@ const rendered = (text: string) => {
   for (const {file, text} of pages) {
     const {stdout, stderr} = rendered(text);
     t.is(stderr, '', file);
-    const table = flagTables.find(({program}) => `${program.replaceAll(' ', '-')}.1` === file);
+    const table = tables.find(({program}) => `${program.replaceAll(' ', '-')}.1` === file);
     const words = stdout.replaceAll(/\s+/g, ' ');
     for (const [flag, {help}] of table?.sections.flatMap(({rows}) => Object.entries(rows)) ?? []) {
       t.regex(words, new RegExp(` --${flag}\\b`), file);

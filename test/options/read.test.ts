@@ -1,11 +1,8 @@
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {apiserverFlags} from '#src/options/programs/apiserver.js';
-import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
-import {optionName, type FlagRow} from '#src/options/flag.js';
-import {schedulerFlags} from '#src/options/programs/scheduler.js';
-import {upFlags} from '#src/options/programs/up.js';
+import {flagTables} from '#src/cli/commands.js';
+import {optionName} from '#src/options/flag.js';
 
 /** Flags whose whole work is done while the command line is read. */
 const readByTheParser = new Set([
@@ -21,11 +18,11 @@ const sources = ['src', 'controllers', 'informers']
   .map(file => readFileSync(file, 'utf8'))
   .join('\n');
 
-for (const {program, rows} of [apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags]) {
+for (const {program, rows} of await flagTables()) {
   test(`every flag of ${program} that is marked as working is read somewhere`, t => {
-    const unread = Object.entries(rows as Record<string, FlagRow>)
+    const unread = Object.entries(rows)
       .filter(([flag, {implementation, withoutEffect}]) => implementation !== 'pending' && !withoutEffect && !readByTheParser.has(flag))
-      .filter(([flag]) => !new RegExp(`\\b${optionName(flag)}\\b`).test(sources))
+      .filter(([flag]) => !new RegExp(`\\b${optionName(flag)}\\b|\\bflag: '${flag}'`).test(sources))
       .map(([flag]) => flag);
     t.deepEqual(unread, []);
   });

@@ -1,14 +1,14 @@
 import test from 'ava';
 import convict from 'convict';
+import {flagTables} from '#src/cli/commands.js';
 import {parseDuration} from '#src/api/duration.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
-import {certificateFlags, versionFlags} from '#src/options/programs/client.js';
+import {certificateFlags} from '#src/options/programs/client.js';
 import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagSection, flagTable, optionName} from '#src/options/flag.js';
 import {helpText, defaultText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
-import {nodesFlags} from '#src/options/programs/nodes.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, validateValue} from '#src/options/schema.js';
@@ -20,10 +20,7 @@ import {documentedLimits, type Limits} from './limits.js';
 const programs = {apiserver: apiserverFlags, 'controller-manager': controllerManagerFlags, platlet: platletFlags} as unknown as Readonly<
   Record<'apiserver' | 'controller-manager' | 'platlet', FlagTable>
 >;
-const all = [
-  ...Object.values(programs),
-  ...([schedulerFlags, upFlags, nodesFlags, certificateFlags, versionFlags] as unknown as FlagTable[]),
-];
+const all = await flagTables();
 
 /** Where plat's own store is the default instead of the documents'. */
 const ownDefault = new Set(['storage-backend']);

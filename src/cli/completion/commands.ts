@@ -1,8 +1,7 @@
 // What the completion scripts of all shells complete, from the flag tables.
 
-import type {FlagRow} from '#src/options/flag.js';
+import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagTypes} from '#src/options/types.js';
-import {flagTables} from '#src/options/programs/tables.js';
 
 /** A flag as shells complete it. */
 export interface CompletedFlag {
@@ -46,8 +45,8 @@ const completedFlag = ([name, row]: readonly [string, FlagRow]): CompletedFlag =
 });
 
 /** Returns all programs and commands with their flags, without deprecated flags. */
-export const completedCommands = (): readonly CompletedCommand[] =>
-  flagTables.map(({program: whole, summary, positional, sections}) => {
+export const completedCommands = (tables: readonly FlagTable[]): readonly CompletedCommand[] =>
+  tables.map(({program: whole, summary, positional, sections}) => {
     const [program = '', command] = whole.split(' ');
     const rows = sections.flatMap(section => Object.entries(section.rows)).filter(([, {deprecated}]) => deprecated === undefined);
     return {

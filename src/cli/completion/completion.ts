@@ -1,3 +1,4 @@
+import type {FlagTable} from '#src/options/flag.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import type {Invocation} from '#src/program/program.js';
 import type {completionFlags} from '#src/options/programs/completion.js';
@@ -8,10 +9,12 @@ import {zshScript} from './zsh.js';
 
 const scripts = {bash: bashScript, zsh: zshScript, fish: fishScript};
 
-/** `plat completion`: prints the completion script of a shell. */
-export const runCompletion = async ({parsed: {args}, print}: Invocation<(typeof completionFlags)['rows']>): Promise<void> => {
-  const [shell, ...rest] = args;
-  const script = subcommandOf(scripts, shell);
-  if (rest.length > 0) throw new Error(`unexpected argument ${JSON.stringify(rest[0])}`);
-  print(script(completedCommands()).trimEnd());
-};
+/** `plat completion`: returns the command that prints the completion script of a shell for programs and commands with these flags. */
+export const completion =
+  (tables: () => Promise<readonly FlagTable[]>) =>
+  async ({parsed: {args}, print}: Invocation<(typeof completionFlags)['rows']>): Promise<void> => {
+    const [shell, ...rest] = args;
+    const script = subcommandOf(scripts, shell);
+    if (rest.length > 0) throw new Error(`unexpected argument ${JSON.stringify(rest[0])}`);
+    print(script(completedCommands(await tables())).trimEnd());
+  };

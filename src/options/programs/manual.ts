@@ -2,7 +2,6 @@
 
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {defaultText, typeLabel} from '#src/options/help.js';
-import {flagTables} from './tables.js';
 
 /** A manual page by its file name, for example plat-up.1. */
 export interface ManualPage {
@@ -59,7 +58,7 @@ const seeAlso = (names: readonly string[]): string => `.SH SEE ALSO\n${names.map
 const sentenceOf = (summary: string): string =>
   /^.*?(?=[.:](\s|$)|$)/.exec(summary)![0].replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase());
 
-const programPage = ({program, summary, positional, sections}: FlagTable): ManualPage => {
+const programPage = ({program, summary, positional, sections}: FlagTable, programs: readonly string[]): ManualPage => {
   const name = pageName(program);
   const flags = sections.map(({title, rows}) => `.SS ${argument(title)}\n${Object.entries(rows).map(flagText).join('\n')}`);
   const text = [
@@ -72,11 +71,10 @@ const programPage = ({program, summary, positional, sections}: FlagTable): Manua
   return {file: `${name}.1`, text};
 };
 
-const commands = flagTables.filter(({program}) => program.startsWith('plat '));
-const programs = flagTables.map(({program}) => program).filter(program => !program.includes(' '));
-
-const overview = (): ManualPage => {
-  const list = commands.map(({program, summary}) => `.TP\n${bold(pageName(program))}(1)\n${line(summary)}`);
+const overview = (tables: readonly FlagTable[], programs: readonly string[]): ManualPage => {
+  const list = tables
+    .filter(({program}) => !programs.includes(program))
+    .map(({program, summary}) => `.TP\n${bold(pageName(program))}(1)\n${line(summary)}`);
   const text = [
     head('plat', 'a Kubernetes-style control plane'),
     `.SH SYNOPSIS\n${bold('plat')} \\fIcommand\\fR [\\fIflags\\fR]`,
@@ -86,5 +84,8 @@ const overview = (): ManualPage => {
   return {file: 'plat.1', text};
 };
 
-/** Returns the manual pages of section 1, that of `plat` first. */
-export const manualPages = (): readonly ManualPage[] => [overview(), ...flagTables.map(programPage)];
+/** Returns the manual pages of section 1 for the tables of all programs and commands, that of `plat` first. */
+export const manualPages = (tables: readonly FlagTable[]): readonly ManualPage[] => {
+  const programs = tables.map(({program}) => program).filter(program => !program.includes(' '));
+  return [overview(tables, programs), ...tables.map(table => programPage(table, programs))];
+};

@@ -3,11 +3,7 @@ import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {gateDependencies, gateTable} from '#src/options/gate-table.js';
 import type {GateName, GateRow, GateState} from '#src/options/gate-table.js';
 import {defaultText, typeLabel} from '#src/options/help.js';
-import {flagTables} from './tables.js';
 import {emulatedVersions} from '#src/options/versions.js';
-
-/** `plat version` has the flags of the programs only. */
-const programs = flagTables.filter(({program}) => program !== 'plat version');
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
 const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
@@ -55,8 +51,9 @@ const controllerCells = ({name, aliases = [], offByDefault, gates = []}: (typeof
   gates.join(', ') || '-',
 ];
 
-/** Returns docs/flags.md: all flags, controllers and feature gates in Markdown. */
-export const flagsReference = (): string => {
+/** Returns docs/flags.md: the flags of programs and commands, the controllers and the feature gates in Markdown. */
+export const flagsReference = (tables: readonly FlagTable[]): string => {
+  const programs = tables.filter(({program}) => program !== 'plat version'); // It has the flags of all programs only.
   const gates = Object.entries<GateRow>(gateTable).sort(([a], [b]) => (a < b ? -1 : 1));
   return (
     [

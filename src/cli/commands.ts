@@ -1,0 +1,120 @@
+// The one table of the commands of `plat` and of the programs beside it. Dispatch, `plat --help`, completion, the manual pages and docs/flags.md derive from it.
+
+import type {FlagRows, FlagTable} from '#src/options/flag.js';
+import type {Parsed} from '#src/options/parse.js';
+import {runProgram, type Invocation} from '#src/program/program.js';
+
+/** A command of `plat`. Its flags and its code are loaded on use. */
+export interface Command {
+  /** Its line in `plat --help`. */
+  readonly about: string;
+  flags(): Promise<FlagTable>;
+  run(argv: readonly string[]): Promise<void>;
+}
+
+interface Source<R, P extends Parsed<R>> {
+  readonly about: string;
+  readonly flags: () => Promise<FlagTable<R>>;
+  readonly load: () => Promise<(invocation: Invocation<R, P>) => Promise<number | void>>;
+  /** Lays the command line over a configuration file. */
+  readonly configure?: () => Promise<(parsed: Parsed<R>) => P | Promise<P>>;
+}
+
+/** A table whose types of options are those of any flags. */
+const untyped = <R>(table: FlagTable<R>): FlagTable => table as unknown as FlagTable;
+
+const command = <R = FlagRows, P extends Parsed<R> = Parsed<R>>({about, flags, load, configure}: Source<R, P>): Command => ({
+  about,
+  flags: async () => untyped(await flags()),
+  run: async argv =>
+    runProgram<R, P>(
+      await flags(),
+      argv,
+      async invocation => (await load())(invocation),
+      configure && (async parsed => (await configure())(parsed)),
+    ),
+});
+
+/** The commands of `plat` by their names, in the order of its help. */
+export const commands: Readonly<Record<string, Command>> = {
+  up: command({
+    about: 'run a whole control plane in one process',
+    flags: async () => (await import('#src/options/programs/up.js')).upFlags,
+    load: async () => (await import('./up.js')).runUp,
+  }),
+  nodes: command({
+    about: 'run simulated nodes against a cluster that is there',
+    flags: async () => (await import('#src/options/programs/nodes.js')).nodesFlags,
+    load: async () => (await import('./nodes/run.js')).runNodes,
+  }),
+  platlet: {
+    about: 'run the agent of a node, which runs pods in real containers',
+    flags: async () => untyped((await import('#src/options/programs/platlet.js')).platletFlags),
+    run: async argv => (await import('./platlet/start.js')).startPlatlet(argv),
+  },
+  certificate: command({
+    about: 'approve or deny certificate signing requests',
+    flags: async () => (await import('#src/options/programs/client.js')).certificateFlags,
+    load: async () => (await import('./certificate/certificate.js')).runCertificate,
+  }),
+  token: command({
+    about: 'create, list and delete bootstrap tokens, with which nodes join',
+    flags: async () => (await import('#src/options/programs/client.js')).tokenFlags,
+    load: async () => (await import('./token/token.js')).runToken,
+  }),
+  snapshot: command({
+    about: 'save, verify and restore the data of a store, or copy them to another one',
+    flags: async () => (await import('#src/options/programs/snapshot.js')).snapshotFlags,
+    load: async () => (await import('./snapshot/snapshot.js')).runSnapshot,
+  }),
+  envtest: command({
+    about: 'let the test environments of other languages (envtest) start plat',
+    flags: async () => (await import('#src/options/programs/envtest.js')).envtestFlags,
+    load: async () => (await import('./envtest/envtest.js')).runEnvtest,
+  }),
+  generate: command({
+    about: 'write types from custom resource definitions, or definitions from types',
+    flags: async () => (await import('#src/options/programs/generate.js')).generateFlags,
+    load: async () => (await import('./generate/generate.js')).runGenerate,
+  }),
+  create: command({
+    about: 'create the project of an operator',
+    flags: async () => (await import('#src/options/programs/create.js')).createFlags,
+    load: async () => (await import('./create/create.js')).runCreate,
+  }),
+  completion: command({
+    about: 'print a script with which a shell completes commands, flags and values',
+    flags: async () => (await import('#src/options/programs/completion.js')).completionFlags,
+    load: async () => (await import('./completion/completion.js')).completion(flagTables),
+  }),
+  demo: command({
+    about: 'run the main job from end to end in a temporary directory and narrate it',
+    flags: async () => (await import('#src/options/programs/demo.js')).demoFlags,
+    load: async () => (await import('./demo/demo.js')).runDemo,
+  }),
+  version: command({
+    about: 'print the version',
+    flags: async () => (await import('#src/options/programs/client.js')).versionFlags,
+    load: async () => (await import('./version.js')).runVersion,
+  }),
+};
+
+/** The flags of the programs that have a file of their own in `bin`, by its name. The entry points are src/cli/NAME.ts. */
+export const programs: Readonly<Record<string, () => Promise<FlagTable>>> = {
+  'plat-apiserver': async () => untyped((await import('#src/options/programs/apiserver.js')).apiserverFlags),
+  'plat-controller-manager': async () => untyped((await import('#src/options/programs/controller-manager.js')).controllerManagerFlags),
+  'plat-scheduler': async () => untyped((await import('#src/options/programs/scheduler.js')).schedulerFlags),
+  platlet: async () => untyped((await import('#src/options/programs/platlet.js')).platletFlags),
+};
+
+/** The command that runs the program of the same name, and has no page and no section of flags of its own. */
+const isProgram = (name: string): boolean => Object.hasOwn(programs, name);
+
+/** Returns the flags of all programs and of all commands, in the order of the documentation. */
+export const flagTables = (): Promise<readonly FlagTable[]> =>
+  Promise.all([
+    ...Object.values(programs).map(flags => flags()),
+    ...Object.entries(commands)
+      .filter(([name]) => !isProgram(name))
+      .map(([, {flags}]) => flags()),
+  ]);
