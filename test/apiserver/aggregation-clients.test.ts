@@ -122,6 +122,52 @@ test('a connection that switches protocols does so with the server behind', asyn
   t.is(text, `${Buffer.from('jané').toString('latin1')}:HELLO`);
 });
 
+test('no header in which a front proxy states a user comes through from a client, by whatever name it is configured', async t => {
+  const [user, uid, extra] = ['X-Auth-User,X-Remote-User', 'X-Auth-Uid', 'X-Auth-Extra-,X-More_'];
+  await using env = await start((_, response) => json(response, {}), {
+    apiserverArgs: [
+      `--requestheader-username-headers=${user}`,
+      `--requestheader-uid-headers=${uid}`,
+      '--requestheader-group-headers=X-Auth-Group',
+      `--requestheader-extra-headers-prefix=${extra}`,
+    ],
+  });
+  let upgraded: Record<string, unknown> = {};
+  env.backend.server.on('upgrade', ({headers}, socket: Duplex) => {
+    upgraded = headers;
+    socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+  });
+  const forged = {
+    'X-Auth-User': 'root',
+    'X-AUTH-UID': '0',
+    'x-auth-group': 'system:masters',
+    'X-Auth-Extra-Scopes': 'all',
+    'X-More_': 'all',
+    'x-remote-group': 'system:masters',
+  };
+  const path = `${root}/flunders`;
+  env.backend.seen.length = 0;
+  await env.text(path, {...forged, 'x-auth': 'mine'});
+  const refused = https.request({
+    host: '127.0.0.1',
+    port: env.server.port,
+    ca: env.server.ca,
+    agent: false,
+    path,
+    headers: {...forged, 'x-auth': 'mine', connection: 'Upgrade', upgrade: 'echo'},
+  });
+  refused.end();
+  await once(refused, 'response');
+
+  for (const headers of [env.backend.seen[0]!.headers, upgraded]) {
+    t.is(headers['x-remote-group'], 'devs, system:masters, system:authenticated');
+    t.deepEqual(
+      Object.keys(headers).filter(header => /^x-(auth|more)/.test(header)),
+      ['x-auth'],
+    );
+  }
+});
+
 test('a certificate for others that is replaced is shown from then on, unless its key does not fit', async t => {
   const authority = await anAuthority('proxies');
   const folder = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
@@ -155,7 +201,9 @@ test('a server started without a certificate for others proves nothing to them',
   const pki = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
   const file = join(pki, 'ca.crt');
   writeFileSync(file, authorityPem(await anAuthority('proxies')).certificate);
-  await using env = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${file}`]});
+  await using env = await start((_, response) => json(response, {}), {
+    apiserverArgs: [`--requestheader-client-ca-file=${file}`, '--proxy-client-cert-file='],
+  });
   await env.text(`${root}/flunders`);
 
   t.is(env.backend.seen.at(-1)?.caller, undefined);

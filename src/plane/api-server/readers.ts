@@ -19,6 +19,7 @@ import {dialer} from '#src/transport/dial.js';
 import {connections} from '#src/transport/http1/connections.js';
 import {externalAddress} from './addresses.js';
 import {admissionPlugins} from './admission.js';
+import {identityHeadersOf} from './authentication/authentication.js';
 import {serviceAccountTokens} from './authentication/service-account-tokens.js';
 import {tokenAuthenticators} from './authentication/token-authenticators.js';
 import {hostOf, serverUser, type ApiServerParts} from './parts.js';
@@ -99,7 +100,7 @@ export const readersOf = (parts: ApiServerParts, settings: Settings, registry: R
   });
   const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), metrics: conversionMetrics(meter, clock)}));
   const conversion = conversions(definition => webhookConversion(definition, converting()));
-  const toBackends = connections({dial: dialer(network, clock), clock, log});
+  const toBackends = connections({dial: dialer(network, clock), clock, log, identityHeaders: identityHeadersOf(options)});
   const registrations = new Registrations(() => proxy.pair);
   const aggregation = aggregate({
     naming,

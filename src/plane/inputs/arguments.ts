@@ -66,23 +66,26 @@ export const apiserverArgs = (
     ...(args.some(arg => agentFlag.test(arg))
       ? {}
       : {'platlet-client-certificate': files.agentClient, 'platlet-client-key': files.agentClientKey}),
-    ...(args.some(arg => proxyFlag.test(arg))
-      ? {}
-      : proxyFlags(files, readGatesOf(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
+    ...proxyClientFlags(files, args),
+    ...requestHeaderFlags(files, args),
   }),
 ];
 
 const agentFlag = /^--platlet-client-/;
-const proxyFlag = /^--(requestheader|proxy-client)-/;
 
-/** The flags of the aggregation layer: the proxy client certificate, and the trust in request headers. */
-const proxyFlags = (files: PlaneMaterial['files'], withUid: boolean): Record<string, string> => ({
-  'proxy-client-cert-file': files.proxyClient,
-  'proxy-client-key-file': files.proxyClientKey,
-  'requestheader-client-ca-file': files.proxyCa,
-  'requestheader-allowed-names': proxyClientName,
+/** The client certificate for aggregated servers. The caller's own, and an empty one for none, come with their own key. */
+const proxyClientFlags = ({proxyClient, proxyClientKey}: PlaneMaterial['files'], args: readonly string[]): Record<string, string> =>
+  args.some(arg => arg.startsWith('--proxy-client-'))
+    ? {}
+    : {'proxy-client-cert-file': proxyClient, 'proxy-client-key-file': proxyClientKey};
+
+/** The trust in request headers. The allowed names are those of the plane's own authority: the caller's may sign others. */
+const requestHeaderFlags = ({proxyCa}: PlaneMaterial['files'], args: readonly string[]): Record<string, string> => ({
+  ...(isGiven(args, 'requestheader-client-ca-file')
+    ? {}
+    : {'requestheader-client-ca-file': proxyCa, 'requestheader-allowed-names': proxyClientName}),
   'requestheader-username-headers': 'X-Remote-User',
-  ...(withUid ? {'requestheader-uid-headers': 'X-Remote-Uid'} : {}),
+  ...(readGatesOf(apiserverFlags, args).enabled('RemoteRequestHeaderUID') ? {'requestheader-uid-headers': 'X-Remote-Uid'} : {}),
   'requestheader-group-headers': 'X-Remote-Group',
   'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
 });

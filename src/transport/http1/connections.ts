@@ -8,6 +8,7 @@ import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {CallLog} from '#src/transport/call-log.js';
+import {heldBack, type IdentityHeaders} from '#src/transport/identity-headers.js';
 import {authority, type Dial, type Target, type TargetTls} from '#src/transport/dial.js';
 
 /** The error of a server that was not reached, with the reason as upstream's clients word it. Nothing was sent to it. */
@@ -28,6 +29,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   /** The log of calls. */
   readonly log?: Log | undefined;
+  /** The headers besides the standard ones in which front proxies state the user to this server and those behind it. */
+  readonly identityHeaders?: IdentityHeaders;
 }
 
 /** The connections to servers. Those of ordinary calls are reused; each upgraded one is opened separately. */
@@ -35,6 +38,8 @@ export interface Connections extends Disposable {
   readonly clock: Clock;
   /** The log of calls. */
   readonly calls: CallLog;
+  /** Whether a client's header is never relayed, by its name in lower case. */
+  isHeldBack(name: string): boolean;
   /** Reuses connections by the target's name. */
   readonly reused: Agent;
   /** Opens a connection for one request. */
@@ -108,6 +113,7 @@ export const connections = (options: ConnectionsOptions): Connections => {
   return {
     clock: options.clock,
     calls: new CallLog(options.log ?? noLog, options.clock),
+    isHeldBack: heldBack(options.identityHeaders),
     reused,
     single,
     [Symbol.dispose]() {

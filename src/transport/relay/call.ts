@@ -40,7 +40,7 @@ export const relayCall = async (connections: Connections, relayed: RelayRequest)
   request.signal.throwIfAborted();
   const {body} = request;
   const answer = await connections.calls.run(
-    () => sentOf(relayed),
+    () => sentOf(connections, relayed),
     () => sendRequest(connections, relayed, body ? readableOf(body) : undefined),
     ({statusCode}) => ({status: statusCode}),
   );
@@ -73,8 +73,8 @@ const readableOf = (body: ApiBody): Readable => {
 };
 
 /** The loggable parts of a request. Bodies pass through unread. */
-export const sentOf = (relayed: RelayRequest): SentCall => {
-  const {method, headers} = optionsOf(relayed);
+export const sentOf = (connections: Connections, relayed: RelayRequest): SentCall => {
+  const {method, headers} = optionsOf(connections, relayed);
   return {
     method: method ?? '',
     url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`,
@@ -83,8 +83,11 @@ export const sentOf = (relayed: RelayRequest): SentCall => {
 };
 
 /** The request options for Node, including the backend for the agent. */
-export const optionsOf = ({request, to, path, method, host, headers: more}: RelayRequest): RequestOptions & Addressed => {
-  const headers: HeaderRecord = {...requestHeaders(request), host: host ?? String(request.headers['host'] ?? authority(to))};
+export const optionsOf = (
+  {isHeldBack}: Connections,
+  {request, to, path, method, host, headers: more}: RelayRequest,
+): RequestOptions & Addressed => {
+  const headers: HeaderRecord = {...requestHeaders(request, isHeldBack), host: host ?? String(request.headers['host'] ?? authority(to))};
   for (const [name, value] of Object.entries(more ?? {})) {
     if (value === undefined) delete headers[name];
     else headers[name] = value;
@@ -104,7 +107,7 @@ export const optionsOf = ({request, to, path, method, host, headers: more}: Rela
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
 const sendRequest = (connections: Connections, relayed: RelayRequest, body: Readable | undefined): Promise<IncomingMessage> => {
-  const options = optionsOf(relayed);
+  const options = optionsOf(connections, relayed);
   const headers = options.headers as Record<string, string>;
   // The length must be that of the sent body: otherwise the backend would read following data as a part of it.
   if (!body) delete headers['content-length'];

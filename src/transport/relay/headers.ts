@@ -17,10 +17,6 @@ const hopByHop: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Headers with the client's credentials, and those that this server has handled, are not relayed. */
-const isForServerOnly = (name: string): boolean =>
-  name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
-
 const tokens = (value: string | readonly string[] | undefined): string[] =>
   value === undefined
     ? []
@@ -31,13 +27,13 @@ const tokens = (value: string | readonly string[] | undefined): string[] =>
 
 export type HeaderRecord = Record<string, string | readonly string[]>;
 
-/** The headers of a request for its backend: without those of the connection and the client's credentials; names in lower case. */
-export const requestHeaders = ({headers, remoteAddress}: ApiRequest): HeaderRecord => {
+/** The headers of a request for its backend: without those of the connection and those that are held back; names in lower case. */
+export const requestHeaders = ({headers, remoteAddress}: ApiRequest, isHeldBack: (name: string) => boolean): HeaderRecord => {
   const named = new Set(tokens(headers['connection']));
   const passed: HeaderRecord = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined && !hopByHop.has(name) && !named.has(name) && !isForServerOnly(name)) passed[name] = value;
+    if (value !== undefined && !hopByHop.has(name) && !named.has(name) && !isHeldBack(name)) passed[name] = value;
   }
   if (tokens(headers['te']).includes('trailers')) passed['te'] = 'trailers';
   const before = headers['x-forwarded-for'];

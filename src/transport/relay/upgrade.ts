@@ -35,7 +35,7 @@ export class UpgradeRefused extends Error {
  */
 export const requestUpgrade = (connections: Connections, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
   connections.calls.run(
-    () => sentOf(relayed),
+    () => sentOf(connections, relayed),
     () => sendUpgrade(connections, relayed, protocol),
     ({answer}) => ({status: answer.statusCode}),
   );
@@ -46,7 +46,7 @@ const sendUpgrade = (connections: Connections, relayed: RelayRequest, protocol: 
     relayed.request.signal.throwIfAborted();
     const {headers = {}} = relayed;
     // The connection is never reused after an upgrade request.
-    const {signal, ...options} = optionsOf({
+    const {signal, ...options} = optionsOf(connections, {
       ...relayed,
       headers: {
         ...headers,

@@ -91,6 +91,27 @@ test('a plane has a front proxy authority by which backends trust the headers of
   });
 });
 
+for (const [flag, entry] of [
+  ['--requestheader-username-headers=X-Auth-User', {'requestheader-username-headers': '["X-Auth-User"]'}],
+  ['--requestheader-allowed-names=other', {'requestheader-allowed-names': '["other"]'}],
+] as const) {
+  test(`a plane that is given ${flag} keeps the rest of its front proxy`, async t => {
+    await using plane = await startPlane({listen: false, apiserverArgs: [flag]});
+    const {data} = await plane
+      .client()
+      .resource(kinds.configMaps)
+      .get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
+
+    t.regex(data?.['requestheader-client-ca-file'] ?? '', /BEGIN CERTIFICATE/);
+    t.like(data, {
+      'requestheader-username-headers': '["X-Remote-User"]',
+      'requestheader-group-headers': '["X-Remote-Group"]',
+      'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
+      ...entry,
+    });
+  });
+}
+
 test('files for the servers behind that cannot be used stop the start with one line', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
   const [cert, key, other] = ['cert', 'key', 'other'].map(name => join(folder, name)) as [string, string, string];

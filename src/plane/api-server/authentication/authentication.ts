@@ -17,6 +17,7 @@ import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/
 import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
+import type {IdentityHeaders} from '#src/transport/identity-headers.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 
 /** The options of authentication. */
@@ -102,6 +103,12 @@ const proxyTrust = (
     },
   };
 };
+
+/** The headers in which proxies state the user to this server. */
+export const identityHeadersOf = (options: AuthenticationOptions): IdentityHeaders => ({
+  names: [...options.requestheaderUsernameHeaders, ...options.requestheaderUidHeaders, ...options.requestheaderGroupHeaders],
+  prefixes: options.requestheaderExtraHeadersPrefix,
+});
 
 /** The published authentication configuration. Throws an error of one line that names the flag of an unreadable file. */
 export const authenticationConfig = (options: AuthenticationOptions): AuthenticationConfig => {
