@@ -5,7 +5,7 @@ import type {Steps} from '#src/base/steps.js';
 import {createAuthority, signRequest, signRequestInSteps} from '#src/pki/authority.js';
 import {isAuthority, parseCertificate} from '#src/pki/certificate.js';
 import {DerReader, tags} from '#src/pki/encoding/der.js';
-import {boolean, octets, oid, sequence, sequenceOf, tagged, wrapped} from '#src/pki/encoding/der-builder.js';
+import {bits, boolean, integer, nothing, octets, oid, sequence, sequenceOf, tagged, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {
   generatePrivateKey,
@@ -117,6 +117,30 @@ test('refuses short RSA keys', t => {
   });
 });
 
+/** An RSA key as PKCS #1 has it, with parameters that must be null. */
+const rsaInfo = (modulus: bigint, exponent: bigint, parameters = nothing()): Buffer =>
+  sequence(sequence(oid('1.2.840.113549.1.1.1'), parameters), bits(sequence(integer(modulus), integer(exponent))));
+
+const modulus = BigInt(
+  `0x${Buffer.from(generateKeyPairSync('rsa', {modulusLength: 1024}).publicKey.export({format: 'jwk'}).n!, 'base64url').toString('hex')}`,
+);
+for (const [what, info, message] of [
+  ['exponent 1', rsaInfo(modulus, 1n), 'crypto/rsa: public exponent too small or negative'],
+  ['an even exponent', rsaInfo(modulus, 4n), 'crypto/rsa: public exponent is even'],
+  ['a large exponent', rsaInfo(modulus, 2n ** 31n + 1n), 'crypto/rsa: public exponent too large'],
+  ['an even modulus', rsaInfo(modulus + 1n, 65_537n), 'crypto/rsa: public modulus is even'],
+  ['exponent 0', rsaInfo(modulus, 0n), 'x509: RSA public exponent is not a positive number'],
+  ['an exponent of 8 bytes', rsaInfo(modulus, 2n ** 63n), 'x509: invalid RSA public exponent'],
+  ['modulus 0', rsaInfo(0n, 3n), 'x509: RSA modulus is not a positive number'],
+  ['other parameters', rsaInfo(modulus, 3n, oid('1.2.3')), 'x509: RSA key missing NULL parameters'],
+] as const) {
+  test(`refuses an RSA key with ${what}, whose signatures anybody can make`, t => {
+    const request = craftedRequest(key, {publicKeyInfo: info, algorithm: rsaWith(11), signature: Buffer.alloc(128, 1)});
+
+    t.throws(() => checkRequestSignature(parseSigningRequest(request)), {instanceOf: PkiError, message});
+  });
+}
+
 test('refuses keys on curves that are not supported, and points off their curve', t => {
   const foreign = generateKeyPairSync('ec', {namedCurve: 'secp256k1'}).privateKey;
   const off = publicKeyDer(key);
@@ -140,7 +164,7 @@ const compressedForm = (info: Buffer, size: number): Buffer => {
 };
 
 for (const namedCurve of ['P-224', 'P-256', 'P-384', 'P-521']) {
-  test(`reads a public key on ${namedCurve} whatever form its point has, and refuses points that are none`, t => {
+  test(`reads a public key on ${namedCurve} by both coordinates, and refuses other forms and points that are none`, t => {
     const {publicKey} = generateKeyPairSync('ec', {namedCurve});
     const info = publicKeyDer(publicKey);
     const size = namedCurve === 'P-521' ? 66 : Number(namedCurve.slice(2)) / 8;
@@ -151,8 +175,10 @@ for (const namedCurve of ['P-224', 'P-256', 'P-384', 'P-521']) {
     };
 
     t.true(readPublicKey(info)?.equals(publicKey));
-    t.true(readPublicKey(compressedForm(info, size))?.equals(publicKey));
     for (const bad of [
+      compressedForm(info, size),
+      // The hybrid form: both coordinates, and the sign of the second one.
+      spoilt(der => (der[der.length - 2 * size - 1] = 6 + (der.at(-1)! & 1))),
       spoilt(der => (der[der.length - 1]! ^= 1)),
       spoilt(der => der.fill(0, der.length - 2 * size)),
       spoilt(der => der.fill(0xff, der.length - 2 * size)),

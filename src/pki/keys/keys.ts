@@ -2,7 +2,7 @@
 
 import {createPrivateKey, createPublicKey, generateKeyPair, type KeyObject} from 'node:crypto';
 import {promisify} from 'node:util';
-import {readOid, tags, DerReader} from '#src/pki/encoding/der.js';
+import {readInteger, readOctetsOfBitString, readOid, tags, DerReader} from '#src/pki/encoding/der.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {curves, keyOids} from '#src/pki/encoding/oids.js';
 import {pemBlocks, toPem} from '#src/pki/encoding/pem.js';
@@ -92,20 +92,73 @@ const readUncompressedPoint = (info: Buffer): KeyObject | undefined => {
   return undefined;
 };
 
+/** The bytes of a coordinate by curve. */
+const coordinateBytes = (curve: string): number => Math.ceil(Number(curve.slice('P-'.length)) / 8);
+
+/** Throws unless the key is a point with both coordinates: that is the only form for certificates, and others mean the same point. */
+const checkPoint = (algorithm: DerReader, key: Buffer): void => {
+  const curve = curves.get(readOid(algorithm.next(tags.oid)));
+  if (curve === undefined) throw new PkiError('x509: unsupported elliptic curve');
+  if (key[0] !== 4 || key.length !== 1 + 2 * coordinateBytes(curve)) throw new PkiError('x509: failed to unmarshal elliptic curve point');
+};
+
+const largestNumber = 2n ** 63n - 1n;
+
+/** Throws unless modulus and exponent are positive, as PKCS #1 encodes them. What else they need for a signature is checked with it. */
+const checkModulusAndExponent = (algorithm: DerReader, key: Buffer): void => {
+  const parameters = algorithm.more ? algorithm.next() : undefined;
+  if (parameters?.tag !== tags.null || parameters.content.length > 0) throw new PkiError('x509: RSA key missing NULL parameters');
+  const numbers = read(() => new DerReader(key).enter(), 'x509: invalid RSA public key');
+  const modulus = read(() => readInteger(numbers.next(tags.integer)), 'x509: invalid RSA modulus');
+  const exponent = read(() => readInteger(numbers.next(tags.integer)), 'x509: invalid RSA public exponent');
+  if (exponent > largestNumber || exponent < -largestNumber - 1n) throw new PkiError('x509: invalid RSA public exponent');
+  if (modulus <= 0n) throw new PkiError('x509: RSA modulus is not a positive number');
+  if (exponent <= 0n) throw new PkiError('x509: RSA public exponent is not a positive number');
+};
+
+const checkEd25519 = (algorithm: DerReader, key: Buffer): void => {
+  if (algorithm.more) throw new PkiError('x509: Ed25519 key encoded with illegal parameters');
+  if (key.length !== 32) throw new PkiError('x509: wrong Ed25519 public key size');
+};
+
+const read = <T>(act: () => T, refusal: string): T => {
+  try {
+    return act();
+  } catch (cause) {
+    throw new PkiError(refusal, {cause});
+  }
+};
+
+const checks = new Map<string, (algorithm: DerReader, key: Buffer) => void>([
+  [keyOids.rsa, checkModulusAndExponent],
+  [keyOids.ec, checkPoint],
+  [keyOids.ed25519, checkEd25519],
+]);
+
 /**
  * Parses a SubjectPublicKeyInfo. Returns undefined for an unsupported algorithm, because the key may not be needed. Throws for a malformed
- * key or an unsupported curve.
+ * key or an unsupported curve. Stricter than OpenSSL, as other readers of certificates are.
  */
 export const readPublicKey = (info: Buffer): KeyObject | undefined => {
-  const algorithm = new DerReader(info).enter().enter();
+  const outer = new DerReader(info).enter();
+  const algorithm = outer.enter();
   const kind = readOid(algorithm.next(tags.oid));
-  if (kind === keyOids.ec && !curves.has(readOid(algorithm.next(tags.oid)))) throw new PkiError('x509: unsupported elliptic curve');
-  if (kind !== keyOids.rsa && kind !== keyOids.ec && kind !== keyOids.ed25519) return undefined;
-  try {
-    return readUncompressedPoint(info) ?? createPublicKey({key: info, format: 'der', type: 'spki'});
-  } catch (error) {
-    throw new PkiError(kind === keyOids.ec ? 'x509: failed to unmarshal elliptic curve point' : 'x509: malformed public key', {
-      cause: error,
-    });
-  }
+  const check = checks.get(kind);
+  if (!check) return undefined;
+  check(algorithm, readOctetsOfBitString(outer.next(tags.bitString)));
+  return read(
+    () => readUncompressedPoint(info) ?? createPublicKey({key: info, format: 'der', type: 'spki'}),
+    kind === keyOids.ec ? 'x509: failed to unmarshal elliptic curve point' : 'x509: malformed public key',
+  );
+};
+
+/** Throws if signatures of an RSA key prove nothing: a short key, or an exponent or modulus that no private key belongs to. */
+export const checkRsaKey = (key: KeyObject): void => {
+  const {modulusLength: bits = 0, publicExponent: exponent = 0n} = key.asymmetricKeyDetails!;
+  if (bits < 1024) throw new PkiError(`crypto/rsa: ${bits}-bit keys are insecure`);
+  const {n = ''} = key.export({format: 'jwk'});
+  if (Buffer.from(n, 'base64url').at(-1)! % 2 === 0) throw new PkiError('crypto/rsa: public modulus is even');
+  if (exponent < 2n) throw new PkiError('crypto/rsa: public exponent too small or negative');
+  if (exponent % 2n === 0n) throw new PkiError('crypto/rsa: public exponent is even');
+  if (exponent > 0x7fffffffn) throw new PkiError('crypto/rsa: public exponent too large');
 };

@@ -1,6 +1,6 @@
 import {constants, createPublicKey, verify, type KeyObject} from 'node:crypto';
 import {onlyElement, tags} from '#src/pki/encoding/der.js';
-import {readPublicKey} from './keys.js';
+import {checkRsaKey, readPublicKey} from './keys.js';
 
 /** Parses a SubjectPublicKeyInfo without trailing data; undefined if it is invalid. Also accepts algorithms that cannot be used for verification. */
 export const publicKeyOf = (info: Buffer): KeyObject | undefined => {
@@ -20,6 +20,7 @@ export const publicKeyOf = (info: Buffer): KeyObject | undefined => {
 export const provesPossession = (key: KeyObject, bytes: Buffer, signature: Buffer): boolean => {
   try {
     if (key.asymmetricKeyType === 'ed25519') return verify(null, bytes, key, signature);
+    if (key.asymmetricKeyType === 'rsa') checkRsaKey(key);
     const pss = {padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO};
     return verify('sha256', bytes, key.asymmetricKeyType === 'rsa' ? {key, ...pss} : key, signature);
   } catch {

@@ -5,6 +5,7 @@ import {constants, sign, verify, type KeyObject} from 'node:crypto';
 import {readInteger, readOid, tags, type DerReader, type Element} from '#src/pki/encoding/der.js';
 import {integer, nothing, oid, sequence, wrapped} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
+import {checkRsaKey} from './keys.js';
 
 type KeyKind = 'rsa' | 'ec' | 'ed25519';
 
@@ -143,8 +144,7 @@ export const checkSignature = (
     );
   }
   // Only for RSA: for other keys reading the details costs as much as verifying.
-  const bits = kindOf(key) === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
-  if (bits !== undefined && bits < 1024) throw new PkiError(`crypto/rsa: ${bits}-bit keys are insecure`);
+  if (algorithm.key === 'rsa') checkRsaKey(key);
   if (!verifies(algorithm, bytes, key, signature)) throw new PkiError(failure(algorithm));
 };
 
