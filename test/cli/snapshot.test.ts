@@ -74,6 +74,8 @@ test('a damaged file restores nothing and says what is wrong', async t => {
   changed[bytes.length - 12]! ^= 1;
   for (const [name, content, reason] of [
     ['cut', bytes.subarray(0, bytes.length / 2), 'it is cut off: unexpected end of file'],
+    ['short of its last bytes', bytes.subarray(0, -8), 'it is cut off: unexpected end of file'],
+    ['short of one byte', bytes.subarray(0, -1), 'it is cut off: unexpected end of file'],
     ['changed', changed, 'its .* damaged'],
     ['other', Buffer.from('hello'), 'it is not a snapshot of plat'],
     ['empty', Buffer.alloc(0), 'it is not a snapshot of plat'],

@@ -248,6 +248,8 @@ export class SnapshotReader {
         const found = {keys: content.keys, bytes: content.bytes, content: content.digest(), hash: this.#hash.digest('hex')};
         if (found.hash !== summary.hash || found.content !== summary.content)
           throw new SnapshotDamaged('its hash does not match its content');
+        // What follows is the checksum of the compressed data, which is checked where the stream ends.
+        if (await readable(() => this.#frames.next())) throw new SnapshotDamaged('it goes on after its end');
         this.#summary = found;
         return;
       }
