@@ -58,9 +58,14 @@ const ownFolder = () => {
 /** Whether only this user can have written a file or folder. */
 const isOwn = ({uid, mode}) => uid === process.geteuid() && (mode & 0o022) === 0;
 
+/** Whether a folder is one that only this user can have filled; one that cannot be looked at is not. */
 const isOwnFolder = folder => {
-  const stat = fs.lstatSync(folder, {throwIfNoEntry: false});
-  return stat !== undefined && stat.isDirectory() && isOwn(stat);
+  try {
+    const stat = fs.lstatSync(folder);
+    return stat.isDirectory() && isOwn(stat);
+  } catch {
+    return false;
+  }
 };
 
 const ownFile = (folder, name, key) => join(folder, `${name}-${key.slice(0, 16)}.code`);

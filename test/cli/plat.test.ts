@@ -188,3 +188,10 @@ const modesOf = (directory: string): string[] =>
   })
     .trim()
     .split('\n');
+
+test('plat without a command lists the commands', async t => {
+  const {code, stdout} = await run('plat', []);
+
+  t.is(code, 0);
+  for (const command of ['up', 'nodes', 'demo', 'certificate', 'version']) t.regex(stdout, new RegExp(`^ {2}${command} +\\S`, 'm'));
+});
