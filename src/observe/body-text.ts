@@ -10,9 +10,17 @@ const secretKinds = /\\{0,7}["']?kind\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:Secret|To
 const secretResources = /\\{0,7}["']?resource\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:secrets|tokenreviews)\b/;
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
-/** Fields that hold secrets by their names, whatever object they are in. A text may end within a value. */
+/**
+ * Fields that hold secrets by their names, whatever object they are in: `value` is that of a variable of a container, of a header of a probe, or of a patch. A
+ * text may end within a value.
+ */
 const secretField =
-  /(\\{0,7}"[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!")[^]|\\"(?!\s*[,}\]]))*(?:\\*"|\\*$)/gi;
+  /(\\{0,7}"(?:[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}|value)\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!")[^]|\\"(?!\s*[,}\]]))*(?:\\*"|\\*$)/gi;
+/** The addresses of webhooks, whose paths prove who knows them to some receivers: as a URL, and as the path at a service. */
+const webhookUrl = /(\\{0,7}"url\\{0,7}"\s*:\s*\\{0,7}"[a-z]{1,10}:\/\/[^/"\\?#]*)[^"\\]*/gi;
+const servicePath = /(\\{0,7}"service\\{0,7}"\s*:\s*\{[^{}]{0,1000}?\\{0,7}"path\\{0,7}"\s*:\s*\\{0,7}")[^"\\]*/gi;
+/** The same in YAML, where a value can have so many forms that the whole text is hidden. */
+const secretYaml = /(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata|\bvalue|\burl|\bpath)["']?\s*:/i;
 const bearer = /\b(bearer)\s+[\w.~+/=-]+/gi;
 const webToken = /\beyJ[\w.-]+/g;
 
@@ -20,7 +28,12 @@ const hidden = '[redacted]';
 
 /** Returns the text without credentials. */
 const withoutCredentials = (text: string): string =>
-  text.replace(secretField, `$1"${hidden}"`).replace(bearer, `$1 ${hidden}`).replace(webToken, hidden);
+  text
+    .replace(secretField, `$1"${hidden}"`)
+    .replace(webhookUrl, `$1/${hidden}`)
+    .replace(servicePath, `$1/${hidden}`)
+    .replace(bearer, `$1 ${hidden}`)
+    .replace(webToken, hidden);
 
 const isText = (text: string): boolean => ['\0', '\uFFFD'].every(sign => !text.slice(0, 1024).includes(sign));
 
@@ -29,6 +42,7 @@ export const bodyText = (body: string | Uint8Array, verbosity: number): string =
   const text = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   if (!isText(text)) return `${body.length} bytes that are no text`;
   if (secretKinds.test(text) || secretResources.test(text) || privateKey.test(text)) return hidden;
+  if (!/^\s*[{[]/.test(text) && secretYaml.test(text)) return hidden;
   const most = shown.find(([from]) => verbosity >= from)?.[1] ?? 0;
   // What is not shown need not be searched.
   const plain = withoutCredentials(text.length > most ? text.slice(0, most) : text);

@@ -159,13 +159,13 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   };
 };
 
-/** The webhook, whose calls are logged. */
+/** The webhook, whose calls are logged without their path: to some receivers it proves who knows it. */
 const reasonOf = (webhook: Webhook, log: CallLog): Webhook => ({
   ...webhook,
   calls: {
     send: call =>
       log.run(
-        () => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}),
+        () => ({method: call.method, url: `https://${call.host}/[redacted]`, headers: Object.entries(call.headers), body: call.body}),
         () => webhook.calls.send({...call, headers: {...call.headers, ...Object.fromEntries(traceHeaders())}}),
         response => response,
       ),
