@@ -1,12 +1,9 @@
 import {isNotFound} from '#src/api/status.js';
-import {historyLimitOf, replicasOf, type ReplicaSet} from './kinds.js';
-import {byRevision} from './replica-sets.js';
+import {historyLimitOf, type ReplicaSet} from './kinds.js';
+import {byRevision, isActive, isObserved} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
 
-const isIdle = (set: ReplicaSet): boolean => {
-  const {replicas = 0, observedGeneration = 0} = set.status ?? {};
-  return replicasOf(set) === 0 && replicas === 0 && observedGeneration >= (set.metadata?.generation ?? 0);
-};
+const isIdle = (set: ReplicaSet): boolean => !isActive(set) && (set.status?.replicas ?? 0) === 0 && isObserved(set);
 
 /** Deletes the old replica sets beyond the history limit, lowest revisions first, unless they still have pods. */
 export const cleanupHistory = async ({deployment, old, context}: DeploymentSync): Promise<void> => {

@@ -37,6 +37,9 @@ export const newestOf = ({spec}: Deployment, sets: readonly ReplicaSet[]): Repli
 /** Whether the set requests pods. */
 export const isActive = (set: ReplicaSet): boolean => replicasOf(set) > 0;
 
+/** Whether the status of the set describes its present spec. */
+export const isObserved = ({metadata, status}: ReplicaSet): boolean => (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
+
 const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number =>
   sets.reduce((total, set) => total + (of(set) ?? 0), 0);
 

@@ -2,12 +2,24 @@ import {controlledBy} from '#controllers/shared/children/children.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {ensureNewest} from './newest.js';
 import {replicasOf, type ReplicaSet} from './kinds.js';
-import {countedIn, isActive, wantedIn} from './replica-sets.js';
+import {countedIn, isActive, isObserved, wantedIn} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
 import {scaleTo} from './scaling.js';
 import {maxUnavailable, newestSize} from './sizes.js';
 
-const available = ({status}: ReplicaSet): number => status?.availableReplicas ?? 0;
+const uidOf = ({metadata}: ReplicaSet): string => metadata?.uid ?? '';
+
+/**
+ * Returns the available pods of the sets, by uid, whose status tells them: it describes the present spec, and no surplus of pods is being deleted.
+ * Whatever the status of another says, its pods may be gone already.
+ */
+const knownAvailability = (sets: readonly ReplicaSet[]): ReadonlyMap<string, number> =>
+  new Map(
+    sets.flatMap(set => {
+      const available = set.status?.availableReplicas ?? 0;
+      return isObserved(set) && available <= replicasOf(set) ? [[uidOf(set), available]] : [];
+    }),
+  );
 
 /** Scales old sets down, the oldest first: at most `budget` pods, and of each set at most `spare`. Returns how many. */
 const scaleDown = async (sync: DeploymentSync, budget: number, spare: (set: ReplicaSet) => number): Promise<number> => {
@@ -21,18 +33,19 @@ const scaleDown = async (sync: DeploymentSync, budget: number, spare: (set: Repl
   return removed;
 };
 
-/** Scales old sets down while enough pods stay available: unhealthy pods first. */
+/** Scales old sets down while enough pods are known to stay available: unhealthy pods first. */
 const scaleDownOld = async (sync: DeploymentSync): Promise<boolean> => {
   const {deployment, newest} = sync;
   if (wantedIn(sync.old) === 0) return false;
+  const known = knownAvailability(sync.all);
+  const available = (set: ReplicaSet): number => known.get(uidOf(set)) ?? 0;
   const minAvailable = replicasOf(deployment) - maxUnavailable(deployment);
   const missing = newest ? replicasOf(newest) - available(newest) : 0;
   const budget = wantedIn(sync.all) - minAvailable - missing;
   if (budget <= 0) return false;
-  const unhealthy = await scaleDown(sync, budget, set => replicasOf(set) - available(set));
-  const counted = sync.all.filter(set => set === sync.newest || isActive(set));
-  const surplus = countedIn(counted, 'availableReplicas') - minAvailable;
-  const healthy = await scaleDown(sync, surplus, replicasOf);
+  const unhealthy = await scaleDown(sync, budget, set => (known.has(uidOf(set)) ? replicasOf(set) - available(set) : 0));
+  const surplus = sync.all.reduce((sum, set) => sum + available(set), 0) - minAvailable;
+  const healthy = await scaleDown(sync, surplus, set => (known.has(uidOf(set)) ? replicasOf(set) : 0));
   return unhealthy + healthy > 0;
 };
 
@@ -46,8 +59,11 @@ export const roll = async (sync: DeploymentSync): Promise<boolean> => {
   return (await scaleTo(sync, newest, size)) || (await scaleDownOld(sync));
 };
 
+/** A set whose status is behind may have created pods that no cache knows yet. */
 const hasOldPods = ({old, context}: DeploymentSync): boolean =>
-  countedIn(old, 'replicas') > 0 || old.some(set => controlledBy(context.pods, set).some(pod => !isTerminal(pod)));
+  !old.every(isObserved) ||
+  countedIn(old, 'replicas') > 0 ||
+  old.some(set => controlledBy(context.pods, set).some(pod => !isTerminal(pod)));
 
 /** One step of Recreate: creates the newest set when no old pod is left. Returns whether old pods remain. */
 export const replace = async (sync: DeploymentSync): Promise<boolean> => {

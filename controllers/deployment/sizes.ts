@@ -1,7 +1,7 @@
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {annotationsOf, wholeNumber, type AnnotationKeys} from './annotations.js';
 import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
-import {isActive, presentIn, wantedIn} from './replica-sets.js';
+import {isActive, isObserved, presentIn, wantedIn} from './replica-sets.js';
 
 /** Returns maxSurge and maxUnavailable as numbers. Never both 0, as no rollout could begin. */
 const bounds = (deployment: Deployment): {readonly surge: number; readonly unavailable: number} => {
@@ -32,6 +32,7 @@ export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined,
   const desired = replicasOf(deployment);
   return (
     set !== undefined &&
+    isObserved(set) &&
     replicasOf(set) === desired &&
     wholeNumber(annotationsOf(set)[keys.desired]) === desired &&
     (set.status?.availableReplicas ?? 0) === desired

@@ -1,9 +1,10 @@
-import test from 'ava';
+import test, {type ExecutionContext} from 'ava';
+import deploymentController from '#controllers/deployment/controller.js';
 import type {Deployment, ReplicaSet} from '#controllers/deployment/kinds.js';
 import {isSaturated, maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
-import {aTemplate} from './workloads.js';
-import {aDeployment, changed, conditions, keys, sized, sizes, startEnvironment} from './deployments.js';
+import {alone, aTemplate} from './workloads.js';
+import {aDeployment, changed, conditions, keys, revision, sized, sizes, startEnvironment, type Spec} from './deployments.js';
 import {scalings} from './scalings.js';
 
 const rolling = (maxSurgeOf: number | string, maxUnavailableOf: number | string, replicas: number): Deployment => ({
@@ -159,6 +160,7 @@ for (const [title, set, saturated] of [
   ['is of another size', {spec: {replicas: 2, selector: {}}}, false],
   ['was sized for another number', {metadata: {annotations: {[keys.desired]: '2'}}}, false],
   ['was never sized', {metadata: {}}, false],
+  ['has a status that is behind', {metadata: {annotations: {[keys.desired]: '3'}, generation: 1}}, false],
   ['has pods that are not available', {status: {replicas: 3, availableReplicas: 2}}, false],
 ] as const satisfies readonly (readonly [string, ReplicaSet, boolean])[]) {
   test(`a set that ${title} is ${saturated ? '' : 'not '}saturated`, t => {
@@ -218,4 +220,65 @@ test('with a surge of none the old pods go first', async t => {
 
   t.deepEqual(await sizes(at), [0, 1]);
   t.deepEqual(await scalings(at, await at.sets()), ['up 1 from 0 to 1', 'down 1 from 1 to 0', 'up 2 from 0 to 1']);
+});
+
+/** A deployment alone, on which the test plays the controller of replica sets, which may be behind. */
+const aloneWith = async (t: ExecutionContext, spec: Partial<Spec>) => {
+  const at = await alone(t, [deploymentController], {concurrentDeploymentSyncs: 1});
+  await at.client.resource(kinds.namespaces).create({metadata: {name: 'default'}});
+  const sets = async () => (await at.list(kinds.replicaSets)).sort((a, b) => revision(a) - revision(b));
+  const report = async (index: number, availableReplicas: number) => {
+    const {metadata, spec: wanted} = (await sets())[index]!;
+    const replicas = wanted!.replicas!;
+    const status = {replicas, readyReplicas: availableReplicas, availableReplicas, observedGeneration: metadata!.generation!};
+    await at.patch(kinds.replicaSets, metadata!.name!, {status}, 'status');
+  };
+  await at.create(kinds.deployments, aDeployment('web', spec));
+  return {...at, sets, report, change: (body: object) => at.patch(kinds.deployments, 'web', body)};
+};
+
+/** A rollout from 10 pods that never become available: 8 old ones are. */
+const aStuckRollout = async (t: ExecutionContext) => {
+  const at = await aloneWith(t, {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}});
+  await at.report(0, 10);
+  await at.change(changed(2));
+  await at.report(1, 0);
+  await at.report(0, 8);
+  await at.report(1, 0);
+  t.deepEqual(await sizes(at), [8, 5]);
+  return at;
+};
+
+test('a rollout that is scaled up and down takes no available pods away while the status of their set is behind', async t => {
+  const at = await aStuckRollout(t);
+
+  await at.change({spec: {replicas: 15}});
+  await at.change({spec: {replicas: 5}});
+
+  t.deepEqual(await sizes(at), [5, 3]);
+  await at.report(1, 0);
+  t.deepEqual(await sizes(at), [5, 3]);
+  await at.report(0, 5);
+  t.deepEqual(await sizes(at), [3, 3]);
+});
+
+test('pods that a set has beyond its size do not count as available, as they are being deleted', async t => {
+  const at = await aStuckRollout(t);
+  await at.change({spec: {replicas: 5}});
+  const {metadata} = (await at.sets())[0]!;
+  const status = {replicas: 8, readyReplicas: 8, availableReplicas: 8, observedGeneration: metadata!.generation!};
+
+  await at.patch(kinds.replicaSets, metadata!.name!, {status}, 'status');
+
+  t.deepEqual(await sizes(at), [5, 3]);
+});
+
+test('Recreate starts no new pods while the status of an old set is behind', async t => {
+  const at = await aloneWith(t, {strategy: {type: 'Recreate'}});
+
+  await at.change(changed(2));
+
+  t.deepEqual(await sizes(at), [0]);
+  await at.report(0, 0);
+  t.deepEqual(await sizes(at), [0, 3]);
 });

@@ -177,12 +177,13 @@ test('a deployment with Recreate waits until the old sets report no pods', async
   const at = actionsOn(plane);
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'Recreate'}}));
   const [set] = await at.list(kinds.replicaSets);
-  const setReplicas = (replicas: number) => at.patch(kinds.replicaSets, set!.metadata!.name!, {status: {replicas}}, 'status');
-  await setReplicas(1);
+  const report = (replicas: number, observedGeneration: number) =>
+    at.patch(kinds.replicaSets, set!.metadata!.name!, {status: {replicas, observedGeneration}}, 'status');
+  await report(1, 1);
   await at.patch(kinds.deployments, 'web', changed(2));
   t.is((await at.list(kinds.replicaSets)).length, 1);
 
-  await setReplicas(0);
+  await report(0, 2);
 
   t.is((await at.list(kinds.replicaSets)).length, 2);
 });
