@@ -14,6 +14,7 @@ import {notifyListeners, type Records} from './pod-records.js';
 import {advance, type PodContext} from './pod/advance.js';
 import {killKey, killsOf} from './pod/kills.js';
 import {isRunning, type PodRecord} from './pod/record.js';
+import {specContainers} from '#src/model/pod/spec-containers.js';
 import {findMissing, hasReferences} from './pod/references.js';
 import {resize, type ResizeContext} from './pod/resize.js';
 import {deletePod, writeStatus} from './pod/writes.js';
@@ -37,11 +38,12 @@ const eventRecorderFor =
   (type, reason, message, fieldPath) =>
     agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);
 
-/** References of the pod are checked before anything is started. */
+/** References of the pod are checked before anything is started, also an ephemeral container that is added later. */
 const checkReferences = async (agent: Agent, record: PodRecord, now: () => number): Promise<void> => {
-  if (!hasReferences(record.pod) || record.isFinished || record.termination || record.containers.every(({state}) => state.is !== 'waiting'))
-    return;
-  if (record.missing && now() < record.missing.retryAt) return;
+  if (!hasReferences(record.pod) || record.isFinished || record.termination) return;
+  const {length} = [...specContainers(record.pod.spec!)];
+  if (record.containers.length === length && record.containers.every(({state}) => state.is !== 'waiting')) return;
+  if (record.missing?.containers === length && now() < record.missing.retryAt) return;
   const missing = await findMissing(agent.client, record.pod, now());
   const {mount} = missing;
   if (mount)

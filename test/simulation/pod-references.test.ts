@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {aPlaneWithNodes, eventsOf, podNamed, run, describePod} from './environment.js';
+import {aPlaneWithNodes, eventsOf, podNamed, podsOf, run, describePod} from './environment.js';
 
 test('invalid behavior is reported, and ignored', async t => {
   await using plane = await aPlaneWithNodes();
@@ -103,4 +103,34 @@ test('objects that a pod refers to must exist before it runs', async t => {
     [describePod(await podNamed(plane, 'mounts')), describePod(await podNamed(plane, 'reads'))],
     ['Running: app ready', 'Running: app ready, other ready'],
   );
+});
+
+test('what an ephemeral container refers to must exist before it runs, also if the pod has just been checked', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  const add = (name: string, secret: string) =>
+    podsOf(plane).patch(
+      'pod',
+      'strategic',
+      {spec: {ephemeralContainers: [{name, image: 'busybox', envFrom: [{secretRef: {name: secret}}]}]}},
+      {namespace: 'default', subresource: 'ephemeralcontainers'},
+    );
+  await plane
+    .client()
+    .resource(kinds.secrets)
+    .create({metadata: {name: 'there', namespace: 'default'}, data: {}});
+  await run(plane, {containers: [{name: 'app', image: 'nginx', envFrom: [{secretRef: {name: 'there'}}]}]});
+  await clock.advance(1_000);
+  await add('look', 'there');
+  await add('see', 'later');
+  await clock.advance(1_000);
+  t.is(describePod(await podNamed(plane)), 'Running: app ready, look running, see CreateContainerConfigError');
+
+  await plane
+    .client()
+    .resource(kinds.secrets)
+    .create({metadata: {name: 'later', namespace: 'default'}, data: {}});
+  await clock.advance(6_000);
+
+  t.is(describePod(await podNamed(plane)), 'Running: app ready, look running, see running');
 });

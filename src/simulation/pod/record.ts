@@ -83,6 +83,8 @@ export interface Missing {
   readonly mount?: {readonly volume: string; readonly why: string};
   /** Why the environment of a container cannot be built, by container. */
   readonly configs: ReadonlyMap<string, string>;
+  /** How many containers were checked. */
+  readonly containers: number;
   /** When to check again. */
   readonly retryAt: number;
 }

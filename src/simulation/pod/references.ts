@@ -122,7 +122,7 @@ export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number)
       references,
       ({kind}, key) => `references non-existent ${kind === 'secret' ? 'secret' : 'config'} key: ${key}`,
     );
-    if (why) return {mount: {volume: name, why}, configs, retryAt};
+    if (why) return {mount: {volume: name, why}, configs, containers: containers.length, retryAt};
   }
   for (const {name, references, container} of containers) {
     const lacking = await missingMessage(
@@ -132,5 +132,5 @@ export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number)
     const why = lacking ?? containerSubPathError(pod, container);
     if (why) configs.set(name, why);
   }
-  return {configs, retryAt};
+  return {configs, containers: containers.length, retryAt};
 };

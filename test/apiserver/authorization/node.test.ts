@@ -227,7 +227,7 @@ test('a right lasts as long as anything that gives it', t => {
   t.false(sees('n2'));
 });
 
-test('a node may read the objects of its pods from the moment they are bound', async t => {
+test('a node may read the objects of its pods from the moment they are bound, and those of ephemeral containers once they are added', async t => {
   await using plane = await aPlane({nodes: 2, controllers: ['serviceaccount-controller']});
   const client = plane.client();
   const as = (name: string) => plane.client(agent(name)).resource(kinds.secrets).get('s', {namespace: 'default'});
@@ -242,6 +242,19 @@ test('a node may read the objects of its pods from the moment they are bound', a
   });
   await t.notThrowsAsync(as('plat-node-0'));
   await t.throwsAsync(as('plat-node-1'), {any: true});
+  const look = {name: 'look', image: 'i', env: [{name: 'E', valueFrom: {configMapKeyRef: {name: 'added', key: 'k'}}}]};
+  const added = () => plane.client(agent('plat-node-0')).resource(kinds.configMaps).get('added', {namespace: 'default'});
+  await client.resource(kinds.configMaps).create({metadata: {name: 'added', namespace: 'default'}});
+  t.true(isForbidden(await added().catch((error: unknown) => error)));
+  await client
+    .resource(kinds.pods)
+    .patch(
+      'p',
+      'strategic',
+      {spec: {ephemeralContainers: [{...look, envFrom: [{secretRef: {name: 'more'}}]}]}},
+      {namespace: 'default', subresource: 'ephemeralcontainers'},
+    );
+  await t.notThrowsAsync(added());
   await client.resource(kinds.pods).delete('p', {namespace: 'default', gracePeriodSeconds: 0});
   t.true(isForbidden(await as('plat-node-0').catch((error: unknown) => error)));
   const taint = plane

@@ -70,13 +70,15 @@ export class NodeGraph {
     return [...(this.#volumesOfSecret.get(key) ?? [])].some(volume => this.#hasClaim(node, this.#volumes.get(volume)));
   }
 
-  /** The references of a bound pod do not change, except the names of generated claims. */
+  /** The references of a bound pod do not change, except the names of generated claims; ephemeral containers are only ever added. */
   readonly pod: ObjectHandler<Pod> = (pod, gone) => {
     const {namespace = '', name = '', uid} = pod.metadata ?? {};
     const key = referenceKey('pods', namespace, name);
     const node = gone ? '' : (pod.spec?.nodeName ?? '');
     if (!node) return this.#unbind(key);
-    const sign = JSON.stringify([uid, node, pod.status?.resourceClaimStatuses, pod.status?.extendedResourceClaimStatus?.resourceClaimName]);
+    const {resourceClaimStatuses, extendedResourceClaimStatus} = pod.status ?? {};
+    const added = pod.spec?.ephemeralContainers?.length ?? 0;
+    const sign = JSON.stringify([uid, node, added, resourceClaimStatuses, extendedResourceClaimStatus?.resourceClaimName]);
     if (this.#accesses.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: referencesOf(this.#naming, pod)});
   };
 
