@@ -13,7 +13,7 @@ import {registryChange} from '#src/apiserver/registry/write/writer.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
 import type {ServerOptions} from '#test/fixtures/server.js';
-import {startEnvironment} from '#test/resources/environment.js';
+import {refusal, startEnvironment} from '#test/resources/environment.js';
 
 /** The context of webhook plugins without webhooks. */
 export const noWebhooks: PluginContext['webhooks'] = {
@@ -81,3 +81,7 @@ export const aPod = (spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}): Po
   metadata: {name: 'p', namespace, ...metadata},
   spec: {containers: [{name: 'c', image: 'i'}], ...spec},
 });
+
+/** Why a pod is forbidden. */
+export const why = async (act: Promise<unknown>): Promise<string> =>
+  (await refusal(act)).message?.replace('pods "p" is forbidden: ', '') ?? '';
