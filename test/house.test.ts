@@ -1,3 +1,4 @@
+import {spawnSync} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
@@ -232,4 +233,33 @@ test('a file of tests has one subject, and no more than 400 lines', t => {
 
   t.true(files.length > 300);
   t.deepEqual(tooLong, []);
+});
+
+/** Returns what is wrong with the subject of a commit. */
+const subjectProblem = (subject: string): string | undefined => {
+  if (subject.length > 72) return `has ${subject.length} characters, more than 72`;
+  if (!/^[A-Z]/.test(subject) || subject.endsWith('.')) return 'does not begin with a capital letter, or ends with a full stop';
+  return /^(?:Add|Fix|Chang|Updat|Remov|Us|Mak|Mov|Renam|Test|Writ|Implement|Support)(?:s|es|ed|ing)\b/.test(subject)
+    ? 'is not in the imperative'
+    : undefined;
+};
+
+/** Commits before this one were not checked. */
+const firstChecked = 'b0650b07';
+const history = spawnSync('git', ['log', '--no-merges', '--format=%s', `${firstChecked}..HEAD`], {cwd: root, encoding: 'utf8'});
+if (history.status !== 0) console.log('skipped: the history of commits is not here');
+
+(history.status === 0 ? test : test.skip)('subjects of commits are in the imperative and have at most 72 characters', t => {
+  const problems = history.stdout
+    .split('\n')
+    .filter(Boolean)
+    .flatMap(subject => {
+      const problem = subjectProblem(subject);
+      return problem === undefined ? [] : [`"${subject}" ${problem}`];
+    });
+
+  t.deepEqual(problems, []);
+  t.is(subjectProblem('Added a flag'), 'is not in the imperative');
+  t.is(subjectProblem('Return 404 for a kind that is not served.'), 'does not begin with a capital letter, or ends with a full stop');
+  t.is(subjectProblem('x'.repeat(73)), 'has 73 characters, more than 72');
 });
