@@ -268,7 +268,10 @@ test('two budgets are more than an eviction can obey', async t => {
   const {post, budgets: ofBudgets} = await running(true, {disruptionsAllowed: 1});
   await ofBudgets.create({metadata: {name: 'c', ...here}, spec: {selector: {matchLabels: {app: 'web'}}, minAvailable: 1}});
 
-  t.is((await post('eviction', eviction)).code, 500);
+  const failure = await refusal(post('eviction', eviction));
+
+  t.is(failure.code, 500);
+  t.is(failure.message, 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
 });
 
 test('a trial eviction changes nothing', async t => {

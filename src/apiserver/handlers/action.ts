@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {badRequest, type Status} from '#src/api/status.js';
+import {badRequest, StatusError, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
@@ -97,12 +97,12 @@ export const runAction = async (
   return responseOf(accepted, response, isPretty(context));
 };
 
-const responseOf = (accepted: Accepted, result: KubeObject, pretty: boolean): ApiResponse => ({
-  status: 201,
-  headers: {},
-  body: encoded(accepted, () => shaped(accepted, result), pretty),
-  outcome: result.kind === 'Status' ? (result as unknown as Status) : undefined,
-});
+/** Throws for a Status that is not a success: it is an error like any other. */
+const responseOf = (accepted: Accepted, result: KubeObject, pretty: boolean): ApiResponse => {
+  const status = result.kind === 'Status' ? (result as unknown as Status) : undefined;
+  if (status && status.status !== 'Success') throw new StatusError(status);
+  return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, result), pretty), outcome: status};
+};
 
 /** The result in the requested shape; a Status has one shape. */
 const shaped = ({shape, shapeVersion}: Accepted, outcome: KubeObject): unknown =>
