@@ -1,5 +1,6 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 import {start} from './watch-start.js';
 
@@ -199,6 +200,24 @@ test('an object that enters a selection is ADDED, one that leaves it is DELETED,
   t.deepEqual(stream.summaries, ['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED a', 'DELETED a']);
   t.like(stream.events[2]?.object, {metadata: {labels: {in: 'yes'}, resourceVersion: out.metadata?.resourceVersion}, data: {k: '1'}});
 });
+
+for (const accept of ['application/json', 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io', 'application/json;as=Table;v=v1;g=meta.plat.io']) {
+  test(`an object that leaves a selection is shown as it was in it, as ${accept}`, async t => {
+    const {watch, post, patch, clock} = await startWire();
+    // A watch that parses whole objects, before the other one.
+    using _ = await watch(`${configMaps}?watch=1&includeObject=Object`, {headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'}});
+    using stream = await watch(`${configMaps}?watch=1&labelSelector=in=yes`, {headers: {accept}});
+    await post(configMaps, labelled('a', {in: 'yes'}));
+    await settled(clock);
+    const out = (await patch(`${configMaps}/a`, {metadata: {labels: {in: 'no'}}})).json();
+    await settled(clock);
+
+    t.is(stream.events[1]?.type, 'DELETED');
+    const {object} = stream.events[1] as {object: KubeObject & {rows?: readonly {object: KubeObject}[]}};
+    const {labels, resourceVersion} = (object.rows?.[0]?.object ?? object).metadata!;
+    t.deepEqual({labels, resourceVersion}, {labels: {in: 'yes'}, resourceVersion: out.metadata!.resourceVersion!});
+  });
+}
 
 test('the last state of an object comes with the version of its deletion', async t => {
   const {watch, remove, clock, last} = await start();

@@ -109,7 +109,7 @@ export const eventOf = (
       type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored,
       first,
     );
-  const maker = ofMetadata(resource, representation, shown) ?? ofObject(resource, record, seen);
+  const maker = ofMetadata(resource, representation, record, shown) ?? ofObject(resource, record, seen);
   return new LazyEvent(type, representation, maker, representation.raw ? shown : undefined);
 };
 
@@ -119,19 +119,24 @@ const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Reado
 });
 
 /**
- * Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already. Returns undefined for a representation of
- * more than metadata.
+ * Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already. `shown` is the record with the revision of
+ * the event: the object that the cache has of that revision may be another one. Returns undefined for a representation of more than metadata.
  */
 const ofMetadata = (
   {objects, settings: {clock}}: Resource,
   {metadataText, one}: Representation,
   record: StoredRecord,
+  shown: StoredRecord,
 ): ObjectMaker | undefined => {
   if (!metadataText) return undefined;
-  const parsed = () => parsedInSteps(Buffer.from(metadataText(record)), {freezes: true});
+  const parsed = () => parsedInSteps(Buffer.from(metadataText(shown)), {freezes: true});
+  const known = () => {
+    const metadata = objects.peek(record.key, record.revision)?.metadata ?? objects.metadataInWriting(record);
+    return metadata && shown !== record ? {...metadata, resourceVersion: String(shown.revision)} : metadata;
+  };
   return {
     now() {
-      const metadata = objects.peek(record.key, record.revision)?.metadata ?? objects.metadataInWriting(record);
+      const metadata = known();
       return metadata ? deepFreeze(one({metadata} as KubeObject)) : runSteps(parsed());
     },
     later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),
@@ -140,7 +145,7 @@ const ofMetadata = (
 
 /** The synthetic ADDED of an object that existed when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): PreparableEvent => {
-  const maker = ofMetadata(resource, representation, record) ?? ofObject(resource, record, stored => representation.event(stored, first));
+  const maker = ofMetadata(resource, representation, record, record) ?? ofObject(resource, record, stored => representation.event(stored, first));
   return new LazyEvent('ADDED', representation, maker, representation.raw ? record : undefined);
 };
 
