@@ -229,3 +229,56 @@ test('whole numbers that are very large are taken in a schema', async t => {
     t.false(made.text.includes('BigInt'), made.text);
   }
 });
+
+const patchTypes = {
+  'application/merge-patch+json': (part: object) => part,
+  'application/strategic-merge-patch+json': (part: object) => part,
+  'application/json-patch+json': (part: object) =>
+    Object.entries(part).flatMap(([key, fields]) =>
+      Object.entries(fields as object).map(([field, value]) => ({op: 'add', path: `/${key}/${field}`, value: value as unknown})),
+    ),
+} as const;
+
+/** Returns what a patch of each type leaves of the named part of an object. */
+const afterPatches = async (url: string, part: object, view: (object: Made) => unknown): Promise<unknown[]> => {
+  const views: unknown[] = [];
+  for (const [type, body] of Object.entries(patchTypes)) {
+    views.push(view((await world.patch(`${url}?dryRun=All`, body(part), {headers: {'content-type': type}})).json<Made>()));
+  }
+  return views;
+};
+
+test('a patch leaves the nulls of lists that it does not touch', async t => {
+  const ingresses = '/apis/networking.plat.io/v1/namespaces/default/ingresses';
+  const backend = {resource: {kind: 'Bucket', name: 'b'}};
+  const paths = [{path: '/', pathType: 'Prefix', backend}];
+  const made = (await post(ingresses, {metadata: {name: 'i'}, spec: {rules: [{http: {paths}}]}})).json<Made>();
+  t.like(made.spec, {rules: [{http: {paths: [{backend: {resource: {apiGroup: null}}}]}}]});
+  const left = ({metadata: {generation}, spec}: Made) => ({generation, spec});
+
+  for (const seen of await afterPatches(`${ingresses}/i`, {metadata: {labels: {a: 'b'}}}, left)) t.deepEqual(seen, left(made));
+});
+
+test('a patch of a status leaves the nulls of the conditions that it does not touch', async t => {
+  const pods = '/api/v1/namespaces/default/pods';
+  await post(pods, {metadata: {name: 'p'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await send('PATCH', `${pods}/p/status`, {...merge, body: {status: {phase: 'Pending', conditions: [{type: 'Ready', status: 'True'}]}}});
+  const conditions = ({status}: {status?: {conditions?: unknown}}) => status?.conditions;
+
+  for (const seen of await afterPatches(`${pods}/p/status`, {status: {phase: 'Pending', message: 'm'}}, object =>
+    conditions(object as object),
+  )) {
+    t.deepEqual(seen, [{type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: null}]);
+  }
+});
+
+test('a patch leaves the nulls of data without a schema', async t => {
+  const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  const data = {a: null, b: [{c: null}]};
+  await post(revisions, {metadata: {name: 'r'}, revision: 1, data});
+  const {data: read} = (await send('GET', `${revisions}/r`)).json() as {data: unknown};
+  const left = (object: object) => (object as {data?: unknown}).data;
+
+  t.deepEqual(read, data);
+  for (const seen of await afterPatches(`${revisions}/r`, {metadata: {labels: {a: 'b'}}}, left)) t.deepEqual(seen, data);
+});

@@ -201,11 +201,17 @@ test('an object that enters a selection is ADDED, one that leaves it is DELETED,
   t.like(stream.events[2]?.object, {metadata: {labels: {in: 'yes'}, resourceVersion: out.metadata?.resourceVersion}, data: {k: '1'}});
 });
 
-for (const accept of ['application/json', 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io', 'application/json;as=Table;v=v1;g=meta.plat.io']) {
+for (const accept of [
+  'application/json',
+  'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io',
+  'application/json;as=Table;v=v1;g=meta.plat.io',
+]) {
   test(`an object that leaves a selection is shown as it was in it, as ${accept}`, async t => {
     const {watch, post, patch, clock} = await startWire();
     // A watch that parses whole objects, before the other one.
-    using _ = await watch(`${configMaps}?watch=1&includeObject=Object`, {headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'}});
+    using _ = await watch(`${configMaps}?watch=1&includeObject=Object`, {
+      headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'},
+    });
     using stream = await watch(`${configMaps}?watch=1&labelSelector=in=yes`, {headers: {accept}});
     await post(configMaps, labelled('a', {in: 'yes'}));
     await settled(clock);

@@ -145,7 +145,8 @@ const ofMetadata = (
 
 /** The synthetic ADDED of an object that existed when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): PreparableEvent => {
-  const maker = ofMetadata(resource, representation, record, record) ?? ofObject(resource, record, stored => representation.event(stored, first));
+  const maker =
+    ofMetadata(resource, representation, record, record) ?? ofObject(resource, record, stored => representation.event(stored, first));
   return new LazyEvent('ADDED', representation, maker, representation.raw ? record : undefined);
 };
 

@@ -49,14 +49,5 @@ const wellFormedCopy = (value: unknown): unknown => {
  */
 export const wellFormed = (value: unknown, text: string): unknown => (surrogateEscape.test(text) ? wellFormedCopy(value) : value);
 
-/** Returns a deep copy without the fields of objects that are null, also within lists. The value must not be nested deeper than `maxDepth`. */
-export const withoutNulls = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isPlainObject(value)) return value;
-  const copy: PlainObject = {};
-  for (const key of Object.keys(value)) if (value[key] !== null) put(copy, key, withoutNulls(value[key]));
-  return copy;
-};
-
 /** Returns a deep copy. The value must not be nested deeper than `maxDepth`. */
 export const copied = <T>(value: T): T => copyJson(value, keepNotes);

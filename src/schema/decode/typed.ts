@@ -3,12 +3,13 @@ import {jsonText} from '#src/base/json/json.js';
 import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
+import {decodedCopy} from './decoded-copy.js';
 import {noteEmpty} from './emptied.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {numberLiterals} from './number-literals.js';
 import {put} from '#src/base/json/put.js';
-import {isPlainObject, withoutNulls, type PlainObject} from './plain.js';
+import {isPlainObject, type PlainObject} from './plain.js';
 
 // Decodes a JSON value by its schema: known fields only, canonical scalars, defaults of required fields. The error of a wrong type has the text of Go's
 // decoder.
@@ -83,8 +84,7 @@ export class TypedDecoder {
   }
 
   #value(value: unknown, node: SchemaNode): unknown {
-    // Absent fields that are stored as null are absent again.
-    if (this.#copiesFrozen && typeof value === 'object' && value !== null && Object.isFrozen(value)) return withoutNulls(value);
+    if (this.#copiesFrozen && typeof value === 'object' && value !== null && Object.isFrozen(value)) return decodedCopy(value, node);
     switch (node.type) {
       case 'object':
         return this.#object(value, node);

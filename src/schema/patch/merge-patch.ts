@@ -1,6 +1,15 @@
 import {sameJson} from '#src/api/equal.js';
 import {put} from '#src/base/json/put.js';
-import {copied, isPlainObject, own, withoutNulls, type PlainObject} from '#src/schema/decode/plain.js';
+import {copied, isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+
+/** Returns a deep copy without the fields of objects that are null, also within lists. */
+const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isPlainObject(value)) return value;
+  const copy: PlainObject = {};
+  for (const key of Object.keys(value)) if (value[key] !== null) put(copy, key, withoutNulls(value[key]));
+  return copy;
+};
 
 const merged = (current: unknown, patch: unknown): unknown => {
   // Where there was no object, the nulls of the patch have nothing to delete.
