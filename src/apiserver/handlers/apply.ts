@@ -11,6 +11,7 @@ import {decodeValue} from '#src/schema/decode/decode.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError, NoObject} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
 import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
 import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
@@ -199,13 +200,15 @@ const reportDoubles = ({problems}: ParsedBody, {fieldValidation}: WriteQuery, {w
   for (const {text} of problems) warnings.add(text);
 };
 
-const held = (object: PlainObject, node: Parameters<typeof decodeValue>[1], {label}: Intent): KubeObject => {
+const held = (object: PlainObject, node: SchemaNode, {label}: Intent): KubeObject => {
   try {
     return decodeValue<KubeObject>(object, node, 'Ignore', 'applied').object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
+    // Custom resources remain without a type.
+    const conversion = node.coerce ? '' : `unable to convert unstructured object to ${label.slice(label.indexOf('; ') + 2)}: `;
     throw new StatusError(
-      {...inapplicable(`failed to convert new object (${label}) to proper version: ${error.message}`).status},
+      {...inapplicable(`failed to convert new object (${label}) to proper version: ${conversion}${error.message}`).status},
       {cause: error},
     );
   }

@@ -10,6 +10,7 @@ import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {numberLiterals} from './number-literals.js';
 import {put} from '#src/base/json/put.js';
 import {isPlainObject, type PlainObject} from './plain.js';
+import {isWhole, wrapped} from './wrapped-integer.js';
 
 // Decodes a JSON value by its schema: known fields only, canonical scalars, defaults of required fields. The error of a wrong type has the text of Go's
 // decoder.
@@ -33,8 +34,8 @@ const zero = (node: SchemaNode): unknown => {
 };
 
 /**
- * The decoder whose error texts are used: that of JSON bodies, or that of the parts merged by a strategic patch. An applied object is decoded as JSON, but
- * keeps the nulls of custom resources, which validation rejects.
+ * The decoder whose rules and error texts are used: that of JSON bodies, or that of the parts merged by a strategic patch or an apply, which takes whole numbers
+ * of any size. An applied custom resource keeps its nulls, which validation rejects.
  */
 export type Source = 'json' | 'parts' | 'applied';
 
@@ -42,6 +43,8 @@ export type Source = 'json' | 'parts' | 'applied';
 export class TypedDecoder {
   readonly #path: string[] = [];
   readonly #source: Source;
+  /** Whether merged parts are decoded. */
+  readonly #isMerged: boolean;
   /** The structs of the fields on the path. */
   readonly #structs: SchemaNode[] = [];
   #mismatch: string | undefined;
@@ -62,6 +65,7 @@ export class TypedDecoder {
    */
   constructor(source: Source = 'json', text?: string, copiesFrozen = false) {
     this.#source = source;
+    this.#isMerged = source !== 'json';
     this.#text = text;
     this.#isParsed = text !== undefined;
     this.#copiesFrozen = copiesFrozen;
@@ -183,7 +187,7 @@ export class TypedDecoder {
     if (node.format !== 'byte') return value;
     const bytes = canonicalBase64(value);
     if (typeof bytes === 'string') return bytes;
-    this.#mismatch ??= `illegal base64 data at input byte ${bytes}`;
+    this.#mismatch ??= `${this.#isMerged ? 'error decoding from json: ' : ''}illegal base64 data at input byte ${bytes}`;
     return undefined;
   }
 
@@ -191,7 +195,7 @@ export class TypedDecoder {
   #byteList(list: readonly unknown[], node: SchemaNode): unknown {
     const wrong = list.find(value => value !== null && !isByte(value));
     if (wrong === undefined) return Buffer.from(list as number[]).toString('base64');
-    if (this.#source === 'parts') return this.#mismatched(list, node);
+    if (this.#isMerged) return this.#mismatched(list, node);
     this.#mismatch ??= this.#mismatchText(
       typeof wrong === 'number' || typeof wrong === 'bigint' ? `number ${this.#shown(wrong)}` : jsonType(wrong),
       'uint8',
@@ -214,7 +218,7 @@ export class TypedDecoder {
         (Number.isSafeInteger(value) && !this.#isFraction(value) && (node.format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)));
       if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
     }
-    if (this.#source === 'parts') return this.#mismatched(value, node);
+    if (this.#isMerged) return node.type === 'integer' && isWhole(value) ? wrapped(value, node) : this.#mismatched(value, node);
     this.#mismatch ??= this.#mismatchText(`number ${this.#shown(value)}`, this.#typeName(node));
     return undefined;
   }
@@ -264,8 +268,9 @@ export class TypedDecoder {
 
   /** Records the first mismatch, which is reported after the whole object was decoded: syntax errors come first. */
   #mismatched(value: unknown, node: SchemaNode): undefined {
-    this.#mismatch ??=
-      this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#mismatchText(jsonType(value), this.#typeName(node));
+    this.#mismatch ??= this.#isMerged
+      ? partsText(value, node, this.#typeName(node))
+      : this.#mismatchText(jsonType(value), this.#typeName(node));
     return undefined;
   }
 
@@ -287,9 +292,7 @@ export class TypedDecoder {
   /** Returns the error text of a type with its own unmarshaller. */
   #mismatchText(given: string, wanted: string): string {
     const target =
-      this.#path.length === 0 || this.#source === 'parts'
-        ? 'Go value'
-        : `Go struct field ${this.#structs.at(-1)?.ref?.name ?? ''}.${this.#fields()}`;
+      this.#path.length === 0 || this.#isMerged ? 'Go value' : `Go struct field ${this.#structs.at(-1)?.ref?.name ?? ''}.${this.#fields()}`;
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }
