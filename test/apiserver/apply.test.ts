@@ -153,6 +153,44 @@ const refusals: readonly [title: string, intent: unknown, query: string, code: n
   ],
 ];
 
+for (const [value, replicas] of [
+  ['4294967297', 1],
+  ['3000000000', 'Invalid value: -1294967296: must be greater than or equal to 0'],
+  ['1e10', 1410065408],
+  ['99999999999999999999', 0],
+  ['1.5', 'cannot convert float64 to int32'],
+] as const) {
+  test(`${value} as a number of 32 bits is ${replicas} in an apply and in a strategic patch`, async t => {
+    const {apply, patch} = await startApply();
+    const deployment = '/apis/apps/v1/namespaces/default/deployments/d';
+    const intent = (count: string) =>
+      `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":${count},"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`;
+    const outcome = ({text}: Received) => {
+      const {spec, message} = JSON.parse(text) as {spec?: {replicas: number}; message?: string};
+      return spec?.replicas ?? message!;
+    };
+    const outcomes = [outcome(await apply(deployment, intent(value)))];
+    await apply(deployment, intent('1'));
+    const headers = {'content-type': 'application/strategic-merge-patch+json'};
+    outcomes.push(outcome(await patch(deployment, `{"spec":{"replicas":${value}}}`, {headers})));
+
+    if (typeof replicas === 'number') t.deepEqual(outcomes, [replicas, replicas]);
+    else for (const message of outcomes) t.true(String(message).endsWith(replicas), String(message));
+  });
+}
+
+test('the uid of an applied object is a change that is refused, after conflicts', async t => {
+  const {apply} = await startApply();
+  await apply(url, aConfigMap('a', {data: {k: 'v'}}));
+  const withUid = (data: object) => aConfigMap('a', {metadata: {name: 'a', uid: 'u'}, data});
+
+  t.like((await apply(url, withUid({k: 'v'}))).json<Status>(), {
+    code: 422,
+    message: 'ConfigMap "a" is invalid: metadata.uid: Invalid value: "u": field is immutable',
+  });
+  t.is((await apply(url, withUid({k: 'w'}), 'fieldManager=other')).json<Status>().code, 409);
+});
+
 for (const [title, intent, query, code, message] of refusals) {
   test(`an intent ${title} is refused`, async t => {
     const {apply, get} = await startApply();

@@ -231,7 +231,7 @@ for (const [title, patch, code, message] of [
     400,
     'the namespace of the provided object does not match the namespace sent on the request',
   ],
-  ['the uid', {metadata: {uid: 'b'}}, 409, 'Precondition failed: UID in precondition: b'],
+  ['the uid', {metadata: {uid: 'b'}}, 422, 'ConfigMap "a" is invalid: metadata.uid: Invalid value: "b": field is immutable'],
   ['the version', {metadata: {resourceVersion: '1'}}, 409, 'the object has been modified'],
   ['the kind', {kind: 'Secret'}, 422, ' "" is invalid: patch: Invalid value: "{'],
   ['what it is', {kind: 'Secret'}, 422, '}": converting (v1.Secret) to (core.ConfigMap): unknown conversion'],

@@ -112,9 +112,12 @@ class Update implements WriteOperation {
     meta.name = name;
     if (resource.kind.namespaced) meta.namespace = namespace;
     else dropField(meta, 'namespace');
-    checkPreconditions(resource, this.#record.key, {uid: meta.uid}, this.old, {ref: this.#ref, dryRun: this.context.dryRun});
-    // A patch starts from the stored object, which is clean; what it adds is checked after admission.
-    if (!patches) dropDuplicateOwners(meta, this.context.warn, 'sent');
+    // The uid of an object is a precondition, that of a patch a change, which validation refuses. A patch starts from the stored object, which is clean; what it
+    // adds is checked after admission.
+    if (!patches) {
+      checkPreconditions(resource, this.#record.key, {uid: meta.uid}, this.old, {ref: this.#ref, dryRun: this.context.dryRun});
+      dropDuplicateOwners(meta, this.context.warn, 'sent');
+    }
     keepDeletion(meta, this.old.metadata!);
   }
 
@@ -216,7 +219,7 @@ const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, o
   // A selfLink is never stored; a dry run, which stores nothing, shows it as given.
   if (!dryRun) dropField(meta, 'selfLink');
   dropField(meta, 'resourceVersion');
-  restore(meta, old.metadata!, 'uid');
+  if (!meta.uid) restore(meta, old.metadata!, 'uid');
   restore(meta, old.metadata!, 'creationTimestamp');
   restore(meta, old.metadata!, 'generation');
 };
