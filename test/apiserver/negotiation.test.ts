@@ -81,6 +81,18 @@ test('shapes of one are refused for many, and the other way', async t => {
   t.is((await get(`${configMaps}?watch=1`, {headers: {accept: as('PartialObjectMetadataList')}})).status, 406);
 });
 
+for (const accept of ['application/yaml', 'application/yaml, application/json', '*/*, application/yaml']) {
+  test(`a watch has no YAML, and takes nothing else for it: ${accept}`, async t => {
+    const {status, type, text} = await get(`${configMaps}?watch=1`, {headers: {accept}});
+
+    t.deepEqual([status, type], [406, 'application/yaml']);
+    t.like(parse(text), {
+      reason: 'NotAcceptable',
+      message: `only the following media types are accepted: application/json;stream=watch, ${protobuf};stream=watch`,
+    });
+  });
+}
+
 test('errors use the accepted media type, and are indented for people', async t => {
   const yaml = await get(`${configMaps}/none`, {headers: {accept: 'application/yaml'}});
   const curl = await get(`${configMaps}/none`, {headers: {'user-agent': 'curl/8'}});

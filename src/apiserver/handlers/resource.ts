@@ -20,7 +20,7 @@ import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {namedClauses} from '#src/serving/accept.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
-import {acceptsPlainJson, negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
+import {acceptsPlainJson, negotiate, plainJson, type Accepted, type Offer, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
 import type {Connections} from '#src/transport/http1/connections.js';
@@ -84,19 +84,21 @@ export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => (
 const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined =>
   loadedCodec()?.hasProtobuf(apiVersion, kind, naming) ? naming : undefined;
 
+const offerOf = (responseKind: ResponseKind): Offer => {
+  const binary = binaryOf(responseKind);
+  return {
+    binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
+    onlyMetadata: !binary,
+    cbor: responseKind.cbor,
+  };
+};
+
 /** Negotiates the form of the response. Throws 406 when the client accepts none of the available ones. */
 export const acceptedShape = ({request}: RequestContext, requested: Wanted, responseKind: ResponseKind): Accepted => {
-  const stream = requested === 'watch';
-  const binary = binaryOf(responseKind);
   const accept = header(request, 'accept');
   const accepted =
     passesRoute(accept, responseKind) &&
-    negotiate(accept, requested, shapes[requested], {
-      stream,
-      binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
-      onlyMetadata: !binary,
-      cbor: responseKind.cbor,
-    });
+    negotiate(accept, requested, shapes[requested], {...offerOf(responseKind), stream: requested === 'watch'});
   if (!accepted) throw unacceptable(accept ?? '', requested, responseKind);
   return accepted;
 };
@@ -117,6 +119,9 @@ const unacceptable = (accept: string, requested: Wanted, responseKind: ResponseK
   const media = mediaTypes(responseKind);
   const clauses = namedClauses(accept, media);
   const isBuiltIn = responseKind.package !== undefined;
+  // It would do for a list, but not for a stream.
+  if (requested === 'watch' && negotiate(accept, requested, shapes[requested], offerOf(responseKind)))
+    return shapeNotAcceptable(streamTypes(responseKind));
   if (clauses.length === 0 && isBuiltIn) return notAcceptable(offered(responseKind, requested));
   const other = requested === 'list' ? 'PartialObjectMetadata' : requested === 'item' ? 'PartialObjectMetadataList' : undefined;
   const isOther = isBuiltIn && other !== undefined && clauses.some(({params}) => params.get('as') === other);
@@ -126,9 +131,11 @@ const unacceptable = (accept: string, requested: Wanted, responseKind: ResponseK
 /** The available media types: a kind without a binary form has at least one for its metadata. */
 const offered = (responseKind: ResponseKind, requested: Wanted): string[] => {
   const media = mediaTypes(responseKind);
-  const streams = ['application/json', responseKind.naming.protobufMediaType].map(type => `${type};stream=watch`);
-  return requested === 'list' || requested === 'watch' ? [...media, ...streams] : media;
+  return requested === 'list' || requested === 'watch' ? [...media, ...streamTypes(responseKind)] : media;
 };
+
+const streamTypes = ({naming}: ResponseKind): string[] =>
+  ['application/json', naming.protobufMediaType].map(type => `${type};stream=watch`);
 
 export const representationFor = (context: RequestContext, served: ServedResource, requested: Wanted): Representation => {
   // Nothing else needs to be known for what most clients accept.

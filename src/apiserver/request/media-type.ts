@@ -128,7 +128,7 @@ export const negotiate = (
   const found = parseClauses(header)
     .map((clause): Accepted | undefined => {
       const media = mediaOf(clause.type, offer);
-      if (!media || (media === 'yaml' && stream) || !canStream(media, clause)) return undefined;
+      if (!media || !canStream(media, clause)) return undefined;
       const shape = shapeOf(clause.params, allowed);
       if (!shape || !isWritable(media, shape, offer)) return undefined;
       return {
@@ -142,7 +142,9 @@ export const negotiate = (
       };
     })
     .find(accepted => accepted !== undefined);
-  if (key.length > maxCachedLength) return found;
-  agreements.set(key, found ?? null);
-  return found;
+  // What the client prefers decides: other clauses are no substitute for YAML.
+  const agreed = stream && found?.media === 'yaml' ? undefined : found;
+  if (key.length > maxCachedLength) return agreed;
+  agreements.set(key, agreed ?? null);
+  return agreed;
 };
