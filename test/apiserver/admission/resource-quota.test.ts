@@ -114,6 +114,22 @@ const cases: readonly [title: string, quotas: readonly Quota[], ask: Question, o
     {q: {cpu: '2'}},
   ],
   [
+    'an update that uses less is not charged, and not credited either',
+    [aQuota('q', {cpu: '3', memory: '3'}, {cpu: '2', memory: '1'})],
+    {object: pod({requests: {cpu: '1', memory: '2'}}), old: pod({requests: {cpu: '2', memory: '1'}})},
+    {q: {cpu: '2', memory: '2'}},
+  ],
+  [
+    'an update is charged in full to a quota that it comes under',
+    [
+      aQuota('ends', {pods: '3'}, {pods: '1'}, {scopes: ['Terminating']}),
+      aQuota('lasts', {pods: '3'}, {pods: '1'}, {scopes: ['NotTerminating']}),
+      aQuota('all', {pods: '3'}, {pods: '1'}),
+    ],
+    {object: pod({}, {activeDeadlineSeconds: 5}), old: pod()},
+    {ends: {pods: '2'}},
+  ],
+  [
     'an update that adds nothing is not looked at',
     [aQuota('q', {cpu: '1'}, {cpu: '5'})],
     {object: pod({requests: {cpu: '1'}}), old: pod({requests: {cpu: '1'}})},

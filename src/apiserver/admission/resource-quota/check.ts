@@ -39,17 +39,25 @@ const text = (amounts: ReadonlyMap<string, Quantity>): string =>
 const amountIn = (list: List | undefined, name: string): Quantity =>
   list?.[name] === undefined ? zeroQuantity : parseQuantity(list[name]);
 
-/** The increase of usage; an update is charged with the difference. Throws for negative usage. */
-const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
+const withoutZeros = (usage: ResourceList): ResourceList =>
+  new Map([...usage].filter(([, amount]) => compareQuantities(amount, zeroQuantity) !== 0));
+
+/** The usage of the object of a request. Throws if it is negative. */
+const usageOf = ({attributes, evaluator, now}: Charge): ResourceList => {
   const usage = evaluator.usage(attributes.object, now);
   const negative = [...usage].filter(([, amount]) => compareQuantities(amount, zeroQuantity) < 0).map(([name]) => name);
   if (negative.length > 0) throw refuse(attributes, `quota usage is negative for resource(s): ${negative.sort().join(',')}`);
-  if (attributes.operation === 'UPDATE' && attributes.oldObject?.metadata?.resourceVersion) {
-    for (const [name, amount] of evaluator.usage(attributes.oldObject, now))
-      usage.set(name, subtractQuantities(usage.get(name) ?? zeroQuantity, amount));
-  }
-  for (const [name, amount] of usage) if (compareQuantities(amount, zeroQuantity) === 0) usage.delete(name);
-  return usage;
+  return withoutZeros(usage);
+};
+
+/** What an update uses in addition to its stored object. Less usage is counted by the quota's controller, not here. */
+const increaseOf = (usage: ResourceList, old: KubeObject, {evaluator, now}: Charge): ResourceList => {
+  const before = evaluator.usage(old, now);
+  const increase = [...usage].map(([name, amount]): [string, Quantity] => [
+    name,
+    subtractQuantities(amount, before.get(name) ?? zeroQuantity),
+  ]);
+  return new Map(increase.filter(([, amount]) => compareQuantities(amount, zeroQuantity) > 0));
 };
 
 /** Returns the quotas that apply to the request. Throws if one cannot be charged. */
@@ -87,29 +95,36 @@ const checkCovered = (
   throw refuse(attributes, `insufficient quota to match these scopes: [${shown}]`);
 };
 
-/** Charges a request to the quotas of its namespace and returns their new usage. Throws the refusal of the first quota that would be exceeded. */
+/**
+ * Charges a request to the quotas of its namespace and returns their new usage. An update is charged with its increase, and in full to a quota that its stored
+ * object did not belong to. Throws the refusal of the first quota that would be exceeded.
+ */
 export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Used => {
-  const {attributes} = charge;
+  const {attributes, evaluator} = charge;
   const found = matching(quotas, charge);
-  const usage = increase(charge);
-  if (usage.size === 0) return new Map();
+  const usage = usageOf(charge);
+  const {operation, oldObject} = attributes;
+  const old = operation === 'UPDATE' && oldObject?.metadata?.resourceVersion ? oldObject : undefined;
+  const increase = old ? increaseOf(usage, old, charge) : usage;
+  const charges = found
+    .map(quota => ({quota, amounts: old && matchesAllScopes(scopesOf(quota), old, evaluator) ? increase : usage}))
+    .filter(({amounts}) => amounts.size > 0);
+  if (found.length > 0 ? charges.length === 0 : increase.size === 0) return new Map();
   checkCovered(quotas, found, charge);
-  return new Map(
-    found.map(({metadata, status}) => {
-      const own = [...usage].filter(([name]) => status?.hard?.[name] !== undefined);
-      const after = new Map(own.map(([name, amount]) => [name, addQuantities(amountIn(status?.used, name), amount)]));
-      const exceeded = own.filter(([name]) => compareQuantities(after.get(name)!, amountIn(status?.hard, name)) > 0);
-      if (exceeded.length > 0) {
-        const of = (list: List | undefined) => text(new Map(exceeded.map(([name]) => [name, amountIn(list, name)])));
-        throw refuse(
-          attributes,
-          `exceeded quota: ${metadata?.name}, requested: ${text(new Map(exceeded))}, used: ${of(status?.used)}, limited: ${of(status?.hard)}`,
-        );
-      }
-      return [
-        metadata?.name ?? '',
-        {...status?.used, ...Object.fromEntries([...after].map(([name, amount]) => [name, formatQuantity(amount)]))},
-      ];
-    }),
-  );
+  return new Map(charges.map(({quota, amounts}) => [quota.metadata?.name ?? '', usedAfter(quota, amounts, attributes)]));
+};
+
+/** Returns a quota's usage after a charge. Throws if it exceeds the quota, unless the status of an object is written. */
+const usedAfter = ({metadata, status}: Readonly<Quota>, amounts: ResourceList, attributes: Charge['attributes']): List => {
+  const own = [...amounts].filter(([name]) => status?.hard?.[name] !== undefined);
+  const after = new Map(own.map(([name, amount]) => [name, addQuantities(amountIn(status?.used, name), amount)]));
+  const exceeded = own.filter(([name]) => compareQuantities(after.get(name)!, amountIn(status?.hard, name)) > 0);
+  if (exceeded.length > 0 && attributes.subresource !== 'status') {
+    const of = (list: List | undefined) => text(new Map(exceeded.map(([name]) => [name, amountIn(list, name)])));
+    throw refuse(
+      attributes,
+      `exceeded quota: ${metadata?.name}, requested: ${text(new Map(exceeded))}, used: ${of(status?.used)}, limited: ${of(status?.hard)}`,
+    );
+  }
+  return {...status?.used, ...Object.fromEntries([...after].map(([name, amount]) => [name, formatQuantity(amount)]))};
 };
