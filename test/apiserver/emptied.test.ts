@@ -282,3 +282,55 @@ test('a patch leaves the nulls of data without a schema', async t => {
   t.deepEqual(read, data);
   for (const seen of await afterPatches(`${revisions}/r`, {metadata: {labels: {a: 'b'}}}, left)) t.deepEqual(seen, data);
 });
+
+const hook = {
+  name: 'h.example.com',
+  clientConfig: {url: 'https://example.com'},
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'None',
+};
+
+for (const kind of ['Mutating', 'Validating']) {
+  test(`empty lists in webhooks of ${kind}WebhookConfigurations count as changes`, async t => {
+    const url = `/apis/admissionregistration.plat.io/v1/${kind.toLowerCase()}webhookconfigurations`;
+    const made = (await post(url, {metadata: {name: 'c'}, webhooks: [hook]})).json<{webhooks: object[]} & Made>();
+    const put = async (more: object) =>
+      (await send('PUT', `${url}/c?dryRun=All`, {body: {...made, webhooks: [{...made.webhooks[0], ...more}]}})).json<Made>().metadata
+        .generation;
+
+    t.is(await put({}), 1);
+    for (const more of [{rules: []}, {matchConditions: []}, {objectSelector: {matchLabels: {}}}]) t.is(await put(more), 2);
+  });
+}
+
+test('empty parameters of a storage class and empty data of an immutable object are changes that are refused', async t => {
+  const classes = '/apis/storage.plat.io/v1/storageclasses';
+  const made = (await post(classes, {metadata: {name: 's'}, provisioner: 'example.com/p'})).json<Made>();
+  const refused = async (url: string, body: object) => causes((await send('PUT', url, {body})).text);
+
+  t.deepEqual(await refused(`${classes}/s`, {...made, parameters: {}}), ['parameters']);
+  const secrets = '/api/v1/namespaces/default/secrets';
+  for (const url of [configMaps, secrets]) {
+    await post(url, {metadata: {name: 'immutable'}, immutable: true});
+    t.deepEqual(await refused(`${url}/immutable`, {metadata: {name: 'immutable'}, immutable: true, data: {}}), ['data']);
+  }
+  t.deepEqual(await refused(`${configMaps}/immutable`, {metadata: {name: 'immutable'}, immutable: true, binaryData: {}}), ['binaryData']);
+});
+
+test('a limit range without amounts has no defaults', async t => {
+  const url = '/api/v1/namespaces/default/limitranges?dryRun=All';
+  const limits = async (limit: object) =>
+    (await post(url, {metadata: {name: 'l'}, spec: {limits: [{type: 'Container', ...limit}]}})).json<Made>().spec['limits'];
+
+  t.deepEqual(await limits({}), [{type: 'Container'}]);
+  t.deepEqual(await limits({min: {cpu: '1'}}), [{type: 'Container', min: {cpu: '1'}, defaultRequest: {cpu: '1'}}]);
+});
+
+test('empty claims of a whole pod are refused', async t => {
+  const {post} = await startWire({gate: name => name === 'PodLevelResources'});
+  const pods = '/api/v1/namespaces/default/pods?dryRun=All';
+  const made = (spec: object) => post(pods, {metadata: {name: 'e'}, spec: {containers: [{name: 'c', image: 'i'}], ...spec}});
+
+  t.deepEqual(causes((await made({resources: {claims: []}})).text), ['spec.resources.claims']);
+  t.is((await made({resources: {limits: {}}})).status, 201);
+});

@@ -2,7 +2,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {defaultWebhook, readyForWebhooks, validateWebhooks} from './webhooks.js';
+import {defaultWebhook, hasEmptiedWebhooks, readyForWebhooks, validateWebhooks} from './webhooks.js';
 
 type Configuration = ObjectOf<typeof kinds.mutatingWebhookConfigurations>;
 
@@ -10,7 +10,7 @@ type Configuration = ObjectOf<typeof kinds.mutatingWebhookConfigurations>;
 export const mutatingWebhookConfigurations = defineResource<Configuration>({
   kind: kinds.mutatingWebhookConfigurations,
   discovery: {categories: ['api-extensions']},
-  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
+  metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true, generationCountsEmptied: hasEmptiedWebhooks},
   update: {unconditional: false},
   ready: readyForWebhooks,
   default({webhooks}) {

@@ -1,5 +1,6 @@
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
+import {emptiedWithin, givenEmpty} from '#src/schema/decode/emptied.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateFullName} from '#src/resources/validation/domain-names.js';
 import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
@@ -13,6 +14,10 @@ import type {MatchCondition, Webhook} from './types.js';
 const harmless = ['None', 'NoneOnDryRun'];
 const sideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 const reviewVersions = ['v1', 'v1beta1'];
+
+/** Reports whether a configuration was given with empty lists or maps, which the generation counts although they are not stored. */
+export const hasEmptiedWebhooks = (configuration: {readonly webhooks?: readonly Webhook[]}): boolean =>
+  givenEmpty(configuration, 'webhooks') !== undefined || !emptiedWithin(configuration.webhooks).next().done;
 
 /** Applies the defaults of a webhook. */
 export const defaultWebhook = (hook: Webhook): void => {

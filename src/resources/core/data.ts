@@ -1,4 +1,5 @@
 import {forbiddenField, invalid, tooLong, type FieldError} from '#src/api/field-error.js';
+import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
 
@@ -37,6 +38,7 @@ export function* validateImmutable<T extends {immutable?: boolean}>(
   if (!old.immutable) return;
   if (!object.immutable) yield forbiddenField('immutable', whenSet);
   for (const field of fields) {
-    if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, whenSet);
+    // Data given as empty is other than none.
+    if (!semanticallyEqual(object[field], old[field]) || givenEmpty(object, field)) yield forbiddenField(field, whenSet);
   }
 }

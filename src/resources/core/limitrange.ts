@@ -18,8 +18,10 @@ const types = ['Pod', 'Container', 'PersistentVolumeClaim'];
 /** Applies the defaults of a container's limits: the limit from the maximum, the request from the limit, then from the minimum. */
 const defaultLimit = (limit: Limit): void => {
   if (limit.type !== 'Container') return;
-  limit.default = {...limit.max, ...limit.default};
-  limit.defaultRequest = {...limit.min, ...limit.default, ...limit.defaultRequest};
+  const limits = {...limit.max, ...limit.default};
+  const requests = {...limit.min, ...limits, ...limit.defaultRequest};
+  if (Object.keys(limits).length > 0) limit.default = limits;
+  if (Object.keys(requests).length > 0) limit.defaultRequest = requests;
 };
 
 function* validateType(type: string, path: string): Iterable<FieldError> {

@@ -4,6 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
+import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -66,7 +67,9 @@ function* validateClass(object: Readonly<StorageClass>): Iterable<FieldError> {
 
 function* validateChange(object: Readonly<StorageClass>, old: Readonly<StorageClass>): Iterable<FieldError> {
   for (const field of ['parameters', 'provisioner', 'reclaimPolicy'] as const) {
-    if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
+    // Parameters given as empty are others than none.
+    if (!semanticallyEqual(object[field], old[field]) || givenEmpty(object, field))
+      yield forbiddenField(field, `updates to ${field} are forbidden.`);
   }
   yield* immutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode);
 }

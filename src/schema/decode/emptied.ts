@@ -24,6 +24,12 @@ export const keepNotes = (object: object, copy: object): void => {
   if (noted) (copy as Noted)[emptied] = noted;
 };
 
+/** Passes on what was noted of a field of an object. */
+export const keepNote = (object: object, copy: object, field: string): void => {
+  const noted = (object as Noted)[emptied];
+  if (noted?.has(field)) noteEmpty(copy, field, noted.get(field));
+};
+
 const none: EmptiedFields = new Map();
 
 /** Returns the fields of an object that were given as empty, although they are left out. */

@@ -9,6 +9,7 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
+import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {mergedTolerations} from './tolerations.js';
 
 type RuntimeClass = ObjectOf<typeof kinds.runtimeClasses>;
@@ -75,7 +76,7 @@ export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonl
       if (overhead) {
         if (!isSame(overhead.podFixed, pod.spec.overhead))
           throw refuse(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
-      } else if (Object.keys(pod.spec.overhead ?? {}).length > 0) {
+      } else if (pod.spec.overhead || givenEmpty(pod.spec, 'overhead')) {
         throw refuse(attributes, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
       }
     },

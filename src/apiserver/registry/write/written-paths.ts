@@ -1,7 +1,7 @@
 import type {WrittenPaths} from '#src/resources/definition.js';
 import {dropField} from '#src/base/json/drop-field.js';
 import {put} from '#src/base/json/put.js';
-import {keepNotes} from '#src/schema/decode/emptied.js';
+import {keepNote, keepNotes} from '#src/schema/decode/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 
 /** A plain object of unknown shape. */
@@ -24,8 +24,12 @@ const copyPath = (from: Fields, to: Fields, path: readonly string[]): void => {
   }
   const field = path[last]!;
   const value = isFields(source) ? source[field] : undefined;
-  if (value === undefined) dropField(target, field);
-  else target[field] = value;
+  if (value !== undefined) {
+    target[field] = value;
+    return;
+  }
+  dropField(target, field);
+  if (isFields(source)) keepNote(source, target, field);
 };
 
 /** Returns the paths that a creation writes: always with metadata. */

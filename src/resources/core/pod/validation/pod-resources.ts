@@ -3,6 +3,7 @@ import type {PodSpec, ResourceRequirements} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity} from '#src/api/quantity.js';
 import {containerLimits, containerRequests} from '#src/model/pod/requests.js';
 import {podResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
+import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {isHugePages} from '#src/model/resource-names.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 import type {PodSpecRules} from './rules.js';
@@ -45,7 +46,8 @@ export function* validatePodResources(
   const {resources} = spec;
   if (!resources) return;
   if (spec.os?.name === 'windows') return yield forbiddenField(path, 'may not be set for a windows pod');
-  if (resources.claims) yield forbiddenField(`${path}.claims`, 'claims may not be set for Resources at pod-level');
+  if (resources.claims || givenEmpty(resources, 'claims'))
+    yield forbiddenField(`${path}.claims`, 'claims may not be set for Resources at pod-level');
   yield* validateResources(path, resources, {naming, claims, partialPages: allow.partialHugePages, name: podResourceName});
   yield* wholeAndParts(spec, resources, path);
 }
