@@ -218,7 +218,7 @@ test('what a production file exports is used by another file, and not by tests a
 });
 
 /** Tables of data, which are long because there is much of it. */
-const tables = ['test/apiserver/conformance-proofs.ts'];
+const tables = ['test/apiserver/conformance-proofs.ts', 'test/schema/yaml-original.ts'];
 
 /** Files that are longer than they may be, with their present length, until they are split: they may not grow. */
 const longFiles: Readonly<Record<string, number>> = {'test/cli/start.test.ts': 405, 'test/e2e/everyday.test.ts': 409};

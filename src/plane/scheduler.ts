@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs';
-import {parse} from 'yaml';
 import type {Naming} from '#src/api/naming.js';
+import {parseYaml} from '#src/base/yaml/parse.js';
 import {schedulerFlags, type SchedulerOptions} from '#src/options/programs/scheduler.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
@@ -37,7 +37,7 @@ const schedulerSettings = ({
   const fromFlags = {patienceMs: podMaxInUnschedulablePodsDuration};
   if (!config) return {...defaultSettings, ...fromFlags};
   try {
-    return {...settingsOf(parse(readFileSync(config, 'utf8')) as unknown), ...fromFlags};
+    return {...settingsOf(parseYaml(readFileSync(config, 'utf8')).value), ...fromFlags};
   } catch (cause) {
     throw new Error(`--config ${config}: ${(cause as Error).message}`, {cause});
   }

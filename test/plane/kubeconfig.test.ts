@@ -170,10 +170,40 @@ test("entries that are another plane's by now are not taken out", async t => {
   t.deepEqual(namesIn(file), [['plat'], ['plat-admin'], ['plat'], ['plat']]);
 });
 
+test('values that other readers take for something else keep their text', async t => {
+  const others = [
+    'users:\n- name: e1\n  user:\n    token: 0123\n    username: \'0o17\'\n    password: "yes"\n    as: .\n    as-uid: E10',
+    'preferences: # none yet',
+    'colors: {on: ~, when: 2001-01-01, size: 1_000, ratio: +., long: 18446744073709551616, tagged: !!int "5", empty: null}',
+    '.: &shared 1e500\nagain: *shared\n<<: {merged: -.}',
+  ];
+  const {file} = aFolder(`${others.join('\n')}\ncurrent-context: 0_ # mine\n`);
+
+  const {remove} = await merge(file);
+  const written = readFileSync(file, 'utf8');
+  await remove();
+
+  t.true(written.includes('\ncurrent-context: plat # mine\n'));
+  for (const text of [written, readFileSync(file, 'utf8')])
+    for (const line of others
+      .join('\n')
+      .replaceAll(/([{}])/g, '\n$1\n')
+      .split(/\n|, /))
+      t.true(text.includes(line.trim()), line);
+});
+
+test('a file in which something refers to what is replaced stays as it is', async t => {
+  const text = 'current-context: &mine a\nother: *mine\n';
+  const {file} = aFolder(text);
+
+  await t.throwsAsync(merge(file), {message: /Unresolved alias/});
+  t.is(readFileSync(file, 'utf8'), text);
+});
+
 const unreadable: readonly (readonly [string, RegExp])[] = [
   ['users: [{name: a, user: {token: secret-1}}', /line 1: /],
-  ['token: secret-2\ntoken: secret-2\n', /line 2: Map keys must be unique/],
-  ['--- {}\n--- {}\n', /line 2: /],
+  ['token: secret-2\ntoken: secret-2\n', /line 2: a key is repeated/],
+  ['--- {}\n--- {}\n', /it holds more than one document/],
   ['secret', /it holds no object/],
   ['kind: Deployment\n', /it is not of apiVersion v1 and kind Config/],
   ['clusters: secret\n', /clusters is not a list of objects/],

@@ -88,6 +88,7 @@ test('YAML is read as the field reads it', t => {
   });
   t.deepEqual(decode('data: {<<: {a: x}, b: z}', 'yaml', configMap, 'Strict').object, {data: {a: 'x', b: 'z'}});
   t.is(refusal(configMap, 'data: {a: yes}', 'yaml'), 'json: cannot unmarshal bool into Go struct field ConfigMap.data of type string');
+  t.deepEqual(decode('data: {a: e1, b: ., c: 0_x}', 'yaml', configMap, 'Strict').object, {data: {a: 'e1', b: '.', c: '0_x'}});
   t.is(refusal(configMap, 'data: {a: .inf}', 'yaml'), 'json: unsupported value: +Inf');
 });
 
@@ -99,7 +100,9 @@ for (const [text, problem] of [
   ['a: 1\nb: ]', 'line 1: did not find expected node content'],
   ['a:\n\tb: c\n', 'line 2: found character that cannot start any token'],
   ['a:\n  b: c\n d: 1\n', 'line 2: did not find expected key'],
-  ['a: b: c\n', 'line 1: mapping values are not allowed in this context'],
+  ['a: b: c\n', 'mapping values are not allowed in this context'],
+  ['a: 1\nb: c: d\n', 'line 2: mapping values are not allowed in this context'],
+  ['a: -\n', 'block sequence entries are not allowed in this context'],
   ['a: "b\n', 'line 2: found unexpected end of stream'],
   ['a: *b\n', "unknown anchor 'b' referenced"],
   ['? [a, 1]\n: c\n', 'invalid map key: []interface {}{"a", 1}'],
@@ -165,7 +168,7 @@ test('keys that YAML sets twice are reported with their line', t => {
 
 for (const text of ['&a [*a]', '&a {b: *a}', 'data: &a {b: {c: [*a]}}']) {
   test(`a value that contains itself is refused: ${text}`, t => {
-    t.is(refusal(configMap, text, 'yaml'), 'yaml: anchor value contains itself');
+    t.is(refusal(configMap, text, 'yaml'), "yaml: anchor 'a' value contains itself");
   });
 }
 

@@ -1,6 +1,22 @@
 import test from 'ava';
 import {parseYaml} from '#src/schema/decode/yaml.js';
+import {canonicalJson} from '#src/base/json/canonical-json.js';
+import {parseJson} from '#src/base/json/json.js';
 import {yamlText} from '#src/schema/encode/yaml-text.js';
+import {documents, numbers, scalars, strings} from './yaml-original.js';
+
+/** The JSON that a text is read as, with keys in order; its error, or that of strict decoding. */
+const readAs = (text: string): {json?: string; error?: string} => {
+  try {
+    const {value, problems} = parseYaml(text);
+    return {
+      json: canonicalJson(value),
+      ...(problems.length > 0 ? {error: `yaml: unmarshal errors:\n${problems.map(problem => `  ${problem.text}`).join('\n')}`} : {}),
+    };
+  } catch (error) {
+    return {error: (error as Error).message};
+  }
+};
 
 const tricky = [
   'yes',
@@ -97,4 +113,30 @@ test('keys are written in the order people give them', t => {
     ),
     keys,
   );
+});
+
+test('scalars have the types that they have for the original', t => {
+  for (const [text, json, error] of scalars)
+    t.deepEqual(readAs(`a: ${text}\n`), json === undefined ? {error: error!} : {json: canonicalJson(parseJson(`{"a":${json}}`))}, text);
+});
+
+test('keys, merges, aliases and repeated keys are read as by the original', t => {
+  for (const [text, json, error] of documents)
+    t.deepEqual(
+      readAs(text),
+      {...(json === undefined ? {} : {json: canonicalJson(parseJson(json))}), ...(error === undefined ? {} : {error})},
+      text,
+    );
+});
+
+test('strings are in quotes where they are for the original, and are read back', t => {
+  for (const [text, yaml] of strings) {
+    // A merge key in quotes is the one difference: the original cannot read what it writes.
+    t.is(yamlText({a: text}), `a: ${text === '<<' ? '"<<"' : yaml}\n`);
+    t.deepEqual(parseYaml(yamlText({[text]: [text]})).value, {[text]: [text]}, text);
+  }
+});
+
+test('numbers are written as the original writes them', t => {
+  for (const [json, yaml] of numbers) t.is(yamlText(parseJson(`{"a":${json}}`)), `a: ${yaml}\n`);
 });

@@ -66,6 +66,17 @@ test('settings may be JSON or YAML in flow style, which begin with a brace', asy
   t.is((await loadSettings({file: await aFile(JSON.stringify(json)), env: {}})).server, 'https://10.0.0.1');
 });
 
+test('a value that is no string without quotes is refused, and text that only looks like a number is one', async t => {
+  const user = (token: string) => aFile(full.replace('token: abc', `token: ${token}`));
+
+  for (const token of ['0123', '0o17', '1_0', 'yes'])
+    await t.throwsAsync(loadSettings({file: await user(token), context: 'other', env: {}}), {
+      message: /^--platconfig \S+: user "robot" has a token that is a (?:number|boolean), not a string: it needs quotes$/,
+    });
+  for (const token of ['e1', '.', '0x_', '2001-01-01', '1e500'])
+    t.is((await loadSettings({file: await user(token), context: 'other', env: {}})).identity.token, token);
+});
+
 test('another context can be chosen and the server overridden', async t => {
   const file = await aFile(full);
 

@@ -22,7 +22,7 @@ const hasManyDigits = (text: string): boolean => {
 
 const manyAlone = /(?:^|[:,[])\s*-?\d{16,}\s*(?:$|[,\]}])/;
 const token = /[^\s:,]/g;
-const wholeNumber = /-?\d+(?![\d.eE])/y;
+const wholeDigits = /-?\d+(?![\d.eE])/y;
 const scalar = /"(?:[^"\\]|\\.)*"|[^\s,\]}]+/y;
 
 /** Whether any value of this process has ever held a bigint. */
@@ -31,8 +31,8 @@ let hasBigints = false;
 /** How deep values are read to the digit; what lies deeper is refused wherever it comes from. */
 const deepest = 1200;
 
-/** A whole number of 64 bits; one that a number holds exactly is one, and so is what is larger. */
-const whole = (digits: string): number | bigint => {
+/** Returns a whole number of 64 bits: a number if that holds it exactly, else a bigint. What is larger is a number. */
+export const wholeNumber = (digits: string): number | bigint => {
   const value = Number(digits);
   if (Number.isSafeInteger(value)) return value;
   const exact = BigInt(digits);
@@ -67,11 +67,11 @@ class ExactReader {
   }
 
   #scalar(): unknown {
-    wholeNumber.lastIndex = this.#at;
-    const digits = wholeNumber.exec(this.#text)?.[0];
+    wholeDigits.lastIndex = this.#at;
+    const digits = wholeDigits.exec(this.#text)?.[0];
     if (digits !== undefined) {
       this.#at += digits.length;
-      return whole(digits);
+      return wholeNumber(digits);
     }
     scalar.lastIndex = this.#at;
     const [text] = scalar.exec(this.#text)!;

@@ -1,5 +1,5 @@
 import {isUtf8} from 'node:buffer';
-import {formatDouble} from '#src/cel/values/numbers.js';
+import {formatDouble} from '#src/base/text/double.js';
 import {formatCelDuration, formatTimestamp} from '#src/cel/values/time.js';
 import {
   Bytes,

@@ -1,6 +1,7 @@
 import {reading} from '#src/cel/values/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/check/declarations.js';
-import {checkedInt, checkedUint, intOfDouble, parseDouble, uintOfDouble, formatDouble} from '#src/cel/values/numbers.js';
+import {formatDouble} from '#src/base/text/double.js';
+import {checkedInt, checkedUint, intOfDouble, parseDouble, uintOfDouble} from '#src/cel/values/numbers.js';
 import {parseCelDuration, parseTimestamp, secondsOf, timestampOf, formatCelDuration, formatTimestamp} from '#src/cel/values/time.js';
 import {bool, bytes, double, duration, dyn, int, param, string, timestamp, typeOf, uint, type Type} from '#src/cel/values/types.js';
 import {Bytes, Duration, Failure, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values/values.js';

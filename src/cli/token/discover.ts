@@ -1,11 +1,11 @@
 import {createHash, timingSafeEqual, X509Certificate} from 'node:crypto';
-import {parse} from 'yaml';
 import {naming as namingOf, type Naming, type NamingName} from '#src/api/naming.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isForbidden, isNotFound} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';
+import {parseYaml} from '#src/base/yaml/parse.js';
 import {connectedClient} from '#src/client/connected.js';
 import {detachedSignature} from '#src/model/bootstrap-signature.js';
 import {clusterInfoKey, clusterInfoName, parseToken, signatureKey, tokenPattern} from '#src/model/bootstrap-token.js';
@@ -138,11 +138,15 @@ const verified = ({configMap: {data = {}}, naming}: Found, {id, secret}: {readon
 
 /** Returns the cluster in the connection settings of a cluster-info config map. */
 export const clusterOf = (content: string): DiscoveredCluster => {
-  const {clusters = []} = (parse(content) ?? {}) as {readonly clusters?: readonly {readonly cluster?: Readonly<Record<string, string>>}[]};
+  const {clusters = []} = (parseYaml(content).value ?? {}) as {
+    readonly clusters?: readonly {readonly cluster?: Readonly<Record<string, unknown>>}[];
+  };
   const {server, 'certificate-authority-data': ca} = clusters[0]?.cluster ?? {};
-  if (!server || !ca) throw new Distrust('the cluster-info config map has no server with a CA');
+  if (!isText(server) || !isText(ca)) throw new Distrust('the cluster-info config map has no server with a CA');
   return {server, ca: Buffer.from(ca, 'base64').toString()};
 };
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 const checkAuthority = (ca: string, hashes: readonly string[]): void => {
   if (hashes.length === 0) return;

@@ -1,5 +1,4 @@
 import {readFile} from 'node:fs/promises';
-import {stringify} from 'yaml';
 import {kinds} from '#src/api/kinds/index.js';
 import {unlessMissing} from '#src/client/missing.js';
 import {systemClock} from '#src/base/clock.js';
@@ -14,6 +13,7 @@ import {
   tokenSecretName,
 } from '#src/model/bootstrap-token.js';
 import type {tokenFlags} from '#src/options/programs/client.js';
+import {yamlText} from '#src/schema/encode/yaml-text.js';
 import {commandClient, type CommandClient} from '#src/cli/program/command-client.js';
 import {oneLine, type Invocation} from '#src/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
@@ -72,7 +72,7 @@ const list: Command = async ({parsed: {options}, print, version}, args) => {
   else if (options.output === 'yaml')
     print(
       objects
-        .map(object => stringify(object))
+        .map(object => yamlText(object))
         .join('---\n')
         .trimEnd(),
     );

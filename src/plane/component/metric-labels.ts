@@ -28,8 +28,8 @@ export const allowedLabelsOf = async ({
 
 const readManifest = async (path: string): Promise<ReadonlyMap<string, string>> => {
   const content = await readFile(path, 'utf8');
-  const {parseYaml} = await import('#src/transport/yaml.js');
-  const parsed: unknown = parseYaml(content) ?? {};
+  const {parseYaml} = await import('#src/base/yaml/parse.js');
+  const parsed = parseYaml(content).value ?? {};
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new Error('must be a map');
   const pairs = Object.entries(parsed);
   for (const [key, values] of pairs) {

@@ -1,4 +1,8 @@
-import {isMap, isSeq, LineCounter, parseDocument, YAMLSeq, type Document, type YAMLMap} from 'yaml';
+import {isDeepStrictEqual} from 'node:util';
+import {Document, isMap, isSeq, LineCounter, Scalar, YAMLSeq, type YAMLMap} from 'yaml';
+import {documentsOf, parseYaml} from '#src/base/yaml/parse.js';
+import {isAmbiguous} from '#src/base/yaml/scalar.js';
+import {valueOf, type YamlValue} from '#src/base/yaml/value.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {encoded, entryNames, planeExtension, type AdminSettings, type EntryNames} from './settings.js';
 
@@ -30,18 +34,11 @@ interface Kubeconfig {
 
 /** Parses a kubeconfig file. Throws an error of one line that contains nothing of the content. */
 export const parseKubeconfig = (text: string): Kubeconfig => {
-  const lines = new LineCounter();
-  const document: Document = parseDocument(text, {
-    version: '1.1',
-    intAsBigInt: true,
-    prettyErrors: false,
-    logLevel: 'error',
-    lineCounter: lines,
-  });
-  const [error] = document.errors;
-  if (error) throw new Error(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`);
+  const [{document, lines} = {document: new Document(), lines: new LineCounter()}, another] = documentsOf(text);
+  if (another) throw new Error('it holds more than one document');
   document.contents ??= document.createNode({apiVersion: 'v1', kind: 'Config'});
-  const value: unknown = document.toJS();
+  const {value, repeated} = readable(document, lines);
+  if (repeated[0]) throw new Error(`line ${repeated[0].line}: a key is repeated`);
   if (!isMap(document.contents) || !isPlainObject(value)) throw new Error('it holds no object');
   const {apiVersion = 'v1', kind = 'Config', clusters, users, contexts} = value;
   if (apiVersion !== 'v1' || kind !== 'Config') throw new Error('it is not of apiVersion v1 and kind Config');
@@ -57,6 +54,14 @@ export const parseKubeconfig = (text: string): Kubeconfig => {
   };
 };
 
+const readable = (document: Document, lines: LineCounter): YamlValue => {
+  try {
+    return valueOf(document, lines);
+  } catch (cause) {
+    throw new Error('it holds a tag, an alias or a key that has no meaning there', {cause}); // The cause shows the content.
+  }
+};
+
 /**
  * Adds a plane's cluster, user and context to the text of a kubeconfig file, and makes the context the current one. Everything else is kept, comments and
  * unknown fields included. Throws an error of one line if the text is not a kubeconfig file.
@@ -68,10 +73,13 @@ export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
   const clusterMap = contentOf(document, {list: 'clusters', name: names.context, field: 'cluster'});
   setAll(clusterMap, cluster);
   for (const contradicting of ['insecure-skip-tls-verify', 'certificate-authority']) clusterMap.delete(contradicting);
-  contentIn(document, clusterMap, {list: 'extensions', name: planeExtension, field: 'extension'}).set('directory', plane.directory);
+  contentIn(document, clusterMap, {list: 'extensions', name: planeExtension, field: 'extension'}).set(
+    'directory',
+    textNode(plane.directory),
+  );
   setAll(contentOf(document, {list: 'users', name: names.user, field: 'user'}), user);
   setAll(contentOf(document, {list: 'contexts', name: names.context, field: 'context'}), {cluster: names.context, user: names.user});
-  document.set('current-context', names.context);
+  setAll(document.contents as YAMLMap, {'current-context': names.context});
   const previousContext = typeof currentContext === 'string' && currentContext !== names.context ? currentContext : undefined;
   return {text: textOf(document), names, previousContext};
 };
@@ -90,11 +98,19 @@ export const withoutPlane = (text: string, plane: PlaneEntries, {names, previous
     if (isSeq(entries)) entries.items = entries.items.filter(entry => !isMap(entry) || entry.get('name') !== name);
   }
   if (currentContext === names.context)
-    document.set('current-context', previousContext && named(lists.contexts, previousContext) ? previousContext : '');
+    setAll(document.contents as YAMLMap, {
+      'current-context': previousContext && named(lists.contexts, previousContext) ? previousContext : '',
+    });
   return textOf(document);
 };
 
-const textOf = (document: Document): string => document.toString({lineWidth: 0, indentSeq: false});
+/** Returns the text of a document. It is read again, since what it means to others replaces a user's file. */
+const textOf = (document: Document): string => {
+  const text = document.toString({lineWidth: 0, indentSeq: false});
+  const meant = valueOf(document, new LineCounter()).value;
+  if (!isDeepStrictEqual(parseYaml(text).value, meant)) throw new Error('it cannot be written without changing what it means');
+  return text;
+};
 
 const named = (entries: readonly PlainObject[], name: string): PlainObject | undefined => entries.find(entry => entry['name'] === name);
 
@@ -149,7 +165,7 @@ const contentIn = (document: Document, parent: YAMLMap, {list, name, field}: Pla
   if (seq.items.length === 0) seq.flow = false;
   let entry = seq.items.find(item => isMap(item) && item.get('name') === name) as YAMLMap | undefined;
   if (!entry) {
-    entry = document.createNode({name}) as YAMLMap;
+    entry = document.createNode({name: textNode(name)}) as YAMLMap;
     seq.add(entry);
   }
   const content = entry.get(field);
@@ -161,5 +177,17 @@ const contentIn = (document: Document, parent: YAMLMap, {list, name, field}: Pla
 };
 
 const setAll = (map: YAMLMap, values: Readonly<Record<string, string>>): void => {
-  for (const [key, value] of Object.entries(values)) map.set(key, value);
+  for (const [key, value] of Object.entries(values)) {
+    const node = textNode(value);
+    const before = map.get(key, true);
+    if (before?.comment) node.comment = before.comment;
+    map.set(key, node);
+  }
+};
+
+/** A string, in quotes if it would be something else without. */
+const textNode = (text: string): Scalar<string> => {
+  const node = new Scalar(text);
+  node.type = isAmbiguous(text) ? Scalar.QUOTE_DOUBLE : Scalar.PLAIN;
+  return node;
 };

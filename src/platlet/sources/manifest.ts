@@ -6,9 +6,9 @@ export const parseManifest = async (text: string): Promise<unknown> => {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    const {parseYaml} = await import('#src/transport/yaml.js');
+    const {parseYaml} = await import('#src/base/yaml/parse.js');
     try {
-      return parseYaml(text) as unknown;
+      return parseYaml(text).value;
     } catch (error) {
       throw new ManifestError(messageOf(error), {cause: error});
     }

@@ -1,7 +1,8 @@
+import {formatDouble} from '#src/base/text/double.js';
 import {jsonText} from '#src/base/json/json.js';
 import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
 import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
-import {isWhole, formatFloat} from './numbers.js';
+import {isWhole} from './numbers.js';
 
 // Errors of validating values against schemas: deduplicated, bounded, and with the original's texts.
 
@@ -89,7 +90,7 @@ export class Reporter {
   invalid(name: string, value: unknown, does: string): [string, FieldError] {
     const text = `${name} in body ${does}`;
     const path = this.#path(name);
-    return [text, typeof value === 'number' && !isWhole(value) ? invalidText(path, formatFloat(value), text) : invalid(path, value, text)];
+    return [text, typeof value === 'number' && !isWhole(value) ? invalidText(path, formatDouble(value), text) : invalid(path, value, text)];
   }
 
   /** Returns the error of an invalid `multipleOf`. */

@@ -12,9 +12,3 @@ export const isNearlyWhole = (value: number): boolean => {
 
 /** Reports whether a number is treated as an integer. */
 export const isWhole = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
-
-/** Formats a floating-point number for messages: with an exponent below 0.0001 and from a million on. */
-export const formatFloat = (value: number): string => {
-  const size = Math.abs(value);
-  return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2') : String(value);
-};

@@ -1,3 +1,4 @@
+import {formatDouble} from '#src/base/text/double.js';
 import {regexp} from '#src/schema/regexp.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {checkAlternatives, type Alternatives} from './alternatives.js';
@@ -6,7 +7,7 @@ import type {Findings, Reporter} from './findings.js';
 import {formatOf, normalFormat} from './formats/format.js';
 import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 import {canonicalJson, identity} from '#src/base/json/canonical-json.js';
-import {isNearlyWhole, isWhole, formatFloat} from './numbers.js';
+import {isNearlyWhole, isWhole} from './numbers.js';
 import {textFormats} from './formats/text-formats.js';
 
 // Validates values against the keywords of one schema and its children.
@@ -161,7 +162,7 @@ export class ValueRule {
     const {multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum} = this.#schema;
     // Limits of integers are truncated.
     const limit = (given: number): number => (whole ? Math.trunc(given) : given);
-    const format = (given: number): string => (whole ? String(given) : formatFloat(given));
+    const format = (given: number): string => (whole ? String(given) : formatDouble(given));
     const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
     if (multipleOf !== undefined) {
       const factor = limit(multipleOf);

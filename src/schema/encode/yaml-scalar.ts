@@ -1,3 +1,5 @@
+import {isAmbiguous} from '#src/base/yaml/scalar.js';
+
 // The text of a string in YAML: the original's emitter chooses among plain, quoted and literal text, and folds long lines at spaces.
 
 /** Where a scalar stands: the column that its text begins at, and the indentation of its further lines. Without it, the scalar stays on one line. */
@@ -6,33 +8,11 @@ export interface ScalarPlace {
   readonly indent: string;
 }
 
+/** Differs from upstream: it is quoted, since both read it as a merge otherwise where it is a key. */
+const mergeKey = '<<';
+
 /** A space beyond this column becomes a line break. */
 const bestWidth = 80;
-
-const words = new Set(
-  [
-    ...['y', 'yes', 'true', 'on', 'n', 'no', 'false', 'off', 'null'].flatMap(word => [
-      word,
-      word[0]!.toUpperCase() + word.slice(1),
-      word.toUpperCase(),
-    ]),
-    '',
-    '~',
-    '.nan',
-    '.NaN',
-    '.NAN',
-    '<<',
-  ].concat(['', '+', '-'].flatMap(sign => ['.inf', '.Inf', '.INF'].map(word => sign + word))),
-);
-const number = /^[-+]?(?:0[xX][\da-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?)$/;
-const sexagesimal = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;
-const date = /^\d{4}-\d{1,2}-\d{1,2}(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?:Z|[-+]\d\d:\d\d)| \d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?)?$/;
-
-/** Reports whether a parser of YAML 1.1 reads a plain text as something other than a string. */
-const isAmbiguous = (text: string): boolean =>
-  words.has(text) ||
-  (/^[-+.\d]/.test(text) &&
-    (number.test(text.startsWith('.') ? text : text.replaceAll('_', '')) || sexagesimal.test(text) || date.test(text)));
 
 /** Characters that only a double-quoted text can have, and the line breaks other than a line feed. */
 const special = /[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
@@ -96,7 +76,7 @@ const literal = (text: string, indent: string): string => {
 export const yamlScalar = (text: string, place?: ScalarPlace): string => {
   const isSpecial = special.test(text);
   if (text.includes('\n')) return place && !isSpecial && !/ (?:\n|$)/.test(text) ? literal(text, place.indent) : doubleQuoted(text, place);
-  if (isSpecial || isAmbiguous(text)) return doubleQuoted(text, place);
+  if (isSpecial || text === mergeKey || isAmbiguous(text)) return doubleQuoted(text, place);
   if (!indicator.test(text) && !text.startsWith(' ') && !text.endsWith(' ')) return folded(text, place?.column ?? 0, place);
   return `'${folded(text.replaceAll("'", "''"), (place?.column ?? 0) + 1, place)}'`;
 };

@@ -1,4 +1,4 @@
-import {stringify} from 'yaml';
+import {formatDouble} from '#src/base/text/double.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {yamlScalar, type ScalarPlace} from './yaml-scalar.js';
 
@@ -54,9 +54,13 @@ const writeList = (list: readonly unknown[], first: string, indent: string, line
 const leaf = (value: unknown, place?: ScalarPlace): string => {
   if (typeof value === 'string') return yamlScalar(value, place);
   if (typeof value === 'bigint') return String(value);
-  if (typeof value === 'number') return stringify(value).trimEnd();
+  if (typeof value === 'number') return numberText(value);
   return Array.isArray(value) ? '[]' : isPlainObject(value) ? '{}' : String(value ?? null);
 };
+
+/** Formats a number. A whole one has no exponent if 64 bits hold it. */
+const numberText = (value: number): string =>
+  Number.isInteger(value) && value > -(2 ** 63) && value < 2 ** 64 ? String(value) : formatDouble(value);
 
 const letter = /\p{L}/u;
 const digits = /\d*/y;

@@ -96,8 +96,9 @@ const jsonOf = (text: string): unknown => {
 };
 
 const parse = async (text: string): Promise<RawSettings> => {
-  const value = jsonOf(text) ?? ((await import('#src/transport/yaml.js')).parseYaml(text, {maxAliasCount: 100}) as unknown);
+  const value = jsonOf(text) ?? (await import('#src/base/yaml/parse.js')).parseYaml(text).value;
   if (!isRecord(value)) throw new Error('the file holds no connection settings');
+  checkText('the file', value, 'current-context');
   return value as RawSettings;
 };
 
@@ -125,11 +126,36 @@ const settingsOf = (
   };
 };
 
+/** The fields that are strings. The others are checked where they are used. */
+const textFields = {
+  context: ['cluster', 'user', 'namespace'],
+  cluster: ['server', 'certificate-authority', 'certificate-authority-data', 'tls-server-name', 'proxy-url'],
+  user: [
+    'client-certificate',
+    'client-certificate-data',
+    'client-key',
+    'client-key-data',
+    'token',
+    'tokenFile',
+    'username',
+    'password',
+    'as',
+    'as-uid',
+  ],
+} as const;
+
+/** Throws for a field that is something else than a string, as YAML has numbers and dates without quotes. */
+const checkText = (where: string, fields: Record<string, unknown>, field: string): void => {
+  const value = fields[field] ?? '';
+  if (typeof value !== 'string') throw new Error(`${where} has a ${field} that is a ${typeof value}, not a string: it needs quotes`);
+};
+
 /** The named entry of a list of `{name, <what>: {...}}`. */
 const entry = <T extends object>(list: unknown, what: 'context' | 'cluster' | 'user', name: string): T => {
   const found: unknown = Array.isArray(list) ? list.find((item: unknown) => isRecord(item) && item['name'] === name) : undefined;
   const value = isRecord(found) ? (found[what] ?? {}) : undefined;
   if (!isRecord(value)) throw new Error(`${what} "${name}" does not exist`);
+  for (const field of textFields[what]) checkText(`${what} "${name}"`, value, field);
   return value as T;
 };
 

@@ -1,7 +1,8 @@
+import {formatDouble} from '#src/base/text/double.js';
 import {put} from '#src/base/json/put.js';
 import {type PlainObject} from '#src/schema/decode/plain.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
-import {isWhole, formatFloat} from '#src/schema/custom/numbers.js';
+import {isWhole} from '#src/schema/custom/numbers.js';
 
 // Dotted paths into custom objects, for the scale subresource.
 
@@ -12,7 +13,7 @@ export const textOf = (value: unknown): string => {
   if (value === null || value === undefined) return '<no value>';
   if (typeof value === 'object')
     return canonicalJson(value).replace(unsafe, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return typeof value === 'number' ? (isWhole(value) ? String(value) : formatFloat(value)) : String(value as string | boolean);
+  return typeof value === 'number' ? (isWhole(value) ? String(value) : formatDouble(value)) : String(value as string | boolean);
 };
 
 /** Returns the names of a dotted path, with or without a leading dot. */

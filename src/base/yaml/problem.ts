@@ -27,6 +27,9 @@ const endOf = (text: string): number => text.split('\n').length - (text.endsWith
 /** The original counts lines from zero here and omits the first. */
 const at = (line: number, problem: string): string => (line === 0 ? problem : `line ${line}: ${problem}`);
 
+/** As `at`; lines of words count from one, and the first is omitted as well. */
+const scanning = (line: number, problem: string): string => (line === 0 ? problem : at(line + 1, problem));
+
 const flowProblem = (text: string): string | undefined => {
   const {open, last} = unclosed(text);
   const within = open.at(-1);
@@ -60,9 +63,9 @@ export const yamlProblem = (text: string, error: YAMLError): string | undefined 
   switch (error.code) {
     case 'TAB_AS_INDENT':
     case 'BAD_SCALAR_START':
-      return `line ${line + 1}: found character that cannot start any token`;
+      return scanning(line, 'found character that cannot start any token');
     case 'BLOCK_AS_IMPLICIT_KEY':
-      return `line ${line + 1}: mapping values are not allowed in this context`;
+      return scanning(line, 'mapping values are not allowed in this context');
     case 'MISSING_CHAR':
       if (/closing ["']quote/.test(error.message)) return `line ${(line || endOf(text)) + 1}: found unexpected end of stream`;
       return flowProblem(text);
@@ -76,18 +79,9 @@ export const yamlProblem = (text: string, error: YAMLError): string | undefined 
       );
     }
     case 'UNEXPECTED_TOKEN':
+      if (text[error.pos[0]] === '-') return scanning(line, 'block sequence entries are not allowed in this context');
       return /^[\]},]/.test(text.slice(error.pos[0])) ? at(line, 'did not find expected node content') : flowProblem(text);
     default:
       return undefined;
   }
-};
-
-/** Formats a mapping key that is not a scalar as the original does. */
-export const formatKey = (value: unknown): string => {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(formatKey).join(', ')}}`;
-  if (value === null || value === undefined) return 'interface {}(nil)';
-  if (typeof value !== 'object') return JSON.stringify(value);
-  return `map[interface {}]interface {}{${Object.entries(value)
-    .map(([key, item]) => `${JSON.stringify(key)}:${formatKey(item)}`)
-    .join(', ')}}`;
 };
