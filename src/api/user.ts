@@ -12,6 +12,8 @@ export const wellKnown = {
   authenticated: 'system:authenticated',
   unauthenticated: 'system:unauthenticated',
   masters: 'system:masters',
+  /** The API server itself, as it writes objects of its own. */
+  server: 'system:apiserver',
   nodes: 'system:nodes',
   nodeUserPrefix: 'system:node:',
   serviceAccounts: 'system:serviceaccounts',

@@ -2,6 +2,9 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {Verbosity} from '#src/observe/verbosity.js';
+import {createLog} from '#src/observe/log.js';
+import {chosenAddress} from '#src/plane/api-server/host-address.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {startPlane} from '#src/plane/plane.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -31,6 +34,56 @@ test('a plane has a service that leads to its servers, whose endpoint goes when 
   });
   t.is(slice.metadata?.labels?.['plat.io/service-name'], 'plat');
 });
+
+test('where a server has no other address, its endpoints have the loopback one, as nobody else may write it', async t => {
+  const lines: string[] = [];
+  const log = createLog({
+    clock: new VirtualClock(),
+    program: 'test',
+    verbosity: new Verbosity(0, ''),
+    write: line => void lines.push(line),
+  });
+  await using plane = await startPlane({apiserverArgs: ['--advertise-address=127.0.0.1'], controllers: 'none', log});
+  const client = plane.client();
+  const endpoints = await client.resource(kinds.endpoints).get('kubernetes', {namespace});
+  const slice = await client.resource(kinds.endpointSlices).get('kubernetes', {namespace});
+
+  t.deepEqual(endpoints.subsets?.[0]?.addresses, [{ip: '127.0.0.1'}]);
+  t.deepEqual(slice.endpoints[0]?.addresses, ['127.0.0.1']);
+  t.deepEqual(
+    lines.filter(line => line.includes('service')),
+    [],
+  );
+  await t.throwsAsync(client.resource(kinds.endpoints).update({...endpoints, subsets: [{addresses: [{ip: '127.0.0.2'}]}]}), {
+    message: /may not be in the loopback range/,
+  });
+});
+
+const anInterface = (address: string, internal = false) => ({address, family: address.includes(':') ? 'IPv6' : 'IPv4', internal}) as const;
+const interfaces = {
+  lo: [anInterface('127.0.0.1', true), anInterface('::1', true)],
+  bridge0: [anInterface('172.17.0.1'), anInterface('fe80::2')],
+  eth0: [anInterface('192.0.2.7'), anInterface('fe80::1'), anInterface('2001:db8::7')],
+};
+const ipv4Routes = (flags: string) => `Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT
+bridge0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+eth0\t00000000\t010200C0\t${flags}\t0\t0\t0\t00000000\t0\t0\t0
+`;
+const zero = '0'.repeat(32);
+const ipv6Routes = `${zero} 00 ${zero} 00 ${zero} ffffffff 00000001 00000000 00200200       lo
+${zero} 00 ${zero} 00 20010db8000000000000000000000001 00000400 00000002 00000000 00000003     eth0
+`;
+
+for (const [what, family, tables, found] of [
+  ['the interface of the default route', 'IPv4', {IPv4: ipv4Routes('0003'), IPv6: ''}, '192.0.2.7'],
+  ['the interface of the default route', 'IPv6', {IPv4: '', IPv6: ipv6Routes}, '2001:db8::7'],
+  ['another interface where that route is down', 'IPv4', {IPv4: ipv4Routes('0002'), IPv6: ''}, '172.17.0.1'],
+  ['another interface where no table is found', 'IPv4', {IPv4: '', IPv6: ''}, '172.17.0.1'],
+] as const) {
+  test(`the address of a machine in ${family} is that of ${what}`, t => {
+    t.is(chosenAddress(family, interfaces, tables), found);
+  });
+}
 
 test('a plane has the object of its service range, and its priority classes', async t => {
   await using plane = await startPlane({

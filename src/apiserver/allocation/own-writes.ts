@@ -1,10 +1,11 @@
+import {wellKnown} from '#src/api/user.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {WriteContext} from '#src/apiserver/registry/registry.js';
 
 /** The context of the server's own writes. */
 export const ownWrites = (served: Kind, naming: Naming): WriteContext => ({
-  user: {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']},
+  user: {name: wellKnown.server, groups: ['system:masters', 'system:authenticated']},
   manager: naming.component('apiserver'),
   dryRun: false,
   served,

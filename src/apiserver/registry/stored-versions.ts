@@ -93,7 +93,7 @@ export class StoredVersionsBarrier {
     const naming = this.#naming;
     const is = (kind: Kind): boolean => group === naming.group(kind.group) && resource === kind.plural;
     if (is(kinds.storageVersions)) return true;
-    if (is(kinds.namespaces)) return verb === 'create' && name === 'system:apiserver' && groups.includes(wellKnown.masters);
+    if (is(kinds.namespaces)) return verb === 'create' && name === wellKnown.server && groups.includes(wellKnown.masters);
     return is(kinds.leases) && namespace === naming.systemNamespace;
   }
 }

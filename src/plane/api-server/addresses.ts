@@ -2,10 +2,10 @@
 // Derived from flags alone; the service is maintained by src/controlplane.
 
 import {isIP} from 'node:net';
-import {networkInterfaces} from 'node:os';
 import {formatIp, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js';
 import type {SelfServiceParts, ServerPeers} from '#src/controlplane/self-service.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
+import {hostAddress} from './host-address.js';
 
 type Options = Pick<
   ApiserverOptions,
@@ -24,23 +24,19 @@ export const firstServiceAddress = (options: Pick<Options, 'serviceClusterIpRang
   return formatIp({...start, value: start.value + 1n});
 };
 
-/** The host's own address on its network; undefined on a host without one. */
-const hostAddress = (family: 'IPv4' | 'IPv6'): string | undefined =>
-  Object.values(networkInterfaces())
-    .flatMap(addresses => addresses ?? [])
-    .find(address => !address.internal && address.family === family && !address.address.startsWith('fe80:'))?.address;
+const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
-const isLocalOnly = (address: string): boolean =>
-  address === '' || address === '0.0.0.0' || address === '::' || address === '::1' || address.startsWith('127.');
+const isLocalOnly = (address: string): boolean => ['', '0.0.0.0', '::'].includes(address) || isLoopback(address);
 
-/** The advertised address: the configured one, or the bind address, or the host's if the bind address is not reachable for others. */
+/** The advertised address: the configured one, or the bind address, or the host's if the bind address is not reachable for others; a loopback one where there is no other. */
 export const advertisedAddress = (
   {advertiseAddress = '', bindAddress}: Pick<Options, 'advertiseAddress' | 'bindAddress'>,
   family: 'IPv4' | 'IPv6',
 ): string => {
   if (advertiseAddress) return advertiseAddress;
   if (isIP(bindAddress) && !isLocalOnly(bindAddress)) return bindAddress;
-  return hostAddress(family) ?? hostAddress(family === 'IPv4' ? 'IPv6' : 'IPv4') ?? '127.0.0.1';
+  const loopback = isLoopback(bindAddress) ? bindAddress : family === 'IPv6' ? '::1' : '127.0.0.1';
+  return hostAddress(family) ?? hostAddress(family === 'IPv4' ? 'IPv6' : 'IPv4') ?? loopback;
 };
 
 /** `host:port` of external URLs: with the configured host name, or the listener's. */
@@ -55,7 +51,7 @@ type Addresses = Pick<ApiserverOptions, 'externalHostname' | 'advertiseAddress' 
 /** The host by which other machines reach the server: the external host name, or the advertised address; undefined if it listens on a loopback address only. */
 export const reachableHost = (options: Addresses): string | undefined => {
   if (options.externalHostname) return options.externalHostname;
-  if (!options.advertiseAddress && /^(127\.|::1$)/.test(options.bindAddress)) return undefined;
+  if (!options.advertiseAddress && isLoopback(options.bindAddress)) return undefined;
   return advertisedAddress(options, isIP(options.bindAddress) === 6 ? 'IPv6' : 'IPv4');
 };
 

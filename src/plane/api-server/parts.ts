@@ -4,7 +4,7 @@
 import {hostname} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
 import type {UsageReader} from '#src/api/node/usage.js';
-import type {UserInfo} from '#src/api/user.js';
+import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
 import type {Clock} from '#src/base/clock.js';
@@ -68,7 +68,7 @@ export interface ApiServerParts {
 }
 
 /** The server's own identity. */
-export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
+export const serverUser: UserInfo = {name: wellKnown.server, groups: ['system:masters', 'system:authenticated']};
 
 /** The name of the host, from which the identity of a server follows. */
 export const hostOf = ({host}: Pick<ApiServerParts, 'host'>): string => host ?? hostname();

@@ -5,6 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {endpointIp, ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
+import {isOwnService} from '#src/resources/validation/own-endpoints.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsLabel, each, oneOf, portProblems, qualifiedName} from '#src/resources/validation/values.js';
 
@@ -15,11 +16,17 @@ type Port = NonNullable<Subset['ports']>[number];
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 
-function* validateAddress({ip, hostname, nodeName}: Readonly<Address>, path: string, strict: boolean): Iterable<FieldError> {
-  yield* legacyIp(`${path}.ip`, ip ?? '', {strict});
+/** How strictly the addresses of an object are validated. */
+interface AddressRules {
+  readonly strict: boolean;
+  readonly allowsLoopback: boolean;
+}
+
+function* validateAddress({ip, hostname, nodeName}: Readonly<Address>, path: string, rules: AddressRules): Iterable<FieldError> {
+  yield* legacyIp(`${path}.ip`, ip ?? '', rules);
   if (hostname) yield* dnsLabel(`${path}.hostname`, hostname);
   if (nodeName !== undefined) yield* each(`${path}.nodeName`, nodeName, dnsSubdomainProblems(nodeName));
-  yield* endpointIp(`${path}.ip`, ip ?? '');
+  yield* endpointIp(`${path}.ip`, ip ?? '', rules);
 }
 
 function* validatePort({name, port, protocol, appProtocol}: Readonly<Port>, path: string, needsName: boolean): Iterable<FieldError> {
@@ -34,19 +41,19 @@ function* validatePort({name, port, protocol, appProtocol}: Readonly<Port>, path
 function* validateSubset(
   {addresses = [], notReadyAddresses = [], ports = []}: Readonly<Subset>,
   path: string,
-  strict: boolean,
+  rules: AddressRules,
 ): Iterable<FieldError> {
   if (addresses.length === 0 && notReadyAddresses.length === 0) yield required(path, 'must specify `addresses` or `notReadyAddresses`');
-  for (const [i, address] of addresses.entries()) yield* validateAddress(address, `${path}.addresses[${i}]`, strict);
-  for (const [i, address] of notReadyAddresses.entries()) yield* validateAddress(address, `${path}.notReadyAddresses[${i}]`, strict);
+  for (const [i, address] of addresses.entries()) yield* validateAddress(address, `${path}.addresses[${i}]`, rules);
+  for (const [i, address] of notReadyAddresses.entries()) yield* validateAddress(address, `${path}.notReadyAddresses[${i}]`, rules);
   for (const [i, port] of ports.entries()) yield* validatePort(port, `${path}.ports[${i}]`, ports.length > 1);
 }
 
-function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {gate}: HookContext): Iterable<FieldError> {
+function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, context: HookContext): Iterable<FieldError> {
   // Stored subsets may stay invalid.
   if (old && semanticallyEqual(old.subsets, endpoints.subsets)) return;
-  for (const [i, subset] of (endpoints.subsets ?? []).entries())
-    yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
+  const rules = {strict: context.gate('StrictIPCIDRValidation'), allowsLoopback: isOwnService(endpoints, context)};
+  for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, rules);
 }
 
 function* warnings({metadata, subsets = []}: Readonly<Endpoints>, _old: unknown, {naming}: HookContext): Iterable<string> {

@@ -7,6 +7,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {familyOf} from '#src/resources/ip-family.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {canonicalIpProblem, endpointIp, ipProblem, ipWarnings} from '#src/resources/validation/ip-fields.js';
+import {isOwnService} from '#src/resources/validation/own-endpoints.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsLabel, each, oneOf, qualifiedName} from '#src/resources/validation/values.js';
 
@@ -45,15 +46,23 @@ function* validateDomain(path: string, text: string): Iterable<FieldError> {
   }
 }
 
-function* validateAddress(path: string, index: number, address: string, type: string, strict: boolean): Iterable<FieldError> {
+/** What the addresses of a slice must be. */
+interface AddressRules {
+  readonly type: string;
+  readonly strict: boolean;
+  readonly allowsLoopback: boolean;
+}
+
+function* validateAddress(path: string, index: number, address: string, rules: AddressRules): Iterable<FieldError> {
   const at = `${path}[${index}]`;
+  const {type, strict} = rules;
   if (type === 'FQDN') return yield* validateDomain(at, address);
   if (type !== 'IPv4' && type !== 'IPv6') return;
   // IPv6 came late enough to have canonical addresses only.
   const problem = type === 'IPv6' ? canonicalIpProblem(address) : ipProblem(address, strict);
   if (problem !== undefined) return yield invalid(at, address, problem);
   if (familyOf(address) !== type) yield invalid(path, address, `must be an ${type} address`);
-  yield* endpointIp(at, address);
+  yield* endpointIp(at, address, rules);
 }
 
 function* validateHints({forZones = [], forNodes = []}: NonNullable<Endpoint['hints']>, path: string): Iterable<FieldError> {
@@ -70,27 +79,31 @@ function* validateHints({forZones = [], forNodes = []}: NonNullable<Endpoint['hi
   }
 }
 
-function* validateEndpoints(endpoints: readonly Endpoint[], type: string, strict: boolean): Iterable<FieldError> {
+function* validateEndpoints(endpoints: readonly Endpoint[], rules: AddressRules): Iterable<FieldError> {
   if (endpoints.length > mostEndpoints) return yield tooMany('endpoints', endpoints.length, mostEndpoints);
   for (const [i, {addresses = [], nodeName, hostname, hints}] of endpoints.entries()) {
     const path = `endpoints[${i}]`;
     if (addresses.length === 0) yield required(`${path}.addresses`, 'must contain at least 1 address');
     else if (addresses.length > mostAddresses) yield tooMany(`${path}.addresses`, addresses.length, mostAddresses);
-    for (const [j, address] of addresses.entries()) yield* validateAddress(`${path}.addresses`, j, address, type, strict);
+    for (const [j, address] of addresses.entries()) yield* validateAddress(`${path}.addresses`, j, address, rules);
     if (nodeName !== undefined) yield* each(`${path}.nodeName`, nodeName, dnsSubdomainProblems(nodeName));
     if (hostname !== undefined) yield* dnsLabel(`${path}.hostname`, hostname);
     if (hints) yield* validateHints(hints, `${path}.hints`);
   }
 }
 
-function* validate(slice: Readonly<EndpointSlice>, old: Readonly<EndpointSlice> | undefined, {gate}: HookContext): Iterable<FieldError> {
+function* validate(slice: Readonly<EndpointSlice>, old: Readonly<EndpointSlice> | undefined, context: HookContext): Iterable<FieldError> {
   const {addressType = '', endpoints, ports} = slice;
   if (!addressType) yield required('addressType');
   else yield* oneOf('addressType', addressType, addressTypes);
   yield* validatePorts(ports ?? []);
   // Unchanged addresses are not validated again.
   if (!old || !semanticallyEqual(old.endpoints, endpoints))
-    yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
+    yield* validateEndpoints(endpoints ?? [], {
+      type: addressType,
+      strict: context.gate('StrictIPCIDRValidation'),
+      allowsLoopback: isOwnService(slice, context),
+    });
   if (old) yield* immutable('addressType', addressType, old.addressType);
 }
 

@@ -92,17 +92,18 @@ export function* rangeWarnings(path: string, text: string, naming: Naming): Iter
 
 const ranges = (...texts: readonly string[]): readonly IpRange[] => texts.map(text => parseRange(text)!);
 const unspecified = ranges('0.0.0.0/32', '::/128');
+const loopback = ranges('127.0.0.0/8', '::1/128');
 const special: readonly [text: string, of: readonly IpRange[]][] = [
-  ['may not be in the loopback range (127.0.0.0/8, ::1/128)', ranges('127.0.0.0/8', '::1/128')],
+  ['may not be in the loopback range (127.0.0.0/8, ::1/128)', loopback],
   ['may not be in the link-local range (169.254.0.0/16, fe80::/10)', ranges('169.254.0.0/16', 'fe80::/10')],
   ['may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)', ranges('224.0.0.0/24', 'ff02::/16')],
 ];
 
-/** Rejects unspecified, loopback and link-local addresses. */
-export function* endpointIp(path: string, text: string): Iterable<FieldError> {
+/** Rejects unspecified, loopback and link-local addresses. Loopback ones may be allowed. */
+export function* endpointIp(path: string, text: string, {allowsLoopback = false} = {}): Iterable<FieldError> {
   const address = parseLooseIp(text);
   if (!address) return yield invalid(path, text, 'must be a valid IP address');
   const within = (some: readonly IpRange[]) => some.some(range => rangeHolds(range, address));
   if (within(unspecified)) yield invalid(path, text, `may not be unspecified (${text})`);
-  for (const [problem, some] of special) if (within(some)) yield invalid(path, text, problem);
+  for (const [problem, some] of special) if (within(some) && !(allowsLoopback && some === loopback)) yield invalid(path, text, problem);
 }
