@@ -47,7 +47,6 @@ const startHooks = [
   'apiservice-registration-controller',
   'apiservice-status-local-available-controller',
   'apiservice-status-remote-available-controller',
-  'apiservice-wait-for-first-sync',
   'bootstrap-controller',
   'crd-informer-synced',
   'generic-apiserver-start-informers',

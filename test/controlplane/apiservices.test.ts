@@ -1,4 +1,5 @@
 import test from 'ava';
+import {builtInPriority} from '#src/resources/apiregistration/priorities.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
@@ -47,6 +48,15 @@ const anApiService = (version: string, group: string, managed?: string, spec: ob
   metadata: {name: `${version}.${group}`, ...(managed ? {labels: {[label]: managed}} : {})},
   spec: {group, version, groupPriorityMinimum: 5, versionPriority: 5, ...spec},
 });
+
+for (const [group, version, expected] of [
+  ['resource', 'v1', 21],
+  ['scheduling', 'v1alpha1', 1],
+] as const) {
+  test(`${version} of the group ${group} has the original's place among its versions`, t => {
+    t.is(builtInPriority(group, version)?.version, expected);
+  });
+}
 
 test('a served group version is registered with its priority and available at once; registering itself needs none', async t => {
   using env = await start();

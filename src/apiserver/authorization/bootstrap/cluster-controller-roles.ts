@@ -23,7 +23,6 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
   'resourcequota-controller': [rule('list watch', '*', '*'), rule('update', 'core', 'resourcequotas/status'), reportEvents],
   'root-ca-cert-publisher': [rule('create update', 'core', 'configmaps'), reportEvents],
   'service-account-controller': [rule('create', 'core', 'serviceaccounts'), reportEvents],
-  'service-ca-cert-publisher': [rule('create update', 'core', 'configmaps'), reportEvents],
   'ttl-controller': [rule('list patch update watch', 'core', 'nodes'), reportEvents],
   'validatingadmissionpolicy-status-controller': [
     rule(read, 'admissionregistration', 'validatingadmissionpolicies'),

@@ -12,7 +12,6 @@ export const networkControllerRoles = ({reportEvents, rule}: PolicyBuilders): Co
     rule(read, 'core', 'nodes pods services'),
     rule('update', 'core', 'services/finalizers'),
     rule('create delete get list update watch', 'discovery', 'endpointslices'),
-    rule('create', 'discovery', 'endpointslices/restricted'),
     reportEvents,
   ],
   'endpointslicemirroring-controller': [
@@ -20,7 +19,6 @@ export const networkControllerRoles = ({reportEvents, rule}: PolicyBuilders): Co
     rule('update', 'core', 'services/finalizers'),
     rule('update', 'core', 'endpoints/finalizers'),
     rule('create delete get list update watch', 'discovery', 'endpointslices'),
-    rule('create', 'discovery', 'endpointslices/restricted'),
     reportEvents,
   ],
   'route-controller': [rule('list watch', 'core', 'nodes'), rule('patch', 'core', 'nodes/status'), reportEvents],

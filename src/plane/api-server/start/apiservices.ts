@@ -40,7 +40,6 @@ export const apiServiceHooks = (
   return [
     {name: `start-${naming.component('aggregator')}-informers`, run: synced},
     {name: 'apiservice-registration-controller', run: synced},
-    {name: 'apiservice-wait-for-first-sync', run: synced},
     {
       name: 'apiservice-discovery-controller',
       async run() {
