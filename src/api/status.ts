@@ -1,3 +1,5 @@
+import {messageOf} from '#src/base/message.js';
+
 /** One cause in `Status.details.causes`. */
 export interface StatusCause {
   reason?: string;
@@ -176,7 +178,7 @@ export const timeout = (message: string, retryAfterSeconds = 0, causes?: StatusC
     details: {...(retryAfterSeconds ? {retryAfterSeconds} : {}), ...(causes ? {causes} : {})},
   });
 export const internalError = (cause: unknown): StatusError => {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   return statusError('InternalError', `Internal error occurred: ${message}`, {details: {causes: [{message}]}, cause});
 };
 /** An error without an API reason, of a backend or component. */

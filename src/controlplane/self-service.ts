@@ -84,15 +84,21 @@ const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPee
       ? undefined
       : {update: {...found, subsets, metadata: {...found.metadata, ...wanted.metadata}}};
   });
-  await ensureObject(client.resource(kinds.endpointSlices), metadata, async found => {
+  const slices = client.resource(kinds.endpointSlices);
+  await ensureObject(slices, metadata, async found => {
     const addresses = await peers.list();
     const wanted: EndpointSlice = {
       metadata: {...metadata, labels: {[naming.key('service-name')]: naming.self}},
-      addressType: familyOf(addresses[0] ?? '0.0.0.0'),
+      addressType: addresses[0] === undefined ? (found?.addressType ?? 'IPv4') : familyOf(addresses[0]),
       endpoints: addresses.map(address => ({addresses: [address], conditions: {ready: true}})),
       ports,
     };
     if (!found) return {create: wanted};
+    // The family of a slice is immutable: after a start with an address of the other one it is made anew.
+    if (found.addressType !== wanted.addressType) {
+      await slices.delete(metadata.name, {namespace});
+      return {create: wanted};
+    }
     return sameJson([found.endpoints ?? [], found.ports ?? []], [wanted.endpoints, ports])
       ? undefined
       : {update: {...found, ...wanted, metadata: {...found.metadata, ...wanted.metadata}}};

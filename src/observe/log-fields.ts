@@ -1,4 +1,5 @@
 import type {LogFields} from '#src/base/log.js';
+import {firstError} from '#src/base/message.js';
 import type {LineFormat} from './text-format.js';
 
 /** Names of fields whose values are redacted, at any depth. */
@@ -62,9 +63,9 @@ const errorText = (error: unknown): string => {
   const parts: string[] = [];
   const seen = new Set<unknown>();
   for (
-    let each: unknown = error;
+    let each: unknown = firstError(error);
     each !== undefined && each !== null && !seen.has(each);
-    each = each instanceof Error ? each.cause : undefined
+    each = each instanceof Error ? firstError(each.cause) : undefined
   ) {
     seen.add(each);
     const text = each instanceof Error ? each.message || each.name : String(each);

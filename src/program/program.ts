@@ -6,6 +6,7 @@ import type {VersionInfo} from '#src/api/version.js';
 import {collectBuffersBy} from '#src/base/buffer-garbage.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {firstError, messageOf} from '#src/base/message.js';
 import {isJsonError} from '#src/observe/json-format.js';
 import {logWriter} from '#src/observe/streams.js';
 import type {UnhandledErrors} from '#src/observe/unhandled.js';
@@ -40,14 +41,27 @@ export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
   ready(what: string): void;
 }
 
-/** The line that is printed for a failure: its message and the causes that add information, in at least one of their parts. */
+/** The line that is printed for a failure: its message and the causes that add information, in at least one of their parts. Of an error of disposal, the error before it. */
 export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
-  for (let at = error; at !== undefined && messages.length < deepest; at = causeOf(at)) {
-    const message = at instanceof Error ? at.message : String(at);
-    if (!messages.some(known => message.split(': ').every(part => known.includes(part)))) messages.push(message);
+  for (let at = firstError(error); at !== undefined && messages.length < deepest; at = firstError(causeOf(at))) {
+    const parts = partsOf(at);
+    if (!messages.some(known => parts.every(part => known.includes(part)))) messages.push(messageOf(at));
   }
-  return messages.join(': ').replaceAll(/\s*\n\s*/g, ' ');
+  return messages
+    .join(': ')
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .trim();
+};
+
+/** The parts of a message: of an error of the system, only what happened; of several lines, those of the first. */
+const partsOf = (error: unknown): readonly string[] => {
+  const message = messageOf(error);
+  const {syscall} = (error instanceof Error ? error : {}) as NodeJS.ErrnoException;
+  const [, happened] = (syscall === undefined ? undefined : /^[A-Z\d_]+: ([^,]+), /.exec(message)) ?? [];
+  if (happened !== undefined) return [happened];
+  const [first = ''] = message.split('\n', 1);
+  return first.replace(/[:.\s]+$/, '').split(': ');
 };
 
 /** The maximum depth of nested causes. */

@@ -11,16 +11,22 @@ export const lacksFamily = (error: unknown): boolean =>
 const causes: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use already: choose another, or 0 for a free one',
   EACCES: 'this user may not bind to this port',
-  EADDRNOTAVAIL: 'the host has no such address',
   ENOTFOUND: 'this is not an address of the host',
   EINVAL: 'this is not an address of the host',
+};
+
+/** On a host without the loopback address of one family, that of the other may be there. */
+const noAddress = (bindAddress: string, flags: string): string => {
+  const other = bindAddress.startsWith('127.') ? '::1' : bindAddress === '::1' ? '127.0.0.1' : undefined;
+  const [flag = ''] = flags.split(',', 1);
+  return `the host has no such address${other === undefined ? '' : `: give ${flag}=${other}`}`;
 };
 
 /** An error of one line that names the flags to change. The system's message is added only where there is no better explanation. */
 export const bindError = (cause: unknown, bindAddress: string, port: number, flags = '--bind-address, --secure-port'): Error => {
   const {code, message} = cause as NodeJS.ErrnoException;
   const host = isIP(bindAddress) === 6 ? `[${bindAddress}]` : bindAddress;
-  const known = causes[code ?? ''];
+  const known = code === 'EADDRNOTAVAIL' ? noAddress(bindAddress, flags) : causes[code ?? ''];
   return new Error(`cannot listen on ${host}:${port} (${flags}): ${known ?? message}`, known === undefined ? {cause} : {});
 };
 

@@ -1,3 +1,5 @@
+import {firstError} from '#src/base/message.js';
+
 const plain: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   EACCES: 'permission denied',
@@ -15,7 +17,8 @@ const plain: Readonly<Record<string, string>> = {
 };
 
 /** The essence of an error in one line, without paths and addresses that the context of the line contains. */
-export const oneLine = (error: unknown): string => {
+export const oneLine = (failure: unknown): string => {
+  const error = firstError(failure);
   if (!(error instanceof Error)) return String(error);
   const code = (error as NodeJS.ErrnoException).code ?? '';
   return plain[code] ?? (error.message.split('\n', 1)[0] || code || error.name);

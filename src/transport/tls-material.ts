@@ -1,6 +1,7 @@
 import {readFile} from 'node:fs/promises';
 import type {ClientPair} from './request-credentials.js';
 import {oneLine} from './one-line.js';
+import {readAnchors} from './tls-handshake.js';
 import type {ConnectionSettings, Material} from './settings.js';
 
 /** The certificates and keys of a TLS connection. */
@@ -18,6 +19,21 @@ export const readMaterial = async ({trust, identity, source}: ConnectionSettings
     content(certificate?.key, source, 'client key'),
   ]);
   return {...(ca ? {ca} : {}), ...(cert && key ? {pair: {cert, key}} : {})};
+};
+
+/** Reads the same for connections to the server: a file of certificate authorities that holds none is named, too. */
+export const readServerMaterial = async (settings: ConnectionSettings): Promise<TlsMaterial> => {
+  const {
+    trust: {ca, insecure},
+    source,
+  } = settings;
+  const material = await readMaterial(settings);
+  try {
+    if (ca && material.ca && !insecure) readAnchors(material.ca);
+  } catch (cause) {
+    throw new Error(`${source}: certificate authority ${ca && 'file' in ca ? ca.file : 'data'}: ${oneLine(cause)}`, {cause});
+  }
+  return material;
 };
 
 export const sameMaterial = (one: TlsMaterial, other: TlsMaterial): boolean =>

@@ -1,4 +1,5 @@
-import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {X509Certificate} from 'node:crypto';
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
@@ -60,4 +61,22 @@ test('events are written after the clock was set forward or back, and live as lo
   for (const name of ['before', 'ahead', 'behind']) t.is((await get(`${events}/${name}`)).status, 200, name);
   await clock.advance(300_000);
   for (const name of ['before', 'ahead', 'behind']) t.is((await get(`${events}/${name}`)).status, 404, name);
+});
+
+test('a damaged CA or key is named, and a damaged certificate is issued again', async t => {
+  const directory = aFolder();
+  const clock = new VirtualClock();
+  const {files} = await planeMaterial(directory, clock);
+  const [ca, admin, key] = [files.ca, files.admin, files.serviceAccountKey].map(file => readFileSync(file, 'utf8'));
+  const damaged = (pem: string): string => pem.replace(/\n[\w+/]{20}/, '\n');
+
+  writeFileSync(files.ca, damaged(ca!));
+  await t.throwsAsync(planeMaterial(directory, clock), {message: new RegExp(`^${files.ca} and ${files.caKey}: .`)});
+  writeFileSync(files.ca, ca!);
+  writeFileSync(files.serviceAccountKey, 'none');
+  await t.throwsAsync(planeMaterial(directory, clock), {message: new RegExp(`^${files.serviceAccountKey}: .`)});
+  writeFileSync(files.serviceAccountKey, key!);
+  writeFileSync(files.admin, damaged(admin!));
+  await planeMaterial(directory, clock);
+  t.notThrows(() => new X509Certificate(readFileSync(files.admin)));
 });

@@ -1,3 +1,6 @@
+import {mkdtempSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {noLog} from '#src/base/log.js';
@@ -57,6 +60,26 @@ test('where a server has no other address, its endpoints have the loopback one, 
   await t.throwsAsync(client.resource(kinds.endpoints).update({...endpoints, subsets: [{addresses: [{ip: '127.0.0.2'}]}]}), {
     message: /may not be in the loopback range/,
   });
+});
+
+test('a server that starts with an address of the other family makes its slice anew, and keeps it when it stops', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plat-families-'));
+  const lines: string[] = [];
+  const log = createLog({
+    clock: new VirtualClock(),
+    program: 'test',
+    verbosity: new Verbosity(0, ''),
+    write: line => void lines.push(line),
+  });
+  for (const [address, addressType] of [
+    ['192.0.2.7', 'IPv4'],
+    ['2001:db8::7', 'IPv6'],
+  ] as const) {
+    await using plane = await startPlane({dataDir, apiserverArgs: [`--advertise-address=${address}`], controllers: 'none', log});
+    const slice = await plane.client().resource(kinds.endpointSlices).get('kubernetes', {namespace});
+    t.like(slice, {addressType, endpoints: [{addresses: [address]}]});
+  }
+  t.deepEqual(lines, []);
 });
 
 const anInterface = (address: string, internal = false) => ({address, family: address.includes(':') ? 'IPv6' : 'IPv4', internal}) as const;

@@ -5,7 +5,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import {once} from 'node:events';
 import type {ApiRequest} from '#src/api/request.js';
-import {refusePortSharing} from '#src/serving/binding.js';
+import {bindError, refusePortSharing} from '#src/serving/binding.js';
 import {InTurns} from '#src/serving/in-turns.js';
 import {listen} from '#src/serving/listener.js';
 import {systemClock} from '#src/base/clock.js';
@@ -23,6 +23,14 @@ test('a port in use is reported in one line with the flags to change', async t =
   await t.throwsAsync(listen({clock: systemClock, bindAddress: '192.0.2.1', port: 0, tls: {}, handler: server.http}), {
     message: 'cannot listen on 192.0.2.1:0 (--bind-address, --secure-port): the host has no such address',
   });
+  for (const [address, other] of [
+    ['127.0.0.1', '::1'],
+    ['::1', '127.0.0.1'],
+  ] as const)
+    t.regex(
+      bindError(Object.assign(new Error(), {code: 'EADDRNOTAVAIL'}), address, 6443).message,
+      new RegExp(`the host has no such address: give --bind-address=${other}$`),
+    );
 });
 
 test('port sharing is refused where the runtime cannot do it', t => {

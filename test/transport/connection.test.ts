@@ -144,6 +144,9 @@ test('files that cannot be used are named when the connection is opened', async 
   await t.throwsAsync(connect({...settings, trust: {ca: {file: '/nowhere/ca.crt'}}}, {clock: systemClock}), {
     message: 'test: certificate authority /nowhere/ca.crt: no such file or directory',
   });
+  await t.throwsAsync(connect({...settings, trust: {ca: {file: 'package.json'}}}, {clock: systemClock}), {
+    message: 'test: certificate authority package.json: unable to load root certificates: unable to parse bytes as PEM block',
+  });
   await t.throwsAsync(connect({...settings, identity: {certificate: {cert: {data: 'x'}, key: {data: 'y'}}}}, {clock: systemClock}), {
     message: /^test: the certificates or the key cannot be used: /,
   });

@@ -1,5 +1,6 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {sleep} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
 import type {Invocation} from '#src/program/program.js';
 import type {demoFlags} from '#src/options/programs/demo.js';
 import {startAgentBeside} from '#src/cli/platlet/beside.js';
@@ -7,15 +8,30 @@ import type {ScenarioContext} from './scenario.js';
 
 const patienceMs = 60_000;
 
-/** Resolves to what `look` finds, once it does. Rejects after a minute. */
-const found = async <T>({clock}: ScenarioContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
+/** Resolves to what `look` finds, once it does. Rejects after a minute, with the reason where `explain` knows one. */
+const found = async <T>(
+  {clock}: ScenarioContext,
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  explain: () => Promise<string | undefined> = async () => undefined,
+): Promise<T> => {
   const end = clock.monotonic() + patienceMs;
   for (;;) {
     const result = await look();
     if (result) return result;
-    if (clock.monotonic() > end) throw new Error(`expected that ${what} within ${patienceMs / 1000} s`);
+    if (clock.monotonic() > end) {
+      const why = await explain();
+      throw new Error(`expected that ${what} within ${patienceMs / 1000} s${why === undefined ? '' : `: ${why}`}`);
+    }
     await sleep(clock, 100);
   }
+};
+
+/** Returns why a container of the demo does not run. */
+const waitingReason = async (admin: Client, namespace: string): Promise<string | undefined> => {
+  const {items} = await admin.resource(kinds.pods).list({namespace, labelSelector: 'app=demo'});
+  const [waiting] = items.flatMap(({status}) => status?.containerStatuses ?? []).flatMap(({state}) => state?.waiting ?? []);
+  return waiting && [waiting.reason, waiting.message].filter(Boolean).join(': ');
 };
 
 /** A node of this machine runs a Deployment in real containers. */
@@ -48,10 +64,15 @@ export const demonstrateContainers = async (
       template: {metadata: {labels}, spec: {containers: [{name: 'app', image, command}]}},
     },
   });
-  await found(context, 'both pods of the deployment are available', async () => {
-    const {status} = await admin.resource(kinds.deployments).get(at.name, {namespace: at.namespace});
-    return status?.availableReplicas === 2;
-  });
+  await found(
+    context,
+    'both pods of the deployment are available',
+    async () => {
+      const {status} = await admin.resource(kinds.deployments).get(at.name, {namespace: at.namespace});
+      return status?.availableReplicas === 2;
+    },
+    () => waitingReason(admin, at.namespace),
+  );
   print(`A Deployment runs two pods of ${image} in real containers, ${passed()} after the agent was started.`);
   const [pod] = (await admin.resource(kinds.pods).list({namespace: at.namespace, labelSelector: 'app=demo'})).items;
   const log = await admin.request('GET', `/api/v1/namespaces/default/pods/${pod?.metadata?.name}/log`, {accept: '*/*'});

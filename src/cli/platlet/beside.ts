@@ -6,6 +6,7 @@ import {join, resolve} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';
 import {systemFiles} from '#src/base/files/files.js';
+import {messageOf} from '#src/base/message.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/programs/platlet.js';
 import {loadAuthority} from '#src/pki/authority.js';
@@ -73,10 +74,7 @@ export const startAgentBeside = async (
   });
   await Promise.race([ready, run]);
   return {
-    ended: run.then(
-      code => `exit code ${code}`,
-      (error: unknown) => String((error as Error).message),
-    ),
+    ended: run.then(code => `exit code ${code}`, messageOf),
     async [Symbol.asyncDispose]() {
       ending.abort();
       await run.catch(() => {});

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -178,7 +179,12 @@ const clientsOf = (connection: ServerConnection, settings: Settings): AgentClien
 const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
   const {options, settings} = parsed;
   const v1 = await isCgroupV1();
-  checkConfiguration(settings, options.config, {naming: parsed.naming, gate: gateOf(parsed), isCgroupV1: v1});
+  try {
+    checkConfiguration(settings, options.config, {naming: parsed.naming, gate: gateOf(parsed), isCgroupV1: v1});
+  } catch (error) {
+    if (!v1 || !settings.failCgroupV1) throw error;
+    throw new Error(`${messageOf(error)} (--fail-cgroupv1=false, or failCgroupV1 of the configuration file, allows it)`, {cause: error});
+  }
   if (v1)
     log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
   if (settings.failSwapOn && (await hasSwap()))
@@ -200,7 +206,10 @@ const reachRuntime = async (runtime: CriRuntime, clock: Clock, log: Log, signal:
     try {
       return await runtime.check();
     } catch (error) {
-      if (clock.monotonic() + delay > deadline || signal.aborted) throw error;
+      if (clock.monotonic() + delay > deadline || signal.aborted)
+        throw new Error(`--container-runtime-endpoint, or containerRuntimeEndpoint of the configuration file: ${messageOf(error)}`, {
+          cause: error,
+        });
       log.v(1).info({err: error}, 'the container runtime does not answer yet');
     }
     await sleep(clock, delay, signal);

@@ -8,6 +8,8 @@ import {addBuildMetrics, openMetrics} from '#src/plane/component/metrics.js';
 import {runComponent, type RunningComponent} from '#src/plane/component/run.js';
 import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';
 import type {Invocation} from '#src/program/program.js';
+import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
+import {readServerMaterial} from '#src/transport/tls-material.js';
 
 /** The parts of a program besides its component. */
 export interface ComponentProgram {
@@ -25,7 +27,10 @@ export const runComponentProgram = async <R>(
 ): Promise<number> => {
   const {parsed, log, clock, unhandled, version, verbosity, stopping, ready} = invocation;
   const options = parsed.options as OptionsOf<R> & ComponentOptions & ConnectionParts['options'];
-  component.check(options); // Invalid settings are refused before the server is called.
+  // What cannot be used is refused in one line, before anything is logged and the server is called.
+  component.check(options);
+  const settings = await loadSettings({file: options.platconfig, master: options.master, env: process.env});
+  await readServerMaterial(settings);
   log.info({version: version.gitVersion}, 'starting');
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
 
@@ -40,6 +45,7 @@ export const runComponentProgram = async <R>(
     meter: metrics,
     log,
     env: process.env,
+    settings,
     signal: stopping,
     gate: gateOf(parsed),
     host: hostname(),

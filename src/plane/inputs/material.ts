@@ -7,6 +7,7 @@ import type {Clock} from '#src/base/clock.js';
 import {systemFiles, warnOfSharedFolder, type Files} from '#src/base/files/files.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
@@ -150,7 +151,8 @@ const authorityIn = async (
   const certificate = existing(certificateFile);
   const key = existing(keyFile);
   const now = clock.now();
-  const known = certificate && key ? loadAuthority(certificateFile, certificate, key) : undefined;
+  const known =
+    certificate && key ? namingFiles([certificateFile, keyFile], () => loadAuthority(certificateFile, certificate, key)) : undefined;
   if (known && isValidAt(known.certificate, now)) return known;
   if (known)
     log.warn(
@@ -162,6 +164,15 @@ const authorityIn = async (
   await disk.write(keyFile, pem.key, privately);
   await disk.write(certificateFile, pem.certificate, privately);
   return authority;
+};
+
+/** Names the files of a failure to read them. */
+const namingFiles = <T>(files: readonly string[], read: () => T): T => {
+  try {
+    return read();
+  } catch (cause) {
+    throw new Error(`${files.join(' and ')}: ${messageOf(cause)}`, {cause});
+  }
 };
 
 /** Ensures that a certificate and key exist in two files, and renews them if one is missing or close to expiry. */
@@ -178,12 +189,21 @@ const ensurePair = async (
   await disk.write(certificateFile, pair.certificate, privately);
 };
 
+/** Whether a certificate need not be renewed; a damaged one must. */
 const stillFresh = (pem: string, now: number): boolean => {
-  const block = firstPemBlock(pem);
-  if (!block) return false;
-  const certificate = parseCertificate(block.bytes);
+  const certificate = readable(pem);
+  if (!certificate) return false;
   const {notBefore, notAfter} = certificate;
   return isValidAt(certificate, now) && notAfter - now > (notAfter - notBefore) * renewAt;
+};
+
+const readable = (pem: string): Certificate | undefined => {
+  try {
+    const block = firstPemBlock(pem);
+    return block && parseCertificate(block.bytes);
+  } catch {
+    return undefined;
+  }
 };
 
 const isValidAt = ({notBefore, notAfter}: Pick<Certificate, 'notBefore' | 'notAfter'>, now: number): boolean =>
@@ -191,7 +211,7 @@ const isValidAt = ({notBefore, notAfter}: Pick<Certificate, 'notBefore' | 'notAf
 
 const ensureServiceAccountKey = async (keyFile: string, publicFile: string, disk: Disk): Promise<void> => {
   const pem = existing(keyFile);
-  const key = pem ? parsePrivateKey(pem) : await generatePrivateKey();
+  const key = pem ? namingFiles([keyFile], () => parsePrivateKey(pem)) : await generatePrivateKey();
   if (!pem) await disk.write(keyFile, privateKeyPem(key), privately);
   if (!existing(publicFile)) await disk.write(publicFile, publicKeyPem(key), privately);
 };

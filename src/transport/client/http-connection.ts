@@ -12,7 +12,7 @@ import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
 import type {Network} from '#src/transport/network.js';
 import {oneLine} from '#src/transport/one-line.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
-import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from '#src/transport/tls-material.js';
+import {type TlsMaterial, isReloadable, readServerMaterial, sameMaterial} from '#src/transport/tls-material.js';
 
 export interface HttpRequest {
   readonly method: string;
@@ -63,7 +63,7 @@ export const connect = async (
   settings: ConnectionSettings,
   {clock, log = noLog, network}: ConnectionOptions,
 ): Promise<RenewableConnection> => {
-  const material = await readMaterial(settings);
+  const material = await readServerMaterial(settings);
   const open = (current: TlsMaterial) => Channel.open(settings, current, clock, network);
   return new PooledConnection({settings, material, channel: await open(material), open, clock, calls: new CallLog(log, clock)});
 };
@@ -191,7 +191,7 @@ class PooledConnection implements RenewableConnection {
 
   async #renew({pair}: RequestCredentials): Promise<void> {
     // Files that are being replaced may be missing or inconsistent: the old material stays in use.
-    const read = await readMaterial(this.#settings).catch(() => this.#material);
+    const read = await readServerMaterial(this.#settings).catch(() => this.#material);
     const used = pair ?? this.#given;
     const material = used ? {...read, pair: used} : read;
     if (sameMaterial(material, this.#material)) return;
