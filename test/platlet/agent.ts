@@ -9,7 +9,7 @@ import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';
-import {startPods, type NodePods} from '#src/platlet/node-pods.js';
+import {startPods, type NodePods} from '#src/platlet/agent/node-pods.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';

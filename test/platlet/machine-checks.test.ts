@@ -3,7 +3,7 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {createLog} from '#src/observe/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {checkMachine, type MachineChecksParts} from '#src/platlet/machine-checks.js';
+import {checkMachine, type MachineChecksParts} from '#src/platlet/agent/machine-checks.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
 
 const names = [

@@ -25,15 +25,15 @@ import type {Host} from '#src/platlet/host/host.js';
 import {ImageGarbage} from '#src/platlet/images/garbage.js';
 import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {LogRotation} from '#src/platlet/logs/rotation.js';
-import {checkMachine} from '#src/platlet/machine-checks.js';
+import {checkMachine} from './machine-checks.js';
 import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {bootTimeOf, StartupTimes} from '#src/platlet/metrics/startup.js';
 import {observeAgent} from '#src/platlet/metrics/observed.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {watchOom} from '#src/platlet/node/oom-watch.js';
-import {startPods, type NodePods, type NodePodsParts} from '#src/platlet/node-pods.js';
+import {startPods, type NodePods, type NodePodsParts} from './node-pods.js';
 import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
-import {podParts} from '#src/platlet/pod-parts.js';
+import {podParts} from './pod-parts.js';
 import {openAgentPorts, type AgentPorts} from '#src/platlet/server/ports.js';
 import {nodeAgent} from '#src/platlet/server/node-agent.js';
 import {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
@@ -44,7 +44,7 @@ import {urlSource} from '#src/platlet/sources/url-source.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import {AgentNode} from './agent-node.js';
-import type {AgentParts} from './agent-parts.js';
+import type {AgentParts} from './parts.js';
 import {loggedEvents} from './standalone.js';
 
 /** A running agent. Disposing of it stops the agent; pods go on. */

@@ -3,16 +3,16 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import type {AgentParts} from './agent-parts.js';
-import type {StartupTimes} from './metrics/startup.js';
-import {NodeLifecycle} from './node/node-lifecycle.js';
-import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from './node/capacity.js';
-import type {NodeAddress} from './node/addresses.js';
-import type {NodeStatus} from './node/conditions.js';
-import {newNode, type NodeIdentity} from './node/node-object.js';
-import {nodeStatusOf} from './node/node-status.js';
-import {joinedProblems, RuntimeHealth} from './node/runtime-health.js';
-import type {Image} from './runtime/images.js';
+import type {AgentParts} from './parts.js';
+import type {StartupTimes} from '#src/platlet/metrics/startup.js';
+import {NodeLifecycle} from '#src/platlet/node/node-lifecycle.js';
+import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from '#src/platlet/node/capacity.js';
+import type {NodeAddress} from '#src/platlet/node/addresses.js';
+import type {NodeStatus} from '#src/platlet/node/conditions.js';
+import {newNode, type NodeIdentity} from '#src/platlet/node/node-object.js';
+import {nodeStatusOf} from '#src/platlet/node/node-status.js';
+import {joinedProblems, RuntimeHealth} from '#src/platlet/node/runtime-health.js';
+import type {Image} from '#src/platlet/runtime/images.js';
 
 export interface AgentNodeParts extends AgentParts {
   readonly events: EventRecorder;
