@@ -4,7 +4,7 @@ import test from 'ava';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
-import {LogRotation} from '#src/platlet/logs/rotation.js';
+import {LogRotation} from '#src/platlet/log-rotation/rotation.js';
 import {folderHost, put, textOf} from '#test/platlet/host.js';
 import {aPod, aRun, aRuntime, identity} from '#test/platlet/pod/objects.js';
 

@@ -4,8 +4,8 @@ import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {MountPoint} from '#src/platlet/host/host.js';
 import {shareFolder} from '#src/platlet/host/shared-folder.js';
-import {OomMessages, type OomVictim} from '#src/platlet/node/oom-messages.js';
-import {watchOom} from '#src/platlet/node/oom-watch.js';
+import {OomMessages, type OomVictim} from '#src/platlet/oom-watch/messages.js';
+import {watchOom} from '#src/platlet/oom-watch/watch.js';
 import {folderHost} from '#test/platlet/host.js';
 
 const first = '4,1,1,-;java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=999\n';

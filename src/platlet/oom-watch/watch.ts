@@ -3,7 +3,7 @@ import type {Log} from '#src/base/log.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Host, KernelLog} from '#src/platlet/host/host.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
-import {OomMessages} from './oom-messages.js';
+import {OomMessages} from './messages.js';
 
 export interface OomWatchParts {
   readonly host: Pick<Host, 'openKernelLog'>;

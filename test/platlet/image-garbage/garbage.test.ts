@@ -1,7 +1,7 @@
 import test from 'ava';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {ImageGarbage, type ImageGarbageSettings} from '#src/platlet/images/garbage.js';
+import {ImageGarbage, type ImageGarbageSettings} from '#src/platlet/image-garbage/garbage.js';
 import type {Image} from '#src/platlet/runtime/images.js';
 import {aRun, aRuntime} from '#test/platlet/pod/objects.js';
 
