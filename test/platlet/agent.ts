@@ -9,11 +9,18 @@ import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';
-import {startPods, type NodePods} from '#src/platlet/agent/node-pods.js';
-import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {podDirectory} from '#src/platlet/agent/pod-directory.js';
+import {runPods, workersOf, type Working} from '#src/platlet/agent/pods.js';
+import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {NodeCondition} from '#src/platlet/node/node-condition.js';
+import {crashLoopLimits} from '#src/platlet/pod/backoff.js';
+import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import type {WorkerParts} from '#src/platlet/worker/parts.js';
+import {PodAdmission} from '#src/platlet/worker/pod-admission.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {configs, noCgroups, noOutput, noVolumes, presentImages} from './ports.js';
@@ -27,7 +34,8 @@ export type AgentPlane = Plane & {readonly clock: VirtualClock};
 export type TimedPlane = Plane & {readonly clock: Clock};
 
 export interface TestAgent extends AsyncDisposable {
-  readonly pods: NodePods;
+  readonly pods: Working & {readonly directory: PodDirectory};
+  readonly condition: NodeCondition;
 }
 
 export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | 'volumes' | 'cgroups' | 'output' | 'configs'>> {
@@ -77,6 +85,8 @@ const settled = async (clock: Clock): Promise<void> => {
   if (clock instanceof VirtualClock) await clock.drain();
 };
 
+const silent: EventRecorder = {normal() {}, warning() {}};
+
 /** Starts what runs the pods of a node, without the rest of an agent. */
 export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: TestAgentOptions = {}): Promise<TestAgent> => {
   const {clock, naming} = plane;
@@ -102,40 +112,48 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     hasApi = true,
     initial,
     known,
-    resyncMs,
+    resyncMs = 60_000,
     apiReady,
     networkError = () => undefined,
     runtimeName = 'memory',
-    ...ports
+    metrics = agentMetrics(noMeter, naming),
+    tracer,
+    ...given
   } = options;
-  const running = await startPods({
-    naming,
-    clock,
-    random: seededRandom(2),
-    log: noLog,
-    signal,
-    ...(hasApi ? {api: {client, pods, ...(apiReady ? {ready: apiReady} : {})}} : {}),
+  const random = seededRandom(2);
+  const network = systemNetwork(clock);
+  const api = hasApi ? {client, pods, ...(apiReady ? {ready: () => apiReady} : {})} : undefined;
+  const events = api ? new Recorder({client, clock, random, log: noLog, component: naming.agent, host: nodeName, signal}) : silent;
+  const node = () => known ?? nodes.lister.get(nodeName) ?? initial;
+  const ports: PodPorts = {
     runtime,
     images: presentImages,
     volumes: noVolumes(),
     cgroups: noCgroups(),
     configs,
     output: noOutput,
-    ...ports,
-    network: systemNetwork(clock),
-    nodeName,
-    node: () => known ?? nodes.lister.get(nodeName) ?? initial,
-    ...(resyncMs === undefined ? {} : {resyncMs}),
-    sources,
-    addresses: () => ['192.168.0.1'],
-    runtimeName,
-    networkError,
-    nodeState: () => ({pressures: [], allowedSysctls: [], features: {podLevelResources: true, declared: []}, isShuttingDown: false}),
-    garbage: {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1},
+    ...given,
+  };
+  const parts = {naming, clock, random, log: noLog, runtime, network, metrics, tracer};
+  const directory = podDirectory(parts, {api, files: sources}, signal);
+  const condition = new NodeCondition();
+  const admission = new PodAdmission({
+    naming,
+    node,
+    freshNode: api && (() => client.resource(kinds.nodes).get(nodeName)),
+    condition,
+    working: directory.working,
+    allowedSysctls: [],
+    features: {podLevelResources: true, declared: []},
   });
+  const facts = {addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}};
+  const working = workersOf(parts, {directory, admission, ports, node: facts, events, signal});
+  const garbage = {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1};
+  await runPods(parts, working.workers, {directory, ports, api, node, garbage, events, signal});
   await settled(clock);
   return {
-    pods: running,
+    pods: {...working, directory},
+    condition,
     async [Symbol.asyncDispose]() {
       lifetime.abort();
       await settled(clock);

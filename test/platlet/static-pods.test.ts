@@ -310,7 +310,7 @@ test('an agent without an API server runs the pods of its sources', async t => {
   const pod = staticPod(manifest(), origin, settings);
   deliver([pod]);
   await plane.clock.advance(2_000);
-  t.like(agent.pods.statuses.statusOf(pod.metadata!.uid!), {phase: 'Running', containerStatuses: [{ready: true}]});
+  t.like(agent.pods.directory.statuses.statusOf(pod.metadata!.uid!), {phase: 'Running', containerStatuses: [{ready: true}]});
   await t.throwsAsync(podNamed(plane, web));
   deliver([]);
   await plane.clock.advance(5_000);

@@ -25,7 +25,7 @@ import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {standaloneClient} from '#src/platlet/agent/standalone.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped} from '#src/program/program.js';
-import type {AgentClients, AgentIdentity} from '#src/platlet/agent/parts.js';
+import type {AgentClients, AgentFlags, AgentIdentity} from '#src/platlet/agent/parts.js';
 import type {ServerConnection} from '#src/cli/program/connection.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
 import {collectorOf} from '#src/transport/otlp/target.js';
@@ -82,24 +82,15 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
   const withUid = gate('AllowParsingUserUIDFromCertAuth');
   const security = await agentSecurity({settings, delegate, naming, clock, random, files: systemFiles, log, signal, withUid});
-  const {tls, follow, ...serving} = await agentServing(given, settings, {host, name: naming.agent, signal});
+  const {follow, ...serving} = await agentServing(given, settings, {host, name: naming.agent, signal});
   const agent = await startAgent({
-    ...security,
     identity: {...identityOf(given, settings), nodeName, hostname: nodeName, addresses, machine},
     settings,
     clients: connection ? clientsOf(connection, settings) : standaloneClients(naming),
-    isStandalone: !connection,
     runtime,
     runtimeVersion,
     host: systemHost,
-    rootDir: options.rootDir,
-    ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
-    ...(settings.podLogsDir === usualPodLogs ? {containerLogs: containerLogsFolder} : {}),
-    garbage: {
-      minAgeMs: options.minimumContainerTtlDuration,
-      maxPerContainer: options.maximumDeadContainersPerContainer,
-      maxContainers: options.maximumDeadContainers,
-    },
+    flags: agentFlags(given, settings),
     naming,
     network,
     files: systemFiles,
@@ -110,11 +101,8 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     metrics,
     tracer: tracing?.tracer,
     gate,
-    tls,
-    ...serving,
+    serving: {...security, ...serving, routes: metricRoutes(meter), debugging: debugRoutes(given, settings, naming)},
     validatePod: staticPodValidation({naming, clock, random, nodeName, gate: name => gate(name as GateName)}),
-    routes: metricRoutes(meter),
-    debugging: debugRoutes(given, settings, naming),
   });
   undo.defer(() => agent[Symbol.asyncDispose]());
   follow(signal, context => agent.ports.setSecureContext(context));
@@ -148,6 +136,17 @@ const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIde
   version: version.gitVersion,
 });
 
+const agentFlags = ({parsed: {options}}: Given, settings: Settings): AgentFlags => ({
+  rootDir: options.rootDir,
+  ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
+  ...(settings.podLogsDir === usualPodLogs ? {containerLogs: containerLogsFolder} : {}),
+  garbage: {
+    minAgeMs: options.minimumContainerTtlDuration,
+    maxPerContainer: options.maximumDeadContainersPerContainer,
+    maxContainers: options.maximumDeadContainers,
+  },
+});
+
 const runtimeOf = ({clock, log}: Given, settings: Settings, metrics: AgentMetrics): CriRuntime =>
   new CriRuntime({
     endpoint: settings.containerRuntimeEndpoint,
@@ -160,13 +159,14 @@ const runtimeOf = ({clock, log}: Given, settings: Settings, metrics: AgentMetric
 
 const standaloneClients = (naming: Naming): AgentClients => {
   const client = standaloneClient(naming);
-  return {main: client, events: client, heartbeats: client};
+  return {main: client, events: client, heartbeats: client, isStandalone: true};
 };
 
 const unlimited = {qps: -1, burst: 0};
 
 /** Heartbeats and events do not wait behind other requests. */
 const clientsOf = (connection: ServerConnection, settings: Settings): AgentClients => ({
+  isStandalone: false,
   main: connection.client(''),
   events: connection.client('events', {rateLimit: {qps: settings.eventRecordQPS || 5, burst: settings.eventBurst || 10}}),
   heartbeats: connection.client('heartbeat', {

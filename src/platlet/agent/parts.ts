@@ -1,4 +1,4 @@
-// What an agent is composed of.
+// What an agent is created from.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -22,7 +22,7 @@ import type {Runtime, RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {AgentPortsParts} from '#src/platlet/server/ports.js';
 import type {Network} from '#src/transport/network.js';
 
-/** What is of an agent and not in its configuration. */
+/** Which node an agent is that of, and what its machine is. */
 export interface AgentIdentity {
   readonly nodeName: string;
   readonly hostname: string;
@@ -40,36 +40,50 @@ export interface AgentClients {
   readonly main: Client;
   readonly events: Client;
   readonly heartbeats: Client;
+  /** Whether there is no API server: the clients refuse, and there are the pods of files and URLs alone. */
+  readonly isStandalone: boolean;
 }
 
-export interface AgentParts extends Pick<AgentPortsParts, 'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging' | 'routes'> {
-  readonly identity: AgentIdentity;
-  /** Where the certificate that the API server issues for the port is kept, if `tls` has none. */
-  readonly servingStore?: PairStore;
-  readonly settings: Settings;
-  readonly clients: AgentClients;
-  /** Whether there is no API server: the clients refuse, and there are the pods of files and URLs alone. */
-  readonly isStandalone?: boolean;
-  readonly runtime: Runtime;
-  readonly runtimeVersion: RuntimeVersion;
-  readonly host: Host;
+/** What flags say that is no part of the configuration. */
+export interface AgentFlags {
   /** The folder of the agent's own data, and that with links to the logs of containers. */
   readonly rootDir: string;
   readonly containerLogs?: string;
   /** The control group of the runtime, which is measured. */
   readonly runtimeGroup?: string;
   readonly garbage: GarbageLimits;
-  readonly naming: Naming;
-  readonly network: Network;
+}
+
+/** Whom the port of an agent serves, how, and with which paths of the program. */
+export interface AgentServing extends Pick<
+  AgentPortsParts,
+  'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging' | 'routes'
+> {
+  /** Where the certificate that the API server issues for the port is kept, if `tls` has none. */
+  readonly servingStore?: PairStore;
+}
+
+/** What the program gives an agent. The stages of `startAgent` hand it on beside the values of the stages before. */
+export interface AgentParts {
+  readonly identity: AgentIdentity;
+  readonly settings: Settings;
+  readonly flags: AgentFlags;
+  gate(name: GateName): boolean;
+  readonly clients: AgentClients;
+  readonly serving: AgentServing;
+  readonly runtime: Runtime;
+  readonly runtimeVersion: RuntimeVersion;
+  readonly host: Host;
   readonly files: Files;
+  readonly network: Network;
+  readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  /** What is counted, in the meter unless it is given. */
-  readonly metrics?: AgentMetrics;
+  /** What is counted, in the meter. */
+  readonly metrics: AgentMetrics;
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
-  gate(name: GateName): boolean;
   /** Returns what is wrong with a static pod: what the API server would refuse. Absent: pods are taken as they are. */
   validatePod?(pod: Frozen<Pod>): readonly string[];
 }

@@ -22,11 +22,18 @@ export interface ObservedWorker {
   readonly stage: 'sync' | 'terminating' | 'terminated' | 'finished';
 }
 
-export interface ObservedWorkers {
-  readonly all: Iterable<ObservedWorker>;
-  readonly active: readonly Frozen<Pod>[];
-  /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
-  originOf(worker: Pick<ObservedWorker, 'uid'>): (typeof origins)[number];
+/** The pods of a node, as its agent knows them. */
+export interface ObservedPods {
+  /** All pods of all sources. */
+  readonly shown: readonly Frozen<Pod>[];
+  /** What the runtime had when it was listed last. */
+  readonly listed: readonly RuntimePod[];
+  readonly working: {
+    readonly all: Iterable<ObservedWorker>;
+    readonly active: readonly Frozen<Pod>[];
+    /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
+    originOf(worker: Pick<ObservedWorker, 'uid'>): (typeof origins)[number];
+  };
 }
 
 export interface ObservedParts {
@@ -34,12 +41,7 @@ export interface ObservedParts {
   readonly nodeName: string;
   /** The version of control groups. */
   readonly cgroupVersion: 1 | 2;
-  /** All pods of all sources. */
-  pods(): readonly Frozen<Pod>[];
-  /** Undefined before the agent works on pods. */
-  workers(): ObservedWorkers | undefined;
-  /** What the runtime had when it was listed last. */
-  listed(): readonly RuntimePod[];
+  readonly pods: ObservedPods;
   claims(): readonly ClaimUsage[];
 }
 
@@ -63,48 +65,47 @@ const countedBy = <T>(groups: readonly Labels[], all: Iterable<T>, groupOf: (one
 
 /** Adds the metrics to a meter. */
 export const observeAgent = (meter: Meter, parts: ObservedParts): void => {
-  const {naming} = parts;
+  const {naming, pods} = parts;
+  const {working} = pods;
   const gauge = (name: string, help: string, labels: readonly string[], read: () => Rows): void => {
     meter.observed({name: agentMetricName(naming, name), help, labels}, read);
   };
   const staticOf = (pod: Frozen<Pod>): string => (isStaticPod(naming, pod) ? 'true' : '');
-  const workers = () => [...(parts.workers()?.all ?? [])];
-  const byOrigin = (pods: readonly Frozen<Pod>[]): Rows =>
+  const workers = () => [...working.all];
+  const byOrigin = (all: readonly Frozen<Pod>[]): Rows =>
     countedBy(
       statics.map(each => ({static: each})),
-      pods,
+      all,
       pod => ({static: staticOf(pod)}),
     );
   gauge('node_name', 'The name of the node; always 1.', ['node'], () => [[{node: parts.nodeName}, 1]]);
   gauge('cgroup_version', 'The version of control groups of the machine.', [], () => [[{}, parts.cgroupVersion]]);
   gauge('running_pods', 'Pods that have a sandbox that runs.', [], () => [
-    [{}, parts.listed().filter(({sandboxes}) => sandboxes.some(({isReady}) => isReady)).length],
+    [{}, pods.listed.filter(({sandboxes}) => sandboxes.some(({isReady}) => isReady)).length],
   ]);
   gauge('running_containers', 'Containers by their states.', ['container_state'], () =>
     countedBy(
       states.map(state => ({container_state: state})),
-      parts.listed().flatMap(({containers}) => containers),
+      pods.listed.flatMap(({containers}) => containers),
       ({state}) => ({container_state: state}),
     ),
   );
   gauge('desired_pods', 'Pods that the agent is to run; static is true for those of files and URLs.', ['static'], () =>
-    byOrigin(parts.pods()),
+    byOrigin(pods.shown),
   );
   gauge('active_pods', 'Pods that take room on the node; static is true for those of files and URLs.', ['static'], () =>
-    byOrigin(parts.workers()?.active ?? []),
+    byOrigin(working.active),
   );
   gauge('mirror_pods', 'Mirror pods that the agent is to have in the API server, one for each static pod that it has admitted.', [], () => [
     [{}, workers().filter(({pod, stage}) => stage !== 'finished' && isStaticPod(naming, pod)).length],
   ]);
   gauge('managed_ephemeral_containers', 'Ephemeral containers of the pods of the node.', [], () => [
-    [{}, parts.pods().reduce((sum, {spec}) => sum + (spec?.ephemeralContainers?.length ?? 0), 0)],
+    [{}, pods.shown.reduce((sum, {spec}) => sum + (spec?.ephemeralContainers?.length ?? 0), 0)],
   ]);
-  const working = lifecycles.flatMap(lifecycle => origins.flatMap(config => statics.map(each => ({lifecycle, config, static: each}))));
+  const groups = lifecycles.flatMap(lifecycle => origins.flatMap(config => statics.map(each => ({lifecycle, config, static: each}))));
   gauge('working_pods', 'Pods that the agent works on, by the phase of the work and why.', ['lifecycle', 'config', 'static'], () =>
-    countedBy(working, workers(), worker =>
-      worker.stage === 'finished'
-        ? undefined
-        : {lifecycle: worker.stage, config: parts.workers()!.originOf(worker), static: staticOf(worker.pod)},
+    countedBy(groups, workers(), worker =>
+      worker.stage === 'finished' ? undefined : {lifecycle: worker.stage, config: working.originOf(worker), static: staticOf(worker.pod)},
     ),
   );
   observeClaims(gauge, parts);

@@ -4,7 +4,9 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {ContainerConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
+import type {OwnStatus} from './status.js';
 
 /** Thrown for what keeps a container or pod waiting: shown as the reason and message of its waiting state, and retried with backoff. */
 export class WaitingError extends Error {
@@ -95,4 +97,26 @@ export interface ContainerOutput {
   started?(pod: PodIdentity, container: string, id: string, log: string): Promise<void>;
   /** Removes what is left of pods that are not known. */
   sweep?(isKnown: (uid: string) => boolean): Promise<void>;
+}
+
+/** Reports the statuses of pods. */
+export interface PodStatuses {
+  /** Reports what the node knows of a pod. */
+  set(pod: Frozen<Pod>, status: OwnStatus): void;
+  /** Called when nothing is left of a pod on the node: if it is being deleted, its object goes. */
+  finished(pod: Frozen<Pod>): void;
+  /** Called when a pod is no longer on the node: what was reported of it does not count for another one. */
+  forget(uid: string): void;
+  /** Returns what was reported last, which may not have come back from the server; undefined if nothing was. */
+  statusOf(uid: string): OwnStatus | undefined;
+}
+
+/** What the workers of pods act through on the machine. */
+export interface PodPorts {
+  readonly runtime: Runtime;
+  readonly images: Images;
+  readonly volumes: PodVolumes;
+  readonly cgroups: PodCgroups;
+  readonly configs: PodConfigs;
+  readonly output: ContainerOutput;
 }

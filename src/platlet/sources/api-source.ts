@@ -10,8 +10,8 @@ export interface ApiSourceParts {
   readonly naming: Naming;
   /** The pods that are bound to the node. */
   readonly informer: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
-  /** Nothing is delivered before. */
-  readonly ready?: Promise<unknown> | undefined;
+  /** Resolves when pods may be delivered; at once if absent. Called at the start. */
+  readonly ready?: (() => Promise<unknown>) | undefined;
   readonly signal: AbortSignal;
   /** Called with an error while the pods cannot be listed at all. */
   failed(error: unknown): void;
@@ -32,7 +32,7 @@ export const apiSource = ({naming, informer, ready, signal, failed}: ApiSourcePa
         if (!signal.aborted) deliver(all());
       });
     };
-    Promise.all([informer.whenSynced(signal), ready]).then(
+    Promise.all([informer.whenSynced(signal), ready?.()]).then(
       () => {
         const listener = informer.listen(changed);
         onAbort(signal, () => listener[Symbol.dispose]());

@@ -27,6 +27,13 @@ export interface MirrorPodsParts {
   node(): Frozen<Node> | undefined;
 }
 
+/** Returns the mirror of a static pod among the pods of the API. */
+export const mirrorOf = (naming: Naming, apiPods: Iterable<Frozen<Pod>>, pod: Frozen<Pod>): Frozen<Pod> | undefined => {
+  const key = keyText(keyOf(pod));
+  for (const other of apiPods) if (isMirrorPod(naming, other) && keyText(keyOf(other)) === key) return other;
+  return undefined;
+};
+
 /** How soon what could not be done is tried again. */
 const retryMs = 10_000;
 
@@ -40,13 +47,6 @@ export class MirrorPods {
   constructor(parts: MirrorPodsParts) {
     this.#parts = parts;
     onAbort(parts.signal, () => this.#retry?.[Symbol.dispose]());
-  }
-
-  /** Returns the mirror of a static pod. */
-  mirrorOf(pod: Frozen<Pod>): Frozen<Pod> | undefined {
-    const key = keyText(keyOf(pod));
-    for (const other of this.#parts.apiPods()) if (isMirrorPod(this.#parts.naming, other) && keyText(keyOf(other)) === key) return other;
-    return undefined;
   }
 
   /** Brings the mirror pods in line, now or after what goes on. What fails is tried again. */

@@ -13,6 +13,10 @@ export interface PodSourcesParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly sources: readonly PodSource[];
+}
+
+/** Acts on the pods of sources. */
+export interface PodFollower {
   /** Called with pods that are new, or whose spec, labels, annotations or deletion have changed. */
   changed(pods: readonly Frozen<Pod>[]): void;
   /** Called with pods of which only the status has changed. */
@@ -41,8 +45,9 @@ export class PodSources {
     this.#parts = parts;
   }
 
-  start(): void {
-    for (const source of this.#parts.sources) source.start(pods => this.#delivered(source.name, pods));
+  /** Begins to take what the sources deliver, and reports it to a follower. */
+  start(follower: PodFollower): void {
+    for (const source of this.#parts.sources) source.start(pods => this.#delivered(source.name, pods, follower));
   }
 
   /** Whether every source has delivered once. */
@@ -60,7 +65,7 @@ export class PodSources {
     for (const [name, pods] of this.#pods) if (of.length === 0 || of.includes(name)) yield* pods.values();
   }
 
-  #delivered(source: SourceName, pods: readonly Frozen<Pod>[]): void {
+  #delivered(source: SourceName, pods: readonly Frozen<Pod>[], follower: PodFollower): void {
     const before = this.#pods.get(source) ?? new Map<string, Frozen<Pod>>();
     const after = new Map<string, Frozen<Pod>>();
     const names = new Set<string>();
@@ -69,7 +74,7 @@ export class PodSources {
       const uid = delivered.metadata?.uid ?? '';
       const name = keyText(keyOf(delivered));
       if (names.has(name)) {
-        this.#parts.duplicate(delivered);
+        follower.duplicate(delivered);
         continue;
       }
       names.add(name);
@@ -84,10 +89,10 @@ export class PodSources {
     for (const uid of before.keys()) {
       if (after.has(uid)) continue;
       this.#seen.delete(uid);
-      this.#parts.removed(uid);
+      follower.removed(uid);
     }
-    if (changed.length > 0) this.#parts.changed(changed);
-    if (reconciled.length > 0 || isFirst) this.#parts.reconciled(reconciled);
+    if (changed.length > 0) follower.changed(changed);
+    if (reconciled.length > 0 || isFirst) follower.reconciled(reconciled);
   }
 
   /** Adds the annotations that only the node has: where the pod is from and when it was first seen. */

@@ -26,7 +26,7 @@ interface GroupParts {
   readonly host: Pick<Host, 'read'>;
   readonly settings: Pick<Settings, 'cgroupRoot' | 'cgroupsPerQOS'>;
   readonly naming: Naming;
-  readonly runtimeGroup?: string;
+  readonly runtimeGroup?: string | undefined;
 }
 
 /** Returns the groups of the agent, of the runtime if it is known, and of all pods. */

@@ -11,9 +11,9 @@ import type {Client, ResourceClient} from '#src/client/client.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
+import type {PodStatuses} from '#src/platlet/pod/ports.js';
 import {illegalTransition, statusPatch} from '#src/platlet/pod/status-patch.js';
 import type {OwnStatus} from '#src/platlet/pod/status.js';
-import type {PodStatuses} from '#src/platlet/worker/parts.js';
 
 const fullPassMs = 10_000;
 const conflictRetries = 5;

@@ -3,9 +3,10 @@
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {garbageOf, type GarbageLimits} from '#src/platlet/pod/garbage.js';
-import type {ContainerOutput, PodCgroups, PodVolumes} from '#src/platlet/pod/ports.js';
+import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import type {PodDirectory} from './pod-directory.js';
 import type {PodWorkers} from './pod-workers.js';
 
 const cleanMs = 2_000;
@@ -16,18 +17,12 @@ export interface HousekeepingParts {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly runtime: Pick<Runtime, 'pods' | 'removeContainer' | 'removeSandbox'>;
+  /** Before every source has delivered nothing is cleaned up. */
+  readonly directory: PodDirectory;
   readonly workers: PodWorkers;
   /** What is left on the node of pods that are gone is removed. */
-  readonly volumes: Pick<PodVolumes, 'sweep'>;
-  readonly cgroups: Pick<PodCgroups, 'sweep'>;
-  readonly output: Pick<ContainerOutput, 'sweep'>;
-  /** Forgets the statuses of pods that are gone. */
-  readonly statuses: {sweep(isKnown: (uid: string) => boolean): void};
-  /** Before every source has delivered nothing is cleaned up. */
-  readonly sources: {readonly isReady: boolean; isKnown(uid: string): boolean};
+  readonly ports: Pick<PodPorts, 'volumes' | 'cgroups' | 'output'>;
   readonly limits: GarbageLimits;
-  /** What the last list of the runtime had. */
-  listed(): readonly RuntimePod[];
 }
 
 /** Whether anything of a pod runs or holds resources. */
@@ -35,27 +30,27 @@ const isAlive = ({sandboxes, containers}: RuntimePod): boolean =>
   sandboxes.some(({isReady}) => isReady) || containers.some(({state}) => state === 'running');
 
 /** Ends pods that no source has, and forgets what has ended. */
-const clean = ({workers, sources, statuses, listed}: HousekeepingParts): void => {
+const clean = ({workers, directory: {sources, statuses, working, listed}}: HousekeepingParts): void => {
   if (!sources.isReady) return;
   const isKnown = (uid: string): boolean => sources.isKnown(uid);
   workers.sweep(isKnown);
-  for (const pod of listed()) if (!isKnown(pod.pod.uid) && isAlive(pod)) workers.orphan(pod);
-  statuses.sweep(uid => isKnown(uid) || workers.get(uid) !== undefined);
+  for (const pod of listed) if (!isKnown(pod.pod.uid) && isAlive(pod)) workers.orphan(pod);
+  statuses.sweep(uid => isKnown(uid) || working.get(uid) !== undefined);
 };
 
 /** Removes what is left on the node of pods that are gone: volumes first, since a cgroup may hold processes that use them. */
-const sweep = async ({workers, sources, volumes, cgroups, listed}: HousekeepingParts): Promise<void> => {
+const sweep = async ({directory: {sources, working, listed}, ports: {volumes, cgroups}}: HousekeepingParts): Promise<void> => {
   if (!sources.isReady) return;
-  const alive = new Set(listed().flatMap(pod => (isAlive(pod) ? pod.pod.uid : [])));
-  const isKnown = (uid: string): boolean => alive.has(uid) || sources.isKnown(uid) || workers.get(uid) !== undefined;
+  const alive = new Set(listed.flatMap(pod => (isAlive(pod) ? pod.pod.uid : [])));
+  const isKnown = (uid: string): boolean => alive.has(uid) || sources.isKnown(uid) || working.get(uid) !== undefined;
   await volumes.sweep?.(isKnown);
   await cgroups.sweep?.(isKnown);
 };
 
 /** Removes ended containers and sandboxes that are of no use. */
-const collect = async ({runtime, workers, limits, clock, sources, output}: HousekeepingParts): Promise<void> => {
+const collect = async ({runtime, directory: {sources, working}, ports: {output}, limits, clock}: HousekeepingParts): Promise<void> => {
   if (!sources.isReady) return;
-  const usefulness = (uid: string) => (sources.isKnown(uid) || workers.get(uid) ? 'present' : 'gone');
+  const usefulness = (uid: string) => (sources.isKnown(uid) || working.get(uid) ? 'present' : 'gone');
   const {containers, sandboxes} = garbageOf(await runtime.pods(), usefulness, limits, clock.now());
   for (const id of containers) await runtime.removeContainer(id);
   for (const id of sandboxes) await runtime.removeSandbox(id);

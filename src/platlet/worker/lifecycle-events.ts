@@ -17,9 +17,10 @@ export interface LifecycleParts {
   readonly runtime: Pick<Runtime, 'pods' | 'changes'>;
   readonly signal: AbortSignal;
   readonly metrics: Pick<AgentMetrics, 'relistDuration' | 'relistInterval' | 'lastSeen'>;
-  /** Called with the uid of a pod whose sandboxes or containers have changed. */
-  changed(uid: string): void;
 }
+
+/** Called with the uid of a pod whose sandboxes or containers have changed. */
+type PodChanged = (uid: string) => void;
 
 /** The state of a pod in a list, for comparison. A container that was created and not started is of the agent's own doing. */
 const digestOf = ({sandboxes, containers}: RuntimePod): string =>
@@ -35,13 +36,13 @@ export class LifecycleEvents {
   readonly #parts: LifecycleParts;
   #pods: readonly RuntimePod[] = [];
   #digests = new Map<string, string>();
-  #listedAt: number;
+  /** When the runtime was listed last, or was begun to be followed. */
+  #listedAt: number | undefined;
   /** When the last list was begun. */
   #begunAt: number | undefined;
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
-    this.#listedAt = parts.clock.monotonic();
   }
 
   /** What the last list had. */
@@ -49,9 +50,9 @@ export class LifecycleEvents {
     return this.#pods;
   }
 
-  /** How long ago the runtime was listed last. */
+  /** How long ago the runtime was listed last; 0 before it is followed. */
   get silentMs(): number {
-    return this.#parts.clock.monotonic() - this.#listedAt;
+    return this.#listedAt === undefined ? 0 : this.#parts.clock.monotonic() - this.#listedAt;
   }
 
   /** Returns why the runtime does not answer; undefined if it does. */
@@ -63,30 +64,32 @@ export class LifecycleEvents {
   }
 
   /** Lists for the first time, and goes on until the signal aborts. Rejects if the runtime cannot be listed. */
-  async start(): Promise<void> {
+  async start(changed: PodChanged): Promise<void> {
     const {clock, runtime, signal, log} = this.#parts;
-    const listener = runtime.changes?.(uid => this.#parts.changed(uid));
+    this.#listedAt = clock.monotonic();
+    const listener = runtime.changes?.(changed);
     if (listener) onAbort(signal, () => listener[Symbol.dispose]());
-    await this.relist();
+    await this.#relist(changed);
     every(clock, relistMs, signal, () =>
-      this.relist().catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')),
+      this.#relist(changed).catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')),
     );
   }
 
-  async relist(): Promise<void> {
+  async #relist(changed: PodChanged): Promise<void> {
     const {clock, runtime, metrics} = this.#parts;
     const since = clock.monotonic();
     if (this.#begunAt !== undefined) metrics.relistInterval.observe((since - this.#begunAt) / 1000);
     this.#begunAt = since;
     const pods = await runtime.pods();
-    this.#listedAt = clock.monotonic();
-    metrics.relistDuration.observe((this.#listedAt - since) / 1000);
+    const listedAt = clock.monotonic();
+    this.#listedAt = listedAt;
+    metrics.relistDuration.observe((listedAt - since) / 1000);
     metrics.lastSeen.set(clock.now() / 1000);
     const digests = new Map(pods.map(pod => [pod.pod.uid, digestOf(pod)]));
     const before = this.#digests;
     this.#pods = pods;
     this.#digests = digests;
-    for (const [uid, digest] of digests) if (before.get(uid) !== digest) this.#parts.changed(uid);
-    for (const uid of before.keys()) if (!digests.has(uid)) this.#parts.changed(uid);
+    for (const [uid, digest] of digests) if (before.get(uid) !== digest) changed(uid);
+    for (const uid of before.keys()) if (!digests.has(uid)) changed(uid);
   }
 }

@@ -9,25 +9,12 @@ import type {Random} from '#src/base/random.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Tracer} from '#src/observe/tracer.js';
 import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
-import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodVolumes} from '#src/platlet/pod/ports.js';
+import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodStatuses, PodVolumes} from '#src/platlet/pod/ports.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
-import type {OwnStatus} from '#src/platlet/pod/status.js';
 import type {Prober} from '#src/platlet/prober/prober.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Hooks} from './hooks.js';
-
-/** Reports the statuses of pods. */
-export interface PodStatuses {
-  /** Reports what the node knows of a pod. */
-  set(pod: Frozen<Pod>, status: OwnStatus): void;
-  /** Called when nothing is left of a pod on the node: if it is being deleted, its object goes. */
-  finished(pod: Frozen<Pod>): void;
-  /** Called when a pod is no longer on the node: what was reported of it does not count for another one. */
-  forget(uid: string): void;
-  /** Returns what was reported last, which may not have come back from the server; undefined if nothing was. */
-  statusOf(uid: string): OwnStatus | undefined;
-}
 
 /** What the node is for its pods. */
 export interface NodeFacts {

@@ -1,4 +1,4 @@
-// The workers of all pods of a node, and the admission of new ones.
+// Starts the workers of the pods of a node, once they are admitted, and ends them.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -6,8 +6,6 @@ import type {Container, Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {held} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
-import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
-import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
@@ -16,14 +14,9 @@ import {isTerminalPhase} from '#src/platlet/pod/phase.js';
 import {rejectedStatus} from '#src/platlet/pod/status.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {recordEvent, type WorkerParts} from './parts.js';
+import type {PodAdmission} from './pod-admission.js';
 import {PodWorker, type Termination} from './pod-worker.js';
-
-export interface PodWorkersParts extends WorkerParts {
-  /** What the node is for a new pod, beside what its pods use. */
-  nodeState(): Omit<NodeState, 'naming' | 'allocation' | 'pods'>;
-  /** Reads the Node from the server, whose labels may be newer than what is known of them. */
-  freshNode?(): Promise<Frozen<Node>>;
-}
+import type {WorkingPods} from './working-pods.js';
 
 /** Returns the hook before the stop that was noted at a container. */
 const notedHook = (text: string | undefined): Container['lifecycle'] => {
@@ -55,41 +48,21 @@ const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => 
 const hasRun = ({status}: Frozen<Pod>): boolean =>
   status?.startTime !== undefined || [...statusesByName(status).values()].some(({containerID}) => containerID);
 
-/** The workers of a node's pods, by uid. */
+/** Gives each pod of the node a worker. */
 export class PodWorkers {
-  readonly #parts: PodWorkersParts;
-  readonly #workers = new Map<string, PodWorker>();
+  readonly #parts: WorkerParts;
+  readonly #admission: PodAdmission;
+  readonly #working: WorkingPods;
   /** Pods that wait until those that make room for them have gone. */
   readonly #waiting = new Map<string, Frozen<Pod>>();
   readonly #refused = new Set<string>();
-  /** The pods that have left their source while their workers go on. */
-  readonly #removed = new Set<string>();
-  /** The pods that only the runtime had. */
-  readonly #runtimeOnly = new Set<string>();
   /** When pods without workers came, by the monotonic clock. */
   readonly #seenAt = new Map<string, number>();
 
-  constructor(parts: PodWorkersParts) {
+  constructor(parts: WorkerParts, admission: PodAdmission, working: WorkingPods) {
     this.#parts = parts;
-  }
-
-  /** The workers. */
-  get all(): Iterable<PodWorker> {
-    return this.#workers.values();
-  }
-
-  get(uid: string): PodWorker | undefined {
-    return this.#workers.get(uid);
-  }
-
-  /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
-  originOf({uid}: Pick<PodWorker, 'uid'>): 'desired' | 'orphan' | 'runtime_only' {
-    return this.#runtimeOnly.has(uid) ? 'runtime_only' : this.#removed.has(uid) ? 'orphan' : 'desired';
-  }
-
-  /** The pods that are admitted and have not ended. */
-  get active(): readonly Frozen<Pod>[] {
-    return [...this.#workers.values()].filter(({stage}) => stage === 'sync' || stage === 'terminating').map(({pod}) => pod);
+    this.#admission = admission;
+    this.#working = working;
   }
 
   /** Called with pods that are new to the node, or newer states of known ones. The oldest are admitted first. */
@@ -104,8 +77,8 @@ export class PodWorkers {
   #update(pod: Frozen<Pod>): void {
     const {metrics, clock, naming} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
-    const worker = this.#workers.get(uid);
-    if (worker && !this.#removed.has(uid)) return worker.update(pod);
+    const worker = this.#working.get(uid);
+    if (worker && !this.#working.isRemoved(uid)) return worker.update(pod);
     if (!this.#seenAt.has(uid)) this.#seenAt.set(uid, clock.monotonic());
     // The same pod comes back: it begins anew once the one before has ended.
     if (worker && worker.stage !== 'finished') return void this.#waiting.set(uid, pod);
@@ -124,21 +97,19 @@ export class PodWorkers {
   #hasPredecessor(pod: Frozen<Pod>): boolean {
     if (!isStaticPod(this.#parts.naming, pod)) return false;
     const key = keyText(keyOf(pod));
-    for (const worker of this.#workers.values()) if (worker.stage !== 'finished' && keyText(keyOf(worker.pod)) === key) return true;
+    for (const worker of this.#working.all) if (worker.stage !== 'finished' && keyText(keyOf(worker.pod)) === key) return true;
     return false;
   }
 
   #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {
-    const {naming, statuses, clock, metrics} = this.#parts;
+    const {statuses, clock, metrics} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
-    const {active} = this;
-    const allocation = emptyAllocation();
-    for (const each of active) allocate(allocation, each);
-    const state = {...this.#parts.nodeState(), naming, allocation, pods: active};
-    const admission = admit(typeof fresh === 'object' ? {...state, node: fresh} : state, pod);
+    const admission = this.#admission.admit(pod, typeof fresh === 'object' ? fresh : undefined);
     this.#waiting.delete(uid);
-    if (fresh === undefined && admission.is === 'refused' && admission.rejection.reason === 'NodeAffinity' && this.#parts.freshNode)
-      return this.#admitLater(pod, this.#parts.freshNode());
+    if (fresh === undefined && admission.is === 'refused' && admission.rejection.reason === 'NodeAffinity') {
+      const node = this.#admission.freshNode();
+      if (node) return this.#admitLater(pod, node);
+    }
     switch (admission.is) {
       case 'admitted':
         return this.#start(pod).wake();
@@ -182,8 +153,7 @@ export class PodWorkers {
     if (seenAt !== undefined) metrics.workerStart.observe((clock.monotonic() - seenAt) / 1000);
     this.#seenAt.delete(pod.metadata?.uid ?? '');
     const worker: PodWorker = new PodWorker(this.#parts, pod, () => this.#staged(worker));
-    this.#workers.set(worker.uid, worker);
-    this.#removed.delete(worker.uid);
+    this.#working.add(worker);
     return worker;
   }
 
@@ -197,7 +167,7 @@ export class PodWorkers {
 
   /** Ends a pod: an eviction, say. */
   terminate(uid: string, termination: Termination): void {
-    this.#workers.get(uid)?.terminate(termination);
+    this.#working.get(uid)?.terminate(termination);
   }
 
   /** Called when a pod has left its source: its containers end. */
@@ -205,8 +175,8 @@ export class PodWorkers {
     this.#waiting.delete(uid);
     this.#refused.delete(uid);
     this.#seenAt.delete(uid);
-    const worker = this.#workers.get(uid);
-    if (worker) this.#removed.add(uid);
+    const worker = this.#working.get(uid);
+    if (worker) this.#working.markRemoved(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
     // An object of the API that goes before its pod was removed by force.
     else worker?.terminate(isStaticPod(this.#parts.naming, worker.pod) ? {} : {graceSeconds: 1});
@@ -214,15 +184,15 @@ export class PodWorkers {
 
   /** Called with a pod of the runtime that no source has: it is ended. */
   orphan(runtime: RuntimePod): void {
-    if (this.#workers.has(runtime.pod.uid)) return;
+    if (this.#working.get(runtime.pod.uid)) return;
     this.#parts.metrics.orphanedRuntimePods.add();
-    this.#runtimeOnly.add(runtime.pod.uid);
+    this.#working.markRuntimeOnly(runtime.pod.uid);
     this.#start(podFrom(runtime)).terminate();
   }
 
   /** Called regularly: forgets the workers of pods that no source has and of which nothing is left. */
   sweep(isKnown: (uid: string) => boolean): void {
-    for (const worker of this.#workers.values()) {
+    for (const worker of this.#working.all) {
       if (isKnown(worker.uid)) continue;
       if (worker.stage === 'finished') this.#forget(worker);
       else if (worker.stage === 'sync') this.remove(worker.uid);
@@ -233,19 +203,17 @@ export class PodWorkers {
 
   #forget(worker: PodWorker): void {
     worker[Symbol.dispose]();
-    this.#workers.delete(worker.uid);
+    this.#working.forget(worker);
     this.#parts.statuses.forget(worker.uid);
-    this.#removed.delete(worker.uid);
-    this.#runtimeOnly.delete(worker.uid);
   }
 
   wake(uid: string): void {
-    this.#workers.get(uid)?.wake();
+    this.#working.get(uid)?.wake();
   }
 
   /** Stops all work. What runs goes on. */
   [Symbol.dispose](): void {
-    for (const worker of this.#workers.values()) worker[Symbol.dispose]();
+    for (const worker of this.#working.all) worker[Symbol.dispose]();
     this.#parts.prober[Symbol.dispose]();
   }
 }

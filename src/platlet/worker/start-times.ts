@@ -4,10 +4,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Images} from '#src/platlet/pod/ports.js';
+import type {Images, PodStatuses} from '#src/platlet/pod/ports.js';
 import type {OwnStatus} from '#src/platlet/pod/status.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
-import type {PodStatuses} from './parts.js';
 
 interface Start {
   /** When the agent saw the pod first, by the wall clock. */

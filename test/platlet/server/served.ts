@@ -33,14 +33,11 @@ export const servedAgent = async (plane: AgentPlane, runtime: MemoryRuntime, opt
   const metrics = agentMetrics(registry, naming);
   const agent = await anAgent(plane, runtime, {...options, metrics});
   const {pods} = agent;
-  const shown = () => pods.pods();
   observeAgent(registry, {
     naming,
     nodeName,
     cgroupVersion: 2,
-    pods: shown,
-    workers: () => pods.workers,
-    listed: () => pods.listed(),
+    pods: pods.directory,
     claims: () => options.claims ?? [],
   });
   const handler = agentHandler({
@@ -50,9 +47,9 @@ export const servedAgent = async (plane: AgentPlane, runtime: MemoryRuntime, opt
       log: noLog,
       files: systemFiles,
       open: () => Promise.resolve(undefined),
-      pods: shown,
+      pods: () => pods.directory.shown,
       stats: () => Promise.reject(new Error('not measured')),
-      probes: () => pods.probes(),
+      probes: () => pods.prober.counts,
       configuration: () => ({port: 1}),
       healthProblem: () => undefined,
       checkpoints: '/checkpoints',

@@ -1,0 +1,20 @@
+// What an agent does beside running pods.
+
+import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
+import {imageGarbage} from '#src/platlet/image-garbage/feature.js';
+import {logRotation} from '#src/platlet/log-rotation/feature.js';
+import {oomWatch} from '#src/platlet/oom-watch/feature.js';
+
+/** The features, in the order in which they start. */
+export const features: readonly AgentFeature[] = [imageGarbage, logRotation, oomWatch];
+
+/** Starts the features. Those that cannot be started are logged. */
+export const startFeatures = async (context: FeatureContext, all: readonly AgentFeature[] = features): Promise<void> => {
+  for (const feature of all) {
+    try {
+      await feature.start(context);
+    } catch (error) {
+      context.log.error({err: error}, `failed to start the ${feature.name}`);
+    }
+  }
+};

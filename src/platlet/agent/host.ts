@@ -1,0 +1,44 @@
+// The first stage of an agent: its folders on the machine.
+
+import {join} from 'node:path';
+import {messageOf} from '#src/base/message.js';
+import type {Undo} from '#src/base/undo.js';
+import {cgroupHierarchy, type CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {shareFolder} from '#src/platlet/host/shared-folder.js';
+import type {AgentParts} from './parts.js';
+
+/** What the agent has on its machine. */
+export interface AgentHost {
+  readonly folders: NodeFolders;
+  readonly hierarchy: CgroupHierarchy;
+}
+
+const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
+
+/** Makes the folders of an agent, and finds the control groups. Rejects with an error of one line if the folder of its data cannot be shared with containers. */
+export const openHost = async ({host, flags, settings}: AgentParts, undo: Undo): Promise<AgentHost> => {
+  const {rootDir, containerLogs} = flags;
+  const folders = new NodeFolders({root: rootDir, podLogs: settings.podLogsDir, ...(containerLogs ? {containerLogs} : {})});
+  await makeFolders(host, folders);
+  const shared = await sharedRoot(host, rootDir);
+  undo.defer(() => shared[Symbol.asyncDispose]());
+  return {folders, hierarchy: await cgroupHierarchy(host)};
+};
+
+const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> => {
+  try {
+    return await shareFolder(host, folder);
+  } catch (cause) {
+    throw new Error(`error configuring root directory: ${messageOf(cause)}`, {cause});
+  }
+};
+
+const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {
+  const {root, pods, podLogs, checkpoints} = folders;
+  const own = ['plugins', 'plugins_registry', 'pod-resources'].map(name => join(root, name));
+  for (const folder of [root, pods, ...own, podLogs]) await host.makeFolder(folder, folderModes.private);
+  await host.makeFolder(checkpoints, folderModes.secret);
+  if (folders.containerLogs) await host.makeFolder(folders.containerLogs, folderModes.shared);
+};

@@ -1,0 +1,89 @@
+// The fourth stage of an agent: its Node, which is not registered yet.
+
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Node} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import {bootTimeOf, StartupTimes} from '#src/platlet/metrics/startup.js';
+import type {NodeStatus} from '#src/platlet/node/conditions.js';
+import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
+import {NodeCondition} from '#src/platlet/node/node-condition.js';
+import {NodeImages} from '#src/platlet/node/node-images.js';
+import {NodeLifecycle} from '#src/platlet/node/node-lifecycle.js';
+import {RuntimeHealth} from '#src/platlet/node/runtime-health.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import {AgentNode, nodeIdentity} from './agent-node.js';
+import type {Cluster} from './cluster.js';
+import type {AgentParts} from './parts.js';
+
+/** The Node of an agent, and what is known of it. */
+export interface NodeStage {
+  readonly node: AgentNode;
+  readonly lifecycle: NodeLifecycle;
+  readonly health: RuntimeHealth;
+  readonly addresses: NodeAddresses;
+  readonly condition: NodeCondition;
+  /** Returns the Node as the API server has it, or else as it would be registered: pods may be there before it is. */
+  known(): Frozen<Node> | undefined;
+  /** Returns what pods may use. */
+  allocatable(): Readonly<Record<string, string>>;
+  /** Reads the Node from the server. */
+  readonly fresh: (() => Promise<Frozen<Node>>) | undefined;
+}
+
+/** Creates the Node of an agent. */
+export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirectory, signal: AbortSignal): Promise<NodeStage> => {
+  const {identity, settings, clients, runtime, runtimeVersion, naming, files, clock, random, log, metrics} = parts;
+  const {events, registered, api} = cluster;
+  const startup = new StartupTimes(clock, metrics, bootTimeOf(String((await files.read('/proc/stat')) ?? '')));
+  const addresses = new NodeAddresses({find: () => identity.addresses(), registered, log});
+  const health = new RuntimeHealth({runtime, clock, log, signal});
+  const condition = new NodeCondition();
+  const node = new AgentNode({
+    naming,
+    clock,
+    identity,
+    settings,
+    addresses,
+    runtime: {version: runtimeVersion, health, images: new NodeImages({runtime, clock, log})},
+    condition,
+    pods,
+  });
+  const lifecycle = new NodeLifecycle({
+    client: clients.heartbeats,
+    events,
+    clock,
+    random,
+    log,
+    signal,
+    identity: nodeIdentity(identity, settings),
+    updateMs: settings.nodeStatusUpdateFrequency,
+    reportMs: settings.nodeStatusReportFrequency,
+    leaseSeconds: settings.nodeLeaseDurationSeconds,
+    cached: registered,
+    status: (before: Frozen<NodeStatus> | undefined) => node.status(before),
+    reached: stage => startup.reached(stage),
+  });
+  return {
+    node,
+    lifecycle,
+    health,
+    addresses,
+    condition,
+    known: () => registered() ?? node.local,
+    allocatable: () => registered()?.status?.allocatable ?? node.allocatable,
+    fresh: api && (() => api.client.resource(kinds.nodes).get(identity.nodeName)),
+  };
+};
+
+/** Registers the node in the background, and reports its status and its Lease until the agent stops. */
+export const registerNode = (lifecycle: NodeLifecycle, isRegistered: boolean, clock: Clock, signal: AbortSignal): void => {
+  lifecycle.followLease();
+  if (!isRegistered) return;
+  lifecycle.register().then(
+    () => lifecycle.followStatus(),
+    (error: unknown) => {
+      if (!signal.aborted) clock.unhandled(error);
+    },
+  );
+};

@@ -1,0 +1,56 @@
+// The third stage of an agent: the directory of its pods, which nothing works on yet.
+
+import type {Frozen} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {apiSource} from '#src/platlet/sources/api-source.js';
+import {mirrorOf} from '#src/platlet/sources/mirror-pods.js';
+import {PodSources} from '#src/platlet/sources/pod-sources.js';
+import type {PodSource} from '#src/platlet/sources/source.js';
+import {StatusManager} from '#src/platlet/status/status-manager.js';
+import {LifecycleEvents} from '#src/platlet/worker/lifecycle-events.js';
+import {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import {WorkingPods} from '#src/platlet/worker/working-pods.js';
+import type {PodApi} from './cluster.js';
+import type {AgentParts} from './parts.js';
+
+/** Where the pods of a node come from. */
+export interface PodOrigins {
+  /** The API server; absent for an agent that runs the pods of its files alone. */
+  readonly api: PodApi | undefined;
+  /** Files and URLs with static pods. */
+  readonly files: readonly PodSource[];
+}
+
+/** Creates the directory of a node's pods. It fills once `runPods` starts its sources. */
+export const podDirectory = (
+  {naming, clock, log, runtime, metrics}: Pick<AgentParts, 'naming' | 'clock' | 'log' | 'runtime' | 'metrics'>,
+  {api, files}: PodOrigins,
+  signal: AbortSignal,
+): PodDirectory => {
+  const failed = (error: unknown): void => log.error({err: error}, 'the pods of the node cannot be listed');
+  const ofApi = api && apiSource({naming, informer: api.pods, ready: api.ready, signal, failed});
+  const sources = new PodSources({naming, clock, sources: [...(ofApi ? [ofApi] : []), ...files]});
+  const statuses = new StatusManager({
+    naming,
+    clock,
+    log,
+    signal,
+    metrics,
+    client: api?.client,
+    shownBy(pod) {
+      if (!api) return undefined;
+      if (!isStaticPod(naming, pod)) return sameIn(api, pod);
+      // A static pod that was replaced has no mirror any more.
+      return sources.isKnown(pod.metadata?.uid ?? '') ? mirrorOf(naming, api.pods.lister.list(), pod) : undefined;
+    },
+  });
+  const events = new LifecycleEvents({clock, log, runtime, signal, metrics});
+  return new PodDirectory({sources, statuses, runtime: events, working: new WorkingPods()});
+};
+
+const sameIn = ({pods: {lister}}: PodApi, pod: Frozen<Pod>): Frozen<Pod> | undefined => {
+  const found = lister.get(keyText(keyOf(pod)));
+  return found?.metadata?.uid === pod.metadata?.uid ? found : undefined;
+};

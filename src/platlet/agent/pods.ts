@@ -1,0 +1,151 @@
+// The workers of a node's pods, and how they begin: with the sources of pods, their mirrors, and what cleans up.
+
+import type {Frozen} from '#src/api/key.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import type {Node} from '#src/api/types.js';
+import {onAbort} from '#src/base/signals.js';
+import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
+import type {PodPorts} from '#src/platlet/pod/ports.js';
+import {httpGetter} from '#src/platlet/prober/http.js';
+import {probeRunner} from '#src/platlet/prober/probe.js';
+import {Prober} from '#src/platlet/prober/prober.js';
+import {MirrorPods} from '#src/platlet/sources/mirror-pods.js';
+import type {PodFollower} from '#src/platlet/sources/pod-sources.js';
+import {Hooks} from '#src/platlet/worker/hooks.js';
+import {keepHouse} from '#src/platlet/worker/housekeeping.js';
+import type {NodeFacts} from '#src/platlet/worker/parts.js';
+import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import {PodWorkers} from '#src/platlet/worker/pod-workers.js';
+import {PodStartTimes} from '#src/platlet/worker/start-times.js';
+import {fieldPathOf} from '#src/platlet/worker/stop-container.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {PodApi} from './cluster.js';
+import type {AgentParts} from './parts.js';
+
+type Process = Pick<AgentParts, 'naming' | 'clock' | 'random' | 'log' | 'network' | 'metrics' | 'tracer'>;
+
+/** What the workers of pods are created from, beside what the process has. */
+export interface WorkersContext {
+  readonly directory: PodDirectory;
+  readonly admission: PodAdmission;
+  readonly ports: PodPorts;
+  readonly node: NodeFacts;
+  readonly events: EventRecorder;
+  readonly signal: AbortSignal;
+}
+
+/** What works on pods. */
+export interface Working {
+  readonly workers: PodWorkers;
+  readonly prober: Prober;
+}
+
+/** Creates the workers of a node's pods, which have none yet. */
+export const workersOf = (parts: Process, {directory, admission, ports, node, events, signal}: WorkersContext): Working => {
+  const {naming, clock, random, log, network, metrics, tracer} = parts;
+  const {runtime, images, volumes, cgroups, configs, output} = ports;
+  const times = new PodStartTimes(clock, metrics);
+  const prober = new Prober({clock, random, events, run: probeRunner({naming, runtime, clock, network})});
+  const hooks = new Hooks({
+    naming,
+    runtime,
+    clock,
+    get: httpGetter(clock, network),
+    fellBack(pod, container, message) {
+      metrics.hookFallbacks.add();
+      const fieldPath = fieldPathOf(pod, container.name);
+      events.warning(fieldPath ? {...pod, fieldPath} : pod, 'LifecycleHTTPFallback', message);
+    },
+  });
+  const workers = new PodWorkers(
+    {
+      naming,
+      clock,
+      random,
+      log,
+      runtime,
+      images: times.images(images),
+      volumes,
+      cgroups,
+      configs,
+      output,
+      prober,
+      hooks,
+      statuses: times.statuses(directory.statuses),
+      events,
+      node,
+      metrics,
+      tracer,
+      signal,
+    },
+    admission,
+    directory.working,
+  );
+  return {workers, prober};
+};
+
+/** What feeds the workers of pods, and what bounds them. */
+export interface RunContext {
+  readonly directory: PodDirectory;
+  readonly ports: PodPorts;
+  readonly api: PodApi | undefined;
+  /** Returns the Node, which owns mirror pods. */
+  node(): Frozen<Node> | undefined;
+  readonly garbage: GarbageLimits;
+  readonly events: EventRecorder;
+  readonly signal: AbortSignal;
+}
+
+/** Begins to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
+export const runPods = async (
+  {naming, clock, log}: Pick<AgentParts, 'naming' | 'clock' | 'log'>,
+  workers: PodWorkers,
+  {directory, ports, api, node, garbage, events, signal}: RunContext,
+): Promise<void> => {
+  const {sources} = directory;
+  const mirrors =
+    api &&
+    new MirrorPods({
+      client: api.client,
+      naming,
+      clock,
+      log,
+      signal,
+      staticPods: () => sources.all('file', 'http'),
+      apiPods: () => api.pods.lister.list(),
+      node,
+    });
+  await directory.runtime.start(uid => workers.wake(uid));
+  if (api && mirrors) {
+    // A mirror pod that changes or goes is brought in line, and shows the status of its pod.
+    const listener = api.pods.listen(({object}) => {
+      if (!isMirrorPod(naming, object)) return;
+      mirrors.reconcile();
+      directory.statuses.writeAll();
+    });
+    onAbort(signal, () => listener[Symbol.dispose]());
+  }
+  sources.start(followerOf(workers, directory, mirrors, events));
+  keepHouse({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
+  onAbort(signal, () => workers[Symbol.dispose]());
+};
+
+/** Returns what acts on the pods of sources. */
+const followerOf = (workers: PodWorkers, {working}: PodDirectory, mirrors: MirrorPods | undefined, events: EventRecorder): PodFollower => ({
+  changed(pods) {
+    workers.update(pods);
+    mirrors?.reconcile();
+  },
+  reconciled(pods) {
+    for (const pod of pods) working.get(pod.metadata?.uid ?? '')?.refresh(pod);
+    mirrors?.reconcile();
+  },
+  removed(uid) {
+    workers.remove(uid);
+    mirrors?.reconcile();
+  },
+  duplicate: pod =>
+    events.warning(pod, 'FailedValidation', `Error validating pod ${keyText(keyOf(pod))} due to duplicate pod name, ignoring`),
+});

@@ -1,0 +1,26 @@
+import type {AgentFeature} from '#src/platlet/feature/feature.js';
+import {ImageGarbage} from './garbage.js';
+
+/** Removes images that nothing uses. */
+export const imageGarbage: AgentFeature = {
+  name: 'image garbage collector',
+  start({settings, runtime, host, clock, log, events, node, metrics, imageAccess, signal}) {
+    new ImageGarbage({
+      runtime,
+      host,
+      clock,
+      log,
+      events,
+      node,
+      signal,
+      collected: imageAccess && ((present, since) => imageAccess.prune(present, since)),
+      removed: reason => metrics.collectedImages.add({reason}),
+      settings: {
+        highPercent: settings.imageGCHighThresholdPercent,
+        lowPercent: settings.imageGCLowThresholdPercent,
+        minAgeMs: settings.imageMinimumGCAge,
+        maxAgeMs: settings.imageMaximumGCAge,
+      },
+    }).start();
+  },
+};

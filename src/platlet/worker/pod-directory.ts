@@ -1,0 +1,45 @@
+// What an agent knows of the pods of its node.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import type {PodSources} from '#src/platlet/sources/pod-sources.js';
+import type {StatusManager} from '#src/platlet/status/status-manager.js';
+import type {LifecycleEvents} from './lifecycle-events.js';
+import type {WorkingPods} from './working-pods.js';
+
+export interface PodDirectoryParts {
+  readonly sources: PodSources;
+  readonly statuses: StatusManager;
+  readonly runtime: LifecycleEvents;
+  readonly working: WorkingPods;
+}
+
+/** The pods of a node by all who know them: sources, workers, reported statuses and the runtime. It exists before anything works on pods, and is empty until then. */
+export class PodDirectory {
+  readonly sources: PodSources;
+  readonly statuses: StatusManager;
+  readonly runtime: LifecycleEvents;
+  /** The pods that are worked on. */
+  readonly working: WorkingPods;
+
+  constructor({sources, statuses, runtime, working}: PodDirectoryParts) {
+    this.sources = sources;
+    this.statuses = statuses;
+    this.runtime = runtime;
+    this.working = working;
+  }
+
+  /** All pods of all sources, with the statuses that the agent knows. */
+  get shown(): readonly Frozen<Pod>[] {
+    return [...this.sources.all()].map(pod => {
+      const own = this.statuses.statusOf(pod.metadata?.uid ?? '');
+      return own ? {...pod, status: {...pod.status, ...own}} : pod;
+    });
+  }
+
+  /** What the runtime had when it was listed last. */
+  get listed(): readonly RuntimePod[] {
+    return this.runtime.pods;
+  }
+}

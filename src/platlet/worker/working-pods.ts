@@ -1,0 +1,57 @@
+// Which pods an agent works on, and why.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {PodWorker} from './pod-worker.js';
+
+/** The workers of a node's pods, by uid. */
+export class WorkingPods {
+  readonly #workers = new Map<string, PodWorker>();
+  /** The pods that have left their source while their workers go on. */
+  readonly #removed = new Set<string>();
+  /** The pods that only the runtime had. */
+  readonly #runtimeOnly = new Set<string>();
+
+  get all(): Iterable<PodWorker> {
+    return this.#workers.values();
+  }
+
+  get(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  /** The pods that are admitted and have not ended. */
+  get active(): readonly Frozen<Pod>[] {
+    return [...this.#workers.values()].filter(({stage}) => stage === 'sync' || stage === 'terminating').map(({pod}) => pod);
+  }
+
+  /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
+  originOf({uid}: Pick<PodWorker, 'uid'>): 'desired' | 'orphan' | 'runtime_only' {
+    return this.#runtimeOnly.has(uid) ? 'runtime_only' : this.#removed.has(uid) ? 'orphan' : 'desired';
+  }
+
+  add(worker: PodWorker): void {
+    this.#workers.set(worker.uid, worker);
+    this.#removed.delete(worker.uid);
+  }
+
+  forget({uid}: PodWorker): void {
+    this.#workers.delete(uid);
+    this.#removed.delete(uid);
+    this.#runtimeOnly.delete(uid);
+  }
+
+  /** Called when a pod has left its source and its worker goes on. */
+  markRemoved(uid: string): void {
+    this.#removed.add(uid);
+  }
+
+  isRemoved(uid: string): boolean {
+    return this.#removed.has(uid);
+  }
+
+  /** Called with a pod that no source has ever had. */
+  markRuntimeOnly(uid: string): void {
+    this.#runtimeOnly.add(uid);
+  }
+}
