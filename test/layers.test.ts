@@ -260,6 +260,47 @@ test('time and chance come from the ports in the base alone', t => {
   t.is(lines(problems), '');
 });
 
+/** The files that put a program together: stages that hand on what they make. */
+const compositionRoots = /^src\/(?:platlet\/agent|plane(?:\/api-server|\/nodes)?|cli\/(?:nodes|platlet)|simulation)\/[^/]+\.ts$/;
+
+/** The names that a declaration binds: `one`, `{one, two: other}` or `[one, other]`. */
+const boundNames = (pattern: string): string[] =>
+  /^\w/.test(pattern)
+    ? [pattern]
+    : pattern
+        .slice(1, -1)
+        .split(',')
+        .flatMap(each => /(\w+)(?:\s*=.*)?\s*$/.exec(each.trim())?.[1] ?? []);
+
+/** The values of a function's own level that its code names before they are made: what reads them is called later, and is to be given them instead. */
+const namedBeforeMade = (code: string): string[] =>
+  code.split(/^(?=(?:export )?(?:const|class|function) )/m).flatMap(declaration => {
+    const body = declaration.slice(declaration.indexOf('=> {\n')).replaceAll(/'[^'\n]*'/g, "''");
+    return [...body.matchAll(/^ {2}(?:const|using|await using) (\w+|\{[^}]*\}|\[[^\]]*\])(?:: [^=]+?)? = /gm)].flatMap(made =>
+      boundNames(made[1]!).filter(name => new RegExp(`(?<![.\\w])${name}\\b(?!:)`).test(body.slice(0, made.index))),
+    );
+  });
+
+/** Variables that are set later, and assertions that they are. */
+const setLater = (code: string): string[] =>
+  [...code.matchAll(/\blet \w+(?:: [^=;]+)?;|(?<![.\w])[a-z]\w*!(?=[.,;)\]])/g)].map(([text]) => text);
+
+test('what puts a program together makes each value before it is named', t => {
+  const problems = product
+    .filter(({path}) => compositionRoots.test(path))
+    .flatMap(({path, code}) => [...namedBeforeMade(code), ...setLater(code)].map(problem => `${path}: ${problem}`));
+
+  t.is(lines(problems), '', 'build in stages that hand values on, as src/plane/api-server/api-server.ts does');
+});
+
+test('a value that is named before it is made is found', t => {
+  const late =
+    "const start = () => {\n  let pods: Pods | undefined;\n  const read = () => later.value;\n  const later = make('later');\n  pods!.run();\n};\n";
+
+  t.deepEqual(namedBeforeMade(late), ['later']);
+  t.deepEqual(setLater(late), ['let pods: Pods | undefined;', 'pods!']);
+});
+
 test('no folder is made by a recursive mkdir, which spins for ever below /proc', t => {
   const problems = product
     .filter(({code}) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(code))

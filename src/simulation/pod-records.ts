@@ -39,6 +39,8 @@ export const notifyListeners = ({listeners}: PodRecord): void => {
 
 interface RecordParts {
   readonly context: SimulationContext;
+  /** The records, by key. */
+  readonly known: Map<string, PodRecord>;
   readonly behaviors: Behaviors;
   readonly addresses: PodAddresses;
   /** Undefined where volumes are not simulated. */
@@ -48,10 +50,11 @@ interface RecordParts {
 /** The records of pods by key, with what their pods hold on the node: resources and addresses. */
 export class Records {
   readonly #parts: RecordParts;
-  readonly #records = new Map<string, PodRecord>();
+  readonly #records: Map<string, PodRecord>;
 
   constructor(parts: RecordParts) {
     this.#parts = parts;
+    this.#records = parts.known;
   }
 
   get(key: string): PodRecord | undefined {

@@ -11,6 +11,7 @@ import {notifyListeners, Records} from './pod-records.js';
 import {PodSync} from './pod-sync.js';
 import {behaviors as behaviorsOf} from './rules/behaviors.js';
 import type {NodeVolumes} from './volumes/mounts.js';
+import type {PodRecord} from './pod/record.js';
 import type {PodRecords} from './streams/target.js';
 
 /** The records of the pods of simulated nodes, with their reconciler. */
@@ -25,12 +26,16 @@ const conflictRetryMs = 100;
 /** How many statuses that last a moment, of pods that start or end, are written a second, and at once. */
 const [briefPerSecond, briefBurst] = [20, 100];
 
-/** Reconciles the pods that are bound to simulated nodes. */
-export const createPodReconciler = (context: SimulationContext, volumes: NodeVolumes | undefined): PodReconciler => {
+/** Reconciles the pods that are bound to simulated nodes, and keeps a record of each. */
+export const createPodReconciler = (
+  context: SimulationContext,
+  known: Map<string, PodRecord>,
+  volumes: NodeVolumes | undefined,
+): PodReconciler => {
   const {clock, naming, nodes, timeline} = context;
   const behaviors = behaviorsOf(naming, context.rules.pods);
   const addresses = podAddresses(context);
-  const records = new Records({context, behaviors, addresses, volumes});
+  const records = new Records({context, known, behaviors, addresses, volumes});
   const devices = new DevicePreparation(context);
   const briefBudget = new TokenBucket(clock, briefPerSecond, briefBurst);
   const sync = new PodSync({context, behaviors, addresses, records, volumes, devices, briefBudget});

@@ -12,10 +12,11 @@ import {agentSecurity} from '#src/plane/nodes/agent-security.js';
 import {componentCertificates} from '#src/plane/component/serving-certificates.js';
 import {openNodeAgents, type NodeAgents} from '#src/plane/nodes/node-agents.js';
 import {rulesIn} from '#src/plane/nodes/nodes.js';
+import {SimulatedNodes} from '#src/plane/nodes/simulated-nodes.js';
 import {advertisedAddress} from '#src/plane/api-server/addresses.js';
 import type {Family, Placement} from '#src/simulation/node/machine.js';
 import {noRules, type Rules} from '#src/simulation/rules/rules.js';
-import {startSimulation, type Simulation} from '#src/simulation/simulation.js';
+import {startSimulation} from '#src/simulation/simulation.js';
 import {openConnection, type ServerConnection} from '#src/cli/program/connection.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
 import {settingsFile} from '#src/cli/program/settings-file.js';
@@ -69,8 +70,8 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   await refuseWithoutRights(connection, options.simulatedVolumes);
   const ending = new AbortController();
   undo.defer(() => ending.abort());
-  let simulation: Simulation | undefined;
-  const {placement, agents} = await agentsOf({given, connection, signal: ending.signal, simulation: () => simulation});
+  const nodes = new SimulatedNodes();
+  const {placement, agents} = await agentsOf(given, connection, nodes, ending.signal);
   undo.defer(() => agents[Symbol.asyncDispose]());
   const {naming} = connection;
   const families = [familyOf(placement.addresses(0)[0]!)];
@@ -98,7 +99,8 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
       sleep(clock, permissionTimeoutMs),
     ]),
   ); // Requests to a server that does not respond are abandoned.
-  simulation = await starting;
+  const simulation = await starting;
+  nodes.attach(simulation);
   await simulation.reported;
   if (stopping.aborted) return;
   ready(
@@ -120,24 +122,13 @@ const refuseWithoutRights = async (connection: ServerConnection, volumes: boolea
 
 const familyOf = (address: string): Family => (isIP(address) === 6 ? 6 : 4);
 
-interface AgentsParts {
-  readonly given: Given;
-  readonly connection: ServerConnection;
-  readonly signal: AbortSignal;
-  simulation(): Simulation | undefined;
-}
-
 /** Opens the ports of the agents, before the nodes that refer to them exist. */
-const agentsOf = async ({
-  given: {
-    parsed: {options},
-    clock,
-    log,
-  },
-  connection,
-  signal,
-  simulation,
-}: AgentsParts): Promise<{readonly placement: Placement; readonly agents: NodeAgents}> => {
+const agentsOf = async (
+  {parsed: {options}, clock, log}: Given,
+  connection: ServerConnection,
+  nodes: SimulatedNodes,
+  signal: AbortSignal,
+): Promise<{readonly placement: Placement; readonly agents: NodeAgents}> => {
   const {naming} = connection;
   const address = options.nodeIp || advertisedAddress({bindAddress: options.bindAddress, advertiseAddress: ''}, 'IPv4');
   const bindAddress = options.bindAddress || address;
@@ -158,7 +149,7 @@ const agentsOf = async ({
     bindAddress,
     firstPort: options.securePort,
     tls: certificates.tlsOptions,
-    agentOf: name => simulation()?.nodeAt(name)?.agent,
+    agentOf: name => nodes.nodeAt(name)?.agent,
   });
   certificates.follow(signal, context => agents.setSecureContext(context));
   const placement = {

@@ -83,12 +83,13 @@ const handlerOf = (
   {deliveries, outputs}: Shared,
 ): RequestHandler => {
   const failed = (error: unknown) => log.error({node, err: error}, 'a simulated node failed to answer a request');
-  let known: {readonly agent: NodeAgent; readonly handler: ApiHandler} | undefined;
+  const handlers = new WeakMap<NodeAgent, ApiHandler>();
   const handler: ApiHandler = async request => {
     const agent = agentOf(node);
     if (!agent) return text('the node is off\n', 503);
-    if (known?.agent !== agent) known = {agent, handler: agentHandler({agent, naming, clock, outputs, failed})};
-    return known.handler(request);
+    const known = handlers.get(agent) ?? agentHandler({agent, naming, clock, outputs, failed});
+    handlers.set(agent, known);
+    return known(request);
   };
   return createHttpServer(guarded({node, authenticators, authorizer, failed}, handler), {clock, random, deliveries, onFault: failed});
 };

@@ -13,6 +13,7 @@ import type {Client} from '#src/client/client.js';
 import type {UsageReader} from '#src/api/node/usage.js';
 import type {Network} from '#src/transport/network.js';
 import {watchSecondsInProcess} from '#src/plane/component/in-process.js';
+import {SimulatedNodes} from './simulated-nodes.js';
 import {simulatedNetwork} from './simulated-network.js';
 import {planeUsage} from './usage.js';
 
@@ -38,7 +39,7 @@ export interface PlaneNodesParts {
  */
 export class PlaneNodes {
   readonly #parts: PlaneNodesParts;
-  #simulation: Simulation | undefined;
+  readonly #nodes = new SimulatedNodes();
 
   constructor(parts: PlaneNodesParts) {
     this.#parts = parts;
@@ -46,18 +47,19 @@ export class PlaneNodes {
 
   /** The simulation, once it runs. */
   get simulation(): Simulation | undefined {
-    return this.#simulation;
+    return this.#nodes.simulation;
   }
 
   /** The network of this machine, extended by the nodes. */
   get network(): Network {
-    return simulatedNetwork({...this.#parts, simulation: () => this.#simulation});
+    const {naming, clock, random, log} = this.#parts;
+    return simulatedNetwork({naming, clock, random, log, nodes: this.#nodes});
   }
 
   /** The usage of these nodes and of those whose agents run elsewhere, which are called through `client`. */
   usage(client: Client): UsageReader {
     const {clock, log} = this.#parts;
-    return planeUsage({simulation: () => this.#simulation, client, clock, log});
+    return planeUsage(this.#nodes, {client, clock, log});
   }
 
   /**
@@ -82,7 +84,7 @@ export class PlaneNodes {
       ),
       clientAs: user => api.clientAs(api.authorizesNodes ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
     });
-    this.#simulation = simulation;
+    this.#nodes.attach(simulation);
     return () => simulation.stop();
   }
 }

@@ -5,22 +5,22 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {InProcessServer} from '#src/serving/agent/in-process.js';
-import type {Simulation} from '#src/simulation/simulation.js';
+import type {SimulatedNode, SimulatedPod} from '#src/simulation/lookups.js';
 import {OutputBudget} from '#src/serving/agent/output-budget.js';
 import {endpoint, systemNetwork, type Network} from '#src/transport/network.js';
+import type {SimulatedNodes} from './simulated-nodes.js';
 
 export interface SimulatedNetworkParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The simulated nodes, once they run. */
-  simulation(): Simulation | undefined;
+  readonly nodes: SimulatedNodes;
 }
 
 /** The network of this machine, extended by the agents of simulated nodes and their pods at their addresses: within this process, without a socket. */
 export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
-  const {clock, simulation} = parts;
+  const {clock, nodes} = parts;
   const system = systemNetwork(clock);
   const servers = new Map<string, Promise<InProcessServer>>();
   const serverOf = (node: string, agent: NodeAgent): Promise<InProcessServer> => {
@@ -31,19 +31,17 @@ export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
   return {
     dial: (host, port) => system.dial(host, port),
     async resolve(host) {
-      const {address} = simulation()?.nodeAt(host) ?? {};
+      const {address} = nodes.nodeAt(host) ?? {};
       return address === undefined ? system.resolve(host) : [address];
     },
     within(host, port) {
-      const node = simulation()?.nodeAt(host);
+      const node = nodes.nodeAt(host);
       if (node) return toAgent(node, port, agent => serverOf(node.name, agent));
-      const pod = simulation()?.podAt(host);
+      const pod = nodes.podAt(host);
       return pod && toPod(pod, host, port);
     },
   };
 };
-
-type SimulatedNode = NonNullable<ReturnType<Simulation['nodeAt']>>;
 
 const toAgent = async (
   {address, port: agentPort, agent}: SimulatedNode,
@@ -56,11 +54,7 @@ const toAgent = async (
   return (await serverOf(agent)).connect();
 };
 
-const toPod = async (
-  {namespace, pod, node: {agent}}: NonNullable<ReturnType<Simulation['podAt']>>,
-  address: string,
-  port: string,
-): Promise<Duplex> => {
+const toPod = async ({namespace, pod, node: {agent}}: SimulatedPod, address: string, port: string): Promise<Duplex> => {
   const refused = (why: string, cause?: unknown) => new Error(`dial tcp ${endpoint(address, port)}: connect: ${why}`, {cause});
   if (!agent) throw refused('no route to host');
   const {duplexPair} = await import('#src/transport/duplex-pair.js');

@@ -1,23 +1,10 @@
 import type {UsageReader} from '#src/api/node/usage.js';
-import type {Simulation} from '#src/simulation/simulation.js';
 import {agentsUsage, type AgentsUsageParts} from './agents-usage.js';
-
-export interface PlaneUsageParts extends Omit<AgentsUsageParts, 'isKnown'> {
-  /** The simulated nodes of this process, once they run. */
-  simulation(): Simulation | undefined;
-}
+import type {SimulatedNodes} from './simulated-nodes.js';
 
 /** The usage of nodes and pods: of those simulated in this process, and of others. */
-export const planeUsage = ({simulation, ...parts}: PlaneUsageParts): UsageReader =>
-  joined([usageLater(() => simulation()?.usage), agentsUsage({...parts, isKnown: node => simulation()?.nodeAt(node) !== undefined})]);
-
-/** Reads from a reader that is available later: the server starts before the nodes. */
-const usageLater = (reader: () => UsageReader | undefined): UsageReader => ({
-  pod: (namespace, name) => reader()?.pod(namespace, name),
-  pods: namespace => reader()?.pods(namespace) ?? [],
-  node: name => reader()?.node(name),
-  nodes: () => reader()?.nodes() ?? [],
-});
+export const planeUsage = (nodes: SimulatedNodes, others: Omit<AgentsUsageParts, 'isKnown'>): UsageReader =>
+  joined([nodes.usage, agentsUsage({...others, isKnown: node => nodes.nodeAt(node) !== undefined})]);
 
 /** Joins several readers; the first that has an item is used. */
 const joined = (readers: readonly UsageReader[]): UsageReader => {

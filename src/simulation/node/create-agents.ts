@@ -1,0 +1,57 @@
+// The agents of simulated nodes, before these are registered.
+
+import type {Naming} from '#src/api/naming.js';
+import {wellKnown, type UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import {TokenBucket} from '#src/base/token-bucket.js';
+import type {Client} from '#src/client/client.js';
+import {emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
+import {Recorder} from '#src/runtime/events/events.js';
+import type {Agent} from './agent.js';
+import {emptyImages} from './images.js';
+import type {Machine} from './node-object.js';
+
+/**
+ * How many normal events of all nodes are written a second, and at once. The agents of real nodes have such a limit each; here they share one server's thread, which
+ * the five events of each pod of a large rollout would keep busy longer than the pods.
+ */
+const [eventsPerSecond, eventBurst] = [50, 500];
+
+export interface AgentsContext {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Returns a client with a node's identity. */
+  clientAs(user: UserInfo): Client;
+}
+
+/** Creates the agents of machines, by the names of their nodes. */
+export const createAgents = (machines: readonly Machine[], context: AgentsContext): ReadonlyMap<string, Agent> => {
+  const budget = new TokenBucket(context.clock, eventsPerSecond, eventBurst);
+  return new Map(machines.map(machine => [machine.name, createAgent(machine, context, budget)]));
+};
+
+const createAgent = (machine: Machine, {naming, clock, random, log, signal, clientAs}: AgentsContext, budget: TokenBucket): Agent => {
+  const {name} = machine;
+  const client = clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
+  return {
+    machine,
+    client,
+    events: new Recorder({client, clock, random, log, component: naming.agent, host: name, signal, budget}),
+    images: emptyImages(),
+    allocation: emptyAllocation(),
+    pools: new Map(),
+    volumesInUse: new Map(),
+    deferred: new Set(),
+    registered: false,
+    announceAt: Infinity,
+    startedAt: clock.monotonic(),
+    isPoweredOff: false,
+    renewAt: 0,
+    reportedAt: -Infinity,
+  };
+};

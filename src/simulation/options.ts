@@ -1,0 +1,38 @@
+// What a simulation of nodes is started with.
+
+import type {Naming} from '#src/api/naming.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {Family, Placement} from './node/machine.js';
+import type {Rules} from './rules/rules.js';
+
+export interface SimulationOptions {
+  /** The number of nodes. */
+  readonly nodes: number;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly rules?: Rules;
+  /** Whether there is a simulated CSI driver, with the default storage class. */
+  readonly volumes?: boolean;
+  /** The address families of nodes and pods, the primary one first. Default IPv4. */
+  readonly families?: readonly Family[];
+  /** Names and addresses of nodes and agents. Default within the process. */
+  readonly placement?: Placement;
+  /** The release that nodes report. */
+  readonly version: string;
+  /** The process's own client, which watches pods and nodes for all. */
+  readonly client: Client;
+  /** Returns a client with a node's identity. */
+  clientAs(user: UserInfo): Client;
+  /** The minimum watch timeout to request, where the informers' default is unsuitable. */
+  readonly watchSeconds?: number;
+  /** Whether cached objects are deeply frozen, for tests. */
+  readonly freeze?: boolean;
+}
