@@ -123,6 +123,7 @@ test('the examples of all recipes compile and work together', async t => {
     refused: 'seasons.scheduling.k8s.io "long" is forbidden: a season is no longer than a year',
     label: 'hot',
     winter: 'accepted',
+    pressures: ['DiskPressure'],
     summer: `configmaps "summer" is forbidden: ValidatingAdmissionPolicy 'seasons' with binding 'seasons' denied request: failed expression: seasonOf(7) == 'summer' && seasonOf(1) == object.data.season`,
   });
 });

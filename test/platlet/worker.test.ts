@@ -154,6 +154,20 @@ test('a node refuses a pod that does not fit, once', async t => {
   await t.throwsAsync(podNamed(plane));
 });
 
+test('a node that lacks memory refuses pods that ask for none, until there is enough again', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  await using agent = await anAgent(plane, runtime);
+  agent.condition.setPressure('MemoryPressure', true);
+  await run(plane, 'first');
+  await plane.clock.advance(1_000);
+  t.like((await podNamed(plane, 'first')).status, {phase: 'Failed', reason: 'Evicted'});
+  agent.condition.setPressure('MemoryPressure', false);
+  await run(plane, 'second');
+  await plane.clock.advance(1_000);
+  t.is(describePod(await podNamed(plane, 'second')), 'Running: app ready');
+});
+
 test('a critical pod takes the place of another one', async t => {
   await using plane = await aPlaneWithNode();
   await using runtime = running(plane);
