@@ -1,7 +1,7 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {generatedName} from '#src/api/names.js';
-import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError, type ResourceRef} from '#src/api/status.js';
+import {alreadyExists, badRequest, forbidden, nameNotGenerated, plainFailure, statusError, type ResourceRef} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
@@ -57,7 +57,7 @@ class Creation implements WriteOperation {
   readonly resource: Resource;
   readonly namespace: string;
   readonly context: WriteContext;
-  /** The resourceVersion that was sent, which nothing that is stored may have. */
+  /** The resourceVersion as admission left it, which nothing that is to be stored may have. */
   #statedVersion: string | undefined;
 
   constructor(resource: Resource, namespace: string, context: WriteContext) {
@@ -73,7 +73,6 @@ class Creation implements WriteOperation {
   receive(meta: ObjectMeta): void {
     const {resource, context} = this;
     this.#place(meta);
-    this.#statedVersion = meta.resourceVersion;
     dropDuplicateOwners(meta, context.warn, 'sent');
     // Nobody owns what only the server sets.
     dropField(meta, 'deletionTimestamp');
@@ -88,6 +87,7 @@ class Creation implements WriteOperation {
 
   checkAdmitted(meta: ObjectMeta): void {
     this.#place(meta);
+    this.#statedVersion = meta.resourceVersion;
   }
 
   select(incoming: KubeObject): KubeObject {
@@ -137,7 +137,7 @@ class Creation implements WriteOperation {
         outcome: 'created',
       };
     }
-    if (isVersion(statedVersion)) throw badRequest('resourceVersion should not be set on objects to be created');
+    if (isVersion(statedVersion)) throw plainFailure('resourceVersion should not be set on objects to be created');
     return Object.assign(await writeRecord(resource, key, undefined, object, context), {outcome: 'created'} as const);
   }
 
