@@ -5,9 +5,11 @@ import {sameContent} from '#src/api/equal.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
+import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {isConflict} from '#src/api/status.js';
 import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
+import {selectorText} from '#src/model/selector-text.js';
 import {
   budgetIndexes,
   podsCoveredBy,
@@ -53,7 +55,7 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
       events.warning(
         budget,
         'UnmanagedPods',
-        `Pods selected by this budget have no controller: ${unmanaged.slice(0, 10).join(', ')}. The status of the budget cannot be right, and what it allows is undefined. Set ".spec.minAvailable" to an integer to account for such pods.`,
+        `Pods selected by this PodDisruptionBudget (selector: ${selectorText(budget.spec?.selector as LabelSelectorObject)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`,
       );
     }
     return demandOf(budget, pods.length, scale);

@@ -16,7 +16,7 @@ import {
 } from './calculator.js';
 import type {Autoscaler} from './limits.js';
 import {requestsOf} from './requests.js';
-import {selectorText} from './selector-text.js';
+import {selectorText} from '#src/model/selector-text.js';
 import type {MetricSources} from './sources.js';
 
 type Spec = NonNullable<Autoscaler['spec']>;

@@ -88,12 +88,12 @@ const conditionRules: readonly ConditionRule[] = [
   },
   {
     type: 'NamespaceFinalizersRemaining',
-    good: ['ContentHasNoFinalizers', () => 'All content successfully removed'],
+    good: ['ContentHasNoFinalizers', () => 'All content-preserving finalizers finished'],
     bad: 'SomeFinalizersRemain',
     problem: deletion =>
       listed(
         [...countByFinalizer(deletion)].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`),
-        'Some finalizers are remaining',
+        'Some content in the namespace has finalizers remaining',
       ),
   },
 ];

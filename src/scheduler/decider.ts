@@ -7,9 +7,9 @@ import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import {selectNode, totalScores} from './select-node.js';
 import {findFeasibleNodes, runFiltersWithNominatedPods, type FilterResult, type NominatedPods} from '#src/scheduler/framework/fit.js';
-import {fitErrorMessage, noClaimsText} from '#src/scheduler/framework/fit-error.js';
+import {fitErrorMessage, noClaimsText, noStateText} from '#src/scheduler/framework/fit-error.js';
 import type {SchedulerMetrics} from './metrics.js';
-import type {Cluster} from '#src/scheduler/framework/plugin.js';
+import type {Cluster, Filter} from '#src/scheduler/framework/plugin.js';
 import {budgetsOf} from './preemption/budgets.js';
 import {isCandidate, selectVictims, type Candidate} from './preemption/candidates.js';
 import {findVictims, type PreemptionSearch} from './preemption/search.js';
@@ -62,7 +62,7 @@ export class Decider {
     const [only] = feasible;
     if (!only) {
       metrics.observeAlgorithm(filteredAt - since);
-      return yield* this.#preempt(info, filterResult, {nominatedNode, preempts});
+      return yield* this.#preempt(info, filterResult, {nominatedNode, preempts, filters});
     }
     const node = feasible.length === 1 ? only : selectNode(feasible, yield* totalScores(info, feasible, scores, cluster), random);
     const scoredAt = clock.monotonic();
@@ -100,27 +100,41 @@ export class Decider {
   *#preempt(
     info: PodInfo,
     filterResult: FilterResult,
-    {nominatedNode, preempts}: {readonly nominatedNode: string | undefined; readonly preempts: boolean},
+    {nominatedNode, preempts, filters}: Pick<Profile, 'preempts' | 'filters'> & {readonly nominatedNode: string | undefined},
   ): Steps<Decision> {
     const {clock, cluster, metrics} = this.#parts;
-    const text = (afterwards?: string) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards);
-    if (!preempts) return {type: 'none', nominatedNode: '', text: yield* text(), filterResult};
+    const text = (...afterwards: readonly string[]) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards.join(', '));
+    const name = info.pod.spec?.schedulerName ?? '';
     const startedAt = clock.monotonic();
-    const released = filterResult.filterSet.filters.map(({check}) => check.release?.()).find(each => each !== undefined);
+    const observe = (status: 'Success' | 'Unschedulable' | 'Error') => metrics.observeExtensionPoint('PostFilter', status, name, clock.monotonic() - startedAt);
+    const claims = claimsText(filters, filterResult);
+    if (claims === noStateText) {
+      observe('Error');
+      return {type: 'none', nominatedNode: undefined, text: yield* text(claims), filterResult};
+    }
+    const reasons = claims === undefined ? [] : [claims];
+    if (!preempts) return {type: 'none', nominatedNode: '', text: yield* text(...reasons), filterResult};
     const outcome = yield* findVictims(info, nominatedNode, filterResult, this.#preemptionSearch());
-    metrics.observeExtensionPoint(
-      'PostFilter',
-      isCandidate(outcome) ? 'Success' : 'Unschedulable',
-      info.pod.spec?.schedulerName ?? '',
-      clock.monotonic() - startedAt,
-    );
+    observe(isCandidate(outcome) ? 'Success' : 'Unschedulable');
     metrics.countPreemption(isCandidate(outcome) ? outcome.victims.length : 0);
     if (isCandidate(outcome)) return {type: 'preempt', candidate: outcome, text: yield* text(), filterResult};
     return {
       type: 'none',
       nominatedNode: outcome.clearNominatedNode ? '' : undefined,
-      text: yield* text(`${released ?? noClaimsText}, preemption: ${outcome.text}`),
+      text: yield* text(...reasons, `preemption: ${outcome.text}`),
       filterResult,
     };
   }
 }
+
+/**
+ * Releases claims that would help, and returns what the plugin of claims says of a pod that fits no node; undefined without the plugin. After an unresolvable
+ * rejection of every node by a plugin before it, it has no state of the pod: that error takes the place of a preemption, which would not help.
+ */
+const claimsText = (filters: readonly Filter[], {filterSet}: FilterResult): string | undefined => {
+  const ofClaims = filters.findIndex(({plugin}) => plugin === 'DynamicResources');
+  if (ofClaims === -1) return undefined;
+  const {rejection} = filterSet;
+  if (rejection?.unresolvable && filters.findIndex(({plugin}) => plugin === rejection.plugin) < ofClaims) return noStateText;
+  return filterSet.filters.map(({check}) => check.release?.()).find(each => each !== undefined) ?? noClaimsText;
+};

@@ -191,6 +191,11 @@ test('pods without an owner are reported and count in no percentage', async t =>
 
   t.deepEqual(await env.statusOf('lone'), [0, 0, 1, 0, 'InsufficientPods']);
   t.true((await env.eventsAbout('lone')).includes('Warning UnmanagedPods controllermanager'));
+  const events = (await env.client.resource(kinds.coreEvents).list({namespace})).items;
+  t.is(
+    events.find(({reason}) => reason === 'UnmanagedPods')?.message,
+    'Pods selected by this PodDisruptionBudget (selector: &LabelSelector{MatchLabels:map[string]string{app: alone,},MatchExpressions:[]LabelSelectorRequirement{},}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.',
+  );
 });
 
 test('an owner that cannot be read allows no disruption', async t => {

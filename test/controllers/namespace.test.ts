@@ -86,7 +86,7 @@ test('a terminating namespace waits for finalizers, has conditions for them, and
     ['NamespaceDeletionGroupVersionParsingFailure', 'False', 'ParsedGroupVersions', 'All legacy plat types successfully parsed'],
     ['NamespaceDeletionContentFailure', 'False', 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
     ['NamespaceContentRemaining', 'True', 'SomeResourcesRemain', 'Some resources are remaining: secrets. has 1 resource instances'],
-    ['NamespaceFinalizersRemaining', 'True', 'SomeFinalizersRemain', `Some finalizers are remaining: ${finalizer} in 1 resource instances`],
+    ['NamespaceFinalizersRemaining', 'True', 'SomeFinalizersRemain', `Some content in the namespace has finalizers remaining: ${finalizer} in 1 resource instances`],
   ]);
 
   const held = await secrets.get('held', {namespace});
@@ -130,7 +130,7 @@ test('pods go first, and all else waits for them', async t => {
   t.deepEqual((await conditionsOf(plane)).slice(2), [
     ['NamespaceDeletionContentFailure', 'False', 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
     ['NamespaceContentRemaining', 'True', 'SomeResourcesRemain', 'Some resources are remaining: pods. has 1 resource instances'],
-    ['NamespaceFinalizersRemaining', 'False', 'ContentHasNoFinalizers', 'All content successfully removed'],
+    ['NamespaceFinalizersRemaining', 'False', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
   ]);
 
   await pods.delete('slow', {namespace, gracePeriodSeconds: 0});
@@ -376,7 +376,7 @@ test('conditions list everything that blocks the deletion, sorted', t => {
         'SomeResourcesRemain',
         'Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances',
       ],
-      ['True', 'SomeFinalizersRemain', 'Some finalizers are remaining: a in 1 resource instances, z in 3 resource instances'],
+      ['True', 'SomeFinalizersRemain', 'Some content in the namespace has finalizers remaining: a in 1 resource instances, z in 3 resource instances'],
     ],
   );
 });

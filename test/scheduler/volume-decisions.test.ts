@@ -199,8 +199,8 @@ const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, e
     },
     aPod('p', mounting('data')),
     {
-      a1: 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
-      b1: 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+      a1: 'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
+      b1: 'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
     },
   ],
   [

@@ -1,5 +1,6 @@
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {selectorText} from '#src/model/selector-text.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -25,18 +26,6 @@ function* validateActions(chosen: readonly string[], path: string): Iterable<Fie
   }
   if (seen.size === 0) yield required(path, 'at least one validation action is required');
 }
-
-/** Formats a selector as Go formats its values. */
-const selectorText = ({matchLabels = {}, matchExpressions = []}: NonNullable<ParamRef['selector']>): string => {
-  const labels = Object.keys(matchLabels)
-    .sort()
-    .map(key => `${key}: ${matchLabels[key]},`)
-    .join('');
-  const terms = matchExpressions
-    .map(({key, operator, values = []}) => `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`)
-    .join('');
-  return `&LabelSelector{MatchLabels:map[string]string{${labels}},MatchExpressions:[]LabelSelectorRequirement{${terms}},}`;
-};
 
 /** Formats the parameters of a binding for tables. */
 const paramRefText = (ref: ParamRef | undefined): string => {

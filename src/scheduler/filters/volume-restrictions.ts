@@ -67,7 +67,9 @@ export const volumeRestrictions: Filter = {
             return unschedulable('node(s) had no available disk');
         }
         return inUse > 0
-          ? unschedulable('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode')
+          ? unschedulable(
+              'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
+            )
           : undefined;
       },
       add: other => void (inUse += uses(other, pod, exclusive)),

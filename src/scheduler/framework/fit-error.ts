@@ -48,6 +48,9 @@ export const noNodesText = 'no nodes available to schedule pods';
 /** Part of the message when no resource claim could be deallocated for the pod. */
 export const noClaimsText = 'no new claims to deallocate';
 
+/** Part of the message when the plugin of resource claims has not looked at the pod. */
+export const noStateText = 'not found';
+
 const maxNoteLength = 1024;
 
 /** Truncates a text to the length limit of an Event's note. */

@@ -1,6 +1,6 @@
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 
-/** Formats a selector for messages: nil, or with all fields. */
+/** Formats a selector for messages and tables: nil, or with all fields. */
 export const selectorText = (selector: LabelSelectorObject | undefined): string => {
   if (!selector) return 'nil';
   const labels = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
