@@ -96,7 +96,7 @@ const ofResource = async (context: MetricContext, resource: string, container: s
   }
   const {averageUtilization: share} = target;
   if (typeof share !== 'number')
-    throw new Error('invalid resource metric source: neither an average utilization target nor an average value target was set');
+    throw new Error('invalid resource metric source: neither an average utilization target nor an average value (usage) target was set');
   const {replicas, average, utilization} = await wrapError(
     failing,
     read().then(samples => {

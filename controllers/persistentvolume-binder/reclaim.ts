@@ -62,7 +62,7 @@ export class Reclaimer {
         await binding.setVolumePhase(volume, 'Failed', [
           'warning',
           'VolumeUnknownReclaimPolicy',
-          'Volume has an unrecognized reclaim policy.',
+          'Volume has unrecognized PersistentVolumeReclaimPolicy',
         ]);
     }
   }

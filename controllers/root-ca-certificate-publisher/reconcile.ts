@@ -12,8 +12,8 @@ export const bundles: Selection<ConfigMap> = {kind: kinds.configMaps, fieldSelec
 
 const bundleKey = 'ca.crt';
 
-const description = ({selfServiceNames}: Naming): string =>
-  `The CA bundle that verifies the API server at its internal endpoints, such as the internal service IP or ${selfServiceNames[2]}. It is good for nothing else.`;
+const description = ({prefix, title, selfServiceNames}: Naming): string =>
+  `Contains a CA bundle that can be used to verify the ${prefix}-apiserver when using internal endpoints such as the internal service IP or ${selfServiceNames[2]}. No other usage is guaranteed across distributions of ${title} clusters.`;
 
 /** Creates or repairs the config map of the namespace that the key names. */
 export const publisher = async (context: KeyedContext<ServerAuthorityOptions>): Promise<Reconcile> => {

@@ -31,7 +31,7 @@ export const podWrites = (context: KeyedContext<WaitingPodsOptions>, claims: Sto
   const check = waitingPodsLimit(context);
   const pods = writer(kinds.pods);
   const recordOutcome = async (verb: Verb, set: StatefulSet, pod: Frozen<Pod>, act: () => Promise<unknown>): Promise<void> => {
-    const what = `${verb} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`;
+    const what = `${reasons[verb]} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`;
     try {
       await act();
     } catch (error) {

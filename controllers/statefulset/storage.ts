@@ -48,12 +48,12 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
         events.warning(
           set,
           'FailedCreate',
-          `create Claim ${name} for Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} failed error: ${messageOf(error)}`,
+          `Create Claim ${name} for Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} failed error: ${messageOf(error)}`,
         );
       }
       throw new Error(`failed to create PVC ${name}: ${messageOf(error)}`, {cause: error});
     }
-    events.normal(set, 'SuccessfulCreate', `create Claim ${name} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} success`);
+    events.normal(set, 'SuccessfulCreate', `Create Claim ${name} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} success`);
   };
 
   return {

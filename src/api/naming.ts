@@ -46,6 +46,8 @@ interface Vocabulary {
   readonly apiSuffix: string;
   /** Prefix domain of labels, annotations, taints, finalizers, signers, secret types and claims. */
   readonly domain: string;
+  /** What texts call the system. */
+  readonly title: string;
   /** Prefix of component, namespace and user names. */
   readonly prefix: string;
   /** The node agent. */
@@ -68,6 +70,7 @@ const vocabularies: Record<NamingName, Vocabulary> = {
     name: 'plat',
     apiSuffix: 'plat.io',
     domain: 'plat.io',
+    title: 'plat',
     prefix: 'plat',
     agent: 'platlet',
     self: 'plat',
@@ -83,6 +86,7 @@ const vocabularies: Record<NamingName, Vocabulary> = {
     name: 'kubernetes',
     apiSuffix: 'k8s.io',
     domain: 'kubernetes.io',
+    title: 'Kubernetes',
     prefix: 'kube',
     agent: 'kubelet',
     self: 'kubernetes',

@@ -27,7 +27,10 @@ test('every namespace, old or new, gets the bundle with a description', async t 
     const {data, metadata} = await published(plane, namespace);
     t.deepEqual(Object.keys(data ?? {}), ['ca.crt']);
     t.is(parseCertificateBundle(data!['ca.crt']!).length, 1);
-    t.regex(metadata?.annotations?.[annotation] ?? '', /plat\.default\.svc/);
+    t.is(
+      metadata?.annotations?.[annotation],
+      'Contains a CA bundle that can be used to verify the plat-apiserver when using internal endpoints such as the internal service IP or plat.default.svc. No other usage is guaranteed across distributions of plat clusters.',
+    );
   }
 });
 

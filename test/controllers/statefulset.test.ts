@@ -61,10 +61,10 @@ test('pods are created one after the other, each with its name, ordinal and clai
     [{app: 'a', of: 'data'}, undefined, '1Gi'],
   );
   t.deepEqual(await at.eventsOn('web'), [
-    'Normal SuccessfulCreate create Claim data-web-0 Pod web-0 in StatefulSet web success',
-    'Normal SuccessfulCreate create Pod web-0 in StatefulSet web successful',
-    'Normal SuccessfulCreate create Claim data-web-1 Pod web-1 in StatefulSet web success',
-    'Normal SuccessfulCreate create Pod web-1 in StatefulSet web successful',
+    'Normal SuccessfulCreate Create Claim data-web-0 Pod web-0 in StatefulSet web success',
+    'Normal SuccessfulCreate Create Pod web-0 in StatefulSet web successful',
+    'Normal SuccessfulCreate Create Claim data-web-1 Pod web-1 in StatefulSet web success',
+    'Normal SuccessfulCreate Create Pod web-1 in StatefulSet web successful',
   ]);
   const name = revision!.metadata!.name!;
   t.regex(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{8,10}$/);
@@ -113,7 +113,7 @@ test('pods go from the last on, each once the one before is gone, and none while
   const gone = (await at.eventsOn('web')).filter(event => event.includes('Delete'));
   t.deepEqual(
     gone,
-    [3, 2, 1].map(n => `Normal SuccessfulDelete delete Pod web-${n} in StatefulSet web successful`),
+    [3, 2, 1].map(n => `Normal SuccessfulDelete Delete Pod web-${n} in StatefulSet web successful`),
   );
 });
 
@@ -252,7 +252,7 @@ test('labels of the identity of a pod are restored', async t => {
   await at.patch(kinds.pods, 'web-0', {metadata: {labels: {[label]: null}}});
 
   t.is((await at.get(kinds.pods, 'web-0')).metadata?.labels?.[label], 'web-0');
-  t.true((await at.eventsOn('web')).includes('Normal SuccessfulUpdate update Pod web-0 in StatefulSet web successful'));
+  t.true((await at.eventsOn('web')).includes('Normal SuccessfulUpdate Update Pod web-0 in StatefulSet web successful'));
 });
 
 test('a pod that cannot be created gives an event', async t => {
@@ -263,7 +263,7 @@ test('a pod that cannot be created gives an event', async t => {
 
   t.is(
     (await at.eventsOn('web'))[0],
-    'Warning FailedCreate create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: error looking up service account default/none: serviceaccount "none" not found',
+    'Warning FailedCreate Create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: error looking up service account default/none: serviceaccount "none" not found',
   );
   t.deepEqual((await at.set()).status?.observedGeneration, 1);
 });

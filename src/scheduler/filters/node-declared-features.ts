@@ -15,10 +15,12 @@ export const nodeDeclaredFeatures: Filter = {
     const needed = featuresForScheduling(pod.spec!);
     if (needed.length === 0) return undefined;
     return {
-      filter: ({node}) =>
-        needed.every(feature => declaredBy(node).includes(feature))
+      filter({node}) {
+        const missing = needed.filter(feature => !declaredBy(node).includes(feature));
+        return missing.length === 0
           ? undefined
-          : unresolvable("node(s) didn't match Pod's required features"),
+          : unresolvable(`node declared features check failed - unsatisfied requirements: ${missing.join(', ')}`);
+      },
     };
   },
   hints: [
