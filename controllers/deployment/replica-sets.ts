@@ -51,6 +51,8 @@ export const presentIn = (sets: readonly ReplicaSet[]): number => sum(sets, set 
 export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number =>
   sum(sets, ({status}) => status?.[counter]);
 
-/** Returns the number of terminating pods; undefined if a set does not report it. */
+/** Returns the number of terminating pods; undefined if a set does not report it, although its status was once written. */
 export const terminatingIn = (sets: readonly ReplicaSet[]): number | undefined =>
-  sets.some(({status}) => status?.terminatingReplicas === undefined) ? undefined : sum(sets, ({status}) => status?.terminatingReplicas);
+  sets.some(({status}) => status?.terminatingReplicas === undefined && status?.observedGeneration)
+    ? undefined
+    : sum(sets, ({status}) => status?.terminatingReplicas);

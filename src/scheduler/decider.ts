@@ -106,7 +106,8 @@ export class Decider {
     const text = (...afterwards: readonly string[]) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards.join(', '));
     const name = info.pod.spec?.schedulerName ?? '';
     const startedAt = clock.monotonic();
-    const observe = (status: 'Success' | 'Unschedulable' | 'Error') => metrics.observeExtensionPoint('PostFilter', status, name, clock.monotonic() - startedAt);
+    const observe = (status: 'Success' | 'Unschedulable' | 'Error') =>
+      metrics.observeExtensionPoint('PostFilter', status, name, clock.monotonic() - startedAt);
     const claims = claimsText(filters, filterResult);
     if (claims === noStateText) {
       observe('Error');

@@ -131,7 +131,8 @@ test('of several failing sets, the newest sets the condition', t => {
 
 test('terminating pods are counted only if every set counts its own', t => {
   t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0, terminatingReplicas: 1}}]), 3);
-  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0}}]), undefined);
+  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0}}]), 2);
+  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0, observedGeneration: 1}}]), undefined);
 });
 
 test('without a deadline there is no progress condition', async t => {

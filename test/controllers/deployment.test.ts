@@ -171,6 +171,16 @@ for (const gate of ['true', 'false']) {
   });
 }
 
+test('a deployment whose new set has reported nothing yet has no terminating pods', async t => {
+  const plane = await aPlaneWith(['deployment-controller']);
+  await using _ = plane;
+  const at = actionsOn(plane);
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 2}));
+
+  const {conditions: _conditions, ...counts} = (await at.get(kinds.deployments, 'web')).status!;
+  t.deepEqual(counts, {observedGeneration: 1, unavailableReplicas: 2, terminatingReplicas: 0});
+});
+
 test('a deployment with Recreate waits until the old sets report no pods', async t => {
   const plane = await aPlaneWith(['deployment-controller']);
   await using _ = plane;

@@ -2,7 +2,7 @@ import test from 'ava';
 import {Conditions} from '#controllers/horizontal-pod-autoscaler/conditions.js';
 import {decideByDemand, decideWithoutMetrics} from '#controllers/horizontal-pod-autoscaler/decision.js';
 import {Histories, History} from '#controllers/horizontal-pod-autoscaler/history.js';
-import {selectorText} from '#controllers/horizontal-pod-autoscaler/selector-text.js';
+import {selectorText} from '#src/model/selector-text.js';
 import {metricSources} from '#controllers/horizontal-pod-autoscaler/sources.js';
 import {Scales} from '#controllers/shared/scale.js';
 import {naming as namingOf} from '#src/api/naming.js';

@@ -14,6 +14,7 @@ import {aPlane} from './plane.js';
 
 const namespace = 'doomed';
 const finalizer = 'example.com/hold';
+const withFinalizers = 'Some content in the namespace has finalizers remaining';
 
 const doomed = async (
   finalizers: readonly string[] = [],
@@ -86,7 +87,7 @@ test('a terminating namespace waits for finalizers, has conditions for them, and
     ['NamespaceDeletionGroupVersionParsingFailure', 'False', 'ParsedGroupVersions', 'All legacy plat types successfully parsed'],
     ['NamespaceDeletionContentFailure', 'False', 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
     ['NamespaceContentRemaining', 'True', 'SomeResourcesRemain', 'Some resources are remaining: secrets. has 1 resource instances'],
-    ['NamespaceFinalizersRemaining', 'True', 'SomeFinalizersRemain', `Some content in the namespace has finalizers remaining: ${finalizer} in 1 resource instances`],
+    ['NamespaceFinalizersRemaining', 'True', 'SomeFinalizersRemain', `${withFinalizers}: ${finalizer} in 1 resource instances`],
   ]);
 
   const held = await secrets.get('held', {namespace});
@@ -376,7 +377,7 @@ test('conditions list everything that blocks the deletion, sorted', t => {
         'SomeResourcesRemain',
         'Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances',
       ],
-      ['True', 'SomeFinalizersRemain', 'Some content in the namespace has finalizers remaining: a in 1 resource instances, z in 3 resource instances'],
+      ['True', 'SomeFinalizersRemain', `${withFinalizers}: a in 1 resource instances, z in 3 resource instances`],
     ],
   );
 });

@@ -69,7 +69,10 @@ test('a pod waits for a node that declares what it needs, and is bound once one 
   await pods.create(aPod('web', restarting()));
   await plane.clock.drain();
   const waiting = await pods.get('web', {namespace: 'default'});
-  t.regex(waiting.status?.conditions?.[0]?.message ?? '', /^0\/1 nodes are available: 1 node declared features check failed - unsatisfied requirements: \w+\./);
+  t.regex(
+    waiting.status?.conditions?.[0]?.message ?? '',
+    /^0\/1 nodes are available: 1 node declared features check failed - unsatisfied requirements: \w+\./,
+  );
 
   await nodes.patch('silent', 'merge', {status: {declaredFeatures: ['A', feature]}} as Partial<Node>, {subresource: 'status'});
   await plane.clock.drain();

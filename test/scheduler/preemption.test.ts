@@ -118,3 +118,33 @@ test('while pods are leaving for it a pod makes no others leave, and others keep
   t.is(await cluster.nodeOf('quick'), 'n1');
   t.is(await cluster.nodeOf('late'), undefined);
 });
+
+const byName = (...values: string[]) => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{matchFields: values.map(value => ({key: 'metadata.name', operator: 'In', values: [value]}))}],
+      },
+    },
+  },
+});
+
+for (const [title, spec, message] of [
+  [
+    'refers to a missing volume claim',
+    {volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'none'}}]},
+    '0/1 nodes are available: persistentvolumeclaim "none" not found. not found',
+  ],
+  ['has terms of affinity that exclude each other', byName('n1', 'n2'), '0/1 nodes are available: pod affinity terms conflict. not found'],
+  [
+    'asks for a node that does not exist',
+    byName('n2'),
+    "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity]. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+  ],
+] satisfies [string, Parameters<typeof aPod>[1], string][])
+  test(`a pod that ${title} is told so, and whether anything else was tried`, async t => {
+    await using cluster = await aCluster(aNode('n1'));
+    await cluster.create(aPod('web', spec));
+
+    t.is((await cluster.condition('web')).message, message);
+  });

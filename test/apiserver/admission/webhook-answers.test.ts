@@ -394,16 +394,3 @@ test('a webhook is not waited for any longer than its caller waits, and that is 
   );
   t.deepEqual(await env.metricLines('apiserver_admission_webhook_rejection_count'), []);
 });
-
-test('an object that a webhook gives a version is not created, and one whose version it removes is', async t => {
-  using env = await startWebhookEnvironment();
-  await using giving = await aHookServer(({name}) =>
-    patching({op: name === 'sent' ? 'remove' : 'add', path: '/metadata/resourceVersion', ...(name === 'sent' ? {} : {value: '7'})}),
-  );
-  await env.mutating('x', aHook(giving));
-  const {metadata, ...rest} = aConfigMap('sent');
-
-  const {code, reason, message} = await refusal(env.of(kinds.configMaps).create(aConfigMap('c')));
-  t.deepEqual([code, reason, message], [500, undefined, 'resourceVersion should not be set on objects to be created']);
-  await t.notThrowsAsync(env.of(kinds.configMaps).create({...rest, metadata: {...metadata, resourceVersion: '7'}}));
-});

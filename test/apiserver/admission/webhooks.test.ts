@@ -356,3 +356,16 @@ test('a PUT that creates an object is sent as a creation', async t => {
   t.is(answer.status, 201, answer.text);
   t.like(server.requested[0], {operation: 'CREATE', oldObject: null, options: {kind: 'CreateOptions'}});
 });
+
+test('an object that a webhook gives a version is not created, and one whose version it removes is', async t => {
+  using env = await startWebhookEnvironment();
+  await using giving = await aHookServer(({name}) =>
+    patching({op: name === 'sent' ? 'remove' : 'add', path: '/metadata/resourceVersion', ...(name === 'sent' ? {} : {value: '7'})}),
+  );
+  await env.mutating('x', aHook(giving));
+  const {metadata, ...rest} = aConfigMap('sent');
+
+  const {code, reason, message} = await refusal(env.of(kinds.configMaps).create(aConfigMap('c')));
+  t.deepEqual([code, reason, message], [500, undefined, 'resourceVersion should not be set on objects to be created']);
+  await t.notThrowsAsync(env.of(kinds.configMaps).create({...rest, metadata: {...metadata, resourceVersion: '7'}}));
+});
