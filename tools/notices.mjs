@@ -1,5 +1,5 @@
 // Collects the licences of bundled packages for THIRD-PARTY-NOTICES.txt.
-import {readdirSync, readFileSync} from 'node:fs';
+import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 
 /** Returns the folders of the packages that the files belong to. */
@@ -18,11 +18,14 @@ const noticeOf = (folder, what) => {
 };
 
 /** Packages that are not bundled, but from whose models schemas and types are generated. */
-const readFrom = {'node_modules/@kubernetes/client-node': ': the schemas and types of Kubernetes objects are generated from its models'};
+const readFrom = {
+  'node_modules/@kubernetes/client-node': ': the schemas and types of Kubernetes objects are generated from its models',
+  'node_modules/kubernetes-models': ': descriptions of the fields of Kubernetes objects are read from its declarations',
+};
 
 /** Returns the notices of all packages that the files belong to. */
 export const noticesOf = files => {
-  const folders = [...new Set([...foldersOf(files), ...Object.keys(readFrom)])].sort();
+  const folders = [...new Set([...foldersOf(files), ...Object.keys(readFrom).filter(folder => existsSync(folder))])].sort();
   return [
     'plat contains code of these packages, each under its own licence.\n',
     ...folders.map(folder => noticeOf(folder, readFrom[folder] ?? '')),

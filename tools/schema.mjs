@@ -7,9 +7,11 @@ import {createHash} from 'node:crypto';
 import {existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {chosenText, losesCapital, readTexts, textSources} from './schema-texts.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const library = join(root, 'node_modules/@kubernetes/client-node');
+const modules = join(root, 'node_modules');
+const library = join(modules, '@kubernetes/client-node');
 const generated = join(library, 'dist/gen');
 const target = join(root, 'dist/schema');
 
@@ -63,7 +65,7 @@ const scalars = {
   'any ': 'any',
 };
 
-const unescape = text => text.replaceAll(/\\(['"\\])/g, '$1');
+const unescape = text => text.replaceAll(/\\(['"\\])/g, '$1').replaceAll('*_/', '*/');
 
 /** Returns a model's fields with types, descriptions and required marks, from its two files. */
 const readModel = (folder, name) => {
@@ -152,8 +154,40 @@ const goType = (models, type, format) => {
   return `${model.group === '' ? 'core' : model.group}/${model.version}.${model.type}`;
 };
 
+/** Types of fields for which the models have the text of the type instead of the field's. */
+const typesWithText = new Set(['IntOrString', 'V1MicroTime']);
+
+/** The descriptions of a model and of its fields. An empty one is that of a field which is known to have none; without one, it is not known. */
+const docsOf = (model, texts, capitals) => ({
+  description: chosenText(model.description, texts?.description),
+  fields: Object.fromEntries(
+    [...model.fields]
+      .map(([name, {type, description}]) => {
+        const whole = texts?.fields.get(name);
+        return [name, chosenText(whole && typesWithText.has(type) ? '' : description, whole, {capitals})];
+      })
+      .filter(([, text]) => text || texts !== undefined)
+      .map(([name, text]) => [name, text ?? '']),
+  ),
+});
+
+/** The group versions whose texts begin with capitals. */
+const groupVersionsWithCapitals = (models, textsOf) =>
+  new Set(
+    models.flatMap(model => {
+      const texts = textsOf(model);
+      const loses = [...model.fields].some(([name, {description}]) => losesCapital(description, texts?.fields.get(name)));
+      return loses ? [groupVersion(model)] : [];
+    }),
+  );
+
 const write = (models, stamp) => {
   const files = new Map();
+  const textsOf = readTexts(modules);
+  const capitals = groupVersionsWithCapitals(
+    [...models.values()].filter(({group}) => group !== undefined),
+    textsOf,
+  );
   for (const model of [...models.values()].filter(({group}) => group !== undefined)) {
     const file = files.get(groupVersion(model)) ?? {types: {}, docs: {}};
     files.set(groupVersion(model), file);
@@ -163,10 +197,7 @@ const write = (models, stamp) => {
       fields: Object.fromEntries(fields.map(([name, {type, format}]) => [name, goType(models, type, format)])),
       ...(required.length > 0 ? {required} : {}),
     };
-    file.docs[model.type] = {
-      description: model.description,
-      fields: Object.fromEntries(fields.filter(([, {description}]) => description).map(([name, {description}]) => [name, description])),
-    };
+    file.docs[model.type] = docsOf(model, textsOf(model), capitals.has(groupVersion(model)));
   }
   const fresh = `${target}.${process.pid}`;
   mkdirSync(fresh, {recursive: true});
@@ -185,14 +216,17 @@ const write = (models, stamp) => {
   return files.size;
 };
 
-const stampOf = () =>
-  createHash('sha256')
-    .update(readFileSync(fileURLToPath(import.meta.url)))
-    .update(readFileSync(join(library, 'package.json')))
-    .digest('hex');
+const stampOf = () => {
+  const hash = createHash('sha256');
+  const tools = ['schema.mjs', 'schema-texts.mjs'].map(name => join(root, 'tools', name));
+  for (const file of [...tools, join(library, 'package.json'), ...textSources(modules)]) hash.update(readFileSync(file));
+  return hash.digest('hex');
+};
 
 const stamp = stampOf();
 const stampFile = join(target, 'stamp');
+if (textSources(modules).length === 0)
+  console.log('kubernetes-models is not installed: npm ci brings it; fields that refer to a type have no text of their own');
 if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
   const models = readModels();
   assignGroups(models);

@@ -3,6 +3,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {systemClock} from '#src/base/clock.js';
+import type {DescribedGroup} from '#src/schema/openapi/description.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked} from '#src/schema/openapi/packing.js';
 import {type Json, at, bytesOf, crontabDocument, customGroups, documents, groups, parsed, resource, schemas} from './openapi-documents.js';
@@ -39,6 +40,24 @@ test('a document describes the operations and the types they use', async t => {
   t.is(at(conditions, 'x-kubernetes-list-type'), 'map');
   t.regex(String(at(conditions, 'description')), /^conditions applied to the request/);
   t.is(at(conditions, 'x-plat-list-type'), undefined);
+});
+
+test('a field is described in its own words, with line breaks and possible values, also where it refers to a type', async t => {
+  const group: DescribedGroup = {group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.services)]}]};
+  const made = (enums: boolean) =>
+    new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => [group], version: 'v1.35.0', enums});
+  const propertyOf = async (type: string, field: string, enums = true) =>
+    at(await parsed(made(enums).document('api/v1')), 'components', 'schemas', `io.k8s.api.core.v1.${type}`, 'properties', field) as Json;
+
+  const lifecycle = await propertyOf('Container', 'lifecycle');
+  t.is(
+    lifecycle['description'],
+    'Actions that the management system should take in response to container lifecycle events. Cannot be updated.',
+  );
+  t.deepEqual(lifecycle['allOf'], [{$ref: '#/components/schemas/io.k8s.api.core.v1.Lifecycle'}]);
+  t.regex(String((await propertyOf('ServicePort', 'targetPort'))['description']), /^Number or name of the port to access on the pods/);
+  t.regex(String((await propertyOf('Container', 'imagePullPolicy'))['description']), /\n\nPossible enum values:\n - `"Always"` means/);
+  t.notRegex(String((await propertyOf('Container', 'imagePullPolicy', false))['description']), /Possible enum values/);
 });
 
 test('in the plat naming extensions stand under both prefixes and words are our own', async t => {

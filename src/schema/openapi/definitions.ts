@@ -282,9 +282,13 @@ export class Definitions<T = unknown> {
   }
 
   #described(text: string | undefined): Json {
-    return text ? {description: this.#naming.inWords(text)} : {};
+    if (!text) return {};
+    return {description: this.#naming.inWords(this.#options.enums ? text : text.replace(possibleValues, ''))};
   }
 }
+
+/** What a description says of the values of an enum, where documents have none. */
+const possibleValues = /\n\nPossible enum values:\n[^]*$/;
 
 /** Object types without declared fields. */
 const structless: ReadonlySet<string> = new Set(['CustomResourceSubresourceStatus', 'StorageVersionSpec', 'Patch']);
