@@ -42,7 +42,8 @@ const environmentFor = ({kind, node}: TypedKind, params: ParamType | undefined, 
     namespaceObject: namespaceType,
     request: requestType,
     authorizer: authorizerType,
-    ...(params && {params: typed(params.kind, params.node)}),
+    // Parameters of a kind without a schema are not declared.
+    ...(params?.node && {params: typed(params.kind, params.node)}),
   };
   return extend(extend(storedExpressions, {types: admissionTypes}), {types, variables});
 };

@@ -334,3 +334,25 @@ test('empty claims of a whole pod are refused', async t => {
   t.deepEqual(causes((await made({resources: {claims: []}})).text), ['spec.resources.claims']);
   t.is((await made({resources: {limits: {}}})).status, 201);
 });
+
+test('claims without a spec have the list of requests that is shown as null', async t => {
+  const group = '/apis/resource.plat.io/v1/namespaces/default';
+  const spec = async (kind: string) => (await post(`${group}/${kind}?dryRun=All`, {metadata: {name: 'c'}})).json<Made>().spec;
+
+  t.deepEqual(await spec('resourceclaims'), {devices: {requests: null}});
+  t.deepEqual(await spec('resourceclaimtemplates'), {metadata: {}, spec: {devices: {requests: null}}});
+});
+
+test('refusals show what became empty as empty', async t => {
+  const classes = '/apis/networking.plat.io/v1/ingressclasses';
+  await post(classes, {metadata: {name: 'i'}, spec: {controller: 'example.com/c'}});
+  t.regex((await world.patch(`${classes}/i`, {spec: null})).text, /spec\.controller: Invalid value: \\"\\": field is immutable/);
+
+  const sets = '/apis/apps/v1/namespaces/default/replicasets';
+  const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
+  await post(sets, {metadata: {name: 'r'}, spec: {selector: {matchLabels: {a: 'b'}}, template}});
+  const shown = async (metadata: unknown) =>
+    /metadata\.labels: Invalid value: (\S+):/.exec((await world.patch(`${sets}/r`, {spec: {template: {metadata}}})).text)?.[1];
+  t.is(await shown({labels: {a: null}}), '{}');
+  t.is(await shown({labels: null}), 'null');
+});

@@ -87,6 +87,7 @@ const cases: readonly Case[] = [
       paramKind: {apiVersion: 'example.com/v1', kind: 'Limit'},
       validations: [{expression: 'params.anything == object.spec.replicas'}],
     },
+    warnings: {'spec.validations[0].expression': /undeclared reference to 'params'/},
   },
   {
     title: 'requests, namespaces and the authorizer',

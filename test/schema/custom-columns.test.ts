@@ -61,6 +61,13 @@ for (const [jsonPath, type, cell] of columns) {
   });
 }
 
+test('a column of integers shows numbers beyond 64 bits as the least, and larger ones than 2^53 to the digit', t => {
+  const [column] = customColumns([{name: 'X', type: 'integer', jsonPath: '.n'}]);
+  const cells = [1e300, -1e19, 2 ** 62, -1.5].map(n => String(column!.of({n}, agoFrom(0))));
+
+  t.deepEqual(cells, ['-9223372036854775808', '-9223372036854775808', '4611686018427387904', '-1']);
+});
+
 test('columns end at the first whose path cannot be read, and describe themselves', t => {
   const read = customColumns(['.a', '.b[x]', '.c'].map(jsonPath => ({name: jsonPath, type: 'string', jsonPath})));
 

@@ -221,6 +221,11 @@ test('a patched object is shown with sorted keys where the patch looked, and wit
     ),
   );
   t.true(
+    patchedText(pod, touchedByMergePatch({spec: {containers: [{name: 'c', image: 'i', env: [{name: 'e', value: 'v'}]}]}}), order).includes(
+      '"spec":{"containers":[{"env":[{"name":"e","value":"v"}],"envFrom":[],"image":"i","name":"c"}]',
+    ),
+  );
+  t.true(
     patchedText(pod, touchedByJsonPatch([{op: 'add', path: '/spec/nodeName', value: 'n'}]), order).includes(
       '"spec":{"containers":[{"name":"c"',
     ),

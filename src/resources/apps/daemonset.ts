@@ -16,7 +16,7 @@ import {nonNegative} from '#src/resources/validation/numbers.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
 import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
-import {defaultTemplate, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
+import {defaultTemplate, selectorOrNone, validateRunsForever, validateSelected} from '#src/resources/workload/template.js';
 
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 type Spec = NonNullable<DaemonSet['spec']>;
@@ -72,13 +72,7 @@ function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | unde
       hasInvalidValues(old?.spec?.selector) || hasInvalidTermValues(old?.spec?.template?.spec),
     );
   const read = selectorOrNone(selector);
-  if (read && !read.matches(template?.metadata?.labels)) {
-    yield invalid(
-      'spec.template.metadata.labels',
-      template?.metadata?.labels && internalForm('Map', template.metadata.labels),
-      '`selector` does not match template `labels`',
-    );
-  }
+  if (read) yield* validateSelected(read, template, 'spec.template');
   if (selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0) {
     yield invalid('spec.selector', selector, 'empty selector is invalid for daemonset');
   }

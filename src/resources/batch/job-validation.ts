@@ -8,7 +8,7 @@ import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
-import {selectorOrNone} from '#src/resources/workload/template.js';
+import {selectorOrNone, validateSelected} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';
 import {validateTemplateChange} from './job-template.js';
@@ -99,9 +99,7 @@ function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookCon
       hasInvalidValues(old?.selector) || hasInvalidTermValues(old?.template?.spec),
     );
   const selector = selectorOrNone(spec.selector);
-  const labels = spec.template?.metadata?.labels;
-  if (selector && !selector.matches(labels))
-    yield invalid('spec.template.metadata.labels', labels && internalForm('Map', labels), '`selector` does not match template `labels`');
+  if (selector) yield* validateSelected(selector, spec.template, 'spec.template');
 }
 
 /** Validates that the labels of a generated selector are present, whether generated or set by the client. */

@@ -41,7 +41,7 @@ function* validateParameters(parameters: Readonly<Parameters>): Iterable<FieldEr
 function* validate({spec = {}}: Readonly<IngressClass>, old: Readonly<IngressClass> | undefined): Iterable<FieldError> {
   const path = 'spec.controller';
   const {controller = '', parameters} = spec;
-  if (old) yield* immutable(path, spec.controller, old.spec?.controller);
+  if (old) yield* immutable(path, controller, old.spec?.controller ?? '');
   if (Buffer.byteLength(controller) > longestController) yield tooLong(path, longestController);
   yield* validateDomainPath(path, controller);
   if (parameters) yield* validateParameters(parameters);

@@ -25,7 +25,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
       flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests'),
     ],
   },
-  storage: {alwaysPresent: {spec: {devices: {}}, status: {}}},
+  storage: {alwaysPresent: {spec: {devices: {requests: null}}, status: {}}},
   metadata: {nameProblems: subdomainName},
   ready: ({spec}) => readyForClaim(spec),
   default(claim) {

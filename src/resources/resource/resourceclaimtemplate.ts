@@ -20,7 +20,7 @@ export const resourceClaimTemplates = defineResource<Template>({
       flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests'),
     ],
   },
-  storage: {alwaysPresent: {spec: {metadata: {}, spec: {devices: {}}}}},
+  storage: {alwaysPresent: {spec: {metadata: {}, spec: {devices: {requests: null}}}}},
   metadata: {nameProblems: subdomainName},
   ready: ({spec}) => readyForClaim(spec?.spec),
   default(template) {

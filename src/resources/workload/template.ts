@@ -3,6 +3,7 @@ import {dnsLabelProblems} from '#src/api/names.js';
 import {labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject, PodTemplateSpec} from '#src/api/types.js';
 import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
+import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 
@@ -37,9 +38,10 @@ export function* validateWorkloadSelector(selector: LabelSelectorObject | undefi
 
 /** Validates that the template's labels match the selector. */
 export function* validateSelected(selector: LabelSelector, template: PodTemplate | undefined, path: string): Iterable<FieldError> {
-  const labels = template?.metadata?.labels;
-  if (!selector.empty && !selector.matches(labels))
-    yield invalid(`${path}.metadata.labels`, labels && internalForm('Map', labels), '`selector` does not match template `labels`');
+  const {metadata} = template ?? {};
+  if (selector.empty || selector.matches(metadata?.labels)) return;
+  const labels = metadata?.labels ? internalForm('Map', metadata.labels) : givenEmpty(metadata, 'labels');
+  yield invalid(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
 }
 
 /** Validates that the pods of a workload have the restart policy Always. */

@@ -41,10 +41,8 @@ export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): Touche
   return root;
 };
 
-/** Returns what a merge patch touches: every object it mentions and all values it sets. */
+/** Returns what a merge patch touches: every object it mentions and all values it sets, also within lists, whose nulls it removes. */
 export const touchedByMergePatch = (patch: unknown): TouchedFields => {
-  const fields = isPlainObject(patch)
-    ? Object.entries(patch).map(([key, value]): [string, TouchedFields] => [key, touchedByMergePatch(value)])
-    : [];
-  return {fields: new Map(fields)};
+  const parts = isPlainObject(patch) || Array.isArray(patch) ? Object.entries(patch) : [];
+  return {fields: new Map(parts.map(([key, value]): [string, TouchedFields] => [key, touchedByMergePatch(value)]))};
 };

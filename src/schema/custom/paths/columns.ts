@@ -1,5 +1,6 @@
 import type {Ago} from '#src/api/duration.js';
 import {parseTime} from '#src/api/time.js';
+import {wrapped} from '#src/schema/decode/wrapped-integer.js';
 import {JsonPathError} from './json-path-parse.js';
 import {jsonPath, type JsonPath} from './json-path.js';
 import {textOf} from './path.js';
@@ -37,7 +38,8 @@ const cellOf = (type: string, value: unknown, ago: Ago): Cell => {
     case 'string':
       return textOf(value);
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? (value as unknown as number) : null;
+      if (typeof value === 'bigint') return value as unknown as number;
+      return typeof value === 'number' ? (wrapped(Math.trunc(value), {}) as number) : null;
     case 'number':
       return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null;
     case 'boolean':
