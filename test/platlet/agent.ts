@@ -17,7 +17,7 @@ import {crashLoopLimits} from '#src/platlet/pod/backoff.js';
 import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
-import type {WorkerParts} from '#src/platlet/worker/parts.js';
+import type {Telemetry} from '#src/platlet/worker/parts.js';
 import {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
@@ -38,13 +38,13 @@ export interface TestAgent extends AsyncDisposable {
   readonly condition: NodeCondition;
 }
 
-export interface TestAgentOptions extends Partial<Pick<WorkerParts, 'images' | 'volumes' | 'cgroups' | 'output' | 'configs'>> {
+export interface TestAgentOptions extends Partial<Omit<PodPorts, 'runtime'>> {
   readonly runtimeName?: string;
   readonly sources?: readonly PodSource[];
   readonly networkError?: () => string | undefined;
   /** What is counted; nothing by default. */
   readonly metrics?: AgentMetrics;
-  readonly tracer?: WorkerParts['tracer'];
+  readonly tracer?: Telemetry['tracer'];
   /** Whether it has an API server; default yes. */
   readonly hasApi?: boolean;
   /** The Node as long as there is none. */
@@ -146,7 +146,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     allowedSysctls: [],
     features: {podLevelResources: true, declared: []},
   });
-  const facts = {addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}};
+  const facts = {naming, addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}};
   const working = workersOf(parts, {directory, admission, ports, node: facts, events, signal});
   const garbage = {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1};
   await runPods(parts, working.workers, {directory, ports, api, node, garbage, events, signal});

@@ -23,6 +23,7 @@ export const admissionOf = (parts: AgentParts, {known, fresh, condition}: NodeSt
 
 /** Returns what the node is for the pods that it has taken. */
 export const nodeFactsOf = (parts: AgentParts, {addresses, health}: NodeStage): NodeFacts => ({
+  naming: parts.naming,
   get addresses() {
     return addresses.known;
   },

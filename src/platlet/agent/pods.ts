@@ -45,7 +45,7 @@ export interface Working {
 /** Creates the workers of a node's pods, which have none yet. */
 export const workersOf = (parts: Process, {directory, admission, ports, node, events, signal}: WorkersContext): Working => {
   const {naming, clock, random, log, network, metrics, tracer} = parts;
-  const {runtime, images, volumes, cgroups, configs, output} = ports;
+  const {runtime} = ports;
   const times = new PodStartTimes(clock, metrics);
   const prober = new Prober({clock, random, events, run: probeRunner({naming, runtime, clock, network})});
   const hooks = new Hooks({
@@ -61,23 +61,13 @@ export const workersOf = (parts: Process, {directory, admission, ports, node, ev
   });
   const workers = new PodWorkers(
     {
-      naming,
+      node,
+      ports: {...ports, images: times.images(ports.images)},
+      handlers: {prober, hooks},
+      statuses: times.statuses(directory.statuses),
+      telemetry: {log, events, metrics, tracer},
       clock,
       random,
-      log,
-      runtime,
-      images: times.images(images),
-      volumes,
-      cgroups,
-      configs,
-      output,
-      prober,
-      hooks,
-      statuses: times.statuses(directory.statuses),
-      events,
-      node,
-      metrics,
-      tracer,
       signal,
     },
     admission,

@@ -66,7 +66,7 @@ export class PodKill {
       const failed = results.find(result => result.status === 'rejected');
       if (failed) throw failed.reason;
       for (const {id, isReady, addresses} of this.#runtime.sandboxes)
-        if (isReady || addresses.length > 0) await this.#parts.runtime.stopSandbox(id);
+        if (isReady || addresses.length > 0) await this.#parts.ports.runtime.stopSandbox(id);
     } finally {
       this.#limit[Symbol.dispose]();
     }

@@ -3,18 +3,18 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
+import type {PodPorts} from '#src/platlet/pod/ports.js';
 import {newestSandbox} from '#src/platlet/pod/sandbox.js';
 import {limitedMessage, messageLimits, terminationMessage, wantsLog} from '#src/platlet/pod/termination-message.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
-import type {WorkerParts} from './parts.js';
 
 /** Looks at one pod in the runtime. The messages of containers are read once. */
 export class Observer {
-  readonly #parts: Pick<WorkerParts, 'runtime' | 'output'>;
+  readonly #parts: Pick<PodPorts, 'runtime' | 'output'>;
   readonly #uid: string;
   readonly #messages = new Map<string, string>();
 
-  constructor(parts: Pick<WorkerParts, 'runtime' | 'output'>, uid: string) {
+  constructor(parts: Pick<PodPorts, 'runtime' | 'output'>, uid: string) {
     this.#parts = parts;
     this.#uid = uid;
   }

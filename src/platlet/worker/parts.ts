@@ -6,18 +6,18 @@ import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
-import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Tracer} from '#src/observe/tracer.js';
+import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
-import type {ContainerOutput, Images, PodCgroups, PodConfigs, PodStatuses, PodVolumes} from '#src/platlet/pod/ports.js';
+import type {PodPorts, PodStatuses} from '#src/platlet/pod/ports.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
 import type {Prober} from '#src/platlet/prober/prober.js';
-import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Hooks} from './hooks.js';
 
 /** What the node is for its pods. */
 export interface NodeFacts {
+  readonly naming: Naming;
   readonly addresses: readonly string[];
   /** The name of the runtime, which ids begin with in statuses. */
   readonly runtimeName: string;
@@ -29,31 +29,35 @@ export interface NodeFacts {
   readonly gates: RestartGates;
 }
 
-export interface WorkerParts {
-  readonly naming: Naming;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly runtime: Runtime;
-  readonly images: Images;
-  readonly volumes: PodVolumes;
-  readonly cgroups: PodCgroups;
-  readonly configs: PodConfigs;
-  readonly output: ContainerOutput;
+/** What runs handlers of containers: probes, and hooks at their start and end. */
+export interface Handlers {
   readonly prober: Prober;
   readonly hooks: Hooks;
-  readonly statuses: PodStatuses;
+}
+
+/** By what the work on pods can be observed. */
+export interface Telemetry {
+  readonly log: Log;
   readonly events: EventRecorder;
-  readonly node: NodeFacts;
   readonly metrics: AgentMetrics;
   /** Creates spans of syncs; absent: none. */
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
+}
+
+export interface WorkerParts {
+  readonly node: NodeFacts;
+  readonly ports: PodPorts;
+  readonly handlers: Handlers;
+  readonly statuses: PodStatuses;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly signal: AbortSignal;
 }
 
 /** Records an event about a pod, or about one of its containers. */
 export const recordEvent = (
-  {events}: Pick<WorkerParts, 'events'>,
+  {telemetry: {events}}: Pick<WorkerParts, 'telemetry'>,
   pod: Frozen<Pod>,
   [type, reason, message]: readonly ['Normal' | 'Warning', string, string],
   fieldPath?: string,

@@ -82,7 +82,7 @@ export class PodWorker {
     this.#pod = pod;
     this.uid = uid;
     this.#runner = new PodRunner(parts);
-    this.#observer = new Observer(parts, uid);
+    this.#observer = new Observer(parts.ports, uid);
     this.#runtime = emptyRuntimePod({uid, namespace, name});
     this.#startTime = parseTime(pod.status?.startTime) ?? parts.clock.now();
   }
@@ -164,20 +164,20 @@ export class PodWorker {
 
   /** Makes one step. Returns after how many milliseconds the next is due. */
   async #step(): Promise<number> {
-    const {clock, metrics} = this.#parts;
+    const {clock, telemetry} = this.#parts;
     const operation_type = this.#stage === 'sync' ? this.#cause : 'kill';
     this.#cause = 'sync';
     const since = clock.monotonic();
     const next = await this.#traced(operation_type);
-    metrics.workerDuration.observe((clock.monotonic() - since) / 1000, {operation_type});
+    telemetry.metrics.workerDuration.observe((clock.monotonic() - since) / 1000, {operation_type});
     return next;
   }
 
   /** Makes a step as a trace of its own, if it is sampled. */
   #traced(cause: string): Promise<number> {
-    const {tracer, clock} = this.#parts;
+    const {clock, telemetry} = this.#parts;
     const {namespace = '', name = ''} = this.#pod.metadata ?? {};
-    const span = tracer?.root({
+    const span = telemetry.tracer?.root({
       name: spanNames[this.#stage],
       isInternal: true,
       attributes: {
@@ -210,7 +210,7 @@ export class PodWorker {
       if (this.#parts.signal.aborted) return Infinity;
       if (this.#stage === 'sync' && this.#interrupt.signal.aborted) return 0;
       spanEvent('error', {message: messageOf(error)});
-      this.#parts.log.warn(
+      this.#parts.telemetry.log.warn(
         {pod: this.#pod.metadata?.name, namespace: this.#pod.metadata?.namespace, err: error},
         'error syncing pod, skipping',
       );
@@ -230,15 +230,18 @@ export class PodWorker {
   }
 
   async #look(): Promise<RuntimePod> {
-    const {prober, node} = this.#parts;
+    const {node, handlers} = this.#parts;
     const pod = this.#pod;
     this.#runtime = await this.#observer.look(pod);
-    if (this.#hasProbes) prober.observe(pod, this.#runtime, addressesOf(pod, this.#runtime, node.addresses)[0] ?? '', () => this.wake());
+    if (!this.#hasProbes) return this.#runtime;
+    const [address = ''] = addressesOf(pod, this.#runtime, node.addresses);
+    handlers.prober.observe(pod, this.#runtime, address, () => this.wake());
     return this.#runtime;
   }
 
   #statusInputs(stage: StatusInputs['stage']): StatusInputs {
-    const {prober, node, clock, naming} = this.#parts;
+    const {node, handlers, clock} = this.#parts;
+    const {prober} = handlers;
     const pod = this.#pod;
     const runtime = this.#runtime;
     const sandbox = newestSandbox(runtime);
@@ -260,7 +263,7 @@ export class PodWorker {
       stage,
       ...(outcome ? {outcome} : {}),
       ...(disruption ? {disruption} : {}),
-      isStatic: isStaticPod(naming, pod),
+      isStatic: isStaticPod(node.naming, pod),
     };
   }
 
@@ -272,7 +275,8 @@ export class PodWorker {
   }
 
   async #sync(): Promise<number> {
-    const {clock, node, cgroups, volumes, images, signal} = this.#parts;
+    const {clock, node, signal} = this.#parts;
+    const {cgroups, volumes, images} = this.#parts.ports;
     const pod = this.#pod;
     this.#hasProbes = true;
     await this.#look();
@@ -307,7 +311,7 @@ export class PodWorker {
   /** Containers that run outside of the pod's cgroup are ended, and started again in it. */
   async #restart(pod: Frozen<Pod>, signal: AbortSignal): Promise<number> {
     await interruptible(new PodKill(this.#parts, pod, this.#runtime, podGraceSeconds(pod)).done, signal);
-    await this.#parts.cgroups.ensure(pod);
+    await this.#parts.ports.cgroups.ensure(pod);
     this.#isDirty = true;
     return 0;
   }
@@ -322,7 +326,8 @@ export class PodWorker {
   }
 
   async #terminate(): Promise<number> {
-    const {prober, node} = this.#parts;
+    const {node, handlers} = this.#parts;
+    const {prober} = handlers;
     prober.stopRestarting(this.uid);
     await this.#look();
     this.#report('ending');
@@ -352,7 +357,8 @@ export class PodWorker {
   }
 
   async #release(): Promise<number> {
-    const {volumes, cgroups, statuses, runtime} = this.#parts;
+    const {statuses} = this.#parts;
+    const {volumes, cgroups, runtime} = this.#parts.ports;
     if (!(await volumes.release(this.uid)) || !(await cgroups.remove(this.uid))) return releaseMs;
     // Of each container the last run stays, for its log.
     const seen = new Set<string>();

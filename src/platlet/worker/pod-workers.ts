@@ -75,7 +75,7 @@ export class PodWorkers {
   }
 
   #update(pod: Frozen<Pod>): void {
-    const {metrics, clock, naming} = this.#parts;
+    const {clock, node, telemetry} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const worker = this.#working.get(uid);
     if (worker && !this.#working.isRemoved(uid)) return worker.update(pod);
@@ -83,7 +83,7 @@ export class PodWorkers {
     // The same pod comes back: it begins anew once the one before has ended.
     if (worker && worker.stage !== 'finished') return void this.#waiting.set(uid, pod);
     if (worker) {
-      metrics.restartedPods.add({static: isStaticPod(naming, pod) ? 'true' : ''});
+      telemetry.metrics.restartedPods.add({static: isStaticPod(node.naming, pod) ? 'true' : ''});
       this.#forget(worker);
     }
     if (this.#refused.has(uid)) return;
@@ -95,14 +95,14 @@ export class PodWorkers {
 
   /** Whether an earlier static pod of the name has not ended. */
   #hasPredecessor(pod: Frozen<Pod>): boolean {
-    if (!isStaticPod(this.#parts.naming, pod)) return false;
+    if (!isStaticPod(this.#parts.node.naming, pod)) return false;
     const key = keyText(keyOf(pod));
     for (const worker of this.#working.all) if (worker.stage !== 'finished' && keyText(keyOf(worker.pod)) === key) return true;
     return false;
   }
 
   #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {
-    const {statuses, clock, metrics} = this.#parts;
+    const {statuses, clock, telemetry} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const admission = this.#admission.admit(pod, typeof fresh === 'object' ? fresh : undefined);
     this.#waiting.delete(uid);
@@ -120,7 +120,7 @@ export class PodWorkers {
       case 'refused': {
         const {reason, message} = admission.rejection;
         this.#refused.add(uid);
-        metrics.admissionRejections.add({reason});
+        telemetry.metrics.admissionRejections.add({reason});
         recordEvent(this.#parts, pod, ['Warning', reason, message]);
         statuses.set(pod, rejectedStatus(pod, rejectionOutcome(admission.rejection), clock.now()));
         statuses.finished(pod);
@@ -139,18 +139,18 @@ export class PodWorkers {
   }
 
   #preempt(victim: Frozen<Pod>, resource: string): void {
-    this.#parts.metrics.preemptions.add({preemption_signal: resource});
+    this.#parts.telemetry.metrics.preemptions.add({preemption_signal: resource});
     recordEvent(this.#parts, victim, ['Warning', preempted.reason, preempted.message]);
     this.terminate(victim.metadata?.uid ?? '', {
       outcome: {...preempted, isFailure: true},
-      disruption: preemptedCondition(this.#parts.naming),
+      disruption: preemptedCondition(this.#parts.node.naming),
     });
   }
 
   #start(pod: Frozen<Pod>): PodWorker {
-    const {clock, metrics} = this.#parts;
+    const {clock, telemetry} = this.#parts;
     const seenAt = this.#seenAt.get(pod.metadata?.uid ?? '');
-    if (seenAt !== undefined) metrics.workerStart.observe((clock.monotonic() - seenAt) / 1000);
+    if (seenAt !== undefined) telemetry.metrics.workerStart.observe((clock.monotonic() - seenAt) / 1000);
     this.#seenAt.delete(pod.metadata?.uid ?? '');
     const worker: PodWorker = new PodWorker(this.#parts, pod, () => this.#staged(worker));
     this.#working.add(worker);
@@ -179,13 +179,13 @@ export class PodWorkers {
     if (worker) this.#working.markRemoved(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
     // An object of the API that goes before its pod was removed by force.
-    else worker?.terminate(isStaticPod(this.#parts.naming, worker.pod) ? {} : {graceSeconds: 1});
+    else worker?.terminate(isStaticPod(this.#parts.node.naming, worker.pod) ? {} : {graceSeconds: 1});
   }
 
   /** Called with a pod of the runtime that no source has: it is ended. */
   orphan(runtime: RuntimePod): void {
     if (this.#working.get(runtime.pod.uid)) return;
-    this.#parts.metrics.orphanedRuntimePods.add();
+    this.#parts.telemetry.metrics.orphanedRuntimePods.add();
     this.#working.markRuntimeOnly(runtime.pod.uid);
     this.#start(podFrom(runtime)).terminate();
   }
@@ -214,6 +214,6 @@ export class PodWorkers {
   /** Stops all work. What runs goes on. */
   [Symbol.dispose](): void {
     for (const worker of this.#working.all) worker[Symbol.dispose]();
-    this.#parts.prober[Symbol.dispose]();
+    this.#parts.handlers.prober[Symbol.dispose]();
   }
 }

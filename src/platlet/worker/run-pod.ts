@@ -45,10 +45,10 @@ export class PodRunner {
 
   /** Does what is to be done. Rejects if the sandbox cannot be made, or the signal aborts. */
   async run(pod: Frozen<Pod>, runtime: RuntimePod, cgroupParent: string, signal: AbortSignal): Promise<RunResult> {
-    const {prober, node} = this.#parts;
+    const {node, handlers} = this.#parts;
     const actions = computeActions(pod, {
       runtime,
-      probes: prober.resultsOf(pod.metadata?.uid ?? ''),
+      probes: handlers.prober.resultsOf(pod.metadata?.uid ?? ''),
       gates: node.gates,
       isChanged: isDefinitionChanged,
     });
@@ -86,7 +86,7 @@ export class PodRunner {
 
   /** Init containers run anew in a new sandbox, and of those that ran only the last is of use. */
   async #removeOld(pod: Frozen<Pod>, runtime: RuntimePod, {createSandbox, restartAll, initContainers}: PodActions): Promise<void> {
-    const {runtime: port} = this.#parts;
+    const {runtime: port} = this.#parts.ports;
     const remove = async (name: string, keep: number): Promise<void> => {
       for (const {id, state} of runsOf(runtime, name).slice(keep)) if (restartAll || state !== 'running') await port.removeContainer(id);
     };
@@ -96,7 +96,9 @@ export class PodRunner {
   }
 
   async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<Omit<StartPlace, 'signal'>> {
-    const {configs, runtime, node, metrics} = this.#parts;
+    const {node} = this.#parts;
+    const {configs, runtime} = this.#parts.ports;
+    const {metrics} = this.#parts.telemetry;
     metrics.startedPods.add();
     metrics.containersPerPod.observe([...specContainers(pod.spec!)].length);
     try {
@@ -113,7 +115,9 @@ export class PodRunner {
   }
 
   async #runSandbox(config: SandboxConfig, handler: string): Promise<string> {
-    const {runtime, metrics, clock} = this.#parts;
+    const {clock} = this.#parts;
+    const {runtime} = this.#parts.ports;
+    const {metrics} = this.#parts.telemetry;
     const labels = {runtime_handler: handler};
     const since = clock.monotonic();
     try {
@@ -128,7 +132,7 @@ export class PodRunner {
 
   /** A sandbox whose creation was given up may be there all the same, and has the name of this one. */
   async #removeLeftovers(uid: string, attempt: number): Promise<void> {
-    const {runtime} = this.#parts;
+    const {runtime} = this.#parts.ports;
     const {sandboxes} = await runtime.podStatus(uid);
     for (const sandbox of sandboxes) {
       if (sandbox.attempt !== attempt) continue;
@@ -143,7 +147,7 @@ export class PodRunner {
     {attempt, sandbox = ''}: PodActions,
     cgroupParent: string,
   ): Promise<Omit<StartPlace, 'signal'>> {
-    const {config} = await this.#parts.configs.sandbox(pod, attempt, cgroupParent);
+    const {config} = await this.#parts.ports.configs.sandbox(pod, attempt, cgroupParent);
     return {id: sandbox, config, addresses: addressesOf(pod, runtime, this.#parts.node.addresses)};
   }
 

@@ -49,7 +49,7 @@ export class ContainerStarter {
   async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
     const latest = latestOf(runtime, of.container.name);
     this.#checkBackoff(pod, of, latest);
-    const {startedContainers, containerErrors} = this.#parts.metrics;
+    const {startedContainers, containerErrors} = this.#parts.telemetry.metrics;
     const container_type = containerTypes[of.role];
     startedContainers.add({container_type});
     try {
@@ -68,7 +68,7 @@ export class ContainerStarter {
     runtime: RuntimePod,
     latest: ContainerInstance | undefined,
   ): Promise<void> {
-    const {runtime: port, images, configs} = this.#parts;
+    const {runtime: port, images, configs} = this.#parts.ports;
     const image = await interruptible(images.ensure(pod, of.container, place.signal), place.signal);
     const attempt = latest ? latest.attempt + 1 : await this.#firstAttempt(pod, of);
     const target = 'targetContainerName' in of.container ? latestOf(runtime, of.container.targetContainerName ?? '') : undefined;
@@ -110,7 +110,7 @@ export class ContainerStarter {
   async #firstAttempt(pod: Frozen<Pod>, {container: {name}}: SpecContainer): Promise<number> {
     const status = statusesByName(this.#parts.statuses.statusOf(pod.metadata?.uid ?? '') ?? pod.status).get(name);
     if (status?.containerID || (status?.restartCount ?? 0) > 0) return status!.restartCount + (status!.containerID ? 1 : 0);
-    const logged = await this.#parts.output.lastAttempt(pod, name);
+    const logged = await this.#parts.ports.output.lastAttempt(pod, name);
     return logged === undefined ? 0 : logged + 1;
   }
 
@@ -128,7 +128,8 @@ export class ContainerStarter {
   }
 
   async #linkLog({container: {name}}: SpecContainer, id: string, {config}: StartPlace, attempt: number): Promise<void> {
-    const {output, log} = this.#parts;
+    const {output} = this.#parts.ports;
+    const {log} = this.#parts.telemetry;
     try {
       await output.started?.(config.pod, name, id, `${config.logDirectory}/${name}/${attempt}.log`);
     } catch (error) {
@@ -139,14 +140,14 @@ export class ContainerStarter {
   async #postStart(pod: Frozen<Pod>, {container, path}: SpecContainer, id: string, {addresses, signal}: StartPlace): Promise<void> {
     const handler = (container as Frozen<Container>).lifecycle?.postStart;
     if (!handler) return;
-    const {hooks, log, runtime} = this.#parts;
+    const {ports, handlers, telemetry} = this.#parts;
     try {
-      await interruptible(hooks.run(handler, {pod, container, id, addresses}, signal), signal);
+      await interruptible(handlers.hooks.run(handler, {pod, container, id, addresses}, signal), signal);
     } catch (error) {
       signal.throwIfAborted();
-      log.warn({container: container.name, err: error}, 'the postStart hook failed');
+      telemetry.log.warn({container: container.name, err: error}, 'the postStart hook failed');
       recordEvent(this.#parts, pod, ['Warning', 'FailedPostStartHook', 'PostStartHook failed'], path);
-      const instance = await runtime.containerStatus(id);
+      const instance = await ports.runtime.containerStatus(id);
       await new ContainerStop(this.#parts, {
         pod,
         instance,

@@ -49,7 +49,8 @@ export class ContainerStop {
     const spent = this.#spentMs();
     if (spent >= graceSeconds * 1000) this.#hook.abort();
     if (this.#isSignalled) {
-      const {runtime, log} = this.#parts;
+      const {runtime} = this.#parts.ports;
+      const {log} = this.#parts.telemetry;
       const {id} = this.#request.instance;
       runtime.stopContainer(id, graceSeconds).catch((error: unknown) => log.warn({id, err: error}, 'a container could not be stopped'));
     }
@@ -66,14 +67,15 @@ export class ContainerStop {
     if (instance.state === 'running') await this.#preStop(container, path);
     if (after) await this.#within(after);
     this.#isSignalled = true;
-    await this.#parts.runtime.stopContainer(instance.id, stopSeconds(this.#graceSeconds, this.#spentMs()));
+    await this.#parts.ports.runtime.stopContainer(instance.id, stopSeconds(this.#graceSeconds, this.#spentMs()));
   }
 
   async #preStop(container: Frozen<AnyContainer> | undefined, path: string | undefined): Promise<void> {
     const {pod, instance, addresses} = this.#request;
     const handler = (container as Frozen<Container> | undefined)?.lifecycle?.preStop;
     if (!container || !handler) return;
-    const {hooks, log} = this.#parts;
+    const {hooks} = this.#parts.handlers;
+    const {log} = this.#parts.telemetry;
     const run = hooks.run(handler, {pod, container, id: instance.id, addresses}, this.#hook.signal).catch((error: unknown) => {
       if (this.#hook.signal.aborted) return;
       log.warn({container: container.name, err: error, text: messageOf(error)}, 'the preStop hook failed');
