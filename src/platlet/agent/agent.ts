@@ -11,7 +11,7 @@ import {clusterOf, type Cluster} from './cluster.js';
 import {startFeatures} from './features.js';
 import {openHost} from './host.js';
 import {checkMachine} from './machine-checks.js';
-import {nodeOf, registerNode, type NodeStage} from './node.js';
+import {followNode, nodeOf, type NodeStage} from './node.js';
 import type {AgentParts} from './parts.js';
 import {podDirectory} from './pod-directory.js';
 import {podPortsOf, type MachinePorts} from './pod-ports.js';
@@ -75,18 +75,19 @@ interface Stages {
 /** The last stage: the node is registered, its pods run, and the features start. */
 const begin = async (
   parts: AgentParts,
-  {cluster, directory, node: {node, health, lifecycle, known, condition}, ports, workers}: Stages,
+  {cluster, directory, node: stage, ports, workers}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
   const {settings, clients, flags, gate, naming, host, runtime, clock, log, metrics} = parts;
+  const {node, health, known, condition} = stage;
   const {events, api} = cluster;
   await health.start();
   await node.prepare();
   if (!clients.isStandalone) {
     cluster.informers.start();
     node.listensAt(port);
-    registerNode(lifecycle, settings.registerNode, clock, signal);
+    followNode(stage, settings.registerNode, clock, signal);
   }
   await runPods(parts, workers, {directory, ports, api, node: known, garbage: flags.garbage, events, signal});
   await startFeatures({

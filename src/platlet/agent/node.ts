@@ -5,10 +5,10 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {bootTimeOf, StartupTimes} from '#src/platlet/metrics/startup.js';
-import type {NodeStatus} from '#src/platlet/node/conditions.js';
 import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
 import {NodeCondition} from '#src/platlet/node/node-condition.js';
 import {NodeImages} from '#src/platlet/node/node-images.js';
+import {NodeLease} from '#src/platlet/node/node-lease.js';
 import {NodeLifecycle} from '#src/platlet/node/node-lifecycle.js';
 import {RuntimeHealth} from '#src/platlet/node/runtime-health.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
@@ -20,6 +20,7 @@ import type {AgentParts} from './parts.js';
 export interface NodeStage {
   readonly node: AgentNode;
   readonly lifecycle: NodeLifecycle;
+  readonly lease: NodeLease;
   readonly health: RuntimeHealth;
   readonly addresses: NodeAddresses;
   readonly condition: NodeCondition;
@@ -56,17 +57,28 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
     random,
     log,
     signal,
-    identity: nodeIdentity(identity, settings),
-    updateMs: settings.nodeStatusUpdateFrequency,
-    reportMs: settings.nodeStatusReportFrequency,
-    leaseSeconds: settings.nodeLeaseDurationSeconds,
-    cached: registered,
-    status: (before: Frozen<NodeStatus> | undefined) => node.status(before),
-    reached: stage => startup.reached(stage),
+    node: {
+      identity: nodeIdentity(identity, settings),
+      registered,
+      status: before => node.status(before),
+      reached: stage => startup.reached(stage),
+    },
+    periods: {updateMs: settings.nodeStatusUpdateFrequency, reportMs: settings.nodeStatusReportFrequency},
+  });
+  const lease = new NodeLease({
+    client: clients.heartbeats,
+    clock,
+    random,
+    log,
+    signal,
+    name: identity.nodeName,
+    seconds: settings.nodeLeaseDurationSeconds,
+    registered,
   });
   return {
     node,
     lifecycle,
+    lease,
     health,
     addresses,
     condition,
@@ -76,9 +88,9 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
   };
 };
 
-/** Registers the node in the background, and reports its status and its Lease until the agent stops. */
-export const registerNode = (lifecycle: NodeLifecycle, isRegistered: boolean, clock: Clock, signal: AbortSignal): void => {
-  lifecycle.followLease();
+/** Registers the node in the background, if that is wanted, and reports its status and its Lease until the agent stops. */
+export const followNode = ({lifecycle, lease}: NodeStage, isRegistered: boolean, clock: Clock, signal: AbortSignal): void => {
+  lease.follow();
   if (!isRegistered) return;
   lifecycle.register().then(
     () => lifecycle.followStatus(),

@@ -1,19 +1,35 @@
-// Registers a node, and reports its status and its Lease as long as its agent runs.
+// Registers a node, and reports its status as long as its agent runs.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isForbidden} from '#src/api/status.js';
-import type {Lease, Node} from '#src/api/types.js';
-import {exponential} from '#src/base/backoff.js';
+import type {Node} from '#src/api/types.js';
 import {every, held, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {nodeReference, recordConditionEvents, type NodeStatus} from './conditions.js';
-import {renewLease} from './lease.js';
+import {periodJitter, retryDelay} from './node-lease.js';
 import {newNode, ownMetadataPatch, type NodeIdentity} from './node-object.js';
 import {nodeStatusPatch, statusDiffers} from './status-patch.js';
+
+/** The Node that an agent reports. */
+export interface ReportedNode {
+  readonly identity: NodeIdentity;
+  /** Returns the Node as the informer has it. */
+  registered(): Frozen<Node> | undefined;
+  /** Returns the status of the node, over the one that it has. */
+  status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
+  /** Called when the node is about to be registered, when it was for the first time, and when it is ready. */
+  reached?(stage: 'registering' | 'registered' | 'ready'): void;
+}
+
+/** How often the status is computed, and how often it is written unchanged. */
+export interface ReportPeriods {
+  readonly updateMs: number;
+  readonly reportMs: number;
+}
 
 export interface NodeLifecycleParts {
   /** A client for heartbeats alone, so that they do not wait behind other requests. */
@@ -23,31 +39,18 @@ export interface NodeLifecycleParts {
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
-  readonly identity: NodeIdentity;
-  /** How often the status is computed, and how often it is written unchanged. */
-  readonly updateMs: number;
-  readonly reportMs: number;
-  readonly leaseSeconds: number;
-  /** The Node as the informer has it. */
-  cached(): Frozen<Node> | undefined;
-  /** Returns the status of the node, over the one that it has. */
-  status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
-  /** Called when the node is about to be registered, when it was for the first time, and when it is ready. */
-  reached?(stage: 'registering' | 'registered' | 'ready'): void;
+  readonly node: ReportedNode;
+  readonly periods: ReportPeriods;
 }
 
-const retryDelay = exponential(100, 7_000);
 const statusAttempts = 5;
 /** Until the node is ready its status is looked at so often, for at most so long. */
 const fastMs = 100;
 const fastForMs = 120_000;
-/** Periods of a node vary by this share. */
-const jitter = 0.04;
 
 /** The life of a Node, as its agent sees to it. */
 export class NodeLifecycle {
   readonly #parts: NodeLifecycleParts;
-  #lease: Lease | undefined;
   #registered = false;
   #reportedAt = -Infinity;
   #reportJitterMs = 0;
@@ -80,15 +83,16 @@ export class NodeLifecycle {
   }
 
   async #registerOnce(): Promise<void> {
-    const {client, identity, log, signal, status} = this.#parts;
-    this.#parts.reached?.('registering');
+    const {client, log, signal, node} = this.#parts;
+    const {identity} = node;
+    node.reached?.('registering');
     const {naming} = client;
     const nodes = client.resource(kinds.nodes);
     const wanted = newNode(naming, identity);
     try {
-      await nodes.create({...wanted, status: await status(undefined)}, {signal});
+      await nodes.create({...wanted, status: await node.status(undefined)}, {signal});
       log.info({node: identity.name}, 'the node is registered');
-      this.#parts.reached?.('registered');
+      node.reached?.('registered');
       return;
     } catch (error) {
       // A node that may not create its Node may have been given one.
@@ -102,18 +106,18 @@ export class NodeLifecycle {
 
   /** Reports the status at once, quickly until the node is ready, and then regularly. */
   followStatus(): void {
-    const {clock, updateMs, signal} = this.#parts;
-    const period = jittered(this.#parts.random, updateMs, jitter);
+    const {clock, random, periods, signal} = this.#parts;
+    const period = jittered(random, periods.updateMs, periodJitter);
     every(clock, period, signal, () => this.#syncStatus());
     void this.#untilReady();
   }
 
   async #untilReady(): Promise<void> {
-    const {clock, signal} = this.#parts;
+    const {clock, signal, node} = this.#parts;
     const until = clock.monotonic() + fastForMs;
     while (!signal.aborted && clock.monotonic() < until) {
       await this.#syncStatus();
-      if (isReady(this.#last)) return this.#parts.reached?.('ready');
+      if (isReady(this.#last)) return node.reached?.('ready');
       await sleep(clock, fastMs, signal).catch(() => {});
     }
   }
@@ -122,7 +126,7 @@ export class NodeLifecycle {
 
   /** Writes the status if it has changed, or the last report is too old. */
   async #syncStatus(): Promise<void> {
-    const {clock, log, signal, identity} = this.#parts;
+    const {clock, log, signal, node} = this.#parts;
     if (signal.aborted) return;
     if (!this.#registered) return;
     this.#writing = this.#writing.then(async () => {
@@ -131,18 +135,20 @@ export class NodeLifecycle {
           return await held(clock, () => this.#writeStatus(attempt === 0));
         } catch (error) {
           if (signal.aborted) return;
-          log.error({err: error, node: identity.name}, 'error updating node status, will retry');
+          log.error({err: error, node: node.identity.name}, 'error updating node status, will retry');
         }
       }
-      log.error({node: identity.name}, 'unable to update node status: update node status exceeds retry count');
+      log.error({node: node.identity.name}, 'unable to update node status: update node status exceeds retry count');
     });
     await this.#writing;
   }
 
   async #writeStatus(fromCache: boolean): Promise<void> {
-    const {client, clock, random, signal, identity, events, reportMs, status} = this.#parts;
+    const {client, clock, random, signal, events} = this.#parts;
+    const {identity, registered, status} = this.#parts.node;
+    const {reportMs} = this.#parts.periods;
     const nodes = client.resource(kinds.nodes);
-    const node = (fromCache ? this.#parts.cached() : undefined) ?? (await nodes.get(identity.name, {signal}));
+    const node = (fromCache ? registered() : undefined) ?? (await nodes.get(identity.name, {signal}));
     const next = await status(node.status);
     this.#recordNews(node, next);
     const patch = this.#metadataOf(node);
@@ -163,10 +169,9 @@ export class NodeLifecycle {
 
   /** The labels for the system that somebody has removed. */
   #metadataOf(node: Frozen<Node>): {labels: Record<string, string>} | undefined {
-    const {
-      client: {naming},
-      identity,
-    } = this.#parts;
+    const {client, node: reported} = this.#parts;
+    const {naming} = client;
+    const {identity} = reported;
     const wanted: Readonly<Record<string, string>> = {
       [naming.labels.os]: identity.operatingSystem,
       [naming.labels.arch]: identity.architecture,
@@ -177,8 +182,8 @@ export class NodeLifecycle {
 
   /** Records that the machine was started again, and whether pods may be scheduled to it. */
   #recordNews({spec, status: before}: Frozen<Node>, {nodeInfo}: Frozen<NodeStatus>): void {
-    const {client, events, identity} = this.#parts;
-    const {name} = identity;
+    const {client, events} = this.#parts;
+    const {name} = this.#parts.node.identity;
     const reference = nodeReference(client.naming, name);
     const bootId = nodeInfo?.bootID ?? '';
     const known = this.#bootId ?? before?.nodeInfo?.bootID;
@@ -190,30 +195,6 @@ export class NodeLifecycle {
       events.normal(reference, reason, `Node ${name} status is now: ${reason}`);
     }
     this.#schedulable = schedulable;
-  }
-
-  /** Renews the Lease until the signal aborts, in a loop of its own: nothing else may delay it. */
-  followLease(): void {
-    const {clock, random, signal, leaseSeconds} = this.#parts;
-    const period = jittered(random, leaseSeconds * 250, jitter);
-    void this.#renew();
-    every(clock, period, signal, () => this.#renew());
-  }
-
-  async #renew(): Promise<void> {
-    const {client, clock, log, signal, identity, leaseSeconds, cached} = this.#parts;
-    if (signal.aborted) return;
-    for (let attempt = 0; attempt < 5 && !signal.aborted; attempt++) {
-      try {
-        this.#lease = await held(clock, () =>
-          renewLease({client, clock, name: identity.name, seconds: leaseSeconds}, cached(), this.#lease),
-        );
-        return;
-      } catch (error) {
-        if (!signal.aborted) log.error({err: error}, 'failed to update lease');
-      }
-      if (!this.#lease) await sleep(clock, retryDelay(attempt), signal).catch(() => {});
-    }
   }
 }
 

@@ -19,7 +19,8 @@ import {ProbeCounts} from './probe-counts.js';
 
 const capitals = {liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'} as const satisfies Readonly<Record<ProbeKind, string>>;
 
-export interface LoopParts extends ProberParts {
+/** What is probed of a container, and who hears of it. */
+export interface ContainerProbe {
   readonly kind: ProbeKind;
   readonly of: SpecContainer;
   readonly probe: Frozen<Probe>;
@@ -31,7 +32,8 @@ export interface LoopParts extends ProberParts {
 
 /** Probes a container while it runs. */
 export class ProbeLoop {
-  readonly #parts: LoopParts;
+  readonly #parts: ProberParts;
+  readonly #probe: ContainerProbe;
   readonly #counts = new ProbeCounts();
   #pod: Frozen<Pod>;
   #instance: ContainerInstance | undefined;
@@ -41,10 +43,11 @@ export class ProbeLoop {
   #isProbing = false;
   #isStopped = false;
 
-  constructor(parts: LoopParts, pod: Frozen<Pod>) {
+  constructor(parts: ProberParts, probe: ContainerProbe, pod: Frozen<Pod>) {
     this.#parts = parts;
+    this.#probe = probe;
     this.#pod = pod;
-    this.#state = initialProbeState(parts.kind);
+    this.#state = initialProbeState(probe.kind);
   }
 
   /** Returns the result for a run; undefined for another one than that which is probed. */
@@ -55,7 +58,7 @@ export class ProbeLoop {
   /** What came of the probes so far. */
   get counts(): ContainerProbes {
     const {metadata: {namespace = '', name: pod = '', uid = ''} = {}} = this.#pod;
-    return {...this.#counts.now, namespace, pod, uid, container: this.#parts.of.container.name, type: capitals[this.#parts.kind]};
+    return {...this.#counts.now, namespace, pod, uid, container: this.#probe.of.container.name, type: capitals[this.#probe.kind]};
   }
 
   /** Called with what the runtime has: the probes follow the newest run. */
@@ -65,14 +68,14 @@ export class ProbeLoop {
     const isNew = instance?.id !== this.#instance?.id;
     this.#instance = instance;
     if (isNew) {
-      this.#state = initialProbeState(this.#parts.kind);
+      this.#state = initialProbeState(this.#probe.kind);
       // After a restart of the agent a container that ran is as it was.
-      if (isKnown && instance) this.#state = {result: this.#parts.kind === 'liveness' ? this.#state.result : 'success', inRow: 0};
+      if (isKnown && instance) this.#state = {result: this.#probe.kind === 'liveness' ? this.#state.result : 'success', inRow: 0};
       this.#cancel();
     }
     if (instance?.state !== 'running') {
       this.#cancel();
-      if (this.#parts.kind === 'readiness') this.#state = initialProbeState('readiness');
+      if (this.#probe.kind === 'readiness') this.#state = initialProbeState('readiness');
     } else this.#schedule(isKnown);
   }
 
@@ -88,10 +91,11 @@ export class ProbeLoop {
 
   #schedule(isKnown: boolean): void {
     if (this.#timer || this.#isProbing || this.#isStopped) return;
-    const {clock, random, probe, kind} = this.#parts;
+    const {clock, random} = this.#parts;
+    const {probe, kind} = this.#probe;
     const instance = this.#instance;
     if (instance?.state !== 'running' || isProbingOver(kind, this.#state)) return;
-    if (kind !== 'startup' && !this.#parts.isStarted(instance)) return;
+    if (kind !== 'startup' && !this.#probe.isStarted(instance)) return;
     const dueAt = (instance.startedAt ?? 0) + (probe.initialDelaySeconds ?? 0) * 1000;
     const spread = isKnown ? random.float() * (probe.periodSeconds ?? 10) * 1000 : 0;
     this.#at(Math.max(0, dueAt - clock.now()) + spread);
@@ -105,7 +109,8 @@ export class ProbeLoop {
   }
 
   async #once(): Promise<void> {
-    const {kind, of, probe, run, clock} = this.#parts;
+    const {run, clock} = this.#parts;
+    const {kind, of, probe} = this.#probe;
     const instance = this.#instance;
     if (this.#isStopped || instance?.state !== 'running') return;
     if (this.#pod.metadata?.deletionTimestamp && kind !== 'readiness') return;
@@ -119,11 +124,12 @@ export class ProbeLoop {
     this.#state = afterProbe(this.#state, outcome.error === undefined ? outcome.result : 'unknown', probe);
     this.#report(outcome);
     if (!isProbingOver(kind, this.#state) && this.#instance.state === 'running') this.#at((probe.periodSeconds ?? 10) * 1000);
-    if (this.#state.result !== before) this.#parts.changed();
+    if (this.#state.result !== before) this.#probe.changed();
   }
 
   #report({result, output, isWarning, error}: ProbeOutcome): void {
-    const {events, kind, of} = this.#parts;
+    const {events} = this.#parts;
+    const {kind, of} = this.#probe;
     const regarding = {...this.#pod, fieldPath: of.path};
     const what = capitals[kind];
     if (error !== undefined) events.warning(regarding, 'Unhealthy', `${what} probe errored and resulted in unknown state: ${error}`);

@@ -49,7 +49,7 @@ export class Prober {
     const known = loops.get(key);
     const probe = (of.container as Frozen<Container>)[probeOf[kind]];
     if (known || !probe) return known;
-    const loop = new ProbeLoop({...this.#parts, kind, of, probe, changed, isStarted: instance => this.isStarted(pod, of, instance)}, pod);
+    const loop = new ProbeLoop(this.#parts, {kind, of, probe, changed, isStarted: instance => this.isStarted(pod, of, instance)}, pod);
     loops.set(key, loop);
     return loop;
   }
