@@ -1,7 +1,9 @@
 import test from 'ava';
+import type {Images} from '#src/platlet/pod/ports.js';
 import {eventsOf} from '#test/simulation/environment.js';
 import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, timeline, type AgentPlane} from './agent.js';
 import {MemoryRuntime, type Program} from './memory-runtime.js';
+import {presentImages} from './ports.js';
 
 /** A runtime whose containers have programs by their names. */
 const running = ({clock}: AgentPlane, programs: Record<string, Program> = {}) => new MemoryRuntime(clock, name => programs[name] ?? {});
@@ -166,6 +168,23 @@ test('a node that lacks memory refuses pods that ask for none, until there is en
   await run(plane, 'second');
   await plane.clock.advance(1_000);
   t.is(describePod(await podNamed(plane, 'second')), 'Running: app ready');
+});
+
+test('secrets for the images of a pod are looked for before its containers start', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const seen: string[] = [];
+  const images: Images = {
+    prepare: async ({metadata}) => void seen.push(`prepare ${metadata?.name}`),
+    async ensure(pod, container, signal) {
+      seen.push(`ensure ${pod.metadata?.name}`);
+      return presentImages.ensure(pod, container, signal);
+    },
+  };
+  await using _ = await anAgent(plane, runtime, {images});
+  await run(plane);
+  await plane.clock.advance(1_000);
+  t.deepEqual(seen.slice(0, 2), ['prepare pod', 'ensure pod']);
 });
 
 test('a critical pod takes the place of another one', async t => {

@@ -20,6 +20,7 @@ export const measuredCgroups = (cgroups: PodCgroups, {cgroupDuration}: Pick<Agen
       known.add(uid);
       return measured(operation, () => cgroups.ensure(pod));
     },
+    exists: async pod => (await cgroups.exists?.(pod)) ?? true,
     remove(uid) {
       known.delete(uid);
       return measured('destroy', () => cgroups.remove(uid));

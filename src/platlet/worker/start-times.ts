@@ -36,6 +36,7 @@ export class PodStartTimes {
   /** Returns the images, whose pulls are not part of the start. */
   images(images: Images): Images {
     return {
+      prepare: async pod => images.prepare?.(pod),
       ensure: async (pod, container, signal) => {
         const start = this.#starts.get(pod.metadata?.uid ?? '');
         const since = this.#clock.now();

@@ -3,9 +3,13 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {NodeCgroups, type NodeCgroupSettings} from '#src/platlet/cgroups/node-cgroups.js';
+import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {measuredCgroups} from '#src/platlet/metrics/cgroups.js';
+import {noCgroups} from '#test/platlet/ports.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
 import {aPod} from '#test/platlet/pod/objects.js';
 
@@ -215,4 +219,11 @@ test('controllers that are missing are named', async t => {
   await t.throwsAsync(cgroupHierarchy(host), {
     message: 'system validation failed - Following Cgroup subsystem not mounted: [cpuset memory]',
   });
+});
+
+test('control groups that are measured say as before whether that of a pod is there', async t => {
+  const missing = {...noCgroups(), exists: () => Promise.resolve(false)};
+  const measured = measuredCgroups(missing, agentMetrics(noMeter, naming('plat')), new VirtualClock());
+
+  t.false(await measured.exists!(aPod()));
 });
