@@ -39,20 +39,14 @@ export const answersOf = (parts: AgentParts, {host, directory, prober, volumes}:
     pathsOf: uid => volumes.pathsOf(uid),
   });
   const stats = new NodeStatsReader({
-    name: identity.nodeName,
-    machine: identity.machine,
+    node: {name: identity.nodeName, machine: identity.machine},
     runtime,
-    files,
-    host: parts.host,
-    rootDir: flags.rootDir,
+    system: {files, groups: systemGroups({host: parts.host, settings, naming, runtimeGroup: flags.runtimeGroup}, hierarchy)},
+    disks: {host: parts.host, rootDir: flags.rootDir, volumesOf: uid => usage.of(uid), logsOf: pod => folders.logs(pod)},
+    pods: directory,
     clock,
     log,
     signal,
-    pods: () => directory.shown,
-    listed: () => directory.listed,
-    volumesOf: uid => usage.of(uid),
-    logsOf: pod => folders.logs(pod),
-    system: systemGroups({host: parts.host, settings, naming, runtimeGroup: flags.runtimeGroup}, hierarchy),
   });
   observeAgent(meter, {
     naming,

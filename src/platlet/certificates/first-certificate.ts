@@ -26,7 +26,7 @@ const waitMs = 3_600_000;
 
 /** Requests the client certificate of a node, and waits for it for at most an hour. Rejects if the request is refused, denied or not answered. */
 export const requestFirstCertificate = async (parts: FirstCertificateParts): Promise<StoredPair> => {
-  const {client, clock, host, folder, log, nodeName, signal, store} = parts;
+  const {client, clock, random, host, folder, log, nodeName, signal, store} = parts;
   const {naming} = client;
   const keyFile = join(folder, `${naming.agent}-client.key.tmp`);
   const key = await keyIn(parts, keyFile);
@@ -41,7 +41,7 @@ export const requestFirstCertificate = async (parts: FirstCertificateParts): Pro
   const late = new AbortController();
   using limits = firstOf(signal, late.signal);
   using _ = clock.schedule(waitMs, () => late.abort());
-  const certificate = await issuedCertificate({...parts, signal: limits.signal}, sent);
+  const certificate = await issuedCertificate({client, clock, random, log, signal: limits.signal}, sent);
   const result = await store.update({certificate, key: privateKeyPem(key)});
   await host.removeFile(keyFile);
   return result;

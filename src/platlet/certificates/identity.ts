@@ -102,13 +102,24 @@ const usableSettings = async ({
 
 /** Gets a certificate, and writes connection settings with it. */
 const bootstrap = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<void> => {
-  const {settingsFile, files, log, open} = parts;
+  const {settingsFile, nodeName, folder, files, host, clock, random, log, signal, open} = parts;
   log.v(2).info('using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file');
   const settings = await bootstrapSettings(parts);
   await untilServing(parts, settings);
   await using connection = await open(settings);
-  const store = new PairStore({...parts, prefix: `${connection.naming.agent}-client`});
-  await requestFirstCertificate({...parts, client: connection.client('bootstrap'), store});
+  const store = new PairStore({files, host, clock, folder, prefix: `${connection.naming.agent}-client`});
+  await requestFirstCertificate({
+    client: connection.client('bootstrap'),
+    nodeName,
+    store,
+    folder,
+    files,
+    host,
+    clock,
+    random,
+    log,
+    signal,
+  });
   await files.write(settingsFile, settingsText(settings, certificateIn(store)), 0o600);
 };
 
@@ -141,7 +152,7 @@ const renewedIdentity = async <C extends IdentityConnection>(
   parts: IdentityParts<C>,
   own: ConnectionSettings | undefined,
 ): Promise<OpenedIdentity<C>> => {
-  const {settingsFile, files, clock, meter, open} = parts;
+  const {settingsFile, folder, files, host, clock, meter, open} = parts;
   const first = own ?? (await bootstrapSettings(parts));
   await using undo = new Undo();
   const opened = async (settings: ConnectionSettings, naming?: Naming): Promise<C> => {
@@ -151,7 +162,7 @@ const renewedIdentity = async <C extends IdentityConnection>(
   };
   const start = await opened(first);
   const {agent} = start.naming;
-  const store = new PairStore({...parts, prefix: `${agent}-client`, configured: own && filesOf(own)});
+  const store = new PairStore({files, host, clock, folder, prefix: `${agent}-client`, configured: own && filesOf(own)});
   if (!own) await files.write(settingsFile, settingsText(first, certificateIn(store)), 0o600);
   let main: C | undefined;
   // A certificate that has expired is only shown to ask for another.
@@ -185,19 +196,25 @@ interface ManagerOf<C> {
 const openManager = <C extends IdentityConnection>(
   parts: IdentityParts<C>,
   {store, own, agent, connection}: ManagerOf<C>,
-): Promise<CertificateManager> =>
-  CertificateManager.open({
-    ...parts,
-    ...clientRenewals(parts.meter, agent),
+): Promise<CertificateManager> => {
+  const {nodeName, clock, random, log, meter, signal} = parts;
+  return CertificateManager.open({
+    clock,
+    random,
+    log,
+    meter,
+    signal,
+    ...clientRenewals(meter, agent),
     store,
     use: 'client auth',
-    template: () => clientTemplate(parts.nodeName),
+    template: () => clientTemplate(nodeName),
     first: own && pairIn(own),
     async requester(current) {
       const {naming, client} = connection(current);
       return {client: client('certificates'), signerName: naming.signers.apiserverClientAgent};
     },
   });
+};
 
 const useCertificate = (
   connection: IdentityConnection,

@@ -102,10 +102,11 @@ type WaitParts = Pick<InformerFactoryOptions, 'client' | 'clock' | 'random' | 'l
 /** Resolves to the certificate of a request once it is approved and issued. Rejects if it is denied, failed or deleted, or the signal aborts. */
 export const issuedCertificate = async (parts: WaitParts, sent: SentRequest): Promise<string> => {
   const stopping = new AbortController();
+  const {client, clock, random, log} = parts;
   using ending = firstOf(parts.signal, stopping.signal);
   const {signal} = ending;
   // Metrics have a series for each informer: requests are too many for that.
-  const informers = new InformerFactory({...parts, meter: noMeter, minResyncMs: 0, signal});
+  const informers = new InformerFactory({client, clock, random, log, meter: noMeter, minResyncMs: 0, signal});
   const informer = informers.informer({kind: kinds.certificateSigningRequests, fieldSelector: `metadata.name=${sent.name}`});
   try {
     return await new Promise<string>((resolve, reject) => {

@@ -29,9 +29,14 @@ export interface ServingCertificate {
 
 /** Opens the certificate of an agent. Rejects if its file cannot be used. */
 export const openServingCertificate = async (parts: ServingParts): Promise<ServingCertificate> => {
-  const {nodeName, naming, client, addresses, allowsNamesAlone, meter, signal} = parts;
+  const {nodeName, naming, client, addresses, allowsNamesAlone, store, clock, random, log, meter, signal} = parts;
   const manager = await CertificateManager.open({
-    ...parts,
+    store,
+    clock,
+    random,
+    log,
+    meter,
+    signal,
     ...servingRenewals(meter, naming.agent),
     use: 'server auth',
     template: () => servingTemplate(nodeName, addresses(), allowsNamesAlone),

@@ -24,10 +24,16 @@ export interface SystemGroup {
   read(): Promise<GroupUsage | undefined>;
 }
 
-export interface NodeStatsParts {
-  readonly name: string;
-  readonly runtime: Pick<Runtime, 'containerUsage' | 'sandboxUsage' | 'imageFilesystems'>;
+/** What is measured of a machine beside its pods. */
+export interface MachineSources {
+  /** The files of the kernel. */
   readonly files: Pick<Files, 'read'>;
+  /** Groups of processes that are no pods. */
+  readonly groups?: readonly SystemGroup[];
+}
+
+/** Where pods and the agent have files. */
+export interface PodDisks {
   readonly host: Pick<Host, 'list' | 'status' | 'space'>;
   /** The folder of the agent's data. */
   readonly rootDir: string;
@@ -35,15 +41,24 @@ export interface NodeStatsParts {
   volumesOf?(uid: string): readonly VolumeStats[];
   /** The folder of a pod's logs. */
   logsOf?(pod: Frozen<Pod>): string;
-  /** Groups of processes that are no pods. */
-  readonly system?: readonly SystemGroup[];
+}
+
+/** The pods that are measured. */
+export interface MeasuredPods {
+  readonly shown: readonly Frozen<Pod>[];
+  /** What the runtime was last seen to have. */
+  readonly listed: readonly RuntimePod[];
+}
+
+export interface NodeStatsParts {
+  readonly node: {readonly name: string; readonly machine: Machine};
+  readonly runtime: Pick<Runtime, 'containerUsage' | 'sandboxUsage' | 'imageFilesystems'>;
+  readonly system: MachineSources;
+  readonly disks: PodDisks;
+  readonly pods: MeasuredPods;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
-  readonly machine: Machine;
-  pods(): readonly Frozen<Pod>[];
-  /** What the runtime was last seen to have. */
-  listed(): readonly RuntimePod[];
 }
 
 /** How often processor time is read, so that there are rates when somebody asks. */
@@ -99,17 +114,17 @@ export class NodeStatsReader {
   }
 
   async #read(): Promise<NodeStats> {
-    const {name, runtime, clock, machine, pods, listed} = this.#parts;
+    const {runtime, clock, pods, disks} = this.#parts;
+    const {name, machine} = this.#parts.node;
     const [containers, sandboxes, filesystems, fs] = await Promise.all([
       runtime.containerUsage(),
       runtime.sandboxUsage(),
       this.#filesystems(),
-      this.#spaceOf(this.#parts.rootDir),
+      this.#spaceOf(disks.rootDir),
     ]);
     this.#rates.begin();
     const kernel = await this.#kernel();
-    const known = pods();
-    const runtimePods = listed();
+    const {shown: known, listed: runtimePods} = pods;
     const states = runtimePods.flatMap(pod => pod.containers.map(({state}) => state));
     const usage: RuntimeUsage = {
       listed: firstOfEach(runtimePods, ({pod}) => pod.uid),
@@ -117,8 +132,8 @@ export class NodeStatsReader {
       sandboxes: firstOfEach(sandboxes, ({pod}) => pod.uid),
       fs: filesystems.images,
     };
-    const parts = {...this.#parts, rates: this.#rates, since: this.#startedAt};
-    const measured = await Promise.all(known.map(pod => podStats(parts, pod, usage)));
+    const sources = {...disks, rates: this.#rates, since: this.#startedAt};
+    const measured = await Promise.all(known.map(pod => podStats(sources, pod, usage)));
     return {
       name,
       time: clock.now(),
@@ -151,7 +166,8 @@ export class NodeStatsReader {
 
   /** What the kernel says of the machine. */
   async #kernel(): Promise<Pick<NodeStats, 'cpuSeconds' | 'cpuMillis' | 'memoryBytes' | 'network' | 'processes'>> {
-    const {files, clock} = this.#parts;
+    const {clock} = this.#parts;
+    const {files} = this.#parts.system;
     const [stat, memory, network, pidMax, threadsMax, load] = await Promise.all(
       ['/proc/stat', '/proc/meminfo', '/proc/net/dev', '/proc/sys/kernel/pid_max', '/proc/sys/kernel/threads-max', '/proc/loadavg'].map(
         async path => String((await files.read(path)) ?? ''),
@@ -170,7 +186,7 @@ export class NodeStatsReader {
   }
 
   async #spaceOf(path: string): Promise<FilesystemStats | undefined> {
-    return await this.#parts.host.space(path).then(spaceStats, () => undefined);
+    return await this.#parts.disks.host.space(path).then(spaceStats, () => undefined);
   }
 
   /** The file systems of images and containers: what they have, and what images and containers take of it. */
@@ -186,8 +202,9 @@ export class NodeStatsReader {
   }
 
   async #system(): Promise<readonly SystemStats[]> {
-    const {system = [], clock} = this.#parts;
-    const found = await Promise.all(system.map(async ({name, read}) => ({name, usage: await read().catch(() => undefined)})));
+    const {clock} = this.#parts;
+    const {groups = []} = this.#parts.system;
+    const found = await Promise.all(groups.map(async ({name, read}) => ({name, usage: await read().catch(() => undefined)})));
     return found.flatMap(({name, usage}) =>
       usage
         ? [

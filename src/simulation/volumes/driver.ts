@@ -42,7 +42,7 @@ export interface VolumeDriver {
 const concurrency = 8;
 
 export const createDriver = (parts: DriverParts): VolumeDriver => {
-  const {naming, clock, client, informers, meter, rules, nodes} = parts;
+  const {naming, clock, random, log, client, informers, meter, rules, nodes, signal} = parts;
   const driver = driverName(naming);
   const informer = <T extends KubeObject>(kind: Kind<T>) => informers.informer<T>(kind);
   const [claims, volumes, attachments] = [
@@ -55,7 +55,7 @@ export const createDriver = (parts: DriverParts): VolumeDriver => {
     driver,
     clock,
     client,
-    events: new Recorder({...parts, component: driver}),
+    events: new Recorder({client, clock, random, log, component: driver, signal}),
     rules,
     steps: new Steps(clock, rules),
     claims: claims.lister,

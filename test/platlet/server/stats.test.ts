@@ -103,7 +103,10 @@ const aNode = async () => {
   const usage = {id: 'c', pod: {uid: 'u', namespace: 'default', name: 'pod'}, name: 'app', attempt: 0};
   const instance = {...usage, sandbox: 's', state: 'running', createdAt: 0, image: {image: 'app'}, imageRef: '', annotations: {}} as const;
   const stats = new NodeStatsReader({
-    name: 'node',
+    node: {
+      name: 'node',
+      machine: {machineId: 'm', systemId: 's', bootId: 'b', cores: 2, memoryBytes: 10_000, storageBytes: 1, architecture: 'amd64'} as never,
+    },
     runtime: {
       containerUsage: async () => [
         {
@@ -118,25 +121,27 @@ const aNode = async () => {
       ],
       imageFilesystems: async () => ({images: [{at: 0, mountpoint: '/images', usedBytes: 600}], containers: []}),
     },
-    files: {
-      read: async path =>
-        path === '/proc/loadavg' ? Buffer.from('0.1 0.2 0.3 2/77 9') : path.includes('max') ? Buffer.from('100') : undefined,
+    system: {
+      files: {
+        read: async path =>
+          path === '/proc/loadavg' ? Buffer.from('0.1 0.2 0.3 2/77 9') : path.includes('max') ? Buffer.from('100') : undefined,
+      },
+      groups: [{name: 'pods', read: async () => ({cpuNanoseconds: 1_000_000_000n, memoryBytes: 9, workingSetBytes: 8, rssBytes: 7})}],
     },
-    host: {
-      space,
-      list: async () => ['0.log'],
-      status: async () => ({kind: 'file', mode: 0, uid: 0, gid: 0, bytes: 500, modifiedAt: 0}),
+    disks: {
+      host: {
+        space,
+        list: async () => ['0.log'],
+        status: async () => ({kind: 'file', mode: 0, uid: 0, gid: 0, bytes: 500, modifiedAt: 0}),
+      },
+      rootDir: root,
+      volumesOf: uid => volumes.of(uid),
+      logsOf: () => join(root, 'logs'),
     },
-    rootDir: root,
     clock,
     log: noLog,
     signal: never,
-    machine: {machineId: 'm', systemId: 's', bootId: 'b', cores: 2, memoryBytes: 10_000, storageBytes: 1, architecture: 'amd64'} as never,
-    pods,
-    listed: () => [{pod: usage.pod, sandboxes: [], containers: [instance]}],
-    volumesOf: uid => volumes.of(uid),
-    logsOf: () => join(root, 'logs'),
-    system: [{name: 'pods', read: async () => ({cpuNanoseconds: 1_000_000_000n, memoryBytes: 9, workingSetBytes: 8, rssBytes: 7})}],
+    pods: {shown: [pod], listed: [{pod: usage.pod, sandboxes: [], containers: [instance]}]},
   });
   return {stats, volumes, clock, [Symbol.dispose]: () => rmSync(root, {recursive: true})};
 };
