@@ -293,6 +293,32 @@ test('what puts a program together makes each value before it is named', t => {
   t.is(lines(problems), '', 'build in stages that hand values on, as src/plane/api-server/api-server.ts does');
 });
 
+/** The most dependencies of a class: more hide which it uses. */
+const maxDependencies = 8;
+
+/** Classes of the node agent and of simulated nodes with more, by the interface that lists them, until they are split: they may not grow. */
+const wideClasses: Readonly<Record<string, number>> = {
+  CertificateManagerParts: 12,
+  ImagePullerParts: 9,
+  NodeCgroupsParts: 12,
+  NodeVolumesParts: 13,
+  OperationParts: 9,
+};
+
+test('a class of an agent lists what it depends on, in few members', t => {
+  const sizes = product
+    .filter(({path}) => /^src\/(?:platlet|simulation)\//.test(path))
+    .flatMap(({code}) => [...code.matchAll(/^(?:export )?interface (\w+Parts)\b[^{]*\{\n([\s\S]*?)^\}/gm)])
+    .map(([, name = '', members = '']) => [name, members.match(/^ {2}(?:readonly )?\w+\??[:(]/gm)?.length ?? 0] as const);
+  const constructed = new Set(
+    product.flatMap(({code}) => [...code.matchAll(/\bconstructor\([^)]*?: (\w+Parts)\b/g)].map(([, name]) => name)),
+  );
+  const wide = sizes.filter(([name, size]) => constructed.has(name) && size > (wideClasses[name] ?? maxDependencies));
+
+  t.true(sizes.length > 50);
+  t.deepEqual(wide, []);
+});
+
 test('a value that is named before it is made is found', t => {
   const late =
     "const start = () => {\n  let pods: Pods | undefined;\n  const read = () => later.value;\n  const later = make('later');\n  pods!.run();\n};\n";

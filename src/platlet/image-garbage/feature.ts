@@ -10,11 +10,12 @@ export const imageGarbage: AgentFeature = {
       host,
       clock,
       log,
-      events,
-      node,
       signal,
-      collected: imageAccess && ((present, since) => imageAccess.prune(present, since)),
-      removed: reason => metrics.collectedImages.add({reason}),
+      warn: (reason, message) => events.warning(node, reason, message),
+      observer: {
+        removed: reason => metrics.collectedImages.add({reason}),
+        ...(imageAccess ? {collected: (present, since) => imageAccess.prune(present, since)} : {}),
+      },
       settings: {
         highPercent: settings.imageGCHighThresholdPercent,
         lowPercent: settings.imageGCLowThresholdPercent,

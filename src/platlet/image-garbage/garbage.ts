@@ -6,7 +6,6 @@ import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {Image} from '#src/platlet/runtime/images.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
-import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 
 export interface ImageGarbageSettings {
   /** The percentages of the file system of images in use, above which images are removed and down to which. 100: never. */
@@ -18,20 +17,24 @@ export interface ImageGarbageSettings {
   readonly maxAgeMs: number;
 }
 
+/** Hears of what was collected. */
+export interface ImageGarbageObserver {
+  /** Called after an image was removed. */
+  removed?(reason: 'space' | 'age'): void;
+  /** Called with the ids of the images that are left, and when they began to be listed. */
+  collected?(present: readonly string[], since: number): Promise<void>;
+}
+
 export interface ImageGarbageParts {
   readonly runtime: Pick<Runtime, 'images' | 'pods' | 'podStatus' | 'imageFilesystems' | 'removeImage'>;
   readonly host: Pick<Host, 'space'>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly events: EventRecorder;
-  /** The Node that events are about. */
-  readonly node: Regarding;
   readonly settings: ImageGarbageSettings;
-  /** Called with the ids of the images that are left, and when they began to be listed. */
-  readonly collected?: ((present: readonly string[], since: number) => Promise<void>) | undefined;
+  readonly observer: ImageGarbageObserver;
   readonly signal: AbortSignal;
-  /** Called after an image was removed. */
-  readonly removed?: (reason: 'space' | 'age') => void;
+  /** Records a warning about the node. */
+  warn(reason: string, message: string): void;
 }
 
 const collectMs = 5 * 60_000;
@@ -73,14 +76,14 @@ export class ImageGarbage {
 
   /** Removes images. Rejects with the text of an event if not enough could be freed. */
   async collect(): Promise<void> {
-    const {host, runtime, clock, settings, events, node} = this.#parts;
+    const {host, runtime, clock, settings, warn} = this.#parts;
     const begun = clock.now();
     await this.#removeOld(begun);
     const [filesystem] = (await runtime.imageFilesystems()).images;
     if (!filesystem) throw new Error('the runtime reports no file system of images');
     const {totalBytes: capacity, availableBytes} = await host.space(filesystem.mountpoint);
     if (capacity === 0) {
-      events.warning(node, 'InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
+      warn('InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
       throw new Error('invalid capacity 0 on image filesystem');
     }
     const available = Math.min(availableBytes, capacity);
@@ -90,7 +93,7 @@ export class ImageGarbage {
     const freed = await this.free(wanted, begun);
     if (freed >= wanted) return;
     const message = `Insufficient free disk space on the node's image filesystem (${percent}% of ${sizeText(capacity)} used). Failed to free sufficient space by deleting unused images (freed ${freed} bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.`;
-    events.warning(node, 'FreeDiskSpaceFailed', message);
+    warn('FreeDiskSpaceFailed', message);
     throw new Error(message);
   }
 
@@ -124,11 +127,11 @@ export class ImageGarbage {
   }
 
   async #remove(id: string, {bytes}: ImageRecord, reason: 'space' | 'age'): Promise<number> {
-    const {runtime, log, removed} = this.#parts;
+    const {runtime, log, observer} = this.#parts;
     try {
       await runtime.removeImage({image: id});
       this.#records.delete(id);
-      removed?.(reason);
+      observer.removed?.(reason);
       log.info({image: id, bytes}, 'removed an image to free bytes');
       return bytes;
     } catch (error) {
@@ -162,13 +165,13 @@ export class ImageGarbage {
   }
 
   async #collectNoted(): Promise<void> {
-    const {clock, collected} = this.#parts;
+    const {clock, observer} = this.#parts;
     try {
       await this.collect();
     } finally {
       const since = clock.now();
-      if (collected)
-        await collected(
+      if (observer.collected)
+        await observer.collected(
           (await this.#list()).map(({id}) => id),
           since,
         );
@@ -176,7 +179,7 @@ export class ImageGarbage {
   }
 
   async #collectReported(): Promise<void> {
-    const {log, events, node, settings} = this.#parts;
+    const {log, settings, warn} = this.#parts;
     if (settings.highPercent >= 100 && settings.maxAgeMs <= 0) return;
     try {
       await this.#collectNoted();
@@ -184,7 +187,7 @@ export class ImageGarbage {
     } catch (error) {
       log.error({err: error}, 'image garbage collection failed');
       // The first failure may be that of a node that has just begun.
-      if (this.#hasFailed) events.warning(node, 'ImageGCFailed', messageOf(error));
+      if (this.#hasFailed) warn('ImageGCFailed', messageOf(error));
       this.#hasFailed = true;
     }
   }

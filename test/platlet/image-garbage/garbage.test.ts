@@ -32,8 +32,8 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
     clock,
     log: noLog,
     signal: lifetime.signal,
-    node: {kind: 'Node', metadata: {name: 'node'}},
-    events: {normal() {}, warning: (_, reason, message) => void node.events.push(`${reason}: ${message}`)},
+    observer: {},
+    warn: (reason, message) => void node.events.push(`${reason}: ${message}`),
     host: {space: async () => ({totalBytes: node.totalBytes, availableBytes: node.availableBytes, inodes: 0, inodesFree: 0})},
     settings: {highPercent: 85, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0, ...settings},
     runtime: {
