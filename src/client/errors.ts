@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import {type Status, StatusError} from '#src/api/status.js';
 import {statusOfCode} from '#src/api/status-of-code.js';
 import type {Call, Reply} from './caller.js';
@@ -32,4 +33,4 @@ const genericStatus = (reply: Reply, {method, subject}: Call): Status =>
   });
 
 const textOf = (body: unknown): string =>
-  (typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)).trim().slice(0, longestBody);
+  (typeof body === 'string' ? body : body === undefined ? '' : jsonText(body)).trim().slice(0, longestBody);

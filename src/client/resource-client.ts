@@ -1,6 +1,7 @@
 // The client of a kind over any caller, HTTPS or in process: builds requests, turns error responses into Status errors, and follows lists
 // and watches.
 
+import {jsonText} from '#src/base/json/json.js';
 import {Observable} from 'rxjs';
 import {type Kind, apiVersionOf, collectionPath} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -256,7 +257,7 @@ const malformed = (object: unknown): Status => ({
   apiVersion: 'v1',
   metadata: {},
   status: 'Failure',
-  message: `the watch ended with an error that is no Status: ${JSON.stringify(object)}`,
+  message: `the watch ended with an error that is no Status: ${jsonText(object)}`,
   reason: 'InternalError',
   code: 500,
 });

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 // Documentation comments with tags, as both directions of the generation write and read them.
 
 /** A documentation comment, without its delimiters. */
@@ -61,7 +62,7 @@ const isPlain = (text: string): boolean => text !== '' && text === text.trim() &
 export const textArgument = (text: string): string => (isPlain(text) ? text : jsonArgument(text));
 
 /** Returns a value as JSON that can stand in a comment. */
-export const jsonArgument = (value: unknown): string => JSON.stringify(value).replaceAll('*/', '*\\/');
+export const jsonArgument = (value: unknown): string => jsonText(value).replaceAll('*/', '*\\/');
 
 /** Returns the text of a tag that `textArgument` wrote. Throws a `SyntaxError` for a string that does not end. */
 export const argumentText = (text: string): string => (text.startsWith('"') ? (JSON.parse(text) as string) : text);

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import {createHash} from 'node:crypto';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -27,7 +28,7 @@ export class AppliedConfigurations {
 const idOf = ({group, plural}: Kind, object: Frozen<KubeObject>): string =>
   `${group}/${plural}/${keyText(keyOf(object))}/${object.metadata?.uid ?? ''}`;
 
-const hashOf = (configuration: KubeObject): string => createHash('sha256').update(JSON.stringify(configuration)).digest('base64');
+const hashOf = (configuration: KubeObject): string => createHash('sha256').update(jsonText(configuration)).digest('base64');
 
 /** Returns whether a value has all values of a configuration. Maps may hold more; lists must have as many items. */
 const holds = (live: unknown, configuration: unknown): boolean => {

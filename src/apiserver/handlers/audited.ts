@@ -1,6 +1,6 @@
 // The object of a write as its audit events contain it: what was sent, in the version in which it was sent, with defaults, before admission.
 
-import {jsonText} from '#src/base/json/json.js';
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {AuditNotes} from '#src/api/audit.js';
 import type {KubeObject} from '#src/api/types.js';
 import {copied} from '#src/schema/decode/plain.js';
@@ -35,7 +35,7 @@ const defaulted = ({resource, version}: ServedResource, object: KubeObject): Kub
 export const notePatch = (notes: AuditNotes | undefined, bytes: Buffer): void =>
   notes?.requested(undefined, () => {
     try {
-      const patch = JSON.parse(bytes.toString()) as unknown;
+      const patch = parseJson(bytes.toString()) as unknown;
       return bytes.includes('\n') || bytes.includes('\r') ? Buffer.from(jsonText(patch)) : bytes;
     } catch {
       return undefined;

@@ -1,5 +1,6 @@
 // Declares the types of a schema. What a type cannot say goes into the tags of its comment.
 
+import {jsonText} from '#src/base/json/json.js';
 import {commentLines, tag, textArgument, type Doc, type Tag} from '#src/codegen/doc.js';
 import {tagsOf} from '#src/codegen/schema-tags.js';
 import {additionalOf, extensions, itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
@@ -17,7 +18,7 @@ const objectProperties: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'me
 
 const isInteger = (format: string | undefined): boolean => format === 'int32' || format === 'int64';
 
-const repeatsIntOrString = ({anyOf}: JsonSchema): boolean => JSON.stringify(anyOf) === JSON.stringify(intOrStringAlternatives);
+const repeatsIntOrString = ({anyOf}: JsonSchema): boolean => jsonText(anyOf) === JSON.stringify(intOrStringAlternatives);
 
 const isLiteral = (value: unknown): boolean => value === null || ['string', 'number', 'boolean'].includes(typeof value);
 

@@ -1,4 +1,5 @@
 /** The thread that handles large requests: an API server of its own over the store of the main thread. */
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import {parentPort, workerData} from 'node:worker_threads';
 import {includes} from '#src/api/audit.js';
 import {CollectedNotes} from '#src/apiserver/audit/notes.js';
@@ -33,7 +34,7 @@ const plainFields = (fields: LogFields): LogFields =>
       name,
       value instanceof Error
         ? {name: value.name, message: value.message, stack: value.stack}
-        : (JSON.parse(JSON.stringify(value ?? null)) as unknown),
+        : (parseJson(jsonText(value ?? null)) as unknown),
     ]),
   );
 

@@ -1,5 +1,6 @@
 // What checks of a configuration share.
 
+import {jsonText} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Settings} from './fields.js';
 
@@ -16,4 +17,4 @@ export type Check = (settings: Settings, context: ValidationContext) => readonly
 /** Returns the texts if something is wrong. */
 export const when = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
 /** Returns a value in quotes. */
-export const q = (text: unknown): string => JSON.stringify(text);
+export const q = (text: unknown): string => jsonText(text);

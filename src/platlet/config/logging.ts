@@ -1,11 +1,12 @@
 // What a configuration of the log may be.
 
+import {jsonText} from '#src/base/json/json.js';
 import {quantityNumber, parseQuantity} from '#src/api/quantity.js';
 import {messageOf} from '#src/base/message.js';
 import type {Settings} from './fields.js';
 
 const maxVerbosity = 2 ** 31 - 1;
-const invalid = (path: string, value: unknown, why: string): string => `logging.${path}: Invalid value: ${JSON.stringify(value)}: ${why}`;
+const invalid = (path: string, value: unknown, why: string): string => `logging.${path}: Invalid value: ${jsonText(value)}: ${why}`;
 const isVerbosity = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxVerbosity;
 
 const moduleErrors = (entry: Readonly<Record<string, unknown>>, index: number): string[] => {

@@ -1,5 +1,6 @@
 // Constraints among the devices of a claim: equal or distinct values of an attribute.
 
+import {jsonText} from '#src/base/json/json.js';
 import {AllocationError, type Candidate, type Constraint} from './types.js';
 
 /** The requests that a device is for: its own, and of a prioritized list also the list's. */
@@ -24,7 +25,7 @@ const attributeOf = ({id, device}: Candidate, name: string): string | undefined 
   const key = [name, short].find(each => Object.hasOwn(attributes, each));
   if (key === undefined) return undefined;
   const [entry] = Object.entries(attributes[key]!).filter(([, value]) => value !== undefined);
-  return entry && JSON.stringify(entry);
+  return entry && jsonText(entry);
 };
 
 const isConcerned = (requests: readonly string[], {request, alternative}: RequestNames): boolean =>

@@ -41,7 +41,7 @@ export const canonicalElement = (text: string): string | undefined => {
   }
 };
 
-const shown = (value: unknown): string => (value === null ? 'null' : JSON.stringify(value));
+const shown = (value: unknown): string => jsonText(value);
 
 /** Formats a path element for messages: `.image`, `[name="app"]`, `[="x"]`, `[3]`. */
 export const formatElement = (element: string): string => {

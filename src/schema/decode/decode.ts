@@ -1,7 +1,8 @@
 import {jsonText} from '#src/base/json/json.js';
+import {isBeyondRange} from '#src/base/json/number-range.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {parseBody, type Notation, type ParsedBody} from './document.js';
-import {DecodeError, type DecodeProblem} from './error.js';
+import {beyondRange, DecodeError, type DecodeProblem} from './error.js';
 import {copied, isPlainObject, type PlainObject} from './plain.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
@@ -41,6 +42,7 @@ const coercedByNode = <T>(
   source: Source = 'json',
 ): Decoded<T> => {
   if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
+  if (isBeyondRange(value)) throw beyondRange(text);
   const duplicates = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
   const unknown = coerce(value, {keepsNulls: source === 'applied'}).map((path): DecodeProblem => ({
     kind: 'unknown',

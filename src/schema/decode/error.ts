@@ -1,3 +1,5 @@
+import {numberBeyondRange} from '#src/base/json/number-range.js';
+
 // Errors and warnings of decoding, with the original's texts.
 
 /**
@@ -7,6 +9,10 @@
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
+
+/** The error of a number beyond the range of doubles where any value may be; `text` is the JSON that it is in, if that is known. */
+export const beyondRange = (text?: string, target = 'Go value'): DecodeError =>
+  new DecodeError(`json: cannot unmarshal number ${numberBeyondRange(text)} into ${target} of type float64`);
 
 /** A body that could be parsed and is not an object. */
 export class NoObject extends DecodeError {

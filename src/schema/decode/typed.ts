@@ -1,11 +1,12 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {jsonText} from '#src/base/json/json.js';
+import {isBeyondRange} from '#src/base/json/number-range.js';
 import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {decodedCopy} from './decoded-copy.js';
 import {noteEmpty} from './emptied.js';
-import {DecodeError} from './error.js';
+import {beyondRange, DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {numberLiterals} from './number-literals.js';
 import {put} from '#src/base/json/put.js';
@@ -237,6 +238,7 @@ export class TypedDecoder {
   #any(value: unknown, node: SchemaNode): unknown {
     if (node.variants) return this.#oneOf(value, node.variants);
     if (node.format === 'quantity') return this.#quantity(value);
+    if (node.format !== 'int-or-string' && isBeyondRange(value)) throw beyondRange(this.#text);
     if (node.format !== 'int-or-string' || typeof value === 'string') return value;
     const isInt32 =
       typeof value === 'number' && Number.isInteger(value) && !this.#isFraction(value) && value >= -(2 ** 31) && value < 2 ** 31;

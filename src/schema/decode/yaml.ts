@@ -1,27 +1,17 @@
 import {YamlError} from '#src/base/yaml/error.js';
 import {maxNesting, parseYaml as parse} from '#src/base/yaml/parse.js';
 import {parseJson} from '#src/base/json/json.js';
+import {isBeyondRange} from '#src/base/json/number-range.js';
 import {DecodeError, type DecodeProblem} from './error.js';
 import {isNestedDeeper} from './plain.js';
 import {hasDuplicates} from './strict.js';
-
-/** Reports whether a value holds a number beyond the range of JSON's. */
-const hasInfinity = (value: unknown): boolean => {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next === 'number' && !Number.isFinite(next)) return true;
-    if (typeof next === 'object' && next !== null) for (const child of Object.values(next)) open.push(child);
-  }
-  return false;
-};
 
 /** Returns the value of a text that is JSON, as most applies are; undefined for other texts, repeated keys or deep nesting. */
 export const jsonInYaml = (text: string): unknown => {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
     const value = parseJson(text);
-    return isNestedDeeper(value, maxNesting) || hasDuplicates(text, value) || hasInfinity(value) ? undefined : value;
+    return isNestedDeeper(value, maxNesting) || hasDuplicates(text, value) || isBeyondRange(value) ? undefined : value;
   } catch {
     return undefined;
   }

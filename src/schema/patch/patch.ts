@@ -1,7 +1,8 @@
 import {parseJson} from '#src/base/json/json.js';
+import {isBeyondRange} from '#src/base/json/number-range.js';
 import {entityTooLarge, type StatusError} from '#src/api/status.js';
 import {decodeValue, type FieldValidation} from '#src/schema/decode/decode.js';
-import {DecodeError, type DecodeProblem} from '#src/schema/decode/error.js';
+import {beyondRange, DecodeError, type DecodeProblem} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import {maxDepth, isNestedDeeper, isPlainObject, wellFormed, type PlainObject} from '#src/schema/decode/plain.js';
 import {hasDuplicates, strictProblems} from '#src/schema/decode/strict.js';
@@ -67,9 +68,12 @@ const read = (text: string): unknown => {
   }
 };
 
-const readContent = (type: PatchType, text: string): unknown => {
+const readContent = (type: PatchType, text: string, validation: FieldValidation): unknown => {
   const given = read(text);
   checkDepth(given);
+  // Without validation the original keeps the text of the values of a merge patch, and refuses the object that it makes.
+  if ((type !== 'merge' || validation !== 'Ignore') && isBeyondRange(given))
+    throw beyondRange(text, type === 'json' ? 'Go struct field jsonPatchOp.value' : undefined);
   return contentOf(type, wellFormed(given, text));
 };
 
@@ -96,7 +100,7 @@ export const parsePatch = (type: PatchType, body: Buffer | string, validation: F
   const text = typeof body === 'string' ? body : body.toString('utf8');
   let content: unknown;
   try {
-    content = readContent(type, text);
+    content = readContent(type, text, validation);
   } catch (error) {
     if (error instanceof DecodeError) throw unreadable(type, validation, error.message);
     throw error;

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {parseDuration} from '#src/api/duration.js';
 import {parseQuantity, QuantityError, quantityNumber} from '#src/api/quantity.js';
@@ -24,7 +25,7 @@ export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type ValuesOf<F extends Fields> = {[K in keyof F]?: F[K] extends Field<infer T> ? T : never};
 
 const format = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = jsonText(value) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 };
 

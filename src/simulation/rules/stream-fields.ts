@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import type {ExecRule, PortRule} from './behavior.js';
 import {
   bool,
@@ -48,8 +49,7 @@ const portFields = {
 
 const portRule = (value: unknown, at: string): PortRule => {
   if (value === 'echo' || value === 'refuse') return value;
-  if (typeof value === 'string')
-    throw new RuleError(at, `must be echo, refuse, or an object with reply or http, got ${JSON.stringify(value)}`);
+  if (typeof value === 'string') throw new RuleError(at, `must be echo, refuse, or an object with reply or http, got ${jsonText(value)}`);
   const {reply, http} = fieldsOf(portFields, value, at);
   if ((reply === undefined) === (http === undefined)) throw new RuleError(at, 'must have either reply or http');
   if (reply !== undefined) return {reply};

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
@@ -61,6 +62,6 @@ const inOrder = (items: unknown[], field: string): unknown[] => (unordered.has(f
 
 const sorted = (items: readonly unknown[]): unknown[] =>
   items
-    .map(item => [JSON.stringify(item), item] as const)
+    .map(item => [jsonText(item), item] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, item]) => item);

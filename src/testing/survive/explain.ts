@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import {isDeepStrictEqual} from 'node:util';
 import type {SurviveReport} from './scenario.js';
 
@@ -23,7 +24,7 @@ export const explained = ({runs, schedules, writes, differences}: Omit<SurviveRe
 };
 
 const textOf = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = jsonText(value) ?? 'nothing';
   return text.length > mostText ? `${text.slice(0, mostText)}...` : text;
 };
 

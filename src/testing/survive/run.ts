@@ -1,5 +1,6 @@
 // One run of a scenario, undisturbed or with a fault.
 
+import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {InterceptedRequest, Interceptor} from '#src/api/faults/interceptor.js';
 import type {Kind} from '#src/api/kind.js';
 import type {ApiResponse} from '#src/api/request.js';
@@ -116,7 +117,7 @@ const endOf = async (plane: Plane, kinds: readonly Kind[], {end}: SurviveOptions
     list: async <T extends KubeObject>(kind: Kind<T>, options = {}) => (await client.resource(kind).list(options)).items as never,
   };
   const value = end ? await end(view) : await comparable(client, {compare: kinds});
-  return JSON.parse(JSON.stringify(value ?? null)) as unknown;
+  return parseJson(jsonText(value ?? null)) as unknown;
 };
 
 const stageOf = (plane: Plane, clock: VirtualClock, signal: AbortSignal): Stage => ({

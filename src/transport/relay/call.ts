@@ -1,6 +1,7 @@
 // Relays ordinary requests to backends: bodies are streamed in both directions, headers are filtered. A request is repeated at most once: without a body,
 // with a safe method, after an idle connection was closed.
 
+import {jsonText} from '#src/base/json/json.js';
 import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
@@ -63,7 +64,7 @@ const isRedirect = ({statusCode = 0, headers}: IncomingMessage): boolean =>
   statusCode >= 300 && statusCode < 400 && Boolean(headers.location);
 
 const readableOf = (body: ApiBody): Readable => {
-  if (body.kind === 'object') return Readable.from([Buffer.from(JSON.stringify(body.value))]);
+  if (body.kind === 'object') return Readable.from([Buffer.from(jsonText(body.value))]);
   if (body.stream) return body.stream();
   return Readable.from(
     (async function* () {

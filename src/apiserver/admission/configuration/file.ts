@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import {dirname, resolve} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import {parseConfiguration, readConfiguration} from '#src/apiserver/configuration/document.js';
@@ -38,7 +39,7 @@ export const readPluginTexts = (path: string, naming: Naming, read: (path: strin
   const texts = new Map<string, string>();
   for (const {name = '', path: file, configuration} of plugins) {
     if (texts.has(name)) continue;
-    if (configuration !== undefined) texts.set(name, JSON.stringify(configuration));
+    if (configuration !== undefined) texts.set(name, jsonText(configuration));
     else if (file) texts.set(name, readBeside(path, name, file, read));
   }
   return texts;

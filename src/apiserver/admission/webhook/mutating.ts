@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json/json.js';
 import {spanEvent} from '#src/base/span.js';
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
@@ -64,11 +65,7 @@ const callOne = async (hookCall: HookCall, place: string, context: HookContext):
   const {metrics, clock, log, naming} = context;
   const {name: webhook, configuration} = hook;
   const annotate = (kind: string, value: object, least?: 'Request') =>
-    attributes.annotate?.(
-      `${kind}.webhook.${naming.group('admission')}/${place}`,
-      JSON.stringify({configuration, webhook, ...value}),
-      least,
-    );
+    attributes.annotate?.(`${kind}.webhook.${naming.group('admission')}/${place}`, jsonText({configuration, webhook, ...value}), least);
   const startedAt = clock.monotonic();
   let patched: Patched | undefined;
   let failure: unknown;
