@@ -12,8 +12,7 @@ import type {Plane} from '#src/plane/plane.js';
 import {startManager} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
 
-const namespace = 'doomed';
-const finalizer = 'example.com/hold';
+const [namespace, finalizer] = ['doomed', 'example.com/hold'];
 const withFinalizers = 'Some content in the namespace has finalizers remaining';
 
 const doomed = async (
