@@ -21,14 +21,14 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   const pieces = new Pieces(clock);
   const counting = quotasCounting(quotas, evaluators);
 
-  /** Whether a change may lower the usage of a quota: the server itself charges what raises it. */
+  /** Whether a change may lower the usage of a quota, also by moving an object out of its scope: the server itself charges what raises it. */
   const isRelevant = (evaluator: QuotaEvaluator, change: Change): boolean => {
     if (change.type === 'deleted') return true;
     if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;
     const [before, after] = [change.old, change.object].map(object =>
       [...usage(evaluator, object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join(),
     );
-    return before !== after || deadlineOf(change.old) !== deadlineOf(change.object);
+    return before !== after || evaluator.scopedBy?.(change.old) !== evaluator.scopedBy?.(change.object);
   };
   const counted = new CountedObjects(context, (evaluator, change) => {
     if (!isRelevant(evaluator, change)) return;
@@ -63,7 +63,3 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   };
   return {primary: count, priority: count};
 };
-
-/** The deadline of a pod: setting it moves the pod from the scope NotTerminating to Terminating. */
-const deadlineOf = (object: object): unknown =>
-  (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;

@@ -208,6 +208,31 @@ test('claims count together and by class', async t => {
   t.regex(await claim('c', '2Gi', 'gold'), /exceeded quota: q, requested: gold\.storageclass\..*persistentvolumeclaims=1,/);
 });
 
+test('a claim whose class of attributes changes moves from the quotas of one to those of the other', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  const ofClass = (name: string) =>
+    at.quota(
+      {persistentvolumeclaims: '1', 'requests.storage': '1Gi'},
+      {scopeSelector: {matchExpressions: [{scopeName: 'VolumeAttributesClass', operator: 'In', values: [name]}]}},
+      name,
+    );
+  for (const name of ['gold', 'tin']) await ofClass(name);
+  const claim = {accessModes: ['ReadWriteOnce'], storageClassName: 'disk', resources: {requests: {storage: '3Gi'}}};
+  await at.create(kinds.persistentVolumeClaims, {metadata: {name: 'a'}, spec: claim});
+  const none = {persistentvolumeclaims: '0', 'requests.storage': '0'};
+  const one = {persistentvolumeclaims: '1', 'requests.storage': '3Gi'};
+
+  // A status is charged beyond the limit, as what it says has happened.
+  for (const [name, gold, tin] of [
+    ['gold', one, none],
+    ['tin', none, one],
+  ] as const) {
+    await at.patch(kinds.persistentVolumeClaims, 'a', {status: {currentVolumeAttributesClassName: name}}, 'status');
+    t.deepEqual([await at.used('gold'), await at.used('tin')], [gold, tin], name);
+  }
+});
+
 const besteffort = {};
 const burstable = {requests: {cpu: '1m'}};
 const scoped: readonly [

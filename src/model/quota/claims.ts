@@ -23,7 +23,8 @@ export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
     group: '',
     resource: 'persistentvolumeclaims',
     kind: kinds.persistentVolumeClaims,
-    handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+    handles: (operation, subresource) =>
+      operation === 'UPDATE' ? subresource === '' || subresource === 'status' : operation === 'CREATE' && subresource === '',
     matchesResource: name =>
       name === 'count/persistentvolumeclaims' ||
       claimResources.includes(name) ||
@@ -42,6 +43,7 @@ export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
       if (storageClass) used.set(ofClass(storageClass, 'requests.storage'), storage);
       return used;
     },
+    scopedBy: object => attributes(object as Frozen<Claim>).join(),
     matchesScope(scope, object) {
       if (scope.scopeName !== 'VolumeAttributesClass') return false;
       const names = attributes(object as Frozen<Claim>);

@@ -26,6 +26,8 @@ export interface QuotaEvaluator {
   usage(object: Frozen<KubeObject>, now: number): ResourceList;
   /** Whether the object matches a scope. */
   matchesScope?(scope: ScopeSelector, object: Frozen<KubeObject>): boolean;
+  /** Returns what may move the object between scopes when it changes. */
+  scopedBy?(object: Frozen<KubeObject>): string;
   /** Returns an error if an object lacks values that a quota with these resources requires. */
   constraintError?(names: readonly string[], object: Frozen<KubeObject>): string | undefined;
 }

@@ -115,6 +115,8 @@ export const podEvaluator = (naming: Naming, gate: (name: 'PodLevelResources') =
         ...quotaUsage(podRequests(pod, {podLevel, useStatusResources: true}), podLimits(pod, {podLevel}), naming),
       ]);
     },
+    // Setting a deadline moves a pod from the scope NotTerminating to Terminating.
+    scopedBy: object => String((object as Frozen<Pod>).spec?.activeDeadlineSeconds),
     matchesScope: (scope, object) => scopes[scope.scopeName]?.(scope, object as Frozen<Pod>) ?? false,
     constraintError: (names, object) => constraintError(names, object as Frozen<Pod>, podLevel),
   };
