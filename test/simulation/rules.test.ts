@@ -178,6 +178,28 @@ for (const image of ['pause', 'registry.k8s.io/pause:3.10', `localhost:5000/x/pa
   });
 }
 
+test('the image agnhost pauses unless it is told otherwise', t => {
+  const of = {...place('regular', owned('Job')), container: {name: 'app', image: 'registry.k8s.io/e2e-test-images/agnhost:2.56'}};
+
+  t.deepEqual(behaviorOf([], of).runFor, exactly(Infinity));
+  t.deepEqual(behaviorOf([], {...of, container: {...of.container, args: ['entrypoint-tester']}}).runFor, exactly(1_000));
+});
+
+for (const [image, isMissing] of [
+  ['webserver:404', true],
+  ['foo:non-existent', true],
+  ['invalid.registry.k8s.io/invalid/alpine:3.1', true],
+  ['invalid', true],
+  ['localhost:4040/web:4041', false],
+  ['example.com/invalidator:1', false],
+] as const)
+  test(`the image ${image} ${isMissing ? 'cannot' : 'can'} be pulled`, t => {
+    const {pullError} = behaviorOf([], {...place('regular', owned('Job')), container: {name: 'app', image, command: ['true']}});
+
+    t.is(pullError !== undefined, isMissing);
+    if (pullError) t.regex(pullError, /^rpc error: code = NotFound .*: not found$/);
+  });
+
 test('rules come before the command', t => {
   const of = {...place('regular', owned('Job')), container: {name: 'app', image: 'busybox', command: ['sh', '-c', 'sleep 5; exit 3']}};
 

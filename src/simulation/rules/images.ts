@@ -24,6 +24,16 @@ export const isReference = (image: string): boolean => reference.test(image);
 /** Whether a name that begins with a registry has a tag. */
 const isTagged = (name: string): boolean => name.lastIndexOf(':') > name.lastIndexOf('/');
 
+/** The names that tests give to images which nobody has: of the tag 404, with `non-existent` anywhere, or `invalid` as a part. */
+const missingName = /:404$|non-existent|(^|[./])invalid(?=[./:@]|$)/;
+
+/** Returns why an image cannot be pulled, by its name; undefined if it can. */
+export const missingImageError = (image: string): string | undefined => {
+  if (!missingName.test(image)) return undefined;
+  const name = fullName(image);
+  return `rpc error: code = NotFound desc = failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`;
+};
+
 /** What follows from the name of an image. */
 interface Derived {
   readonly id: string;

@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {missingImageError} from './images.js';
 import {entriesOf} from './log-entry.js';
 import {expand} from '#src/model/pod/expansion.js';
 import {environment} from '#src/simulation/command/environment.js';
@@ -8,8 +9,9 @@ import {simulateCommand, type CommandOutcome} from '#src/simulation/command/outc
 
 const defaultMessagePath = '/dev/termination-log';
 
-/** The pause image, from any registry and with any tag. */
+/** The pause image, from any registry and with any tag, and the image of tests that pauses unless it is told otherwise. */
 const pauseImage = /(^|\/)pause([:@]|$)/;
+const pausesByDefault = /(^|\/)(pause|agnhost)([:@]|$)/;
 
 /** The most words of a command line that are looked at. */
 const mostWords = 16_384;
@@ -53,7 +55,8 @@ const cache = new WeakMap<object, Settings>();
 export const inferredSettings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
   const known = cache.get(container);
   if (known) return known;
-  const inferred = settingsOf(pod, container);
+  const pullError = missingImageError(container.image ?? '');
+  const inferred = {...settingsOf(pod, container), ...(pullError === undefined ? {} : {pullError})};
   cache.set(container, inferred);
   return inferred;
 };
@@ -63,7 +66,7 @@ const runsForever: Settings = {runFor: never, log: []};
 
 const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
   const {command = [], args = [], image = ''} = container;
-  if (command.length + args.length === 0) return pauseImage.test(image) ? runsForever : noSettings;
+  if (command.length + args.length === 0) return pausesByDefault.test(image) ? runsForever : noSettings;
   const around = commandEnvironment(pod, container);
   const words = commandLineOf(container, around.written);
   if (!words) return noSettings;
