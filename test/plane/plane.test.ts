@@ -2,7 +2,7 @@ import {connect} from 'node:net';
 import {gunzipSync} from 'node:zlib';
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
-import {kinds} from '#src/api/kinds/index.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {withErrorHandler, type Clock} from '#src/base/clock.js';
@@ -238,6 +238,67 @@ test('errors in callbacks of a plane are logged and counted, reach the given clo
   t.deepEqual(
     items.map(({spec}) => time.now() - Date.parse(spec!.renewTime!) <= 600_000),
     [true],
+  );
+});
+
+test('lists and times that objects have as null harm no controller, scheduler or simulated node', async t => {
+  const clock = new VirtualClock();
+  const {log, lines} = recordingLog();
+  await using plane = await startPlane({listen: false, clock, nodes: 1, log});
+  await clock.drain();
+  const client = plane.client();
+  const namespaced = {namespace: 'default'};
+  const template = {
+    metadata: {labels: {app: 'a'}},
+    spec: {containers: [{name: 'c', image: 'i'}], volumes: [{name: 'v', projected: {sources: null}}]},
+  };
+  const condition = {type: 'Odd', status: 'True', lastTransitionTime: null, lastHeartbeatTime: null};
+  const create = async (kind: Kind, object: object, status?: object) => {
+    const resource = client.resource(kind as typeof kinds.pods);
+    const {metadata} = await resource.create(object as never);
+    if (status) await resource.patch(metadata!.name!, 'merge', {status}, {subresource: 'status'});
+  };
+  const node = {capacity: {cpu: '4', pods: '10'}, images: [{names: null}], conditions: [condition]};
+  await create(kinds.nodes, {metadata: {name: 'odd'}, spec: {taints: null}}, node);
+  await create(kinds.csiNodes, {metadata: {name: 'odd'}, spec: {drivers: [{name: 'd', nodeID: 'odd', topologyKeys: null}]}});
+  await create(kinds.clusterRoles, {metadata: {name: 'odd', labels: {odd: 'x'}}, rules: null});
+  await create(kinds.clusterRoles, {metadata: {name: 'all'}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {odd: 'x'}}]}});
+  await create(kinds.limitRanges, {metadata: {name: 'odd', ...namespaced}, spec: {limits: null}});
+  await create(kinds.services, {metadata: {name: 'odd', ...namespaced}, spec: {selector: {app: 'a'}, ports: [{port: 80}]}});
+  await create(kinds.endpointSlices, {
+    metadata: {name: 'odd', ...namespaced},
+    addressType: 'IPv4',
+    endpoints: null,
+    ports: null,
+  });
+  await create(kinds.resourceClaims, {metadata: {name: 'odd', ...namespaced}, spec: {devices: {requests: null}}});
+  await create(kinds.jobs, {
+    metadata: {name: 'odd', ...namespaced},
+    spec: {podFailurePolicy: {rules: null}, template: {...template, spec: {...template.spec, restartPolicy: 'Never'}}},
+  });
+  await create(kinds.deployments, {metadata: {name: 'odd', ...namespaced}, spec: {selector: {matchLabels: {app: 'a'}}, template}});
+  await create(kinds.persistentVolumeClaims, {
+    metadata: {name: 'odd', ...namespaced},
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: {requests: {storage: '1'}},
+      dataSource: {apiGroup: null, kind: 'PersistentVolumeClaim', name: 'other'},
+    },
+  });
+  await clock.advance(120_000);
+
+  t.deepEqual((await client.resource(kinds.nodes).get('odd')).status!.images, [{names: null}] as never);
+  const {items} = await client.resource(kinds.pods).list(namespaced);
+  t.deepEqual(
+    items.map(({spec, status}) => [spec!.nodeName !== undefined, status!.phase]),
+    [
+      [true, 'Running'],
+      [true, 'Succeeded'],
+    ],
+  );
+  t.deepEqual(
+    lines.filter(line => line.startsWith('error')),
+    [],
   );
 });
 

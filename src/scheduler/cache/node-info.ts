@@ -74,7 +74,8 @@ export class NodeInfo {
     const pods = amounts.get('pods');
     this.maxPods = pods ? Number(quantityValue(pods)) : 0;
     this.images = new Map(
-      (node?.status?.images ?? []).flatMap(({names = [], sizeBytes = 0}) => names.map(name => [name, Number(sizeBytes)] as const)),
+      // An image without names has null, as the original writes it.
+      (node?.status?.images ?? []).flatMap(({names, sizeBytes}) => (names ?? []).map(name => [name, Number(sizeBytes ?? 0)] as const)),
     );
   }
 

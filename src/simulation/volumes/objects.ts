@@ -55,6 +55,8 @@ export const announceOn = async (client: Client, naming: Naming, {name, maxVolum
   if (isNew) return;
   const resource = client.resource(kinds.csiNodes);
   const found = await resource.get(name);
-  if (found.spec.drivers.some(each => each.name === driver.name)) return;
-  await resource.update({...found, spec: {drivers: [...found.spec.drivers, driver]}});
+  // A node without drivers has null.
+  const drivers = found.spec.drivers ?? [];
+  if (drivers.some(each => each.name === driver.name)) return;
+  await resource.update({...found, spec: {drivers: [...drivers, driver]}});
 };
