@@ -23,6 +23,26 @@ export const runStepsInPieces = async <T>(work: Steps<T>, pieces: Pieces): Promi
   }
 };
 
+/** Runs the steps at once until `pause` returns a promise, which is awaited before the next, and then in pieces. */
+export const runStepsBetweenPauses = <T>(work: Steps<T>, pause: () => Promise<void> | undefined): T | Promise<T> => {
+  for (;;) {
+    const {done, value} = work.next();
+    if (done) return value;
+    const pausing = pause();
+    if (pausing) return afterPause(work, pause, pausing);
+  }
+};
+
+const afterPause = async <T>(work: Steps<T>, pause: () => Promise<void> | undefined, first: Promise<void>): Promise<T> => {
+  await first;
+  for (;;) {
+    const {done, value} = work.next();
+    if (done) return value;
+    const pausing = pause();
+    if (pausing) await pausing;
+  }
+};
+
 /** Does each step in a turn of the event loop of its own. */
 export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
   for (;;) {

@@ -4,14 +4,15 @@
 
 import {check, resultType, type CheckedAst} from '#src/cel/check/check.js';
 import type {Environment} from '#src/cel/check/environment.js';
-import {CostLimitExceeded, type Frame} from '#src/cel/values/frame.js';
 import {literalProblems} from './literal-problems.js';
-import {fromJson} from '#src/cel/values/native.js';
 import {isParseError, parse} from '#src/cel/syntax/parse.js';
-import {plan, PlanError, type Plan} from '#src/cel/run/plan.js';
+import {evaluate, evaluateInSteps, type Bindings, type Outcome} from '#src/cel/run/evaluate.js';
+import {plan, PlanError} from '#src/cel/run/plan.js';
 import {formatProblems, type Problem} from '#src/cel/values/problem.js';
 import type {Type} from '#src/cel/values/types.js';
-import {Failure, type Value} from '#src/cel/values/values.js';
+import type {Steps} from '#src/base/steps.js';
+
+export {Lazy, type Bindings, type Outcome} from '#src/cel/run/evaluate.js';
 
 /** Why an expression cannot be compiled. */
 export interface CompileError {
@@ -22,61 +23,19 @@ export interface CompileError {
   readonly problems: readonly Problem[];
 }
 
-/** A variable that is computed on first use, at most once per evaluation. */
-export class Lazy {
-  readonly find: () => unknown;
-
-  constructor(find: () => unknown) {
-    this.find = find;
-  }
-}
-
-/** The variables of one evaluation by name: CEL values, plain JSON, or `Lazy` values. */
-export type Bindings = Readonly<Record<string, unknown>>;
-
-/** The result of an evaluation, and its cost. */
-export type Outcome =
-  | {readonly value: Exclude<Value, Failure>; readonly cost: number}
-  | {
-      readonly error: string;
-      readonly cost: number;
-      /** The evaluation was stopped because its cost exceeded the limit. */ readonly isCostLimitExceeded?: true;
-    };
-
 /** A compiled expression, which can be evaluated any number of times. */
 export interface Program {
   readonly ast: CheckedAst;
   /** The result type. */
   readonly type: Type;
-  /** Evaluates the program. An evaluation whose cost exceeds the budget is stopped. */
+  /** Evaluates the program at once. An evaluation whose cost exceeds the budget is stopped. */
   readonly evaluate: (bindings: Bindings, budget?: number) => Outcome;
+  /** As `evaluate`, in steps if it takes long: each is a fraction of a millisecond. What is bound must not change meanwhile. */
+  readonly evaluateInSteps: (bindings: Bindings, budget?: number) => Steps<Outcome>;
 }
 
 /** The default cost limit of one evaluation, as upstream's. */
 const perCallLimit = 1_000_000;
-
-const bindingValue = (bindings: Bindings, name: string): Value => {
-  if (!Object.hasOwn(bindings, name)) return new Failure(`no such attribute(s): ${name}`);
-  const given = bindings[name];
-  return fromJson(given instanceof Lazy ? given.find() : given);
-};
-
-const evaluate = ({step, variables}: Plan, bindings: Bindings, limit: number): Outcome => {
-  const frame: Frame = {
-    cost: 0,
-    limit,
-    locals: [],
-    variables: [],
-    resolve: index => (frame.variables[index] = bindingValue(bindings, variables[index]!)),
-  };
-  try {
-    const value = step(frame);
-    return value instanceof Failure ? {error: value.message, cost: frame.cost} : {value, cost: frame.cost};
-  } catch (error) {
-    if (error instanceof CostLimitExceeded) return {error: error.message, cost: frame.cost, isCostLimitExceeded: true};
-    throw error;
-  }
-};
 
 /** Parses and type-checks an expression without planning it. */
 export const checked = (environment: Environment, text: string): CheckedAst | CompileError => {
@@ -91,7 +50,12 @@ export const checked = (environment: Environment, text: string): CheckedAst | Co
 export const program = (ast: CheckedAst): Program | CompileError => {
   try {
     const made = plan(ast);
-    return {ast, type: resultType(ast), evaluate: (bindings, budget = perCallLimit) => evaluate(made, bindings, budget)};
+    return {
+      ast,
+      type: resultType(ast),
+      evaluate: (bindings, budget = perCallLimit) => evaluate(made, bindings, budget),
+      evaluateInSteps: (bindings, budget = perCallLimit) => evaluateInSteps(made, bindings, budget),
+    };
   } catch (error) {
     if (error instanceof PlanError) return {reason: 'constant', message: error.message, problems: []};
     throw error;

@@ -1,4 +1,5 @@
 import type {Ago} from '#src/api/duration.js';
+import type {Findings} from '#src/api/collect-errors.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -115,7 +116,7 @@ export interface Endpoint<T extends KubeObject> {
   /** Sets the fields that the server owns. May change `object`; never rejects. */
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
   /** Reports errors. Never changes anything. */
-  validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
+  validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Findings;
   /** Checks that need the authorizer or other objects, once the object is valid. */
   authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, checks: WriteChecks): Promise<readonly FieldError[]>;
   /** Yields the texts of `Warning` headers. */

@@ -1,5 +1,10 @@
 import test from 'ava';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
+import type {Findings} from '#src/api/collect-errors.js';
+import {ruleProblems} from '#src/resources/apiextensions/rules.js';
+import {evaluateRules, RuleTree} from '#src/resources/custom/rules/evaluate.js';
+import type {JsonSchema} from '#src/schema/json-schema.js';
+import {aSchema} from '#test/schema/custom-objects.js';
 import {aDefinition, aVersion, aWidget, definitions, startCustom, widgets, type VersionSketch} from './custom.js';
 
 const ruled = (validations: object[], more: object = {}): VersionSketch => ({
@@ -284,4 +289,41 @@ test('objects within custom objects have any name a path can carry, and no metad
   const made = await named('Any_Name');
   t.is(made.status, 201);
   t.deepEqual(made.json<{spec: {part: {metadata: object}}}>().spec.part.metadata, {name: 'Any_Name'}, 'without unknown fields');
+});
+
+test('rules are compiled and evaluated in steps, in a definition and for each object, and one that takes long in many', t => {
+  const stepsOf = (found: Findings): {readonly steps: number; readonly errors: number} => {
+    const all = [...found];
+    return {steps: all.filter(one => one === undefined).length, errors: all.filter(one => one !== undefined).length};
+  };
+  const source: JsonSchema = {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: {numbers: {type: 'array', maxItems: 60, items: {type: 'integer'}}},
+        'x-kubernetes-validations': [
+          ...Array.from({length: 50}, (_, index) => ({rule: `size(self.numbers) != ${index + 100}`})),
+          {rule: 'self.numbers.all(x, self.numbers.all(y, x + y != 5))'},
+        ],
+      },
+    },
+  };
+  const {node} = aSchema(source);
+  const tree = new RuleTree(source, node, true);
+  const evaluate = (numbers: readonly number[]) => {
+    let steps = 0;
+    const work = evaluateRules(tree, {object: {spec: {numbers}}, old: undefined, correlated: undefined, warn() {}});
+    for (let next = work.next(); ; next = work.next()) {
+      if (next.done) return {steps, errors: next.value.length};
+      steps++;
+    }
+  };
+
+  t.true(stepsOf(ruleProblems(source, 'schema', {free: false, problems: []})).steps >= 51);
+  t.deepEqual(evaluate([1]), {steps: 52, errors: 0});
+  t.true(evaluate([1]).steps <= 2);
+  const long = evaluate(Array.from({length: 60}, () => 7));
+  t.is(long.errors, 0);
+  t.true(long.steps > 10);
 });

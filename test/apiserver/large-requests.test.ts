@@ -4,6 +4,10 @@ import type {Pod} from '#src/api/pod.js';
 import type {ConfigMap} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {isLarge, maxWeight, type LargeRequests, type MovedRequest} from '#src/apiserver/request/large.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Steps} from '#src/base/steps.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {admin, aConfigMap, configMaps, startWire} from './wire.js';
 
 const entries = (count: number) => Object.fromEntries(Array.from({length: count}, (_, i) => [`key-${i}`, 'x']));
@@ -187,4 +191,57 @@ test('a short patch that copies a lot goes to the request thread before anything
     ['PATCH'],
   );
   t.deepEqual((await get(`${configMaps}/small`)).json<ConfigMap>().data, {a: 'x'});
+});
+
+/** A clock on which each look takes a third of a millisecond. */
+const slowClock = (): Clock => {
+  const clock = new VirtualClock();
+  let now = 0;
+  clock.monotonic = () => (now += 1 / 3);
+  return clock;
+};
+
+test('long work of requests gives way to that of others: users take turns, and of one user the first request goes on first', async t => {
+  const clock = slowClock();
+  const order: string[] = [];
+  const work = function* (name: string): Steps<string> {
+    for (let step = 0; step < 12; step++) {
+      order.push(name);
+      yield;
+    }
+    return name;
+  };
+  const run = (user: string, name: string) => new RequestTurns(clock, {user: {name: user}}).run(work(name));
+  const results = await Promise.all([run('many', 'a'), run('many', 'b'), run('many', 'c'), run('few', 'z')]);
+
+  t.deepEqual(results, ['a', 'b', 'c', 'z']);
+  const ends = (name: string) => order.lastIndexOf(name);
+  t.true(ends('a') < ends('b') && ends('b') < ends('c'));
+  t.true(ends('z') < ends('c'), order.join(''));
+  t.true(order.slice(0, order.indexOf('z')).length < 12);
+});
+
+test('long work of a request ends with it, and short work needs no promise', async t => {
+  const clock = slowClock();
+  const signal = new AbortController();
+  let steps = 0;
+  const work = function* (count: number): Steps<number> {
+    for (; steps < count; steps++) yield;
+    return steps;
+  };
+  const turns = new RequestTurns(clock, {user: {name: 'u'}, original: {signal: signal.signal}});
+
+  t.is(new RequestTurns(new VirtualClock(), {}).run(work(10)), 10);
+  const running = turns.run(work(1000));
+  signal.abort();
+  t.like(await t.throwsAsync(async () => running), {code: 504});
+  t.true(steps < 30);
+  t.like(
+    await t.throwsAsync(async () =>
+      new RequestTurns(clock, {original: {signal: new AbortController().signal, deadlineAt: 0}}).run(work(1000)),
+    ),
+    {
+      code: 504,
+    },
+  );
 });

@@ -28,6 +28,7 @@ import {
 } from '#src/cel/values/types.js';
 import {Bytes, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
 import {math} from './math-library.js';
+import {evaluated} from './evaluation.js';
 
 interface Suite {
   readonly name: string;
@@ -159,7 +160,7 @@ const complaint = (one: Case, error: string | undefined): string | undefined => 
   const program = compile(environment, one.expr);
   const outcome = isCompileError(program)
     ? {error: program.message}
-    : program.evaluate(Object.fromEntries(Object.entries(one.bindings ?? {}).map(([name, {value}]) => [name, valueOf(value)])));
+    : evaluated(program, Object.fromEntries(Object.entries(one.bindings ?? {}).map(([name, {value}]) => [name, valueOf(value)])));
   if (one.evalError ?? (error !== undefined && !one.value))
     return 'error' in outcome ? undefined : `gives ${text(shown(outcome.value))} instead of an error`;
   if ('error' in outcome) return `fails: ${outcome.error}`;

@@ -1,5 +1,6 @@
 import test from 'ava';
 import type {Attributes, Decision} from '#src/api/authorization.js';
+import {runSteps} from '#src/base/steps.js';
 import {startRun} from '#src/apiserver/admission/expressions/run.js';
 import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
@@ -11,13 +12,14 @@ import {appliedType, jsonPatches, jsonPatchType, typeNameErrors, patchTypes} fro
 import {toJson} from '#src/cel/values/to-json.js';
 import {dyn, listOf} from '#src/cel/values/types.js';
 import type {Failure, Value} from '#src/cel/values/values.js';
+import {evaluated} from './evaluation.js';
 
 const withPatches = extend(withLibrary(newExpressions, jsonPatches), {types: patchTypes, variables: {x: dyn}});
 
 const value = (text: string, environment: Environment = withPatches, bindings: Bindings = {x: 1n}): Exclude<Value, Failure> | string => {
   const program = compile(environment, text);
   if (isCompileError(program)) return `refused: ${program.message}`;
-  const outcome = program.evaluate(bindings);
+  const outcome = evaluated(program, bindings);
   return 'error' in outcome ? `failed: ${outcome.error}` : outcome.value;
 };
 
@@ -217,7 +219,7 @@ test('variables of a policy are evaluated once, on first use, and charged then',
     const program = compileAdmission(within, text, resultTypes.condition);
     if (isProblem(program)) return program.problem;
     const run = startRun({object: {items: [1, 2]}}, budget, programs);
-    const result = run.evaluate(text, program);
+    const result = runSteps(run.evaluate(text, program));
     return [budget - run.left, 'error' in result ? result.error : result.value];
   };
 
@@ -235,6 +237,40 @@ test('variables of a policy are evaluated once, on first use, and charged then',
   t.regex(evaluate('variables.a == 1') as string, /found no matching overload for '_==_' applied to '\(list\(int\), int\)'/);
 });
 
+test('variables of a policy that take long are evaluated in steps, wherever they are used', t => {
+  const use = {hasParams: false, hasAuthorizer: false};
+  const composition = new Composition();
+  const within = composition.environmentFor(admissionEnvironment(use, 'new'));
+  const programs = new Map<string, ReturnType<typeof compileAdmission>>();
+  for (const [name, text] of [
+    ['slow', 'object.items.map(x, object.items.all(y, x + y > 0))'],
+    ['slower', 'variables.slow.all(x, variables.slow.all(y, x == y))'],
+  ]) {
+    const program = compileAdmission(within, text!, resultTypes.variable);
+    composition.add(name!, program);
+    programs.set(name!, program);
+  }
+  const object = {items: Array.from({length: 80}, (_, index) => index + 1)};
+
+  for (const text of [
+    'variables.slower',
+    'has(variables.slower) && variables.slower',
+    '[variables].exists(v, v.slower)',
+    'dyn(variables).slower == true',
+    '[variables].all(v, v.slower)',
+  ]) {
+    const program = compileAdmission(within, text, resultTypes.condition);
+    if (isProblem(program)) return t.fail(program.problem);
+    const run = startRun({object}, 10_000_000, programs);
+    const work = run.evaluate(text, program);
+    let steps = 0;
+    let last = work.next();
+    for (; !last.done; last = work.next()) steps++;
+    t.deepEqual(last.value, {value: true, cost: (last.value as {cost?: number}).cost} as never, text);
+    t.true(steps > 20, `${steps}: ${text}`);
+  }
+});
+
 const asking = extend(newExpressions, {variables: {authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType}});
 const user = {name: 'jo', groups: ['g']};
 
@@ -244,13 +280,13 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
   const authorizations = new Authorizations({authorize: decide});
   const asker = {user, authorizations};
   const request = {requestResource: {group: '', resource: 'pods'}, requestSubResource: 'status', namespace: 'n', name: 'p'};
-  return authorizations.runUntilDecided(() => program.evaluate(authorizerVariables(asker, request), 10_000_000));
+  return authorizations.runUntilDecided(() => evaluated(program, authorizerVariables(asker, request), 10_000_000));
 };
 
 test('comparing addresses costs by their length', t => {
   const costOf = (text: string) => {
     const program = compile(newExpressions, text);
-    return isCompileError(program) ? program.message : program.evaluate({}).cost;
+    return isCompileError(program) ? program.message : evaluated(program, {}).cost;
   };
   t.is(costOf("ip('::1') == ip('::2')"), 3);
   t.is(costOf("ip('::1') != ip('::2')"), 4);

@@ -6,6 +6,7 @@ import {view} from '#src/cel/schema/schema-values.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool, dyn, int, listOf, mapOf, string} from '#src/cel/values/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
+import {evaluated} from './evaluation.js';
 
 const environment = extend(emptyEnvironment, {
   libraries: [standard],
@@ -16,7 +17,7 @@ const bindings: Bindings = {x: 3, name: 'web', items: [1, 2, 3], labels: {app: '
 
 const outcome = (text: string) => {
   const program = compile(environment, text);
-  return isCompileError(program) ? program.message : program.evaluate(bindings);
+  return isCompileError(program) ? program.message : evaluated(program, bindings);
 };
 
 for (const [text, value, cost] of [
@@ -93,8 +94,8 @@ test('an evaluation that costs more than its budget is stopped', t => {
   const program = compile(environment, 'items.all(i, items.all(j, i + j > 0))');
   if (isCompileError(program)) return t.fail(program.message);
 
-  t.like(program.evaluate(bindings, 20), {error: 'operation cancelled: actual cost limit exceeded', isCostLimitExceeded: true});
-  t.false('error' in program.evaluate(bindings));
+  t.like(evaluated(program, bindings, 20), {error: 'operation cancelled: actual cost limit exceeded', isCostLimitExceeded: true});
+  t.false('error' in evaluated(program, bindings));
 });
 
 const port: SchemaNode = {
@@ -155,7 +156,7 @@ for (const text of [
     const program = compile(described, text, bool);
     if (isCompileError(program)) return t.fail(program.message);
 
-    t.like(program.evaluate({self: view(object, schema)}), {value: true});
+    t.like(evaluated(program, {self: view(object, schema)}), {value: true});
   });
 }
 

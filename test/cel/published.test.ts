@@ -10,6 +10,7 @@ import {twoVariables} from '#src/cel/libraries/two-variables.js';
 import {lists} from '#src/cel/libraries/lists.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool} from '#src/cel/values/types.js';
+import {evaluated} from './evaluation.js';
 
 interface Published {
   readonly tests: readonly {readonly original: {readonly expr: string}; readonly error?: string}[];
@@ -41,7 +42,7 @@ test('syntax errors have the wording of the original', t => {
 test('the published loops with two variables hold', t => {
   const outcomes = (comprehensions as unknown as Published).tests.flatMap(({original: {expr}}) => {
     const program = compile(loops, expr);
-    return isCompileError(program) || program.type !== bool ? [] : [{expr, ...program.evaluate({})}];
+    return isCompileError(program) || program.type !== bool ? [] : [{expr, ...evaluated(program, {})}];
   });
 
   t.is(outcomes.length, 50);
@@ -65,7 +66,7 @@ for (const [expr, message] of [
 
 test('an entry is not put in twice', t => {
   const program = compile(loops, '[0, 0].transformMapEntry(i, v, {v: i})');
-  t.like(isCompileError(program) ? program : program.evaluate({}), {error: 'insert failed: key 0 already exists'});
+  t.like(isCompileError(program) ? program : evaluated(program, {}), {error: 'insert failed: key 0 already exists'});
 });
 
 for (const [what, expr, count, first] of [

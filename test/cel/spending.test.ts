@@ -1,12 +1,15 @@
 import test from 'ava';
-import {compile, isCompileError} from '#src/cel/compile.js';
+import type {Steps} from '#src/base/steps.js';
+import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
+import {bindings} from '#src/cel/libraries/bindings.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool, bytes, dyn, int, listOf, mapOf, string, type Type} from '#src/cel/values/types.js';
 import {Bytes} from '#src/cel/values/values.js';
 import {sources, target} from '#test/sources.js';
+import {evaluated} from './evaluation.js';
 
 const long = 'x'.repeat(500);
 const ints = listOf(int);
@@ -63,7 +66,7 @@ for (const [text, cost, variables = {}] of costs) {
     const program = compile(extend(emptyEnvironment, {libraries: [standard, optionals], variables: types}), text);
     if (isCompileError(program)) return t.fail(program.message);
 
-    t.is(program.evaluate(Object.fromEntries(Object.entries(variables).map(([name, [, value]]) => [name, value]))).cost, cost);
+    t.is(evaluated(program, Object.fromEntries(Object.entries(variables).map(([name, [, value]]) => [name, value]))).cost, cost);
   });
 }
 
@@ -85,7 +88,7 @@ for (const [text, message] of [
 
 test('a list that is too long to be paid for is never made', t => {
   const program = compile(storedExpressions, 'lists.range(9000000000000).map(i, i * 2)');
-  t.like(isCompileError(program) ? program : program.evaluate({}), {isCostLimitExceeded: true});
+  t.like(isCompileError(program) ? program : evaluated(program, {}), {isCostLimitExceeded: true});
 });
 
 test('shared parts of nested macros are evaluated once: the expansion alone would be exponential', t => {
@@ -94,9 +97,104 @@ test('shared parts of nested macros are evaluated once: the expansion alone woul
   t.false(isCompileError(compile(environment, `optional.of(x)${'.optMap(y, y)'.repeat(40)}`)));
 });
 
+/** Runs all steps; returns their number and the result. */
+const counted = <T>(work: Steps<T>): {readonly steps: number; readonly result: T} => {
+  for (let steps = 0; ; steps++) {
+    const {done, value} = work.next();
+    if (done) return {steps, result: value};
+  }
+};
+
+const compiledWith = (text: string, variables: Readonly<Record<string, Type>> = {}): Program => {
+  const program = compile(extend(storedExpressions, {variables, libraries: [bindings]}), text);
+  if (isCompileError(program)) throw new Error(program.message);
+  return program;
+};
+
+test('an evaluation that takes long is done in steps of a bounded cost, and a short one at once', t => {
+  const program = compiledWith('x.all(a, x.all(b, x.all(c, a + b + c > 0)))', {x: listOf(int)});
+  const numbers = (count: number) => ({x: Array.from({length: count}, (_, index) => index + 1)});
+
+  t.like(counted(program.evaluateInSteps(numbers(4))), {steps: 0, result: {value: true}});
+  const {steps, result} = counted(program.evaluateInSteps(numbers(40)));
+  t.deepEqual(result, program.evaluate(numbers(40)));
+  t.true(steps > result.cost / 2000, `${steps} steps for ${result.cost}`);
+  const stopped = counted(program.evaluateInSteps(numbers(100)));
+  t.like(stopped.result, {isCostLimitExceeded: true});
+  t.true(stopped.steps > 500);
+});
+
+test('loops without a cost of their own are done in steps too', t => {
+  const program = compiledWith('x.all(a, has(y.z)) || true', {x: listOf(int), y: mapOf(string, int)});
+  const {steps, result} = counted(program.evaluateInSteps({x: Array.from({length: 5000}, () => 1), y: {z: 1}}));
+
+  t.like(result, {value: true});
+  t.true(steps > 20);
+});
+
+test('a loop is done in steps wherever it is in an expression', t => {
+  const loop = 'x.all(a, x.all(b, a + b > 0))';
+  const x = Array.from({length: 60}, (_, index) => index + 1);
+  const bindings = {x, m: {k: 1}};
+  for (const text of [
+    `true && ${loop}`,
+    `${loop} || false`,
+    `${loop} ? m.k == 1 : false`,
+    `[${loop}, true][0]`,
+    `{'a': ${loop}}['a']`,
+    `{'a': ${loop}}.?a.orValue(false)`,
+    `optional.none().orValue(${loop})`,
+    `cel.bind(y, ${loop}, y && y)`,
+    `m[?${loop} ? 'k' : 'l'].hasValue()`,
+    `x.filter(a, x.all(b, a + b > 0)).size() == 60`,
+    `x.map(a, x.map(b, a + b)).size() == 60`,
+    `(${loop}) in [true]`,
+    `string(${loop}) == 'true'`,
+    `'a'.replace(${loop} ? 'a' : 'b', 'c') == 'c'`,
+    `x.transformList(i, v, x.all(b, v + b > i)).all(y, y)`,
+  ]) {
+    const program = compiledWith(text, {x: listOf(int), m: mapOf(string, int)});
+    const {steps, result} = counted(program.evaluateInSteps(bindings));
+    t.deepEqual(result, evaluated(program, bindings), text);
+    t.like(result, {value: true}, text);
+    t.true(steps >= 5, `${steps}: ${text}`);
+  }
+});
+
+test('an operation that compares or makes far more elements than its cost says is stopped', t => {
+  const doubled = (name: string, depth: number, text: string): string => {
+    let whole = text;
+    for (let level = depth; level > 0; level--) whole = `cel.bind(${name}${level}, [${name}${level - 1}, ${name}${level - 1}], ${whole})`;
+    return `cel.bind(${name}0, dyn([1]), ${whole})`;
+  };
+  for (const text of [
+    doubled('a', 40, doubled('b', 40, 'a40 == b40')),
+    doubled('a', 40, 'a40.flatten(50).size() > 0'),
+    `sets.contains(lists.range(10000), lists.range(10000).map(i, i + 10000))`,
+  ])
+    t.like(evaluated(compiledWith(text), {}), {isCostLimitExceeded: true}, text);
+});
+
+test('joined lists are not copied', t => {
+  const program = compiledWith('x.all(a, (y + y)[19999] == 1 && size(y + y) == 20000)', {x: listOf(int), y: listOf(int)});
+  let reads = 0;
+  const y = new Proxy(
+    Array.from({length: 10_000}, () => 1),
+    {
+      get(list, name) {
+        if (typeof name === 'string' && name !== 'length') reads++;
+        return Reflect.get(list, name) as unknown;
+      },
+    },
+  );
+
+  t.like(program.evaluate({x: Array.from({length: 100}, () => 0), y}), {value: true});
+  t.is(reads, 100);
+});
+
 test('patterns that make other engines hang are matched in linear time', t => {
   const program = compile(extend(storedExpressions, {variables: {x: string}}), 'x.matches("^(a+)+$")');
-  t.like(isCompileError(program) ? program : program.evaluate({x: `${'a'.repeat(5000)}b`}), {value: false});
+  t.like(isCompileError(program) ? program : evaluated(program, {x: `${'a'.repeat(5000)}b`}), {value: false});
 });
 
 /** The modules that are loaded with a file at once, by the file that imports them. */

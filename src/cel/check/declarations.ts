@@ -1,7 +1,7 @@
 // Declarations of the functions, types and macros of a CEL library: their overloads, implementations and costs.
 
 import type {EstimateOf} from './range.js';
-import type {Step} from '#src/cel/values/frame.js';
+import type {Evaluation} from '#src/cel/values/frame.js';
 import type {Macro} from '#src/cel/syntax/macros.js';
 import type {Type, TypeKind} from '#src/cel/values/types.js';
 import type {Value} from '#src/cel/values/values.js';
@@ -31,8 +31,8 @@ export interface FunctionDeclaration {
   readonly run?: (...args: readonly Value[]) => Value;
   /** The types that the first argument may have. For other types the failure names the function. */
   readonly takes?: ReadonlySet<TypeKind>;
-  /** For functions that evaluate their arguments lazily: returns the step of a call. Only the arguments are charged. */
-  readonly steps?: (args: readonly Step[]) => Step;
+  /** For functions that evaluate their arguments lazily: returns the evaluation of a call. Only the arguments are charged. */
+  readonly lazily?: (args: readonly Evaluation[]) => Evaluation;
   /** The cost of a call of any overload. Takes precedence over the overload's cost. */
   readonly cost?: CostOf;
   /** The estimated cost of a call of any overload, for cost limits that are enforced before evaluation. */

@@ -16,6 +16,8 @@ export interface Environment {
   /** Whether constant durations, timestamps, patterns and formats are validated, and list and map literals must have elements of one type. */
   readonly validatesLiterals: boolean;
   readonly libraries: readonly Library[];
+  /** The variable whose fields are computed when they are used, if there is one. */
+  readonly computed?: {readonly name: string; readonly type: Type} | undefined;
 }
 
 /** Additions to an environment. */
@@ -27,6 +29,7 @@ export interface Extension {
   readonly container?: string;
   readonly validatesLiterals?: boolean;
   readonly escapedNames?: boolean;
+  readonly computed?: Environment['computed'];
 }
 
 const noTypes: TypeSource = {find: () => undefined, field: () => undefined};
@@ -90,6 +93,7 @@ export const extend = (environment: Environment, extension: Extension): Environm
     },
     validatesLiterals: extension.validatesLiterals ?? environment.validatesLiterals,
     libraries: [...environment.libraries, ...libraries],
+    computed: extension.computed ?? environment.computed,
   };
 };
 

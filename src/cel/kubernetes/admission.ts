@@ -110,7 +110,7 @@ export class Composition {
       find: (name: string) => (name === variablesType.name ? variablesType : undefined),
       field: (_: string, field: string) => this.#fields.get(field),
     };
-    const whole = extend(environment, {types, variables: {variables: variablesType}});
+    const whole = extend(environment, {types, variables: {variables: variablesType}, computed: {name: 'variables', type: variablesType}});
     this.#environments.set(environment, whole);
     return whole;
   }

@@ -14,7 +14,7 @@ class PendingDecision extends Error {
 }
 
 /**
- * Decisions of an authorizer, cached for one request. Evaluation is synchronous: when a decision is pending, the evaluation is aborted and
+ * Decisions of an authorizer, cached for one request. When a decision is pending, the evaluation is aborted and
  * restarted once the decision is known. Each attempt counts its cost from zero, so the reported cost is that of one uninterrupted
  * evaluation.
  */
@@ -37,11 +37,11 @@ export class Authorizations {
     return decision;
   }
 
-  /** Runs a synchronous function and repeats it until all its decisions are known. The function must be deterministic. */
-  async runUntilDecided<T>(run: () => T): Promise<T> {
+  /** Runs a function and repeats it until all its decisions are known. The function must be deterministic. */
+  async runUntilDecided<T>(run: () => T | Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return run();
+        return await run();
       } catch (error) {
         if (!(error instanceof PendingDecision)) throw error;
         this.#known.set(JSON.stringify(error.attributes), await settleDecision(error.decision));

@@ -1,5 +1,6 @@
 // Expressions that select devices: what they may look at, and what they may cost.
 
+import type {Steps} from '#src/base/steps.js';
 import {resultType} from '#src/cel/check/check.js';
 import {checked, isCompileError, program, type Bindings} from '#src/cel/compile.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
@@ -122,8 +123,8 @@ const bindingsOf = ({driver, allowMultipleAllocations = false, attributes, capac
   },
 });
 
-/** Whether a device matches a selector, or why the selector fails for it. */
-export type DeviceMatcher = (device: SelectableDevice) => boolean | {readonly error: string};
+/** Whether a device matches a selector, or why the selector fails for it, in steps. */
+export type DeviceMatcher = (device: SelectableDevice) => Steps<boolean | {readonly error: string}>;
 
 /** Compiles a stored selector for evaluation. */
 export const deviceMatcher = (text: string, sharesCapacity: boolean): DeviceMatcher | {readonly error: string} => {
@@ -133,8 +134,8 @@ export const deviceMatcher = (text: string, sharesCapacity: boolean): DeviceMatc
   if (type.kind !== 'bool' && type.kind !== 'dyn') return {error: `must evaluate to bool or the unknown type, not ${type.text}`};
   const planned = program(ast);
   if (isCompileError(planned)) return {error: `program instantiation failed: ${planned.message}`};
-  return device => {
-    const outcome = planned.evaluate(bindingsOf(device));
+  return function* (device) {
+    const outcome = yield* planned.evaluateInSteps(bindingsOf(device));
     if ('error' in outcome) return {error: outcome.error};
     if (typeof outcome.value === 'boolean') return outcome.value;
     return {error: `CEL result of type ${typeOfValue(outcome.value).name} could not be converted to bool`};

@@ -1,7 +1,8 @@
 import {compare, equal} from '#src/cel/values/compare.js';
 import {declare, member, overload, type CostOf, type Library} from '#src/cel/check/declarations.js';
 import {accumulator, bindVariable, MacroError, result, variableName, type Macro} from '#src/cel/syntax/macros.js';
-import {NativeList} from '#src/cel/values/native.js';
+import {joined, NativeList} from '#src/cel/values/native.js';
+import {spend} from '#src/cel/values/work.js';
 import {bool, bytes, double, duration, dyn, int, listOf, param, string, timestamp, uint} from '#src/cel/values/types.js';
 import {Bytes, Failure, ListValue, noSuchOverload, sizeOf, typeOfValue, type Value} from '#src/cel/values/values.js';
 
@@ -22,7 +23,7 @@ class Range extends ListValue {
   }
 
   concat(other: ListValue): Value {
-    return new NativeList([...this, ...other]);
+    return joined(this, other);
   }
 
   equals(other: Value): Value {
@@ -35,11 +36,13 @@ const slice = (from: ListValue, start: bigint, end: bigint): Value => {
   if (start < 0n || end < 0n) return new Failure(`${attempt}, negative indexes not supported`);
   if (start > end) return new Failure(`${attempt}, start index must be less than or equal to end index`);
   if (end > BigInt(from.size)) return new Failure(`${attempt}, list is length ${from.size}`);
+  spend(Number(end - start));
   return new NativeList(Array.from({length: Number(end - start)}, (_, index) => from.at(Number(start) + index)));
 };
 
 function* flat(values: ListValue, depth: number): Generator<Value> {
   for (const value of values) {
+    spend(1);
     if (value instanceof ListValue && depth > 0) yield* flat(value, depth - 1);
     else yield value;
   }
@@ -48,9 +51,17 @@ function* flat(values: ListValue, depth: number): Generator<Value> {
 const flatten = (values: ListValue, depth: bigint): Value =>
   depth < 0n ? new Failure('level must be non-negative') : new NativeList([...flat(values, Number(depth))]);
 
+const reversed = (values: ListValue): Value => {
+  spend(values.size);
+  return new NativeList([...values].toReversed());
+};
+
 const distinct = (values: ListValue): Value => {
   const found: Value[] = [];
-  for (const value of values) if (!found.some(other => equal(value, other) === true)) found.push(value);
+  for (const value of values) {
+    spend(found.length);
+    if (!found.some(other => equal(value, other) === true)) found.push(value);
+  }
   return new NativeList(found);
 };
 
@@ -61,6 +72,7 @@ const sortedBy = (values: ListValue, keys: ListValue): Value => {
     );
   }
   if (values.size === 0) return values;
+  spend(values.size);
   const type = typeOfValue(keys.at(0));
   if (!comparable.includes(type)) return new Failure('list elements must be comparable');
   const pairs = [...values].map((value, index) => ({value, key: keys.at(index)}));
@@ -139,10 +151,7 @@ export const lists: Library = {
       'lists.range',
       overload('lists_range', [int], listOf(int), (size: bigint) => new Range(size > 0n ? Number(size) : 0), ofResult),
     ),
-    declare(
-      'reverse',
-      member('list_reverse', [list], list, (values: ListValue) => new NativeList([...values].toReversed()), ofResult),
-    ),
+    declare('reverse', member('list_reverse', [list], list, reversed, ofResult)),
     declare(
       'distinct',
       member('list_distinct', [list], list, distinct, ([values]) => selfCompared(values!)),

@@ -1,5 +1,5 @@
 import {declare, member, overload, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
-import type {Step} from '#src/cel/values/frame.js';
+import type {Evaluation, Step} from '#src/cel/values/frame.js';
 import {bindVariable, variableName, type Macro} from '#src/cel/syntax/macros.js';
 import {NativeList} from '#src/cel/values/native.js';
 import {bool, dyn, int, listOf, mapOf, optionalOf, param, string} from '#src/cel/values/types.js';
@@ -38,16 +38,27 @@ const unwrapped = (values: ListValue): Value => {
 /** Returns the value of the first operand if present, else evaluates the second. */
 const firstPresent =
   (present: (optional: Optional) => Value) =>
-  ([first, second]: readonly Step[]): Step =>
-  frame => {
-    const value = first!(frame);
-    if (!(value instanceof Optional)) return value;
-    return value.value === undefined ? second!(frame) : present(value);
+  ([first, second]: readonly Evaluation[]): Evaluation => {
+    const isAbsent = (value: Value): boolean => value instanceof Optional && value.value === undefined;
+    const step: Step = frame => {
+      const value = first!.step(frame);
+      if (isAbsent(value)) return second!.step(frame);
+      return value instanceof Optional ? present(value) : value;
+    };
+    if (!first!.long && !second!.long) return {step};
+    return {
+      step,
+      *long(frame) {
+        const value = first!.long ? yield* first!.long(frame) : first!.step(frame);
+        if (isAbsent(value)) return second!.long ? yield* second!.long(frame) : second!.step(frame);
+        return value instanceof Optional ? present(value) : value;
+      },
+    };
   };
 
 const alternative = (name: string, id: string, isValue: boolean): FunctionDeclaration => ({
   ...declare(name, member(id, [optional, isValue ? v : optional], isValue ? v : optional)),
-  steps: firstPresent(found => (isValue ? found.value! : found)),
+  lazily: firstPresent(found => (isValue ? found.value! : found)),
 });
 
 const functions: readonly FunctionDeclaration[] = [

@@ -1,8 +1,9 @@
-import {charge, type Frame, type Step} from '#src/cel/values/frame.js';
+import type {Steps} from '#src/base/steps.js';
+import {charge, type Evaluation, type Frame, type Step} from '#src/cel/values/frame.js';
 import {Failure, ListValue, MapValue, noSuchOverload, Optional, typeOfValue, Uint, type Value} from '#src/cel/values/values.js';
 
 /** One step of an attribute path: `.field`, `[index]`, or the optional form of either. */
-export type Key = ({readonly constant: Value} | {readonly step: Step}) & {
+export type Key = ({readonly constant: Value} | Evaluation) & {
   /** Whether a missing entry results in `optional.none()`. */
   readonly isOptional: boolean;
   /** Whether only presence is tested. */
@@ -10,22 +11,26 @@ export type Key = ({readonly constant: Value} | {readonly step: Step}) & {
 };
 
 /** An attribute: a base (usually a variable) and the keys selected from it. Enclosing nodes append keys before it becomes a step. */
-interface Path {
-  readonly base: Step;
+export interface Path {
+  readonly base: Evaluation;
+  /** Whether the base may be a map whose entries are computed when they are first used. */
+  readonly isComputed: boolean;
   readonly keys: readonly Key[];
   /** The cost of resolving it, without the cost of its keys. */
   readonly cost: number;
   readonly isTest: boolean;
 }
 
-/** A part of an expression while it is being planned: a constant, an attribute path, or a step. */
-export type Node = {readonly constant: Value} | {readonly path: Path} | {readonly step: Step};
+/** A part of an expression while it is being planned: a constant, an attribute path, or how it is evaluated. */
+export type Node = {readonly constant: Value} | {readonly path: Path} | Evaluation;
 
 const nameCost = 1;
 
 export const isAttribute = (node: Node): node is {readonly path: Path} => 'path' in node;
 
-export const plainAttribute = (base: Step): {readonly path: Path} => ({path: {base, keys: [], cost: nameCost, isTest: false}});
+export const plainAttribute = (base: Evaluation): {readonly path: Path} => ({
+  path: {base, isComputed: false, keys: [], cost: nameCost, isTest: false},
+});
 
 /** Returns the path with one key appended. */
 export const withKey = (node: Node, key: Key): {readonly path: Path} => {
@@ -33,19 +38,30 @@ export const withKey = (node: Node, key: Key): {readonly path: Path} => {
   return {path: {...node.path, keys: [...node.path.keys, key]}};
 };
 
+/** Returns the path as one whose base may be a map of computed entries. */
+export const ofComputed = ({path}: {readonly path: Path}): {readonly path: Path} => ({path: {...path, isComputed: true}});
+
 /** Returns the path as a presence test, which is free of charge. */
 export const presenceTest = ({path}: {readonly path: Path}): {readonly path: Path} => ({path: {...path, cost: 0, isTest: true}});
 
 /** `condition ? a : b`. Costs what its operands cost; for attribute operands only the keys are charged. */
-export const conditionalOf = (condition: Step, whenTrue: Node, whenFalse: Node): {readonly path: Path} => {
-  const [first, second] = [whenTrue, whenFalse].map(node => (isAttribute(node) ? resolveAttribute(node) : stepOf(node))) as [Step, Step];
-  const base: Step = frame => {
-    const chosen = condition(frame);
-    if (chosen === true) return first(frame);
-    if (chosen === false) return second(frame);
-    return chosen instanceof Failure ? chosen : noSuchOverload;
+export const conditionalOf = (condition: Evaluation, whenTrue: Node, whenFalse: Node): {readonly path: Path} => {
+  const branch = (node: Node): Evaluation => (isAttribute(node) ? resolveAttribute(node) : evaluationOf(node));
+  const [first, second] = [branch(whenTrue), branch(whenFalse)];
+  const otherwise = (chosen: Value): Value => (chosen instanceof Failure ? chosen : noSuchOverload);
+  const step: Step = frame => {
+    const chosen = condition.step(frame);
+    if (chosen === true) return first.step(frame);
+    return chosen === false ? second.step(frame) : otherwise(chosen);
   };
-  return {path: {base, keys: [], cost: 0, isTest: false}};
+  const long = function* (frame: Frame): Steps<Value> {
+    const chosen = condition.long ? yield* condition.long(frame) : condition.step(frame);
+    if (typeof chosen !== 'boolean') return otherwise(chosen);
+    const taken = chosen ? first : second;
+    return taken.long ? yield* taken.long(frame) : taken.step(frame);
+  };
+  const base = condition.long || first.long || second.long ? {step, long} : {step};
+  return {path: {base, isComputed: false, keys: [], cost: 0, isTest: false}};
 };
 
 /** Formats a key as messages show it. */
@@ -78,17 +94,17 @@ const resolveKey = (value: Value, key: Value, isTest: boolean): Value => {
   return found === undefined ? missingEntry(value, key) : found;
 };
 
-const keyStep = (key: Key): Step => {
-  if (!('constant' in key)) return key.step;
+const keyEvaluation = (key: Key): Evaluation => {
+  if (!('constant' in key)) return key;
   const {constant} = key;
-  return () => constant;
+  return {step: () => constant};
 };
 
 /** Resolves the keys from index `at` on within an optional. A missing entry results in `optional.none()`. */
-const followOptional = (frame: Frame, from: Value, keys: readonly Key[], steps: readonly Step[], at: number): Value => {
+const followOptional = (frame: Frame, from: Value, keys: readonly Evaluation[], at: number): Value => {
   let value = from;
   for (let index = at; index < keys.length; index += 1) {
-    const key = steps[index]!(frame);
+    const key = keys[index]!.step(frame);
     const found = key instanceof Failure ? key : entryAt(value, key);
     if (found instanceof Failure) return found;
     if (found === undefined) return new Optional();
@@ -98,43 +114,88 @@ const followOptional = (frame: Frame, from: Value, keys: readonly Key[], steps: 
   return new Optional(value);
 };
 
-/** Returns the step that resolves an attribute, without the attribute's own cost. */
-export const resolveAttribute = ({path: {base, keys, isTest}}: {readonly path: Path}): Step => {
-  const steps = keys.map(keyStep);
+const followOptionalInSteps = function* (frame: Frame, from: Value, keys: readonly Evaluation[], at: number): Steps<Value> {
+  let value = from;
+  for (let index = at; index < keys.length; index += 1) {
+    const {step, long} = keys[index]!;
+    const key = long ? yield* long(frame) : step(frame);
+    yield* computed(value, key);
+    const found = key instanceof Failure ? key : entryAt(value, key);
+    if (found instanceof Failure) return found;
+    if (found === undefined) return new Optional();
+    charge(frame, nameCost);
+    value = found;
+  }
+  return new Optional(value);
+};
+
+/** Computes an entry in steps where its map would compute it when it is used. */
+const computed = function* (value: Value, key: Value): Steps<void> {
+  const computing = value instanceof MapValue ? value.compute?.(key) : undefined;
+  if (computing) yield* computing;
+};
+
+/** Returns the evaluation of an attribute, without the attribute's own cost. */
+export const resolveAttribute = ({path: {base, isComputed, keys, isTest}}: {readonly path: Path}): Evaluation => {
+  const parts = keys.map(keyEvaluation);
   const firstOptional = keys.findIndex(({isOptional}) => isOptional);
   const plain = firstOptional === -1 ? keys.length : firstOptional;
-  const follow: Step = frame => {
-    let value = base(frame);
-    if (value instanceof Failure || keys.length === 0) return value;
-    if (value instanceof Optional) return value.value === undefined ? value : followOptional(frame, value.value, keys, steps, 0);
+  const shown = (value: Value): Value => (isTest && value instanceof Optional ? value.value !== undefined : value);
+  const step: Step = frame => {
+    let value = base.step(frame);
+    if (value instanceof Failure) return value;
+    if (keys.length === 0) return shown(value);
+    if (value instanceof Optional) return shown(value.value === undefined ? value : followOptional(frame, value.value, parts, 0));
     for (let index = 0; index < plain; index += 1) {
-      const key = steps[index]!(frame);
+      const key = parts[index]!.step(frame);
       value = resolveKey(value, key, keys[index]!.isTest);
       charge(frame, nameCost);
       if (value instanceof Failure) return value;
     }
-    return plain === keys.length ? value : followOptional(frame, value, keys, steps, plain);
+    return shown(plain === keys.length ? value : followOptional(frame, value, parts, plain));
   };
-  if (!isTest) return follow;
-  return frame => {
-    const value = follow(frame);
-    return value instanceof Optional ? value.value !== undefined : value;
+  if (!base.long && !isComputed && !parts.some(({long}) => long)) return {step};
+  const long = function* (frame: Frame): Steps<Value> {
+    let value = base.long ? yield* base.long(frame) : base.step(frame);
+    if (value instanceof Failure) return value;
+    if (keys.length === 0) return shown(value);
+    if (value instanceof Optional)
+      return shown(value.value === undefined ? value : yield* followOptionalInSteps(frame, value.value, parts, 0));
+    for (let index = 0; index < plain; index += 1) {
+      const part = parts[index]!;
+      const key = part.long ? yield* part.long(frame) : part.step(frame);
+      yield* computed(value, key);
+      value = resolveKey(value, key, keys[index]!.isTest);
+      charge(frame, nameCost);
+      if (value instanceof Failure) return value;
+    }
+    return shown(plain === keys.length ? value : yield* followOptionalInSteps(frame, value, parts, plain));
   };
+  return {step, long};
 };
 
-/** Returns the step of a node to which no more keys are appended. */
-export const stepOf = (node: Node): Step => {
+/** Returns the evaluation of a node to which no more keys are appended. */
+export const evaluationOf = (node: Node): Evaluation => {
   if ('constant' in node) {
     const {constant} = node;
-    return () => constant;
+    return {step: () => constant};
   }
-  if (!isAttribute(node)) return node.step;
-  const find = resolveAttribute(node);
+  if (!isAttribute(node)) return node;
+  const {step, long} = resolveAttribute(node);
   const {cost} = node.path;
-  if (cost === 0) return find;
-  return frame => {
-    const value = find(frame);
+  if (cost === 0) return {step, long};
+  const paid: Step = frame => {
+    const value = step(frame);
     charge(frame, cost);
     return value;
+  };
+  if (!long) return {step: paid};
+  return {
+    step: paid,
+    *long(frame) {
+      const value = yield* long(frame);
+      charge(frame, cost);
+      return value;
+    },
   };
 };

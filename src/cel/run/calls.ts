@@ -1,5 +1,6 @@
 import type {FunctionDeclaration, Overload} from '#src/cel/check/declarations.js';
-import {charge, type Frame, type Step} from '#src/cel/values/frame.js';
+import {ofParts, type Slots} from './parts.js';
+import {charge, type Evaluation, type Frame, type Step} from '#src/cel/values/frame.js';
 import type {Type} from '#src/cel/values/types.js';
 import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} from '#src/cel/values/values.js';
 
@@ -57,7 +58,7 @@ const implementation = ({name, run, takes: taken, overloads: all}: FunctionDecla
 };
 
 /** Returns the step that calls a function. It charges the function's cost, else the only overload's, else one. */
-export const invocation = (declaration: FunctionDeclaration, fitting: readonly Overload[], args: readonly Step[]): Step => {
+const invocation = (declaration: FunctionDeclaration, fitting: readonly Overload[], args: readonly Step[]): Step => {
   const call = implementation(declaration, fitting);
   const ofFunction = declaration.cost;
   const ofOverload = fitting.length === 1 ? fitting[0]!.cost : undefined;
@@ -98,3 +99,17 @@ export const invocation = (declaration: FunctionDeclaration, fitting: readonly O
     return result;
   };
 };
+
+/** Returns the evaluation of a call. One with more than two arguments ends at the first that fails. */
+export const callEvaluation = (
+  declaration: FunctionDeclaration,
+  fitting: readonly Overload[],
+  args: readonly Evaluation[],
+  slots: Slots,
+): Evaluation =>
+  ofParts(
+    args,
+    slots,
+    steps => invocation(declaration, fitting, steps),
+    value => args.length > 2 && value instanceof Failure,
+  );

@@ -1,31 +1,30 @@
 import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from '#src/cel/syntax/ast.js';
+import {isPassedOn} from '#src/cel/syntax/walk.js';
 import {
   conditionalOf,
-  withKey,
+  evaluationOf,
   isAttribute,
+  ofComputed,
   plainAttribute,
-  resolveAttribute,
-  stepOf,
   presenceTest,
+  resolveAttribute,
+  withKey,
   type Key,
   type Node,
+  type Path,
 } from './attributes.js';
 import type {CheckedAst} from '#src/cel/check/check.js';
-import {invocation} from './calls.js';
-import {forEachElement, forEachEntry, immutableResult, mutableAccumulator, notIterable} from './comprehensions.js';
-import {charge, type Frame, type Step} from '#src/cel/values/frame.js';
+import {callEvaluation} from './calls.js';
+import {gatheredIn, loopEvaluation, mutableAccumulator} from './comprehensions.js';
+import {endsCreation, listCost, listStep, mapCost, mapStep, structCost, structStep, withCost} from './creation.js';
+import {newFrame, type Evaluation, type Step} from '#src/cel/values/frame.js';
 import {logicalAnd, comparison, logicalOr, membership} from './logic.js';
-import {NativeList, NativeMap} from '#src/cel/values/native.js';
-import {Failure, noSuchOverload, Optional, TypeValue, type Value} from '#src/cel/values/values.js';
+import {ofParts, Slots} from './parts.js';
+import type {Type} from '#src/cel/values/types.js';
+import {Failure, noSuchOverload, TypeValue, type Value} from '#src/cel/values/values.js';
 
-/** The cost of creating a list, a map or an object. */
-const listCost = 10;
-const mapCost = 30;
-const structCost = 40;
-
-/** A planned expression: its step, and the variables it uses. */
-export interface Plan {
-  readonly step: Step;
+/** A planned expression: how it is evaluated, and the variables it uses. */
+export interface Plan extends Evaluation {
   readonly variables: readonly string[];
 }
 
@@ -36,7 +35,7 @@ interface Scope {
   readonly name: string;
   readonly slot: number;
   /** Creates the initial accumulator. */
-  readonly init?: Step;
+  readonly init?: Evaluation;
   readonly outer: Scope | undefined;
 }
 
@@ -57,8 +56,9 @@ const conversions: ReadonlySet<string> = new Set([
 class Planner {
   readonly #ast: CheckedAst;
   readonly variables: string[] = [];
-  locals = 0;
+  readonly #slots = new Slots();
   #scope: Scope | undefined;
+  #isPassedOn: boolean | undefined;
   readonly #made = new Map<Expr, {readonly scope: Scope | undefined; readonly node: Node}>();
 
   constructor(ast: CheckedAst) {
@@ -95,8 +95,8 @@ class Planner {
     }
   }
 
-  step(expr: Expr): Step {
-    return stepOf(this.plan(expr));
+  evaluation(expr: Expr): Evaluation {
+    return evaluationOf(this.plan(expr));
   }
 
   #named(id: number, name: string): Node {
@@ -106,55 +106,65 @@ class Planner {
     return plainAttribute(this.#variable(meaning?.name ?? name));
   }
 
-  #variable(name: string): Step {
+  #variable(name: string): Evaluation {
     for (let scope = this.#scope; scope; scope = scope.outer) {
       if (scope.name !== name) continue;
       const {slot, init} = scope;
-      if (!init) return frame => frame.locals[slot]!;
-      return frame => {
-        const gathered = frame.locals[slot];
-        return gathered === undefined ? (frame.locals[slot] = init(frame)) : gathered;
-      };
+      return init ? gatheredIn(slot, init) : {step: frame => frame.locals[slot]!};
     }
     const known = this.variables.indexOf(name);
     const index = known === -1 ? this.variables.push(name) - 1 : known;
-    return frame => {
-      const value = frame.variables[index];
-      return value === undefined ? frame.resolve(index) : value;
+    return {
+      step: frame => {
+        const value = frame.variables[index];
+        return value === undefined ? frame.resolve(index) : value;
+      },
     };
   }
 
   #select(expr: SelectExpr): Node {
-    const attribute = this.#asAttribute(this.plan(expr.operand));
+    const attribute = this.#holder(expr.operand);
     const key: Key = {constant: expr.field, isOptional: false, isTest: expr.test};
     return expr.test ? presenceTest(withKey(attribute, key)) : withKey(attribute, key);
   }
 
-  /** Returns the node as an attribute. Any other node becomes the base of a new one. */
-  #asAttribute(node: Node): Node {
-    return isAttribute(node) ? node : plainAttribute(stepOf(node));
+  /** Returns the node, of which a key is selected, as an attribute. Any other node becomes the base of a new one. */
+  #holder(expr: Expr): {readonly path: Path} {
+    const node = this.plan(expr);
+    const attribute = isAttribute(node) ? node : plainAttribute(evaluationOf(node));
+    const type = this.#ast.types[expr.id];
+    return type && this.#mayBeComputed(type) ? ofComputed(attribute) : attribute;
+  }
+
+  /** Variables of policies are computed when they are used. Where they are more than the holder of one, any value of no known type may be they. */
+  #mayBeComputed({kind, name}: Type): boolean {
+    const {computed} = this.#ast.environment;
+    if (computed === undefined) return false;
+    return kind === 'object'
+      ? name === computed.type.name
+      : kind === 'dyn' && (this.#isPassedOn ??= isPassedOn(this.#ast.root, computed.name));
   }
 
   #index(operand: Expr, index: Expr, isOptional: boolean): Node {
-    const attribute = this.#asAttribute(this.plan(operand));
+    const attribute = this.#holder(operand);
     const node = this.plan(index);
     if ('constant' in node) return withKey(attribute, {constant: node.constant, isOptional, isTest: false});
-    return withKey(attribute, {step: isAttribute(node) ? resolveAttribute(node) : stepOf(node), isOptional, isTest: false});
+    return withKey(attribute, {...(isAttribute(node) ? resolveAttribute(node) : evaluationOf(node)), isOptional, isTest: false});
   }
 
   #call(expr: CallExpr): Node {
     const [first, second, third] = expr.args;
     switch (expr.function) {
       case '_&&_':
-        return {step: logicalAnd(this.step(first!), this.step(second!))};
+        return logicalAnd(this.evaluation(first!), this.evaluation(second!));
       case '_||_':
-        return {step: logicalOr(this.step(first!), this.step(second!))};
+        return logicalOr(this.evaluation(first!), this.evaluation(second!));
       case '_?_:_':
-        return conditionalOf(this.step(first!), this.plan(second!), this.plan(third!));
+        return conditionalOf(this.evaluation(first!), this.plan(second!), this.plan(third!));
       case '_==_':
-        return {step: comparison(this.step(first!), this.step(second!), false)};
+        return comparison(this.evaluation(first!), this.evaluation(second!), false, this.#slots);
       case '_!=_':
-        return {step: comparison(this.step(first!), this.step(second!), true)};
+        return comparison(this.evaluation(first!), this.evaluation(second!), true, this.#slots);
       case '_[_]':
         return this.#index(first!, second!, false);
       case '_?._':
@@ -171,7 +181,7 @@ class Planner {
     const args = [...(reference.isMember && expr.target ? [expr.target] : []), ...expr.args].map(arg => this.plan(arg));
     const {declaration, overloads} = reference;
     const isInList = overloads.length === 1 && overloads[0]!.id === 'in_list';
-    const set = isInList ? membership(args[0]!, args[1]!) : undefined;
+    const set = isInList ? membership(args[0]!, args[1]!, this.#slots) : undefined;
     if (set) return set;
     const {pattern} = declaration;
     const written = pattern && args[pattern.index];
@@ -179,68 +189,49 @@ class Planner {
       const error = pattern.error(written.constant);
       if (error !== undefined) throw new PlanError(error);
     }
-    const steps = args.map(stepOf);
-    const step = declaration.steps?.(steps) ?? invocation(declaration, overloads, steps);
-    if (args.length !== 1 || !conversions.has(declaration.name) || !('constant' in args[0]!)) return {step};
-    return {constant: evaluateConstant(step)};
+    const parts = args.map(evaluationOf);
+    const made = declaration.lazily?.(parts) ?? callEvaluation(declaration, overloads, parts, this.#slots);
+    if (args.length !== 1 || !conversions.has(declaration.name) || !('constant' in args[0]!)) return made;
+    return {constant: evaluateConstant(made.step)};
   }
 
-  #list(expr: ListExpr): Node {
-    const nodes = expr.elements.map(element => this.plan(element));
-    const steps = nodes.map(stepOf);
-    const make: Step = frame => {
-      const items: Value[] = [];
-      for (const [index, step] of steps.entries()) {
-        const item = step(frame);
-        if (item instanceof Failure) return item;
-        if (!expr.optional.has(index)) items.push(item);
-        else if (!(item instanceof Optional)) return new Failure('cannot initialize optional list element from non-optional value');
-        else if (item.value !== undefined) items.push(item.value);
-      }
-      return new NativeList(items);
-    };
-    if (nodes.every(node => 'constant' in node)) return {constant: evaluateConstant(make)};
-    return {step: withCost(make, listCost)};
+  #list({elements, optional}: ListExpr): Node {
+    const nodes = elements.map(element => this.plan(element));
+    const parts = nodes.map(evaluationOf);
+    if (nodes.every(node => 'constant' in node)) return {constant: evaluateConstant(listStep(stepsOf(parts), optional))};
+    return ofParts(
+      parts,
+      this.#slots,
+      steps => withCost(listStep(steps, optional), listCost),
+      (value, index) => endsCreation(value, optional.has(index)),
+    );
   }
 
-  #map(expr: MapExpr): Node {
-    const entries = expr.entries.map(({key, value, optional}) => ({key: this.plan(key), value: this.plan(value), optional}));
-    const steps = entries.map(({key, value, optional}) => ({key: stepOf(key), value: stepOf(value), optional}));
-    const make: Step = frame => {
-      const made = new NativeMap();
-      for (const {key: keyStep, value: valueStep, optional} of steps) {
-        const key = keyStep(frame);
-        if (key instanceof Failure) return key;
-        const value = valueStep(frame);
-        if (value instanceof Failure) return value;
-        if (optional && !(value instanceof Optional)) return new Failure('cannot initialize optional entry from non-optional value');
-        const entry = optional ? (value as Optional).value : value;
-        const failure = entry === undefined ? undefined : made.put(key, entry);
-        if (failure) return failure;
-      }
-      return made;
-    };
-    if (entries.every(({key, value}) => 'constant' in key && 'constant' in value)) return {constant: evaluateConstant(make)};
-    return {step: withCost(make, mapCost)};
+  #map({entries}: MapExpr): Node {
+    const nodes = entries.flatMap(({key, value}) => [this.plan(key), this.plan(value)]);
+    const optional = entries.map(entry => entry.optional);
+    const parts = nodes.map(evaluationOf);
+    if (nodes.every(node => 'constant' in node)) return {constant: evaluateConstant(mapStep(stepsOf(parts), optional))};
+    return ofParts(
+      parts,
+      this.#slots,
+      steps => withCost(mapStep(steps, optional), mapCost),
+      (value, index) => endsCreation(value, index % 2 === 1 && optional[(index - 1) / 2]!),
+    );
   }
 
   #struct(expr: StructExpr): Node {
     const reference = this.#ast.references.get(expr.id);
     const type = reference?.kind === 'name' ? reference.meaning.name : expr.type;
-    const fields = expr.fields.map(({name, value, optional}) => ({name, optional, step: this.step(value)}));
+    const optional = expr.fields.map(field => field.optional);
+    const shape = {type, names: expr.fields.map(({name}) => name), optional};
     const {create} = this.#ast.environment.types;
-    const make: Step = frame => {
-      const made = new Map<string, Value>();
-      for (const {name, optional, step} of fields) {
-        const value = step(frame);
-        if (value instanceof Failure) return value;
-        if (optional && !(value instanceof Optional)) return new Failure('cannot initialize optional entry from non-optional value');
-        const field = optional ? (value as Optional).value : value;
-        if (field !== undefined) made.set(name, field);
-      }
-      return create ? create(type, made) : new Failure(`unknown type: ${type}`);
-    };
-    return {step: withCost(make, structCost)};
+    return ofParts(
+      expr.fields.map(({value}) => this.evaluation(value)),
+      this.#slots,
+      steps => withCost(structStep(shape, steps, create), structCost),
+      (value, index) => endsCreation(value, optional[index]!),
+    );
   }
 
   #within<T>(scopes: readonly Omit<Scope, 'outer'>[], act: () => T): T {
@@ -252,49 +243,28 @@ class Planner {
   }
 
   #fold(expr: ComprehensionExpr): Node {
-    const range = this.step(expr.range);
-    const begin = this.step(expr.init);
-    const init = mutableAccumulator(expr) ?? begin;
-    const [accumulator, first, second] = [this.locals, this.locals + 1, this.locals + 2];
-    this.locals += 3;
-    const gathered = {name: expr.accumulator, slot: accumulator, init};
+    const range = this.evaluation(expr.range);
+    const begin = this.evaluation(expr.init);
+    const growing = mutableAccumulator(expr);
+    const [accumulator, first] = [this.#slots.next(), this.#slots.next()];
+    const second = expr.variable2 === undefined ? undefined : this.#slots.next();
+    const gathered = {name: expr.accumulator, slot: accumulator, init: growing ? {step: growing} : begin};
     const loop = [
       gathered,
       {name: expr.variable, slot: first},
-      ...(expr.variable2 === undefined ? [] : [{name: expr.variable2, slot: second}]),
+      ...(expr.variable2 === undefined ? [] : [{name: expr.variable2, slot: second!}]),
     ];
-    const [condition, step] = this.#within(loop, () => [this.step(expr.condition), this.step(expr.step)] as const);
-    const end = this.#within([gathered], () => this.step(expr.result));
-    const turn = (frame: Frame): boolean => {
-      const goesOn = condition(frame);
-      if (goesOn === false) return false;
-      frame.locals[accumulator] = step(frame);
-      return true;
-    };
-    const each = expr.variable2 === undefined ? forEachElement(first, turn) : forEachEntry(first, second, turn);
-    return {
-      step: frame => {
-        const over = range(frame);
-        if (over instanceof Failure) return over;
-        frame.locals[accumulator] = undefined;
-        if (!each(frame, over)) return notIterable(over, expr.variable2 !== undefined);
-        return immutableResult(end(frame));
-      },
-    };
+    const [condition, step] = this.#within(loop, () => [this.evaluation(expr.condition), this.evaluation(expr.step)] as const);
+    const result = this.#within([gathered], () => this.evaluation(expr.result));
+    return loopEvaluation({range, condition, step, result, accumulator, first, second});
   }
 }
 
-const withCost =
-  (make: Step, cost: number): Step =>
-  frame => {
-    const made = make(frame);
-    charge(frame, cost);
-    return made;
-  };
+const stepsOf = (parts: readonly Evaluation[]): readonly Step[] => parts.map(({step}) => step);
 
 /** Evaluates a constant step. */
 const evaluateConstant = (step: Step): Value => {
-  const value = step({cost: 0, limit: Number.POSITIVE_INFINITY, locals: [], variables: [], resolve: () => noSuchOverload});
+  const value = step(newFrame(Infinity, () => noSuchOverload));
   if (value instanceof Failure) throw new PlanError(value.message);
   return value;
 };
@@ -302,6 +272,5 @@ const evaluateConstant = (step: Step): Value => {
 /** Plans an expression. Throws a `PlanError` where a constant subexpression fails. */
 export const plan = (ast: CheckedAst): Plan => {
   const planner = new Planner(ast);
-  const step = planner.step(ast.root);
-  return {step, variables: planner.variables};
+  return {...planner.evaluation(ast.root), variables: planner.variables};
 };

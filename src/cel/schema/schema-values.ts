@@ -5,6 +5,7 @@ import {escaped, isReserved, unescaped} from '#src/cel/values/escape.js';
 import {fromJson} from '#src/cel/values/native.js';
 import {asRoot} from './schema-types.js';
 import {parseCelDuration, parseTimestamp} from '#src/cel/values/time.js';
+import {keysOfJson, spend} from '#src/cel/values/work.js';
 import {Bytes, Duration, Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from '#src/cel/values/values.js';
 
 const typeError = (expected: string, raw: unknown): Failure =>
@@ -104,7 +105,7 @@ class MapView extends MapValue {
   }
 
   get size(): number {
-    return Object.keys(this.raw).length;
+    return keysOfJson(this.raw).length;
   }
 
   #nodeOf(name: string): SchemaNode | undefined {
@@ -124,13 +125,14 @@ class MapView extends MapValue {
 
   *keys(): Generator<Value> {
     const isObject = this.#node.properties !== undefined;
-    for (const name of Object.keys(this.raw)) if (this.#nodeOf(name)) yield isObject ? (escaped(name) ?? name) : name;
+    for (const name of keysOfJson(this.raw)) if (this.#nodeOf(name)) yield isObject ? (escaped(name) ?? name) : name;
   }
 
   equals(other: Value): Value {
     if (!(other instanceof MapValue)) return noSuchOverload;
     if (this.size !== other.size) return false;
-    for (const name of Object.keys(this.raw)) {
+    for (const name of keysOfJson(this.raw)) {
+      spend(1);
       if (this.#nodeOf(name)) {
         const [mine, theirs] = [this.find(name), other.find(name)];
         if ((mine === undefined) !== (theirs === undefined)) return false;
@@ -182,6 +184,7 @@ class ListView extends ListValue {
     if (!(other instanceof ListValue)) return noSuchOverload;
     if (this.#isOrdered) return equalLists(this, other);
     if (this.size !== other.size) return false;
+    spend(this.size + other.size);
     const mine = new Map([...this].map(element => [this.#identity(element), element]));
     for (const element of other) {
       const own = mine.get(this.#identity(element));
@@ -193,6 +196,7 @@ class ListView extends ListValue {
   }
 
   concat(other: ListValue): Value {
+    spend(this.size + other.size);
     if (this.#isOrdered) return new ListView([...this.#elements, ...other], this.#node);
     const elements = new Map([...this].map(element => [this.#identity(element), element]));
     for (const element of other) {

@@ -32,3 +32,15 @@ export function* nodes(root: Expr): Generator<Expr> {
     left.push(...children(expr).toReversed());
   }
 }
+
+/** Whether a variable is used otherwise than as the holder of a field. */
+export const isPassedOn = (root: Expr, name: string): boolean => {
+  const isVariable = (expr: Expr): boolean => expr.kind === 'ident' && expr.name === name;
+  const held = new Set<Expr>();
+  const used: Expr[] = [];
+  for (const expr of nodes(root)) {
+    if (isVariable(expr)) used.push(expr);
+    if (expr.kind === 'select' && isVariable(expr.operand)) held.add(expr.operand);
+  }
+  return used.some(expr => !held.has(expr));
+};

@@ -14,6 +14,7 @@ import {
   Uint,
   type Value,
 } from './values.js';
+import {spend} from './work.js';
 
 const notOrdered = new Failure('NaN values cannot be ordered');
 
@@ -36,6 +37,7 @@ const numberOf = (value: Value): bigint | number | undefined => {
 
 /** Compares strings by code point. UTF-16 order differs where surrogate pairs are involved. */
 const orderStrings = (left: string, right: string): number => {
+  if (left === right) return 0;
   const length = Math.min(left.length, right.length);
   let at = 0;
   while (at < length && left.charCodeAt(at) === right.charCodeAt(at)) at += 1;
@@ -86,7 +88,9 @@ export const equal = (left: Value, right: Value): Value => {
 /** Returns whether two lists have equal elements in the same order. */
 export const equalLists = (left: ListValue, right: ListValue): Value => {
   if (left.size !== right.size) return false;
+  spend(1);
   for (let index = 0; index < left.size; index += 1) {
+    spend(1);
     const same = equal(left.at(index), right.at(index));
     if (same !== true) return same;
   }
@@ -97,6 +101,7 @@ export const equalLists = (left: ListValue, right: ListValue): Value => {
 export const equalMaps = (left: MapValue, right: MapValue): Value => {
   if (left.size !== right.size) return false;
   for (const key of left.keys()) {
+    spend(1);
     const [mine, other] = [left.find(key), right.find(key)];
     if (mine === undefined || other === undefined) return false;
     const same = equal(mine, other);
@@ -109,6 +114,7 @@ export const equalMaps = (left: MapValue, right: MapValue): Value => {
 export const contains = (list: ListValue, value: Value): Value => {
   let failure: Failure | undefined;
   for (let index = 0; index < list.size; index += 1) {
+    spend(1);
     const same = equal(value, list.at(index));
     if (same === true) return true;
     if (same instanceof Failure) failure ??= same;

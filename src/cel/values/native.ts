@@ -1,6 +1,7 @@
 // Lists and maps of CEL: those that an expression creates, and views of plain JSON whose elements are converted on access.
 
 import {equalLists, equalMaps} from './compare.js';
+import {keysOfJson, spend} from './work.js';
 import {Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from './values.js';
 
 /** A list created by an expression. */
@@ -21,13 +22,47 @@ export class NativeList extends ListValue {
   }
 
   concat(other: ListValue): Value {
-    return new NativeList([...this.items, ...other]);
+    return joined(this, other);
   }
 
   equals(other: Value): Value {
     return other instanceof ListValue && equalLists(this, other);
   }
 }
+
+/** A list of two others, which are not copied. */
+class JoinedList extends ListValue {
+  readonly size: number;
+  readonly #first: ListValue;
+  readonly #second: ListValue;
+
+  constructor(first: ListValue, second: ListValue) {
+    super();
+    this.size = first.size + second.size;
+    this.#first = first;
+    this.#second = second;
+  }
+
+  at(index: number): Value {
+    const {size} = this.#first;
+    return index < size ? this.#first.at(index) : this.#second.at(index - size);
+  }
+
+  concat(other: ListValue): Value {
+    return joined(this, other);
+  }
+
+  equals(other: Value): Value {
+    return other instanceof ListValue && equalLists(this, other);
+  }
+}
+
+/** Lists up to this size are copied when they are joined. */
+const shortList = 32;
+
+/** Returns a list with the elements of both. */
+export const joined = (first: ListValue, second: ListValue): ListValue =>
+  first.size + second.size > shortList ? new JoinedList(first, second) : new NativeList([...first, ...second]);
 
 /** The accumulator list of a comprehension. Only the comprehension sees it, so it grows in place. */
 export class GrowingList extends NativeList {
@@ -38,6 +73,7 @@ export class GrowingList extends NativeList {
   }
 
   override concat(other: ListValue): Value {
+    spend(other.size);
     for (const item of other) this.items.push(item);
     return this;
   }
@@ -99,7 +135,7 @@ class JsonList extends ListValue {
   }
 
   concat(other: ListValue): Value {
-    return new NativeList([...this, ...other]);
+    return joined(this, other);
   }
 
   equals(other: Value): Value {
@@ -117,7 +153,7 @@ class JsonMap extends MapValue {
   }
 
   get size(): number {
-    return Object.keys(this.raw).length;
+    return keysOfJson(this.raw).length;
   }
 
   find(key: Value): Value | undefined {
@@ -125,7 +161,7 @@ class JsonMap extends MapValue {
   }
 
   keys(): Iterable<Value> {
-    return Object.keys(this.raw);
+    return keysOfJson(this.raw);
   }
 
   equals(other: Value): Value {

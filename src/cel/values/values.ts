@@ -1,6 +1,7 @@
 // The values of the expression language at run time. Scalars are JavaScript's own where possible; lists, maps and opaque values are
 // classes, so that they can be backed by JSON without copying. Failures are values and propagate through calls.
 
+import type {Steps} from '#src/base/steps.js';
 import {
   anyType,
   bool,
@@ -103,6 +104,8 @@ export abstract class MapValue {
   abstract find(key: Value): Value | undefined;
   abstract keys(): Iterable<Value>;
   abstract equals(other: Value): Value;
+  /** Computes, in steps, the value under a key that `find` would compute; undefined where nothing is to be computed. */
+  compute?(key: Value): Steps<void> | undefined;
 
   /** The result of `key in map`. */
   holds(key: Value): Value {

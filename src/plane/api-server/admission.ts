@@ -86,7 +86,7 @@ export const admissionPlugins = (
       callerFor,
       log,
       meter,
-      evaluateConditions: conditionsIn(naming, authorizer),
+      evaluateConditions: conditionsIn(naming, authorizer, parts.clock),
       sourceOf: kind => hookSource(registry, kind, signal),
     },
     findNamespace: name => reader.get(kinds.namespaces, '', name),

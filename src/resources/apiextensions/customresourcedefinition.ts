@@ -1,4 +1,5 @@
 import {emptiedWithin} from '#src/schema/decode/emptied.js';
+import type {Findings} from '#src/api/collect-errors.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -110,7 +111,7 @@ const ruleValidation = (definition: Readonly<Definition>, old: Readonly<Definiti
   return (schema, path, {version, problems}) => rules!.ruleProblems(schema, path, {free: unchanged.has(version), problems});
 };
 
-function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming}: HookContext): Iterable<FieldError> {
+function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming}: HookContext): Findings {
   const {spec = {} as Spec, status} = definition;
   if (!old) yield* validateName(definition);
   yield* validateSpec(spec, {

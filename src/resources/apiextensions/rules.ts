@@ -1,3 +1,5 @@
+import type {Findings} from '#src/api/collect-errors.js';
+import type {Steps} from '#src/base/steps.js';
 import {internalFieldError, invalid, invalidText, shown, type FieldError} from '#src/api/field-error.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
 import type {SizeAt} from '#src/cel/check/range.js';
@@ -6,7 +8,8 @@ import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json
 import {customSchema} from '#src/schema/custom/schema.js';
 import {placesOf, type SchemaPlace} from '#src/schema/custom/structural/schema-rules.js';
 import {references} from '#src/resources/custom/rules/compiled.js';
-import {objectBudget, RuleTree} from '#src/resources/custom/rules/evaluate.js';
+import {RuleTree} from '#src/resources/custom/rules/evaluate.js';
+import {newSession} from '#src/resources/custom/rules/rule.js';
 import {factsOf} from '#src/schema/custom/facts.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {metadataNode, validateMetadata} from './metadata.js';
@@ -47,7 +50,7 @@ function* validateRule(
   {place, environments, sizes, times}: RulePlace,
   at: string,
   {costs, free}: RuleValidation,
-): Iterable<FieldError> {
+): Findings {
   const {rule: compiled, message} = compileRule(environments, rule);
   const needsOldSelf = (): FieldError =>
     invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
@@ -76,7 +79,7 @@ function* validateRule(
   } else if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
 }
 
-function* validatePlace(place: SchemaPlace, root: SchemaNode, validation: RuleValidation): Iterable<FieldError> {
+function* validatePlace(place: SchemaPlace, root: SchemaNode, validation: RuleValidation): Findings {
   const {schema, path} = place;
   const at = `${path}.${extensions.validations}`;
   const node = nodeAt(place, root);
@@ -89,17 +92,20 @@ function* validatePlace(place: SchemaPlace, root: SchemaNode, validation: RuleVa
     );
   }
   const ruled: RulePlace = {place, environments, sizes: sizesIn(node, isRoot), times: place.most ?? mostOccurrences(node, isRoot)};
-  for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* validateRule(rule, ruled, `${at}[${i}]`, validation);
+  for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) {
+    yield;
+    yield* validateRule(rule, ruled, `${at}[${i}]`, validation);
+  }
 }
 
 const isOfMap = ({step, parent}: SchemaPlace): boolean => step === 'additionalProperties' || (parent !== undefined && isOfMap(parent));
 
 const uncorrelated = {own: undefined, parent: undefined};
 
-/** Evaluates the rules on defaults, both as unchanged and as new values. */
-const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode): FieldError[] => {
-  const errors: FieldError[] = [];
-  const session = {budget: objectBudget, errors, warn: () => undefined};
+/** Evaluates the rules on defaults, in steps, both as unchanged and as new values. */
+const validateDefaults = function* (places: readonly SchemaPlace[], root: () => SchemaNode): Steps<readonly FieldError[]> {
+  const session = newSession();
+  const {errors} = session;
   for (const place of places) {
     const {schema, path} = place;
     const value = schema.default;
@@ -109,7 +115,7 @@ const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode
     const tree = new RuleTree(schema, node, schema[extensions.embeddedResource] === true);
     const count = errors.length;
     for (const before of [value, undefined])
-      if (errors.length === count && !tree.evaluate({value, before, path: `${path}.default`, correlation: uncorrelated}, session))
+      if (errors.length === count && !(yield* tree.evaluate({value, before, path: `${path}.default`, correlation: uncorrelated}, session)))
         return errors;
   }
   return errors;
@@ -126,11 +132,11 @@ export interface RuleContext {
  * Validates the rules of a schema with valid structure and defaults: expressions that do not compile, are too expensive or use `oldSelf` where values cannot be
  * correlated.
  */
-export function* ruleProblems(schema: JsonSchema, path: string, {free, problems}: RuleContext): Iterable<FieldError> {
+export function* ruleProblems(schema: JsonSchema, path: string, {free, problems}: RuleContext): Findings {
   let made: SchemaNode | undefined;
   const root = () => (made ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node);
   const places = [...placesOf(schema, path)];
-  const errors = problems.length > 0 ? [] : validateDefaults(places, root);
+  const errors = problems.length > 0 ? [] : yield* validateDefaults(places, root);
   if (errors.length > 0) return yield* errors;
   const costs = new SchemaCost();
   // Rules are skipped at and above an invalid part of the schema.

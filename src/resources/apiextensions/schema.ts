@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
-import {collectErrors} from '#src/api/collect-errors.js';
+import {collectErrors, type Findings} from '#src/api/collect-errors.js';
 import {extensions, type JsonSchema} from '#src/schema/json-schema.js';
 import {validateDefaults} from '#src/schema/custom/structural/default-rules.js';
 import {tooDeep} from '#src/schema/custom/structural/depth.js';
@@ -60,7 +60,7 @@ export interface SchemaContext {
   /** Keeps undeclared fields, as older definitions could. */
   readonly preservesUnknown: boolean;
   /** Validates the rules of a schema with valid structure and defaults; `problems` are the other errors of the schema. */
-  readonly validateRules?: ((schema: JsonSchema, path: string, problems: readonly FieldError[]) => Iterable<FieldError>) | undefined;
+  readonly validateRules?: ((schema: JsonSchema, path: string, problems: readonly FieldError[]) => Findings) | undefined;
 }
 
 /** Validates the schema of a version. */
@@ -68,7 +68,7 @@ export function* validateSchema(
   schema: JsonSchema,
   {hasStatus, ratcheting, preservesUnknown, validateRules}: SchemaContext,
   path: string,
-): Iterable<FieldError> {
+): Findings {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
   const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];
@@ -85,7 +85,11 @@ export function* validateSchema(
   const demands = {validTypes: !ratcheting.unknownTypes, atomicSets: !ratcheting.granularSets, identity: !ratcheting.incompleteKeys};
   const problems = schemaProblems(schema, path, demands);
   found.push(...problems);
-  if (validateRules && isStructural && defaults.length === 0) found.push(...validateRules(schema, path, problems));
+  if (validateRules && isStructural && defaults.length === 0)
+    for (const problem of validateRules(schema, path, problems)) {
+      if (problem) found.push(problem);
+      else yield;
+    }
   // A schema that cannot be parsed usually has other errors already.
   if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));
   yield* found;

@@ -1,3 +1,4 @@
+import type {Findings} from '#src/api/collect-errors.js';
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import {internalList} from '#src/resources/validation/internal-form.js';
@@ -51,7 +52,7 @@ export type RuleValidation = (
   schema: JsonSchema,
   path: string,
   context: {readonly version: string; readonly problems: readonly FieldError[]},
-) => Iterable<FieldError>;
+) => Findings;
 
 interface VersionContext {
   /** Undefined if there are no rules, or they did not change. */
@@ -66,7 +67,7 @@ interface VersionContext {
 }
 
 /** Validates schema, subresources, columns and selectable fields of one version, or of all if they share them. */
-function* validateVersionFields(fields: VersionFields, context: VersionContext, path: string): Iterable<FieldError> {
+function* validateVersionFields(fields: VersionFields, context: VersionContext, path: string): Findings {
   const schema = schemaOf(fields);
   const {rules, version} = context;
   const validateRules =
@@ -103,7 +104,7 @@ function* validateVersions(
   {shared, versions}: HoistedVersions,
   given: unknown,
   context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable' | 'version'>,
-): Iterable<FieldError> {
+): Findings {
   for (const [i, version] of versions.entries()) {
     const path = `spec.versions[${i}]`;
     const problems = dnsLabel1035Problems(version.name);
@@ -138,7 +139,7 @@ export interface SpecContext {
 }
 
 /** Validates the spec. Errors have the paths of the original's internal form of definitions. */
-export function* validateSpec(spec: Readonly<Spec>, {ratcheting, rules}: SpecContext): Iterable<FieldError> {
+export function* validateSpec(spec: Readonly<Spec>, {ratcheting, rules}: SpecContext): Findings {
   const all = hoistShared(withEmptyKeywords(spec));
   const {shared, versions} = all;
   const preservesUnknown = spec.preserveUnknownFields === true;

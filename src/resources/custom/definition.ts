@@ -57,23 +57,25 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   const main: Endpoint<KubeObject> = {
     writes: {update: {allBut: hasStatus ? ['status'] : []}},
     warn: finalizerWarnings,
-    validate(object, old, {warn}) {
+    *validate(object, old, {warn}) {
       const errors = collectErrors(
         parts.schema().validate(object as PlainObject, old as PlainObject | undefined),
         paths ? validateScaleSpec(object as PlainObject, paths) : [],
         paths ? validateScaleStatus(object as PlainObject, paths) : [],
       );
-      return collectErrors(errors, rules.validate(object, old, errors, warn));
+      yield* errors;
+      yield* rules.validate(object, old, errors, warn);
     },
   };
   const status: Endpoint<KubeObject> = {
     writes: {update: ['status']},
-    validate(object, old = {}, {warn}) {
+    *validate(object, old = {}, {warn}) {
       const errors = collectErrors(
         parts.schema().validateStatus(object as PlainObject, old as PlainObject),
         paths ? validateScaleStatus(object as PlainObject, paths) : [],
       );
-      return collectErrors(errors, rules.validate(object, old, errors, warn));
+      yield* errors;
+      yield* rules.validate(object, old, errors, warn);
     },
   };
   const scale = paths && customScale(main, paths);

@@ -28,8 +28,8 @@ export interface RequestContext {
   readonly features: Features;
   readonly pools: readonly Pool[];
   classOf(name: string): DeviceClass | undefined;
-  /** Whether a device matches the selectors of a request. */
-  isSelectable(claim: Claim, data: Pick<RequestData, 'request' | 'class'>, candidate: Candidate): boolean;
+  /** Whether a device matches the selectors of a request, in steps. */
+  isSelectable(claim: Claim, data: Pick<RequestData, 'request' | 'class'>, candidate: Candidate): Steps<boolean>;
   /** Whether enough of the device's capacity is left. */
   hasCapacity(request: ExactRequest, candidate: Candidate): boolean;
   /** The group of device classes on the wire. */
@@ -55,7 +55,7 @@ const allOf = function* (
       throw new AllocationError(`${at}: asks for all devices, but resource pool ${pool.id} is currently being updated`);
     if (pool.isInvalid) throw new AllocationError(`${at}: asks for all devices, but resource pool ${pool.id} is currently invalid`);
     for (const candidate of candidatesOf(pool)) {
-      if (isSelectable(claim, data, candidate) && hasCapacity(data.request, candidate)) found.push(candidate);
+      if ((yield* isSelectable(claim, data, candidate)) && hasCapacity(data.request, candidate)) found.push(candidate);
       yield;
     }
   }

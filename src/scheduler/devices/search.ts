@@ -135,7 +135,7 @@ export class DeviceSearch {
     for (let next = from; next < this.#candidates.length; next++) {
       yield;
       const candidate = this.#candidates[next]!;
-      const undo = this.#isUsable(claim, data, candidate) ? this.#choose(claim, data, candidate, false) : undefined;
+      const undo = (yield* this.#isUsable(claim, data, candidate)) ? this.#choose(claim, data, candidate, false) : undefined;
       if (!undo) continue;
       const outcome = yield* this.#devices(claim, at, data, index + 1, next);
       if (outcome === 'done') return outcome;
@@ -146,10 +146,10 @@ export class DeviceSearch {
   }
 
   /** The cheap checks come first. */
-  #isUsable(claim: number, data: RequestData, candidate: Candidate): boolean {
+  *#isUsable(claim: number, data: RequestData, candidate: Candidate): Steps<boolean> {
     return (
       this.#isFree(claim, data.request, candidate) &&
-      this.#isSelectable(this.#claims[claim]!, data, candidate) &&
+      (yield* this.#isSelectable(this.#claims[claim]!, data, candidate)) &&
       this.context.hasCapacity(data.request, candidate)
     );
   }
@@ -161,7 +161,7 @@ export class DeviceSearch {
     return !this.#parts.inUse.isTaken(key) && (taking?.size ?? 0) === 0;
   }
 
-  #isSelectable(claim: Claim, {request, class: of}: Pick<RequestData, 'request' | 'class'>, candidate: Candidate): boolean {
+  *#isSelectable(claim: Claim, {request, class: of}: Pick<RequestData, 'request' | 'class'>, candidate: Candidate): Steps<boolean> {
     const {features, selectors} = this.#parts;
     const {device, slice} = candidate;
     if (!features.bindingConditions && (device.bindingConditions?.length ?? 0) > 0) return false;
@@ -172,8 +172,8 @@ export class DeviceSearch {
     let matches = this.#matches.get(key);
     if (matches === undefined) {
       matches =
-        selectors.matches(of.spec.selectors, candidate, `class ${of.metadata?.name}`, features.consumableCapacity) &&
-        selectors.matches(request.selectors, candidate, `claim ${claimText(claim)}`, features.consumableCapacity);
+        (yield* selectors.matches(of.spec.selectors, candidate, `class ${of.metadata?.name}`, features.consumableCapacity)) &&
+        (yield* selectors.matches(request.selectors, candidate, `claim ${claimText(claim)}`, features.consumableCapacity));
       this.#matches.set(key, matches);
     }
     return matches;

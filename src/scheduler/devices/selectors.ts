@@ -1,5 +1,6 @@
 // Selectors of devices. The expression language is large: it is loaded with the first pod that needs it.
 
+import type {Steps} from '#src/base/steps.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {DeviceMatcher} from '#src/cel/kubernetes/devices.js';
@@ -27,15 +28,16 @@ export class DeviceSelectors {
     });
   }
 
-  /** Whether a device matches all selectors of `of`, such as `class x`. Throws an `AllocationError` for a selector that fails. */
-  matches(selectors: Selectors | undefined, {id, device}: Candidate, of: string, sharesCapacity: boolean): boolean {
-    return (selectors ?? []).every(({cel}, index) => {
+  /** Whether a device matches all selectors of `of`, such as `class x`, in steps. Throws an `AllocationError` for a selector that fails. */
+  *matches(selectors: Selectors | undefined, {id, device}: Candidate, of: string, sharesCapacity: boolean): Steps<boolean> {
+    for (const [index, {cel}] of (selectors ?? []).entries()) {
       const found = this.#matcher(cel?.expression ?? '', sharesCapacity);
       if (typeof found !== 'function') throw new AllocationError(`${of}: selector #${index}: CEL compile error: ${found.error}`);
-      const matched = found({...device, driver: id.driver});
+      const matched = yield* found({...device, driver: id.driver});
       if (typeof matched !== 'boolean') throw new AllocationError(`${of}: selector #${index}: CEL runtime error: ${matched.error}`);
-      return matched;
-    });
+      if (!matched) return false;
+    }
+    return true;
   }
 
   #matcher(text: string, sharesCapacity: boolean): DeviceMatcher | {readonly error: string} {

@@ -21,9 +21,11 @@ export const noWebhooks: PluginContext['webhooks'] = {
   callerFor: () => ({call: () => Promise.reject(new Error('no call expected')), close() {}}),
   log: noLog,
   meter: noMeter,
-  evaluateConditions: conditionsIn(naming('plat'), {
-    authorize: ({user: {name}, verb}) => Promise.resolve({decision: name === 'jane' && verb === 'bypass' ? 'allow' : 'noOpinion'}),
-  }),
+  evaluateConditions: conditionsIn(
+    naming('plat'),
+    {authorize: ({user: {name}, verb}) => Promise.resolve({decision: name === 'jane' && verb === 'bypass' ? 'allow' : 'noOpinion'})},
+    new VirtualClock(),
+  ),
   sourceOf: () => ({hooks: () => []}),
 };
 

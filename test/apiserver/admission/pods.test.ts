@@ -1,9 +1,8 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {Binding, Pod, PodSpec, Toleration} from '#src/api/pod.js';
+import type {Binding, Pod, PodSpec} from '#src/api/pod.js';
 import {eventRateLimit} from '#src/apiserver/admission/event-rate-limit.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {mergedTolerations} from '#src/apiserver/admission/pods/tolerations.js';
 import {podTopologyLabels} from '#src/apiserver/admission/pods/pod-topology-labels.js';
 import {jane, refusal, words} from '#test/resources/environment.js';
 import {aPod, aPluginContext, namespace, startWith, why} from './context.js';
@@ -249,54 +248,6 @@ test('a namespace sets the tolerations of its pods', async t => {
     code: 500,
     message: 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
   });
-});
-
-test('tolerations are merged without those that others cover', t => {
-  const exists = {operator: 'Exists'};
-  const equal = (value: string, rest: Partial<Toleration> = {}): Toleration => ({key: 'a', operator: 'Equal', value, ...rest});
-  const forSeconds = (tolerationSeconds: number): Toleration => equal('1', {effect: 'NoExecute', tolerationSeconds});
-
-  for (const [first, second, merged] of [
-    [[equal('1')], [equal('1')], [equal('1')]],
-    [[equal('1'), equal('2')], [{key: 'a', ...exists}], [{key: 'a', ...exists}]],
-    [
-      [{key: 'a', ...exists}],
-      [equal('1'), {key: 'b', ...exists}],
-      [
-        {key: 'a', ...exists},
-        {key: 'b', ...exists},
-      ],
-    ],
-    [[exists], [equal('1', {effect: 'NoSchedule'})], [exists]],
-    [[{...exists, effect: 'NoExecute'}], [equal('1')], [{...exists, effect: 'NoExecute'}, equal('1')]],
-    [[forSeconds(1)], [forSeconds(3), forSeconds(2)], [forSeconds(3)]],
-    [[forSeconds(1)], [equal('1', {effect: 'NoExecute'})], [equal('1', {effect: 'NoExecute'})]],
-    [[{key: 'a', value: '1'}], [equal('1')], [{key: 'a', value: '1'}, equal('1')]],
-    [[{key: 'a', operator: 'Gt', value: '1'}], [{key: 'a', operator: 'Gt', value: '1'}], [{key: 'a', operator: 'Gt', value: '1'}]],
-    [[{key: 'a', value: '1'}], [{key: 'a', value: '1', operator: ''}], [{key: 'a', value: '1', operator: ''}]],
-  ] as const)
-    t.deepEqual(mergedTolerations(first, second), merged as readonly Toleration[]);
-});
-
-test('many tolerations are merged without comparing each with each', t => {
-  const count = 2000;
-  let reads = 0;
-  const many = Array.from({length: count}, (_, i) => ({
-    operator: 'Equal',
-    value: '1',
-    effect: 'NoExecute',
-    tolerationSeconds: i,
-    get key() {
-      reads++;
-      return 'a';
-    },
-  }));
-
-  t.deepEqual(
-    mergedTolerations(many, []).map(({tolerationSeconds}) => tolerationSeconds),
-    [count - 1],
-  );
-  t.true(reads < 20 * count);
 });
 
 test('a pod that requests an extended resource tolerates its taint', async t => {

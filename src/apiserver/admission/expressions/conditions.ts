@@ -1,3 +1,4 @@
+import type {Steps} from '#src/base/steps.js';
 import {OutOfBudget, type Ready, type Run} from './run.js';
 
 /** The cost limit of all match conditions of one webhook or policy together. */
@@ -19,13 +20,13 @@ export interface ConditionsResult {
   readonly isOutOfBudget?: true;
 }
 
-/** Evaluates conditions within their common cost limit. */
-export const evaluateConditions = (conditions: readonly ReadyCondition[], run: Run): ConditionsResult => {
+/** Evaluates conditions, in steps, within their common cost limit. */
+export const evaluateConditions = function* (conditions: readonly ReadyCondition[], run: Run): Steps<ConditionsResult> {
   const errors: string[] = [];
   let isFalse = false;
   try {
     for (const {expression, ready} of conditions) {
-      const result = run.evaluate(expression, ready);
+      const result = yield* run.evaluate(expression, ready);
       if ('error' in result) errors.push(result.error);
       else if (result.value === false) isFalse = true;
     }

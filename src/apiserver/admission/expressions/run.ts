@@ -2,7 +2,8 @@
 // program that could not be compiled fails here with its message.
 
 import type {UserInfo} from '#src/api/user.js';
-import type {Bindings, Program} from '#src/cel/compile.js';
+import type {Steps} from '#src/base/steps.js';
+import type {Bindings, Outcome, Program} from '#src/cel/compile.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';
 import type {Authorizations} from '#src/cel/kubernetes/authorization.js';
 import {authorizerVariables} from '#src/cel/kubernetes/authorizer.js';
@@ -25,8 +26,8 @@ export class OutOfBudget extends Error {
 
 /** The evaluation of expressions on one request, one after another, within a common cost limit. */
 export interface Run {
-  /** Throws `OutOfBudget`. */
-  evaluate(expression: string, ready: Ready): Result;
+  /** In steps, of which a short expression needs none. Throws `OutOfBudget`. */
+  evaluate(expression: string, ready: Ready): Steps<Result>;
   /** The remaining cost. */
   readonly left: number;
 }
@@ -35,12 +36,20 @@ export interface Run {
 class Variables extends MapValue {
   readonly #expressions: ReadonlyMap<string, Ready>;
   readonly #known = new Map<string, Value>();
-  readonly #evaluate: (program: Program) => {readonly value: Value} | {readonly error: string};
+  readonly #bindings: Bindings;
+  /** The cost of those that were evaluated, until it is taken. */
+  #cost = 0;
 
-  constructor(expressions: ReadonlyMap<string, Ready>, evaluate: (program: Program) => {readonly value: Value} | {readonly error: string}) {
+  constructor(expressions: ReadonlyMap<string, Ready>, bindings: Bindings) {
     super();
     this.#expressions = expressions;
-    this.#evaluate = evaluate;
+    this.#bindings = {...bindings, variables: this};
+  }
+
+  takeCost(): number {
+    const cost = this.#cost;
+    this.#cost = 0;
+    return cost;
   }
 
   get size(): number {
@@ -51,15 +60,28 @@ class Variables extends MapValue {
     const ready = typeof key === 'string' ? this.#expressions.get(key) : undefined;
     if (typeof key !== 'string' || !ready) return undefined;
     let value = this.#known.get(key);
-    if (value === undefined) this.#known.set(key, (value = this.#valueOf(key, ready)));
+    if (value === undefined) {
+      value = isProblem(ready) ? notCompiled(key, ready) : this.#valueOf(key, ready.evaluate(this.#bindings));
+      this.#known.set(key, value);
+    }
     return value;
   }
 
-  #valueOf(name: string, ready: Ready): Value {
-    const quoted = JSON.stringify(name);
-    if (isProblem(ready)) return new Failure(`composited variable ${quoted} fails to compile: ${ready.problem}`);
-    const result = this.#evaluate(ready);
-    return 'error' in result ? new Failure(`composited variable ${quoted} fails to evaluate: ${result.error}`) : result.value;
+  override compute(key: Value): Steps<void> | undefined {
+    const ready = typeof key === 'string' ? this.#expressions.get(key) : undefined;
+    if (typeof key !== 'string' || !ready || isProblem(ready) || this.#known.has(key)) return undefined;
+    return this.#compute(key, ready);
+  }
+
+  *#compute(name: string, program: Program): Steps<void> {
+    const outcome = yield* program.evaluateInSteps(this.#bindings);
+    if (!this.#known.has(name)) this.#known.set(name, this.#valueOf(name, outcome));
+  }
+
+  #valueOf(name: string, outcome: Outcome): Value {
+    this.#cost += outcome.cost;
+    if (!('error' in outcome)) return outcome.value;
+    return new Failure(`composited variable ${JSON.stringify(name)} fails to evaluate: ${outcome.error}`);
   }
 
   keys(): Iterable<Value> {
@@ -71,34 +93,40 @@ class Variables extends MapValue {
   }
 }
 
+const notCompiled = (name: string, {problem}: {readonly problem: string}): Failure =>
+  new Failure(`composited variable ${JSON.stringify(name)} fails to compile: ${problem}`);
+
 const noVariables: ReadonlyMap<string, Ready> = new Map();
+
+/** The cost of several short expressions that are evaluated in one step, where each counts in addition. */
+const costOfStep = 1000;
+const expressionCost = 20;
 
 /** Starts a run. The cost of each variable counts once for all expressions. */
 export const startRun = (subject: Bindings, budget: number, variables: ReadonlyMap<string, Ready> = noVariables): Run => {
   let left = budget;
-  let spentOnVariables = 0;
+  let sinceStep = 0;
+  const computed = new Variables(variables, subject);
+  const bindings: Bindings = {...subject, variables: computed};
   const spend = (cost: number): void => {
     if (cost > left) throw new OutOfBudget();
     left -= cost;
-  };
-  const bindings: Bindings = {
-    ...subject,
-    variables: new Variables(variables, program => {
-      const outcome = program.evaluate(bindings);
-      spentOnVariables += outcome.cost;
-      return outcome;
-    }),
   };
   return {
     get left() {
       return left;
     },
-    evaluate(expression, ready) {
+    *evaluate(expression, ready) {
       if (isProblem(ready)) return {error: `compilation error: ${ready.problem}`};
-      const outcome = ready.evaluate(bindings);
-      spend(spentOnVariables);
-      spentOnVariables = 0;
+      const outcome = yield* ready.evaluateInSteps(bindings);
+      const ofVariables = computed.takeCost();
+      spend(ofVariables);
       spend(outcome.cost);
+      sinceStep += expressionCost + ofVariables + outcome.cost;
+      if (sinceStep > costOfStep) {
+        sinceStep = 0;
+        yield;
+      }
       return 'error' in outcome ? {error: `expression '${expression}' resulted in error: ${outcome.error}`} : outcome;
     },
   };

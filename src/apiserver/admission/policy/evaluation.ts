@@ -7,6 +7,7 @@ import {budgetOfConditions, evaluateConditions} from '#src/apiserver/admission/e
 import type {ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {authorizerBindings, startRun} from '#src/apiserver/admission/expressions/run.js';
 import {conditionSubject, type Subject} from '#src/apiserver/admission/expressions/subject.js';
+import type {RequestTurns} from '#src/apiserver/request/turns.js';
 import type {Compiler} from './programs.js';
 import type {Invocation} from './selection.js';
 
@@ -41,13 +42,13 @@ export const bindingsOf = (
 export const matchConditionsHold = async (
   {conditions, variables}: Compiler,
   input: EvaluationInput,
-  {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number},
+  {metrics, startedAt, turns}: {readonly metrics: ConditionMetrics; readonly startedAt: number; readonly turns: RequestTurns},
 ): Promise<boolean> => {
   if (conditions.length === 0) return true;
   const {attributes, invocation, authorizations} = input;
   const bindings = bindingsOf({...input, subject: conditionSubject(input.subject), namespace: null}, {hasAuthorizer: true});
   const {isFalse, errors, isOutOfBudget} = await authorizations.runUntilDecided(() =>
-    evaluateConditions(conditions, startRun(bindings, budgetOfConditions, variables)),
+    turns.run(evaluateConditions(conditions, startRun(bindings, budgetOfConditions, variables))),
   );
   const {name, failsOpen} = invocation.policy;
   metrics.evaluated(name, attributes.operation, startedAt);

@@ -5,6 +5,8 @@ import type {MutatingPolicySpec} from '#src/resources/admissionregistration/type
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {conditionMetrics, type ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {subjectOf} from '#src/apiserver/admission/expressions/subject.js';
+import {checkChanged} from '#src/apiserver/request/large.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import {replaceContent} from '#src/apiserver/admission/replace-content.js';
 import {Reinvocation} from '#src/apiserver/admission/reinvocation.js';
@@ -129,10 +131,11 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
   const {clock, naming} = context;
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
+  const turns = new RequestTurns(clock, attributes);
   return async (invocation: PolicyInvocation, {memory, isSecond}: Invocations): Promise<Outcome> => {
     const {policy, binding, matched, own} = invocation;
     const {object} = attributes;
-    const {compiler, mutations} = readyMutations(policy);
+    const {compiler, mutations} = await readyMutations(policy, clock, attributes);
     const inputOf = async () => ({
       attributes,
       invocation,
@@ -141,7 +144,7 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
       subject: await subjectOf(attributes, matched, own, naming),
     });
     try {
-      if (!(await matchConditionsHold(compiler, await inputOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()})))
+      if (!(await matchConditionsHold(compiler, await inputOf(), {metrics: metrics.conditions, startedAt: clock.monotonic(), turns})))
         return unchanged;
     } catch (error) {
       if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
@@ -156,8 +159,9 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
       const startedAt = clock.monotonic();
       const by = {policy: policy.name, binding: binding.name};
       try {
-        const content = await mutated({compiler}, mutation, await inputOf());
+        const content = await mutated({compiler}, mutation, await inputOf(), turns);
         metrics.count(by, clock.monotonic() - startedAt);
+        checkChanged(attributes.original ?? {}, content);
         hasChanged ||= !sameContent(object, content);
         replaceContent(object!, content);
         isPatched = true;

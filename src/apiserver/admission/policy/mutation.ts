@@ -1,8 +1,11 @@
+import type {Steps} from '#src/base/steps.js';
 import type {KubeObject} from '#src/api/types.js';
 import {internalError, serviceUnavailable, StatusError} from '#src/api/status.js';
 import type {Failure, Value} from '#src/cel/values/values.js';
 import {ListValue} from '#src/cel/values/values.js';
 import {ConstructedObject, typeNameErrors} from '#src/cel/kubernetes/patches.js';
+import {weightOfValueLeft} from '#src/cel/values/weight.js';
+import {checkWork, maxWeight} from '#src/apiserver/request/large.js';
 import {JsonConversionError, toJson} from '#src/cel/values/to-json.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
@@ -14,8 +17,8 @@ import {OutOfBudget, startRun} from '#src/apiserver/admission/expressions/run.js
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {applyConfiguration} from './apply-configuration.js';
 import {bindingsOf, budgetOfPolicy, EvaluationFailed, type EvaluationInput} from './evaluation.js';
-import type {Policy} from './policy.js';
-import {compilerFor, type Compiler, type ReadyExpression} from './programs.js';
+import type {RequestTurns} from '#src/apiserver/request/turns.js';
+import {compiledOnce, compilerFor, type Compiler, type ReadyExpression} from './programs.js';
 
 /** One mutation of a policy, compiled. */
 export interface ReadyMutation extends ReadyExpression {
@@ -28,30 +31,31 @@ export interface ReadyMutations {
   readonly mutations: readonly ReadyMutation[];
 }
 
-const known = new WeakMap<Policy, ReadyMutations>();
-
-/** Compiles a policy on first use. Compilation errors are reported on evaluation. */
-export const readyMutations = (policy: Policy<MutatingPolicySpec>): ReadyMutations => {
-  let made = known.get(policy);
-  if (!made) known.set(policy, (made = compiled(policy.spec)));
-  return made;
-};
-
-const compiled = (spec: MutatingPolicySpec): ReadyMutations => {
-  const compiler = compilerFor(spec);
-  const mutations = (spec.mutations ?? []).map(({patchType, jsonPatch, applyConfiguration: configuration}): ReadyMutation => {
+const compiled = function* (spec: MutatingPolicySpec): Steps<ReadyMutations> {
+  const compiler = yield* compilerFor(spec);
+  const mutations: ReadyMutation[] = [];
+  for (const {patchType, jsonPatch, applyConfiguration: configuration} of spec.mutations ?? []) {
     const isJsonPatch = patchType === 'JSONPatch';
     const expression = (isJsonPatch ? jsonPatch : configuration)?.expression ?? '';
-    return {isJsonPatch, expression, ready: compiler.compile(isJsonPatch ? 'jsonPatch' : 'applied', expression)};
-  });
+    mutations.push({isJsonPatch, expression, ready: compiler.compile(isJsonPatch ? 'jsonPatch' : 'applied', expression)});
+    yield;
+  }
   return {compiler, mutations};
 };
 
-/** The value of an expression. Its authorizer checks must be resolved before; see `Authorizations.settle`. */
-const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, held: EvaluationInput): Exclude<Value, Failure> => {
+/** Compiles a policy on first use. Compilation errors are reported on evaluation. */
+export const readyMutations = compiledOnce(compiled);
+
+/** The value of an expression, in steps. Its authorizer checks must be resolved before; see `Authorizations.settle`. */
+const evaluated = function* (
+  {variables}: Compiler,
+  {expression, ready}: ReadyMutation,
+  held: EvaluationInput,
+): Steps<Exclude<Value, Failure>> {
   if (isProblem(ready)) throw new EvaluationFailed(ready.problem);
   try {
-    const result = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables).evaluate(expression, ready);
+    const run = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables);
+    const result = yield* run.evaluate(expression, ready);
     if ('error' in result) throw new EvaluationFailed(result.error);
     return result.value;
   } catch (error) {
@@ -127,6 +131,7 @@ export const mutated = async (
   {compiler}: Pick<ReadyMutations, 'compiler'>,
   mutation: ReadyMutation,
   held: EvaluationInput,
+  turns: RequestTurns,
 ): Promise<KubeObject> => {
   const {
     invocation: {matched},
@@ -134,7 +139,8 @@ export const mutated = async (
     authorizations,
   } = held;
   const before = held.subject.object!;
-  const value = await authorizations.runUntilDecided(() => evaluated(compiler, mutation, held));
+  const value = await authorizations.runUntilDecided(() => turns.run(evaluated(compiler, mutation, held)));
+  if (weightOfValueLeft(value, maxWeight) < 0) checkWork(attributes.original ?? {}, Infinity);
   const after = mutation.isJsonPatch ? patched(before, value) : configured(before, value, matched);
   try {
     if (mutation.isJsonPatch) refuseUnknown(after, matched);

@@ -1,7 +1,11 @@
 import {admissionEnvironment, compileAdmission, Composition, resultTypes} from '#src/cel/kubernetes/admission.js';
 import type {ReadyCondition} from '#src/apiserver/admission/expressions/conditions.js';
 import type {Ready} from '#src/apiserver/admission/expressions/run.js';
-import type {CommonSpec} from './policy.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Steps} from '#src/base/steps.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
+import type {CommonSpec, Policy} from './policy.js';
 
 /** An expression with its program. */
 export interface ReadyExpression {
@@ -17,8 +21,8 @@ export interface Compiler {
   compile(yields: keyof typeof resultTypes, expression: string, use?: {readonly hasAuthorizer?: boolean}): Ready;
 }
 
-/** Compiles a policy's variables, in their order, and its conditions, and returns the compiler for its other expressions. */
-export const compilerFor = ({paramKind, matchConditions = [], variables: stated = []}: CommonSpec): Compiler => {
+/** Compiles a policy's variables, in their order, and its conditions, in steps, and returns the compiler for its other expressions. */
+export const compilerFor = function* ({paramKind, matchConditions = [], variables: stated = []}: CommonSpec): Steps<Compiler> {
   const composition = stated.length > 0 ? new Composition() : undefined;
   const hasParams = paramKind !== undefined;
   const compile: Compiler['compile'] = (yields, expression, {hasAuthorizer = true} = {}) => {
@@ -33,6 +37,28 @@ export const compilerFor = ({paramKind, matchConditions = [], variables: stated 
     const ready = compile('variable', expression);
     composition?.add(name, ready);
     variables.set(name, ready);
+    yield;
   }
-  return {variables, compile, conditions: matchConditions.map(({expression}) => ({expression, ready: compile('condition', expression)}))};
+  const conditions: ReadyCondition[] = [];
+  for (const {expression} of matchConditions) {
+    conditions.push({expression, ready: compile('condition', expression)});
+    yield;
+  }
+  return {variables, compile, conditions};
+};
+
+/** Returns a function that compiles each policy once, for all requests, when the first one needs it. */
+export const compiledOnce = <S extends CommonSpec, R extends object>(
+  compile: (spec: S) => Steps<R>,
+): ((policy: Policy<S>, clock: Clock, attributes: Pick<AdmissionAttributes, 'user'>) => R | Promise<R>) => {
+  const known = new WeakMap<Policy<S>, R | Promise<R>>();
+  return (policy, clock, {user}) => {
+    const found = known.get(policy);
+    if (found) return found;
+    // It goes on when that request has ended, since others wait for it.
+    const made = new RequestTurns(clock, {user}).run(compile(policy.spec));
+    known.set(policy, made);
+    if (made instanceof Promise) void made.then(compiled => known.set(policy, compiled)).catch(() => known.delete(policy));
+    return made;
+  };
 };

@@ -6,6 +6,7 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {conditionMetrics, type ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {subjectOf, type Subject} from '#src/apiserver/admission/expressions/subject.js';
 import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import {policyContext, type PolicyContext, type PolicyParts} from './context.js';
 import {isExcluded} from './excluded.js';
@@ -97,6 +98,7 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
   const subjects = new Map<ObjectVersion, Subject>();
+  const turns = new RequestTurns(context.clock, attributes);
   return async (invocation: PolicyInvocation): Promise<Validated> => {
     const {matched, own, policy} = invocation;
     const startedAt = context.clock.monotonic();
@@ -109,10 +111,10 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
         subjects.set(matched, subject);
       }
       const held = {attributes, invocation, subject, namespace, authorizations};
-      const ready = readyPolicy(policy);
-      if (!(await matchConditionsHold(ready.compiler, held, {metrics: metrics.conditions, startedAt})))
+      const ready = await readyPolicy(policy, context.clock, attributes);
+      if (!(await matchConditionsHold(ready.compiler, held, {metrics: metrics.conditions, startedAt, turns})))
         return {decisions: [], annotations: []};
-      return await authorizations.runUntilDecided(() => validated(ready, held, context.clock));
+      return await authorizations.runUntilDecided(() => turns.run(validated(ready, held, context.clock)));
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
       return {decisions: [{outcome: 'error', message: error.message, reason: '', tookMs: 0}], annotations: []};

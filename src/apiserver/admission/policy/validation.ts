@@ -1,9 +1,9 @@
 import type {Clock} from '#src/base/clock.js';
+import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
 import {budgetOfPolicy, bindingsOf, EvaluationFailed, type EvaluationInput} from './evaluation.js';
 import {OutOfBudget, startRun, type Result, type Run} from '#src/apiserver/admission/expressions/run.js';
 import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
-import type {Policy} from './policy.js';
-import {compilerFor, type Compiler, type ReadyExpression} from './programs.js';
+import {compiledOnce, compilerFor, type Compiler, type ReadyExpression} from './programs.js';
 
 interface ReadyValidation extends ReadyExpression {
   readonly message: string;
@@ -22,34 +22,26 @@ export interface ReadyPolicy {
   readonly annotations: readonly ReadyAnnotation[];
 }
 
-const known = new WeakMap<Policy, ReadyPolicy>();
+const compiled = function* (spec: ValidatingPolicySpec): Steps<ReadyPolicy> {
+  const compiler = yield* compilerFor(spec);
+  const messageOf = (expression: string) => ({expression, ready: compiler.compile('message', expression, {hasAuthorizer: false})});
+  const validations: ReadyValidation[] = [];
+  for (const {expression, message = '', messageExpression, reason = 'Invalid'} of spec.validations ?? []) {
+    const ready = compiler.compile('condition', expression);
+    yield;
+    validations.push({expression, ready, message, messageExpression: messageExpression ? messageOf(messageExpression) : undefined, reason});
+    if (messageExpression) yield;
+  }
+  const annotations: ReadyAnnotation[] = [];
+  for (const {key, valueExpression: expression} of spec.auditAnnotations ?? []) {
+    annotations.push({key, expression, ready: compiler.compile('annotation', expression)});
+    yield;
+  }
+  return {compiler, validations, annotations};
+};
 
 /** Compiles a policy on first use. Compilation errors are reported on evaluation. */
-export const readyPolicy = (policy: Policy<ValidatingPolicySpec>): ReadyPolicy => {
-  let made = known.get(policy);
-  if (!made) known.set(policy, (made = compiled(policy.spec)));
-  return made;
-};
-
-const compiled = (spec: ValidatingPolicySpec): ReadyPolicy => {
-  const compiler = compilerFor(spec);
-  const messageOf = (expression: string) => ({expression, ready: compiler.compile('message', expression, {hasAuthorizer: false})});
-  return {
-    compiler,
-    validations: (spec.validations ?? []).map(({expression, message = '', messageExpression, reason = 'Invalid'}) => ({
-      expression,
-      ready: compiler.compile('condition', expression),
-      message,
-      messageExpression: messageExpression ? messageOf(messageExpression) : undefined,
-      reason,
-    })),
-    annotations: (spec.auditAnnotations ?? []).map(({key, valueExpression: expression}) => ({
-      key,
-      expression,
-      ready: compiler.compile('annotation', expression),
-    })),
-  };
-};
+export const readyPolicy = compiledOnce(compiled);
 
 /** The result of one validation. */
 export interface Decision {
@@ -72,18 +64,23 @@ export interface Validated {
 const failed = (message: string, tookMs = 0): Decision => ({outcome: 'error', message, reason: '', tookMs});
 
 /** Maps all items; if the cost limit is exceeded, all of them fail. */
-const all = <T, R>(items: readonly T[], each: (item: T) => R): {readonly results: readonly R[]} | {readonly error: string} => {
+const all = function* <T, R>(
+  items: readonly T[],
+  each: (item: T) => Stepwise<R>,
+): Steps<{readonly results: readonly R[]} | {readonly error: string}> {
+  const results: R[] = [];
   try {
-    return {results: items.map(each)};
+    for (const item of items) results.push(yield* stepping(each(item)));
+    return {results};
   } catch (error) {
     if (error instanceof OutOfBudget) return {error: error.message};
     throw error;
   }
 };
 
-const timed = (run: Run, {expression, ready}: ReadyExpression, clock: Clock): Result & {readonly tookMs: number} => {
+const timed = function* (run: Run, {expression, ready}: ReadyExpression, clock: Clock): Steps<Result & {readonly tookMs: number}> {
   const startedAt = clock.monotonic();
-  const result = run.evaluate(expression, ready);
+  const result = yield* run.evaluate(expression, ready);
   return {...result, tookMs: clock.monotonic() - startedAt};
 };
 
@@ -105,18 +102,18 @@ const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs:
   return text === '' ? undefined : {key, tookMs, value: Buffer.from(text).subarray(0, maxAnnotationBytes).toString()};
 };
 
-/** Evaluates a policy's validations, then its annotations. Authorizer checks must be resolved before; see `Authorizations.settle`. */
-export const validated = (
+/** Evaluates a policy's validations, then its annotations, in steps. Authorizer checks must be resolved before; see `Authorizations.settle`. */
+export const validated = function* (
   {compiler: {variables}, validations, annotations}: ReadyPolicy,
   held: EvaluationInput,
   clock: Clock,
-): Validated => {
+): Steps<Validated> {
   const run = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables);
-  const outcomes = all(validations, validation => timed(run, validation, clock));
+  const outcomes = yield* all(validations, validation => timed(run, validation, clock));
   if ('error' in outcomes) throw new EvaluationFailed(outcomes.error);
   const withoutAuthorizer = bindingsOf(held, {hasAuthorizer: false});
   const messageRun = startRun(withoutAuthorizer, run.left, variables);
-  const messages = all(validations, ({messageExpression: text}) => text && messageRun.evaluate(text.expression, text.ready));
+  const messages = yield* all(validations, ({messageExpression: text}) => text && messageRun.evaluate(text.expression, text.ready));
   const decisions = validations.map(({expression, message, reason}, index): Decision => {
     const result = outcomes.results[index]!;
     const {tookMs} = result;
@@ -131,7 +128,9 @@ export const validated = (
     };
   });
   const annotationRun = startRun(withoutAuthorizer, budgetOfPolicy, variables);
-  const values = all(annotations, annotation => annotationOf(annotation, timed(annotationRun, annotation, clock)));
+  const values = yield* all(annotations, function* (annotation) {
+    return annotationOf(annotation, yield* timed(annotationRun, annotation, clock));
+  });
   if ('error' in values) throw new EvaluationFailed(values.error);
   return {decisions, annotations: values.results.filter(one => one !== undefined)};
 };

@@ -1,10 +1,12 @@
 import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {ConditionsResult} from '#src/apiserver/admission/expressions/conditions.js';
 import {conditionSubject, subjectOf} from '#src/apiserver/admission/expressions/subject.js';
 import type {Ready} from '#src/apiserver/admission/expressions/run.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
 import type {HookCall} from './call.js';
 import type {Condition} from './hook.js';
 
@@ -35,7 +37,7 @@ const language = async () => {
 };
 
 /** Evaluates match conditions within their common cost limit. */
-export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateConditions => {
+export const conditionsIn = (naming: Naming, authorizer: Authorizer, clock: Clock): EvaluateConditions => {
   const programs = new Lru<string, Ready>(bound, {bytesOf: (_, expression) => 2000 + programBytes * expression.length});
   let loaded: Awaited<ReturnType<typeof language>> | undefined;
   return async (conditions, {attributes, matched, own}) => {
@@ -48,6 +50,7 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateCo
     });
     const authorizations = new Authorizations(authorizer);
     const bindings = {...subject, namespaceObject: null, ...authorizerBindings(attributes.user, attributes, authorizations)};
-    return authorizations.runUntilDecided(() => evaluateConditions(compiled, startRun(bindings, budgetOfConditions)));
+    const turns = new RequestTurns(clock, attributes);
+    return authorizations.runUntilDecided(() => turns.run(evaluateConditions(compiled, startRun(bindings, budgetOfConditions))));
   };
 };

@@ -1,5 +1,6 @@
 // The CEL expressions of an AuthenticationConfiguration: over the claims of a token, and over the user that they are mapped to.
 
+import type {Steps} from '#src/base/steps.js';
 import {checked, isCompileError, program, type Bindings, type Program} from '#src/cel/compile.js';
 import {resultType} from '#src/cel/check/check.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
@@ -47,9 +48,13 @@ export const usesClaim = ({program: {ast}}: Expression, name: string): boolean =
   return false;
 };
 
-/** Evaluates an expression within the cost limit of one call. Throws with upstream's message. */
-export const valueOf = ({text, program: compiled}: Expression, bindings: Bindings): Exclude<Value, Failure> => {
-  const outcome = compiled.evaluate(bindings);
+/** An expression that costs more ends a step. */
+const costOfStep = 500;
+
+/** Evaluates an expression within the cost limit of one call, in steps. Throws with upstream's message. */
+export const valueOf = function* ({text, program: compiled}: Expression, bindings: Bindings): Steps<Exclude<Value, Failure>> {
+  const outcome = yield* compiled.evaluateInSteps(bindings);
+  if (outcome.cost > costOfStep) yield;
   if ('error' in outcome) throw new Error(`expression '${text}' resulted in error: ${outcome.error}`);
   return outcome.value;
 };
@@ -63,9 +68,9 @@ export const textsOf = (value: Value): string[] => {
 };
 
 /** Throws for the first rule that does not hold. */
-export const checkRules = (rules: readonly (Expression & {readonly message: string})[], bindings: Bindings): void => {
+export const checkRules = function* (rules: readonly (Expression & {readonly message: string})[], bindings: Bindings): Steps<void> {
   for (const rule of rules) {
-    const value = valueOf(rule, bindings);
+    const value = yield* valueOf(rule, bindings);
     if (typeof value !== 'boolean') throw new Error('validation expression must return a boolean');
     if (!value) throw new Error(`validation expression '${rule.text}' failed: ${rule.message}`);
   }

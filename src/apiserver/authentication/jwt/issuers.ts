@@ -15,6 +15,7 @@ import {issuerCalls} from './issuer-calls.js';
 import {DistributedClaims} from './distributed-claims.js';
 import type {JwtMetrics} from './metrics.js';
 import {Provider} from './provider.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
 import {userOfClaims} from './user-mapping.js';
 import type {CompiledAuthenticator} from './validation.js';
 
@@ -120,7 +121,7 @@ export class Issuers {
         throw new Error(provider.problem ? cause.message : `oidc: verify token: ${cause.message}`, {cause});
       });
       const all = distributed ? await expanded(clock, distributed, claims) : claims;
-      const user = userOfClaims(authenticator, all);
+      const user = await new RequestTurns(clock, {user: {name: token.issuer}}).run(userOfClaims(authenticator, all));
       measured('success');
       return user;
     } catch (error) {

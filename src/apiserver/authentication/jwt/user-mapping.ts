@@ -1,22 +1,29 @@
 import type {UserInfo} from '#src/api/user.js';
 import {boolClaim, claim, textClaim, textsClaim, type Claims} from './claims.js';
-import {checkRules, textsOf, valueOf} from './expressions.js';
+import {runSteps, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {checkRules, textsOf, valueOf, type Expression} from './expressions.js';
 import type {CompiledAuthenticator} from './validation.js';
 
-/** Runs a step and says in which it failed. */
-const during = <T>(what: string, run: () => T): T => {
+/** Runs a part of the mapping and says in which it failed. */
+const during = <T>(what: string, run: () => T): T => runSteps(duringSteps(what, run));
+
+const duringSteps = function* <T>(what: string, run: () => Stepwise<T>): Steps<T> {
   try {
-    return run();
+    return yield* stepping(run());
   } catch (cause) {
     throw new Error(`oidc: ${what}: ${(cause as Error).message}`, {cause});
   }
 };
 
-const usernameOf = ({settings, compiled}: CompiledAuthenticator, claims: Claims): string => {
+const textsFrom = function* (expression: Expression, claims: Claims): Steps<string[]> {
+  return textsOf(yield* valueOf(expression, {claims}));
+};
+
+const usernameOf = function* ({settings, compiled}: CompiledAuthenticator, claims: Claims): Steps<string> {
   if (compiled.username) {
     const expression = compiled.username;
-    return during('error evaluating username claim expression', () => {
-      const value = valueOf(expression, {claims});
+    return yield* duringSteps('error evaluating username claim expression', function* () {
+      const value = yield* valueOf(expression, {claims});
       if (typeof value !== 'string') throw new Error('username claim expression must return a string');
       return value;
     });
@@ -29,39 +36,39 @@ const usernameOf = ({settings, compiled}: CompiledAuthenticator, claims: Claims)
   return prefix + username;
 };
 
-const groupsOf = ({settings, compiled}: CompiledAuthenticator, claims: Claims): string[] => {
+const groupsOf = function* ({settings, compiled}: CompiledAuthenticator, claims: Claims): Steps<string[]> {
   const {claim: name = '', prefix = ''} = settings.claimMappings?.groups ?? {};
   if (name) {
     const groups = during(`parse groups claim ${JSON.stringify(name)}`, () => textsClaim(claims, name));
     return groups?.map(group => prefix + group) ?? [];
   }
   const expression = compiled.groups;
-  return expression ? during('error evaluating group claim expression', () => textsOf(valueOf(expression, {claims}))) : [];
+  return expression ? yield* duringSteps('error evaluating group claim expression', () => textsFrom(expression, claims)) : [];
 };
 
-const uidOf = ({settings, compiled}: CompiledAuthenticator, claims: Claims): string => {
+const uidOf = function* ({settings, compiled}: CompiledAuthenticator, claims: Claims): Steps<string> {
   const {claim: name = ''} = settings.claimMappings?.uid ?? {};
   if (name) return during(`parse uid claim ${JSON.stringify(name)}`, () => textClaim(claims, name));
   const expression = compiled.uid;
   if (!expression) return '';
-  return during('error evaluating uid claim expression', () => {
-    const value = valueOf(expression, {claims});
+  return yield* duringSteps('error evaluating uid claim expression', function* () {
+    const value = yield* valueOf(expression, {claims});
     if (typeof value !== 'string') throw new Error('uid claim expression must return a string');
     return value;
   });
 };
 
-const extraOf = ({compiled}: CompiledAuthenticator, claims: Claims): Record<string, string[]> =>
-  Object.fromEntries(
-    compiled.extra
-      .map(({key, ...expression}): [string, string[]] => [
-        key,
-        during(`error evaluating extra claim expression: ${expression.text}`, () => textsOf(valueOf(expression, {claims}))),
-      ])
-      .filter(([, texts]) => texts.length > 0),
-  );
+const extraOf = function* ({compiled}: CompiledAuthenticator, claims: Claims): Steps<Record<string, string[]>> {
+  const found: [string, string[]][] = [];
+  for (const {key, ...expression} of compiled.extra) {
+    const what = `error evaluating extra claim expression: ${expression.text}`;
+    const texts = yield* duringSteps(what, () => textsFrom(expression, claims));
+    if (texts.length > 0) found.push([key, texts]);
+  }
+  return Object.fromEntries(found);
+};
 
-const checkClaims = ({settings, compiled}: CompiledAuthenticator, claims: Claims): void => {
+const checkClaims = function* ({settings, compiled}: CompiledAuthenticator, claims: Claims): Steps<void> {
   for (const {claim: name = '', requiredValue = ''} of settings.claimValidationRules ?? []) {
     if (!name) continue;
     if (claim(claims, name) === undefined) throw new Error(`oidc: required claim ${name} not present in ID token`);
@@ -69,20 +76,20 @@ const checkClaims = ({settings, compiled}: CompiledAuthenticator, claims: Claims
     if (value !== requiredValue)
       throw new Error(`oidc: required claim ${name} value does not match. Got = ${value}, want = ${requiredValue}`);
   }
-  during('error evaluating claim validation expression', () => checkRules(compiled.claimRules, {claims}));
+  yield* duringSteps('error evaluating claim validation expression', () => checkRules(compiled.claimRules, {claims}));
 };
 
-/** Maps the claims of a verified token to a user. Throws, with upstream's message, if a claim is missing or a rule does not hold. */
-export const userOfClaims = (authenticator: CompiledAuthenticator, claims: Claims): UserInfo => {
-  const name = usernameOf(authenticator, claims);
+/** Maps the claims of a verified token to a user, in steps. Throws, with upstream's message, if a claim is missing or a rule does not hold. */
+export const userOfClaims = function* (authenticator: CompiledAuthenticator, claims: Claims): Steps<UserInfo> {
+  const name = yield* usernameOf(authenticator, claims);
   // Without a name a user could not be distinguished from others.
   if (!name) throw new Error('oidc: the username is empty');
-  const groups = groupsOf(authenticator, claims);
-  const uid = uidOf(authenticator, claims);
-  const extra = extraOf(authenticator, claims);
-  checkClaims(authenticator, claims);
+  const groups = yield* groupsOf(authenticator, claims);
+  const uid = yield* uidOf(authenticator, claims);
+  const extra = yield* extraOf(authenticator, claims);
+  yield* checkClaims(authenticator, claims);
   const hasExtra = Object.keys(extra).length > 0;
   const user = {username: name, ...(uid ? {uid} : {}), ...(groups.length > 0 ? {groups} : {}), ...(hasExtra ? {extra} : {})};
-  during('error evaluating user info validation rule', () => checkRules(authenticator.compiled.userRules, {user}));
+  yield* duringSteps('error evaluating user info validation rule', () => checkRules(authenticator.compiled.userRules, {user}));
   return {name, groups, ...(uid ? {uid} : {}), ...(hasExtra ? {extra} : {})};
 };

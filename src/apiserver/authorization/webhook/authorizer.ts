@@ -1,6 +1,7 @@
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import {CacheBound} from '#src/base/cache-bound.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {ReviewResult, ReviewWebhook} from '#src/apiserver/backends/review-webhook.js';
@@ -51,9 +52,15 @@ export class WebhookAuthorizer implements Authorizer, RuleLister {
   }
 
   authorize(attributes: Attributes): Decision | Promise<Decision> {
-    const {onFailure} = this.#options;
     const spec = reviewSpec(attributes);
-    const matched = this.#matches(spec);
+    const matching = this.#matches(spec, attributes);
+    return matching instanceof Promise
+      ? matching.then(matched => this.#decide(matched, attributes, spec))
+      : this.#decide(matching, attributes, spec);
+  }
+
+  #decide(matched: boolean | string, attributes: Attributes, spec: ReviewSpec): Decision | Promise<Decision> {
+    const {onFailure} = this.#options;
     if (typeof matched === 'string') return {decision: onFailure, error: matched};
     if (!matched) return {decision: 'noOpinion'};
     const asked = isCacheable(attributes) ? this.#cache.get(JSON.stringify(spec), () => this.#ask(spec)) : this.#ask(spec);
@@ -65,17 +72,20 @@ export class WebhookAuthorizer implements Authorizer, RuleLister {
   }
 
   /** Whether the webhook is asked, or the errors of the conditions. */
-  #matches(spec: ReviewSpec): boolean | string {
+  #matches(spec: ReviewSpec, {user}: Attributes): boolean | string | Promise<boolean | string> {
     const {conditions, name} = this.#options;
     if (!conditions) return true;
     const {clock, metrics} = this.#parts;
     const labels = {type: 'Webhook', name};
     const startedAt = clock.monotonic();
-    const matched = conditions.evaluate(spec);
-    metrics.conditionSeconds.observe((clock.monotonic() - startedAt) / 1000, labels);
-    if (typeof matched === 'string') metrics.conditionErrors.add(labels);
-    else if (!matched) metrics.conditionExclusions.add(labels);
-    return matched;
+    const known = (matched: boolean | string): boolean | string => {
+      metrics.conditionSeconds.observe((clock.monotonic() - startedAt) / 1000, labels);
+      if (typeof matched === 'string') metrics.conditionErrors.add(labels);
+      else if (!matched) metrics.conditionExclusions.add(labels);
+      return matched;
+    };
+    const matching = new RequestTurns(clock, {user}).run(conditions.evaluate(spec));
+    return matching instanceof Promise ? matching.then(known) : known(matching);
   }
 
   async #ask(spec: ReviewSpec): Promise<Decision> {

@@ -1,13 +1,14 @@
 // The match conditions of a webhook: CEL expressions over the spec of a SubjectAccessReview. They are compiled once, when the configuration is read.
 
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import type {Steps} from '#src/base/steps.js';
 import type {Program} from '#src/cel/compile.js';
 import type {ReviewSpec} from '#src/serving/authorizers/review-spec.js';
 
 /** The compiled conditions of a webhook. */
 export interface MatchConditions {
-  /** Returns whether all hold; the text of the errors where none is false and some fail. */
-  evaluate(spec: ReviewSpec): boolean | string;
+  /** Returns, in steps, whether all hold; the text of the errors where none is false and some fail. */
+  evaluate(spec: ReviewSpec): Steps<boolean | string>;
 }
 
 /** The compiled conditions, if there are any, and what is wrong with them. */
@@ -22,6 +23,9 @@ interface Condition {
 }
 
 const maxConditions = 64;
+
+/** A condition that costs more ends a step. */
+const costOfStep = 500;
 
 /** CEL is loaded with the first condition. */
 const language = async () => {
@@ -55,11 +59,12 @@ export const compileConditions = async (given: readonly {readonly expression?: s
 };
 
 /** A false condition decides, whatever errors the others had. Each has a cost limit of its own. */
-const evaluate = (conditions: readonly Condition[], spec: ReviewSpec): boolean | string => {
+const evaluate = function* (conditions: readonly Condition[], spec: ReviewSpec): Steps<boolean | string> {
   const bindings = {request: requestOf(spec)};
   const errors: string[] = [];
   for (const {expression, program} of conditions) {
-    const outcome = program.evaluate(bindings);
+    const outcome = yield* program.evaluateInSteps(bindings);
+    if (outcome.cost > costOfStep) yield;
     if ('error' in outcome) errors.push(`cel evaluation error: expression '${expression}' resulted in error: ${outcome.error}`);
     else if (outcome.value === false) return false;
   }

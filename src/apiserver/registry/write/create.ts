@@ -1,9 +1,10 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {collectErrors} from '#src/api/collect-errors.js';
+import {collectErrors, collectErrorsInSteps} from '#src/api/collect-errors.js';
 import {generatedName} from '#src/api/names.js';
 import {alreadyExists, badRequest, forbidden, nameNotGenerated, plainFailure, statusError, type ResourceRef} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import type {Steps} from '#src/base/steps.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateNames, validateObjectMeta} from '#src/resources/validation/object-meta.js';
@@ -101,10 +102,10 @@ class Creation implements WriteOperation {
     this.endpoint.prepare?.(object, undefined, hooks);
   }
 
-  validate(object: KubeObject, hooks: HookContext): FieldError[] {
+  *validate(object: KubeObject, hooks: HookContext): Steps<FieldError[]> {
     const {resource, endpoint, namespace, context} = this;
     const isCommon = metadataValidationOf(endpoint, hooks) === 'common';
-    const errors = collectErrors(
+    const errors = yield* collectErrorsInSteps(
       isCommon ? [] : validateObjectMeta(object.metadata!, metadataRules(resource, hooks)),
       endpoint.validate?.(object, undefined, hooks) ?? [],
       resource.versionErrors(context.served, object, undefined, hooks),

@@ -1,5 +1,5 @@
-import {conflict, timeout} from '#src/api/status.js';
-import type {Clock} from '#src/base/clock.js';
+import {conflict} from '#src/api/status.js';
+import {checkEnd} from '#src/apiserver/request/turns.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 
 /** How many races a write may lose. Hundreds of writers of one object stay below it; beyond it the store itself is at fault. */
@@ -13,12 +13,6 @@ export interface RacingWrite {
   /** Absent for writes of the server itself. */
   readonly original?: WriteContext['original'];
 }
-
-const checkEnd = ({original}: RacingWrite, clock: Clock): void => {
-  if (!original) return;
-  const {deadlineAt = Infinity} = original;
-  if (clock.monotonic() >= deadlineAt || original.signal.aborted) throw timeout('request did not complete within the allotted timeout');
-};
 
 /**
  * Repeats a write until no other writer came first. `attempt` returns undefined when it lost the race, and reads the object anew at each call. Throws 504 once

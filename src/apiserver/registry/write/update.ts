@@ -1,9 +1,10 @@
 import {sameFieldsBut} from '#src/api/equal.js';
 import {invalidObject, invalidText, type FieldError} from '#src/api/field-error.js';
-import {collectErrors} from '#src/api/collect-errors.js';
+import {collectErrorsInSteps} from '#src/api/collect-errors.js';
 import {conflict, isAlreadyExists, notFound, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {dropField} from '#src/base/json/drop-field.js';
+import type {Steps} from '#src/base/steps.js';
 import {own} from '#src/base/own.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
@@ -145,9 +146,9 @@ class Update implements WriteOperation {
     if (!generationCountsUnprepared) raise();
   }
 
-  validate(object: KubeObject, hooks: HookContext): FieldError[] {
+  *validate(object: KubeObject, hooks: HookContext): Steps<FieldError[]> {
     const {resource, endpoint, old, subresource, context} = this;
-    return collectErrors(
+    return yield* collectErrorsInSteps(
       validateObjectMetaUpdate(object.metadata!, old.metadata!, metadataValidationOf(endpoint, hooks), metadataRules(resource, hooks)),
       endpoint.validate?.(object, old, hooks) ?? [],
       subresource ? [] : resource.versionErrors(context.served, object, old, hooks),

@@ -1,9 +1,11 @@
 import {invalidObject, type FieldError} from '#src/api/field-error.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Count, Endpoint, HookContext} from '#src/resources/definition.js';
+import type {Steps} from '#src/base/steps.js';
 import {spanEvent} from '#src/base/span.js';
 import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {RequestTurns} from '#src/apiserver/request/turns.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import {withAllocation} from './allocation.js';
 import {fillAlwaysPresent} from '#src/apiserver/registry/always-present.js';
@@ -41,7 +43,8 @@ export interface WriteOperation {
   /** The object to be stored: what the endpoint writes of the incoming one, and the fields that only the server sets. */
   select(incoming: KubeObject): KubeObject;
   prepare(object: KubeObject, hooks: HookContext): void;
-  validate(object: KubeObject, hooks: HookContext): FieldError[];
+  /** In steps: the rules of custom resources may take long. */
+  validate(object: KubeObject, hooks: HookContext): Steps<FieldError[]>;
   /** The object as validating admission sees it. */
   admitted(object: KubeObject): KubeObject;
   store(object: KubeObject): Promise<Written>;
@@ -95,7 +98,8 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject): Pro
   if (loading) await loading;
   const hooks = resource.hooks(context.user, context.warn, context.served);
   operation.prepare(object, hooks);
-  const errors = operation.validate(object, hooks);
+  const validation = new RequestTurns(settings.clock, context).run(operation.validate(object, hooks));
+  const errors = validation instanceof Promise ? await validation : validation;
   // Authorization is asked only about a write that is valid by the rules of its fields.
   if (errors.length === 0 && endpoint.authorize) {
     errors.push(...(await endpoint.authorize(object, old, hooks, {authorizer: settings.authorizer, reader: settings.writes.pools.reader})));

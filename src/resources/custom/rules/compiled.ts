@@ -37,19 +37,37 @@ export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type:
   return type && {type, types};
 };
 
-/** Compiles the rules of one schema (KEP-2876), with the error of those that do not compile. */
-export const compileRules = (
-  {[extensions.validations]: rules = []}: JsonSchema,
-  node: SchemaNode,
-  isRoot: boolean,
-): readonly CompiledRule[] => {
-  if (rules.length === 0) return [];
+/** The rules of one schema (KEP-2876), each compiled when it is first needed, with the error of those that do not compile. */
+export class CompiledRules {
+  readonly count: number;
+  readonly #compiled: CompiledRule[] = [];
+  readonly #compile: (index: number) => CompiledRule;
+
+  constructor(schema: JsonSchema, node: SchemaNode, isRoot: boolean) {
+    const {[extensions.validations]: rules = []} = schema;
+    const compile = rules.length > 0 ? compilerOf(node, isRoot) : undefined;
+    this.count = compile ? rules.length : 0;
+    this.#compile = index => compile!(rules[index]!);
+  }
+
+  /** Whether the rule was needed before. */
+  isCompiled(index: number): boolean {
+    return this.#compiled[index] !== undefined;
+  }
+
+  at(index: number): CompiledRule {
+    return (this.#compiled[index] ??= this.#compile(index));
+  }
+}
+
+/** Returns what compiles the rules of a schema; undefined if expressions cannot represent it. */
+const compilerOf = (node: SchemaNode, isRoot: boolean): ((rule: ValidationRule) => CompiledRule) | undefined => {
   const part = typeOfSchema(node, isRoot);
-  if (!part) return [];
+  if (!part) return undefined;
   const {type, types} = part;
   const plain = extend(ruleBase, {types, variables: {self: type, oldSelf: type}});
   const withOptional = extend(ruleBase, {types, variables: {self: type, oldSelf: optionalOf(type)}});
-  return rules.map(rule => compileRule(rule, rule.optionalOldSelf ? withOptional : plain, node.source as JsonSchema));
+  return rule => compileRule(rule, rule.optionalOldSelf ? withOptional : plain, node.source as JsonSchema);
 };
 
 const compileRule = (rule: ValidationRule, environment: Environment, schema: JsonSchema): CompiledRule => {

@@ -1,4 +1,5 @@
 import type {FieldError} from '#src/api/field-error.js';
+import type {Findings} from '#src/api/collect-errors.js';
 import type {KubeObject} from '#src/api/types.js';
 import {Correlated} from '#src/schema/custom/correlated.js';
 import {factsOf} from '#src/schema/custom/facts.js';
@@ -9,13 +10,13 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 export interface Rules {
   /** Loads the evaluator if there are rules; returns undefined if nothing has to be loaded. */
   ready(): Promise<void> | undefined;
-  /** Evaluates the rules for an object or an update, given its errors so far. Call it only after `ready` has resolved. */
+  /** Evaluates the rules for an object or an update, given its errors so far, with pauses. Call it only after `ready` has resolved. */
   validate(
     object: Readonly<KubeObject>,
     old: Readonly<KubeObject> | undefined,
     errors: readonly FieldError[],
     warn: (text: string) => void,
-  ): readonly FieldError[];
+  ): Findings;
 }
 
 type Evaluator = typeof import('./evaluate.js');
@@ -40,14 +41,14 @@ export const rulesOf = (schema: () => CustomSchema): Rules => {
         loaded = module;
       });
     },
-    validate(object, old, errors, warn) {
+    *validate(object, old, errors, warn) {
       const {source, node} = schema();
-      if (!loaded || !factsOf(source).hasRules) return [];
+      if (!loaded || !factsOf(source).hasRules) return;
       // A missing name is reported separately.
-      if (blocksRules(errors) || !object.metadata?.name) return [rulesNotChecked];
+      if (blocksRules(errors) || !object.metadata?.name) return yield rulesNotChecked;
       tree ??= new loaded.RuleTree(source, node, true);
       const correlated = old && new Correlated(object as PlainObject, old as PlainObject, source);
-      return loaded.evaluateRules(tree, {object, old, correlated, warn});
+      yield* yield* loaded.evaluateRules(tree, {object, old, correlated, warn});
     },
   };
 };

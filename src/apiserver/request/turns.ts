@@ -1,0 +1,42 @@
+import {timeout} from '#src/api/status.js';
+import {held, type Clock} from '#src/base/clock.js';
+import {runStepsBetweenPauses, type Steps} from '#src/base/steps.js';
+import {FairTurns} from '#src/base/turn.js';
+
+/** The request that work is done for; absent parts for the server's own work. */
+export interface WorkingRequest {
+  readonly user?: {readonly name: string} | undefined;
+  readonly original?: {readonly deadlineAt?: number | undefined; readonly signal: AbortSignal} | undefined;
+}
+
+/** Throws 504 for a request whose client is gone, or whose deadline has passed. */
+export const checkEnd = ({original}: WorkingRequest, clock: Pick<Clock, 'monotonic'>): void => {
+  if (!original) return;
+  const {deadlineAt = Infinity, signal} = original;
+  if (signal.aborted || clock.monotonic() >= deadlineAt) throw timeout('request did not complete within the allotted timeout');
+};
+
+/**
+ * Runs work of a request, such as the evaluation of expressions, at once if it is short. Otherwise it is done in pieces of a millisecond, and between them other
+ * requests have their turn, those of one user together as often as those of another. It ends with 504 when the request does.
+ */
+export class RequestTurns {
+  readonly #clock: Clock;
+  readonly #request: WorkingRequest;
+  #turns: FairTurns | undefined;
+
+  constructor(clock: Clock, request: WorkingRequest) {
+    this.#clock = clock;
+    this.#request = request;
+  }
+
+  run<T>(work: Steps<T>): T | Promise<T> {
+    return runStepsBetweenPauses(work, () => this.#pause());
+  }
+
+  #pause(): Promise<void> | undefined {
+    this.#turns ??= new FairTurns(this.#clock);
+    const turn = this.#turns.pause(this.#request.user?.name ?? '');
+    return turn && held(this.#clock, () => turn).then(() => checkEnd(this.#request, this.#clock));
+  }
+}
