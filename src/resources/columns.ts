@@ -30,5 +30,5 @@ export const createdAtColumn: Column<KubeObject> = {
   name: 'Created At',
   type: 'date',
   description: 'When the object was created, by the clock of the server.',
-  of: object => object.metadata?.creationTimestamp ?? '<unknown>',
+  of: object => object.metadata?.creationTimestamp ?? '0001-01-01T00:00:00Z',
 };

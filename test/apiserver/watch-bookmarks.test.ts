@@ -146,12 +146,21 @@ test('a watch of tables sends the columns once, and bookmarks carry metadata', a
   t.like(tables[2]?.rows[0]?.object.metadata, {resourceVersion: last, annotations: {'plat.io/initial-events-end': 'true'}});
 });
 
-test('a bookmark in a watch of tables disturbs no column', async t => {
-  const {watch} = await startWire();
-  using stream = await watch(`${csrs}?watch=1&allowWatchBookmarks=true`, {headers: table});
+for (const [path, cells] of [
+  [csrs, ['', '<unknown>', '<none>', '', '<none>', 'Pending']],
+  [configMaps, ['', 0, '<unknown>']],
+  ['/apis/apps/v1/deployments', ['', '0/0', 0, 0, '<unknown>', '', '', '']],
+  ['/apis/rbac.authorization.plat.io/v1/clusterroles', ['', '0001-01-01T00:00:00Z']],
+] as const) {
+  test(`a bookmark in a watch of tables of ${path} has the cells of an object of which nothing is set`, async t => {
+    const {watch} = await startWire();
+    using stream = await watch(`${path}?watch=1&allowWatchBookmarks=true`, {headers: table});
+    const {rows} = stream.events[0]!.object as unknown as {rows: {cells: unknown[]}[]};
 
-  t.is(stream.events[0]?.type, 'BOOKMARK');
-});
+    t.is(stream.events[0]?.type, 'BOOKMARK');
+    t.deepEqual(rows[0]?.cells, cells);
+  });
+}
 
 test('a watch of metadata sends metadata alone, bookmarks too', async t => {
   const {watch, last} = await start();

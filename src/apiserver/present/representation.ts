@@ -3,9 +3,11 @@
 
 import {jsonText} from '#src/base/json/json.js';
 import {agoFrom, humanDuration} from '#src/api/duration.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
 import {lazily} from '#src/base/lazily.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
 import {zeroValue} from '#src/schema/decode/zero-value.js';
 import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {metadataJson} from '#src/apiserver/registry/record.js';
@@ -105,10 +107,18 @@ const metadataText =
   ({value, revision}: StoredRecord): string =>
     `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
 
+/** What objects of a kind have when nothing is set. */
+const emptyOf = ({resource: {definition, settings}}: ServedResource, {group, version, kind}: Kind): PlainObject => {
+  const node = definition.custom ? undefined : settings.schemas.of(group, version, kind);
+  return node ? zeroValue(node) : {};
+};
+
 const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, base}: Presented): Representation => {
   const {resource} = served;
   const {naming, clock} = resource.settings;
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
+  // Columns read objects of the version that is stored.
+  const empty = lazily(() => emptyOf(served, resource.kind));
   const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) =>
     column.of(object, at => humanDuration(clock.now() - at), naming);
   const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
@@ -125,14 +135,13 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, 
     itemText: isText ? rowText : undefined,
     one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
     event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
-    // A bookmark is not a complete object: columns must not read it.
     bookmark: (object, first) =>
       tableOf(resource.definition, [object], {
         apiVersion: metaVersion,
         includeObject,
         meta: {resourceVersion: object.metadata!.resourceVersion!},
         columns: first,
-        cell: () => '',
+        cell: column => cell(column, {...empty(), metadata: {}}),
         shown: same,
       }),
     list: (objects, meta) => table(objects, meta, true),
@@ -162,10 +171,7 @@ const asMetadata = ({served: {resource}, metaVersion, form, isText, base}: Prese
 const asObject = ({served, accepted, apiVersion, form, base}: Presented): Representation => {
   const {resource, kind} = served;
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
-  const empty = lazily(() => {
-    const node = resource.definition.custom ? undefined : resource.settings.schemas.of(kind.group, kind.version, kind.kind);
-    return node ? zeroValue(node) : {};
-  });
+  const empty = lazily(() => emptyOf(served, kind));
   return {
     ...base,
     key: `${form}object/${apiVersion}`,
