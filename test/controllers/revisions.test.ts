@@ -38,6 +38,34 @@ test('a revision is named after parent and content, and carries labels, hash, an
   t.is(made({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
 });
 
+for (const [title, hash, app, annotations, container] of [
+  ['of a plain template', '549f7bd4bd', 'st', undefined, {image: 'i', name: 'c'}],
+  ['with characters that JSON in Go escapes', '5d75bf86c7', 'esc', {note: 'é\u2028<x>'}, {image: 'i', name: 'c', args: ['a<b&c>d']}],
+] as const)
+  test(`a revision ${title} has the hash that the original gives it`, t => {
+    const spec = {
+      containers: [
+        {
+          ...container,
+          args: 'args' in container ? [...container.args] : undefined,
+          imagePullPolicy: 'Always',
+          resources: {},
+          terminationMessagePath: '/dev/termination-log',
+          terminationMessagePolicy: 'File',
+        },
+      ],
+      dnsPolicy: 'ClusterFirst',
+      restartPolicy: 'Always',
+      schedulerName: 'default-scheduler',
+      securityContext: {},
+      terminationGracePeriodSeconds: 30,
+    };
+    const recorded = JSON.parse(JSON.stringify({metadata: {annotations, labels: {app}}, spec})) as typeof template;
+    const {metadata} = made({...history, patch: runSteps(templatePatch(recorded)), revision: 1, collisionCount: 0});
+
+    t.is(metadata?.name, `parent-${hash}`);
+  });
+
 test('a revision is written with its keys in order, as clients write it that compare the bytes', t => {
   const {data, text} = runSteps(
     templatePatch({
