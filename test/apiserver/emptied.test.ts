@@ -356,3 +356,17 @@ test('refusals show what became empty as empty', async t => {
   t.is(await shown({labels: {a: null}}), '{}');
   t.is(await shown({labels: null}), 'null');
 });
+
+test('empty lists in a container to debug with are refused where it cannot have any', async t => {
+  const pods = '/api/v1/namespaces/default/pods';
+  await post(pods, {metadata: {name: 'debugged'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  const fields = async (more: object) => {
+    const body = {spec: {ephemeralContainers: [{name: 'e', image: 'i', ...more}]}};
+    const {text} = await send('PATCH', `${pods}/debugged/ephemeralcontainers?dryRun=All`, {...merge, body});
+    return causes(text).map(field => field.replace('spec.ephemeralContainers[0].', ''));
+  };
+
+  t.deepEqual(await fields({ports: [], resizePolicy: [], restartPolicyRules: []}), ['ports', 'resizePolicy', 'restartPolicyRules']);
+  t.deepEqual(await fields({resources: {claims: []}}), ['resources']);
+  t.deepEqual(await fields({resources: {}, env: [], args: []}), []);
+});

@@ -3,6 +3,7 @@ import type {AnyContainer, Container, ContainerPort, ContainerRestartRule, Ephem
 import {isSidecar} from '#src/model/pod/restart.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
 import {dnsLabel, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
+import {emptiedFields, givenEmpty} from '#src/schema/decode/emptied.js';
 import {validateEnv, validateEnvFrom} from './environment.js';
 import {validateDevices, validateMounts} from './mounts.js';
 import {validateRunning} from './probes.js';
@@ -169,13 +170,16 @@ const notForEphemeral = [
   'lifecycle',
 ] as const;
 
-/** Reports whether a field is set; empty resources count as absent. */
-const isSet = (field: keyof EphemeralContainer, value: unknown): boolean =>
-  value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
+/** Reports whether a field is set, if only to an empty list; resources without any part count as absent. */
+const isSet = (container: EphemeralContainer, field: keyof EphemeralContainer): boolean => {
+  const value = container[field];
+  if (value === undefined) return givenEmpty(container, field) !== undefined;
+  return field !== 'resources' || Object.keys(value as object).length > 0 || emptiedFields(value as object).size > 0;
+};
 
 function* ephemeralOnly(container: EphemeralContainer, path: string): Iterable<FieldError> {
   const text = 'cannot be set for an Ephemeral Container';
-  for (const field of notForEphemeral) if (isSet(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
+  for (const field of notForEphemeral) if (isSet(container, field)) yield forbiddenField(`${path}.${field}`, text);
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     for (const field of ['subPath', 'subPathExpr'] as const)
       if (mount[field]) yield forbiddenField(`${path}.volumeMounts[${i}].${field}`, text);
