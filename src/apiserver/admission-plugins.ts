@@ -6,6 +6,7 @@ import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {defaultAdmissionPlugins, type AdmissionPlugin as PluginName} from '#src/options/apiserver/admission.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -63,6 +64,7 @@ export interface PluginContext extends PluginSettings {
   /** The server that reviews images; required by ImagePolicyWebhook. */
   readonly imageReviews?: ImagePolicy | undefined;
   readonly log: Log;
+  readonly meter?: Meter;
   createNamespace(name: string): Promise<unknown>;
   /** The served kinds of that name in an apiVersion. */
   kindsOf(apiVersion: string, kind: string): readonly Kind[];

@@ -1,8 +1,6 @@
 // The router: from a request's attributes to its handler. Resources with their subresources, fixed and wildcard paths, discovery. It never authorizes: the
 // request core does so before.
 
-import type {AuditNotes} from '#src/api/audit.js';
-import type {Naming} from '#src/api/naming.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {andThen} from '#src/base/eventually.js';
 import {own} from '#src/base/own.js';
@@ -21,7 +19,7 @@ import {pageNotFound, type Route} from './handlers/route.js';
 import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {getVirtual, listVirtual} from './handlers/virtual.js';
 import {create, patch, update} from './handlers/write.js';
-import type {Handler, ResourceContext} from './request/context.js';
+import type {Handler, RequestContext, ResourceContext} from './request/context.js';
 import {handleOrMove} from './request/large.js';
 import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
@@ -102,7 +100,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     const isWarned = (context: ResourceContext): boolean =>
       Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
     const handler: Handler = context => {
-      if (warning && context.notes) noteDeprecation(context.notes, deprecation?.until, naming);
+      if (warning) noteDeprecation(context, target, {removal: deprecation?.until?.replace(/^v/, ''), services});
       if (warning && isWarned(context as ResourceContext)) context.warnings.add(warning);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
@@ -116,10 +114,16 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   };
 };
 
-/** Tells the audit event that the requested version is deprecated. */
-const noteDeprecation = (notes: AuditNotes, removal: string | undefined, {apiSuffix}: Naming): void => {
-  notes.annotate(`${apiSuffix}/deprecated`, 'true');
-  if (removal) notes.annotate(`${apiSuffix}/removed-release`, removal.replace(/^v/, ''));
+/** Records that the requested version is deprecated: in the audit event, and in the metric for administrators who look for clients of old versions. */
+const noteDeprecation = (
+  {notes}: RequestContext,
+  {group, version, resource, subresource}: ResourceTarget,
+  {removal, services}: {readonly removal: string | undefined; readonly services: ResourceServices},
+): void => {
+  const {apiSuffix} = services.registry.settings.naming;
+  services.deprecatedRequests.set(1, {group, version, resource, subresource, removed_release: removal ?? ''});
+  notes?.annotate(`${apiSuffix}/deprecated`, 'true');
+  if (removal) notes?.annotate(`${apiSuffix}/removed-release`, removal);
 };
 
 const subresourceHandler = (services: ResourceServices, info: RequestInfo & {readonly resource: ResourceTarget}): Handler | undefined => {

@@ -153,6 +153,11 @@ const resourceServices = (settings: ApiServerSettings, watch: WatchSettings): Re
     agents: settings.agents,
     connectBytesPerSecond: settings.connectBytesPerSecond,
     connectMetrics: new ConnectMetrics(meter, naming),
+    deprecatedRequests: meter.gauge({
+      name: 'apiserver_requested_deprecated_apis',
+      help: 'Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.',
+      labels: ['group', 'version', 'resource', 'subresource', 'removed_release'],
+    }),
     largeRequests: settings.largeRequests,
   };
 };

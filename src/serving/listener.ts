@@ -57,6 +57,8 @@ export interface Listener {
   readonly connections: number;
   /** The number of connections that were closed because of the limit. */
   readonly refused: number;
+  /** The number of connections that ended before their TLS handshake did. */
+  readonly handshakeErrors: number;
   /** Sets the certificate of new connections. */
   setSecureContext(options: SecureContextOptions): void;
   /** Asks clients to disconnect: `Connection: close` on every response and a GOAWAY on every session. Still accepts connections. */
@@ -148,6 +150,7 @@ class Endpoint implements Listener {
   readonly #closes = new InTurns(maxClosesPerTurn);
   #draining = false;
   refused = 0;
+  handshakeErrors = 0;
   #closed: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
@@ -269,6 +272,7 @@ class Endpoint implements Listener {
     });
     if (options.maxConnections) server.maxConnections = options.maxConnections;
     server.on('drop', () => void this.refused++);
+    server.on('tlsClientError', () => void this.handshakeErrors++);
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
       // A response that waits for the previous one has no socket yet.

@@ -315,6 +315,42 @@ test('requests are counted by the verbs, scopes and dry runs that monitoring kno
   );
 });
 
+test('deprecated versions, own requests, allocations and pod security are counted as in the original', async t => {
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), naming: 'kubernetes', controllers: 'none'});
+  const {get, post} = wire(plane.api.handler);
+  await get('/api/v1/namespaces/default/endpoints');
+  await post('/api/v1/namespaces', {
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: {name: 'strict', labels: {[`pod-security.kubernetes.io/enforce`]: 'baseline'}},
+  });
+  await post('/api/v1/namespaces/strict/serviceaccounts', {kind: 'ServiceAccount', apiVersion: 'v1', metadata: {name: 'default'}});
+  const pod = {kind: 'Pod', apiVersion: 'v1', metadata: {name: 'p'}, spec: {hostNetwork: true, containers: [{name: 'c', image: 'i'}]}};
+  const refused = await post('/api/v1/namespaces/strict/pods', pod);
+  t.is(refused.status, 403);
+  t.regex(refused.text, /violates PodSecurity/);
+  const service = (name: string, spec: object) =>
+    post('/api/v1/namespaces/default/services', {kind: 'Service', apiVersion: 'v1', metadata: {name}, spec: {ports: [{port: 1}], ...spec}});
+  await service('a', {type: 'NodePort'});
+  await service('b', {clusterIP: '10.96.0.1'});
+  const {text} = await get('/metrics');
+  const cidr = 'cidr="10.96.0.0/16"';
+
+  for (const line of [
+    '# HELP apiserver_requested_deprecated_apis [STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.',
+    'apiserver_requested_deprecated_apis{group="",version="v1",resource="endpoints",subresource="",removed_release=""} 1',
+    'pod_security_evaluations_total{decision="deny",policy_level="baseline",policy_version="latest",mode="enforce",request_operation="create",resource="pod",subresource=""} 1',
+    'pod_security_exemptions_total{request_operation="update",resource="controller",subresource=""} 0',
+    `kube_apiserver_clusterip_allocator_allocation_total{${cidr},scope="dynamic"} 1`,
+    `kube_apiserver_clusterip_allocator_allocation_errors_total{${cidr},scope="static"} 1`,
+    'kube_apiserver_nodeport_allocator_allocation_total{scope="dynamic"} 1',
+    'kube_apiserver_nodeport_allocator_allocated_ports 1',
+    'kube_apiserver_nodeport_allocator_available_ports 2767',
+  ])
+    t.true(text.split('\n').includes(line), line);
+  t.regex(text, /^apiserver_selfrequest_total\{verb="POST",group="",resource="namespaces",subresource=""\} [1-9]/m);
+});
+
 test('a server that waits for its store fails its health checks with the reason, and answers all else with 503', async t => {
   const clock = new VirtualClock();
   const {options} = parseFlags(apiserverFlags, [

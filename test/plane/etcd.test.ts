@@ -20,6 +20,7 @@ import {openStore} from '#src/storage/backend/open.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {MessageWriter} from '#src/transport/grpc/message.js';
 import {NodePorts} from '#src/apiserver/allocation/ports.js';
+import {noMeter} from '#src/base/meter.js';
 import {systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {memoryStore} from '#src/storage/memory/index.js';
@@ -177,7 +178,7 @@ test('ports of other allocations are read also while none is allocated', async t
   const store = memoryStore({clock});
   const object = {apiVersion: 'v1', kind: 'RangeAllocation', metadata: {}, range: '30000-32767'};
   await store.create('/r/ranges/servicenodeports', encodeRecord(object as KubeObject));
-  const ports = new NodePorts({store, prefix: '/r', naming, random: systemRandom}, {from: 30000, to: 32767});
+  const ports = new NodePorts({store, prefix: '/r', naming, random: systemRandom, meter: noMeter}, {from: 30000, to: 32767});
 
   t.deepEqual(await ports.taken(), []);
 });

@@ -197,6 +197,16 @@ test('headers that come too slowly end the connection', async t => {
   t.regex(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 408 /);
 });
 
+test('connections that do not speak TLS are counted', async t => {
+  await using server = await serve(answering(() => json({})));
+  const socket = net.connect(server.port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('GET / HTTP/1.0\r\n\r\n');
+  await once(socket, 'close');
+
+  t.is(server.listener.handshakeErrors, 1);
+});
+
 test('a handshake that does not come ends the connection', async t => {
   await using server = await serve(
     answering(() => json({})),

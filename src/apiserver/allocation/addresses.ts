@@ -8,6 +8,7 @@ import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
+import {addressCounts, type AllocationCounts} from './allocation-metrics.js';
 import {ownWrites} from './own-writes.js';
 
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
@@ -38,16 +39,20 @@ export class ServiceAddresses implements AddressPool {
   readonly families: readonly IpFamily[];
   readonly #registry: Registry;
   readonly #configured: readonly IpRange[];
+  readonly #counts: AllocationCounts;
 
   constructor(registry: Registry, configured: readonly string[]) {
     this.#registry = registry;
+    this.#counts = addressCounts(registry.settings.meter, `${registry.settings.naming.prefix}_apiserver`);
     this.#configured = configured.map(text => parseRange(text)!);
     this.families = configured.map(text => familyOf(text.split('/')[0]!));
   }
 
   async take(address: string, holder: AddressHolder): Promise<void> {
-    const parsed = await this.#within(address);
-    if (!(await this.reserve(formatIp(parsed), holder))) throw new PoolError('provided IP is already allocated');
+    const {address: parsed, cidr} = await this.#within(address);
+    if (await this.reserve(formatIp(parsed), holder)) return this.#counts.allocated('static', {cidr});
+    this.#counts.failed('static', {cidr});
+    throw new PoolError('provided IP is already allocated');
   }
 
   async takeAny(family: IpFamily, holder: AddressHolder): Promise<string> {
@@ -61,9 +66,12 @@ export class ServiceAddresses implements AddressPool {
         const start = BigInt(Math.floor(random.float() * Number(size)));
         for (let i = 0n; i < size; i++) {
           const name = formatIp({family: range.address.family, value: first + from + ((start + i) % size)});
-          if (await this.reserve(name, holder)) return name;
+          if (!(await this.reserve(name, holder))) continue;
+          this.#counts.allocated('dynamic', {cidr: formatRange(range)});
+          return name;
         }
       }
+      this.#counts.failed('dynamic', {cidr: formatRange(range)});
     }
     throw new PoolError('range is full');
   }
@@ -84,7 +92,7 @@ export class ServiceAddresses implements AddressPool {
 
   async check(address: string): Promise<void> {
     const parsed = parseLooseIp(address);
-    if (parsed && (await this.#isUsable(parsed))) return;
+    if (parsed && (await this.#rangeOf(parsed))) return;
     const range = this.#configured[this.families.indexOf(familyOf(address))];
     throw new PoolError(
       `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range ? formatRange(range) : ''}`,
@@ -95,14 +103,15 @@ export class ServiceAddresses implements AddressPool {
     return this.#registry.of(kinds.ipAddresses);
   }
 
-  async #within(address: string): Promise<IpAddress> {
-    const parsed = parseLooseIp(address);
-    if (!parsed || !(await this.#isUsable(parsed))) throw new PoolError('the provided network does not match the current range');
-    return parsed;
+  async #within(text: string): Promise<{readonly address: IpAddress; readonly cidr: string}> {
+    const address = parseLooseIp(text);
+    const range = address && (await this.#rangeOf(address));
+    if (!range) throw new PoolError('the provided network does not match the current range');
+    return {address, cidr: formatRange(range)};
   }
 
-  async #isUsable(address: IpAddress): Promise<boolean> {
-    return (await this.#usable()).some(({range}) => isServiceAddress(range, address));
+  async #rangeOf(address: IpAddress): Promise<IpRange | undefined> {
+    return (await this.#usable()).find(({range}) => isServiceAddress(range, address))?.range;
   }
 
   async #usable(): Promise<Usable[]> {

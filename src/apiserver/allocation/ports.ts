@@ -3,6 +3,7 @@ import {PoolError, type PortPool} from '#src/resources/pools.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import type {RegistrySettings} from '#src/apiserver/registry/registry.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
+import {portMetrics, type PortMetrics, type Scope} from './allocation-metrics.js';
 
 /** Both ends are included. */
 export interface PortRange {
@@ -10,7 +11,7 @@ export interface PortRange {
   readonly to: number;
 }
 
-type PortSettings = Pick<RegistrySettings, 'store' | 'prefix' | 'naming' | 'random'>;
+type PortSettings = Pick<RegistrySettings, 'store' | 'prefix' | 'naming' | 'random' | 'meter'>;
 
 /** The stored form of the pool: core/v1 RangeAllocation, whose data is a big-endian bit map. */
 interface RangeAllocation extends KubeObject {
@@ -56,28 +57,35 @@ export class NodePorts implements PortPool {
   readonly #settings: PortSettings;
   readonly #range: PortRange;
   readonly #key: string;
+  readonly #metrics: PortMetrics;
 
   constructor(settings: PortSettings, range: PortRange) {
     this.#settings = settings;
     this.#range = range;
+    this.#metrics = portMetrics(settings.meter, `${settings.naming.prefix}_apiserver`);
     this.#key = `${settings.prefix}/ranges/servicenodeports`;
   }
 
   async take(port: number): Promise<void> {
     const {from, to} = this.#range;
-    if (port < from || port > to) throw new PoolError(`provided port is not in the valid range. The range of valid ports is ${this.#text}`);
-    await this.#change(bits => {
-      if (has(bits, port - from)) throw new PoolError('provided port is already allocated');
-      return bits | (1n << BigInt(port - from));
+    await this.#counted('static', async () => {
+      if (port < from || port > to)
+        throw new PoolError(`provided port is not in the valid range. The range of valid ports is ${this.#text}`);
+      await this.#change(bits => {
+        if (has(bits, port - from)) throw new PoolError('provided port is already allocated');
+        return bits | (1n << BigInt(port - from));
+      });
     });
   }
 
   async takeAny(): Promise<number> {
     let taken = 0;
-    await this.#change(bits => {
-      taken = this.#free(bits);
-      return bits | (1n << BigInt(taken));
-    });
+    await this.#counted('dynamic', () =>
+      this.#change(bits => {
+        taken = this.#free(bits);
+        return bits | (1n << BigInt(taken));
+      }),
+    );
     return this.#range.from + taken;
   }
 
@@ -98,6 +106,23 @@ export class NodePorts implements PortPool {
     return placesOf(bits)
       .map(place => from + place)
       .filter(port => port <= to);
+  }
+
+  async #counted(scope: Scope, allocate: () => Promise<void>): Promise<void> {
+    try {
+      await allocate();
+      this.#metrics.counts.allocated(scope);
+    } catch (error) {
+      this.#metrics.counts.failed(scope);
+      throw error;
+    }
+  }
+
+  /** Shows how many ports are taken by the record that was written. */
+  #show(bits: bigint): void {
+    const allocated = placesOf(bits).length;
+    this.#metrics.allocated.set(allocated);
+    this.#metrics.available.set(this.#range.to - this.#range.from + 1 - allocated);
   }
 
   get #text(): string {
@@ -138,6 +163,7 @@ export class NodePorts implements PortPool {
         await (record
           ? store.update(this.#key, encodeRecord(allocation), record.revision)
           : store.create(this.#key, encodeRecord(allocation)));
+        this.#show(after);
         return;
       } catch (error) {
         if (!(error instanceof RevisionMismatch || error instanceof KeyExists)) throw error;

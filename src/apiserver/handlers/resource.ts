@@ -6,6 +6,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext, VirtualContext} from '#src/resources/definition.js';
+import type {Gauge} from '#src/base/meter.js';
 import {own} from '#src/base/own.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
@@ -46,6 +47,8 @@ export interface ResourceServices {
   /** The limit of each upgraded connection to a pod, node or service; undefined for none. */
   readonly connectBytesPerSecond: number | undefined;
   readonly connectMetrics: ConnectMetrics;
+  /** The deprecated versions that were requested. */
+  readonly deprecatedRequests: Gauge;
   readonly largeRequests: LargeRequests | undefined;
 }
 

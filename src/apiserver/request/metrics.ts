@@ -2,6 +2,7 @@
 // chose are not cached without bound, and names that are not served become no labels.
 
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
+import {wellKnown} from '#src/api/user.js';
 import {exponentialBuckets, type Counter, type Histogram, type Labels, type Meter} from '#src/base/meter.js';
 import {header, type RequestTimes} from './context.js';
 import {isLongRunning, type RequestInfo, type ResourceTarget} from './request-info.js';
@@ -33,6 +34,8 @@ interface Series {
   readonly sli: ReturnType<Histogram['at']>;
   readonly slo: ReturnType<Histogram['at']>;
   readonly size: ReturnType<Histogram['at']>;
+  /** The requests of the server itself. */
+  own?: ReturnType<Counter['at']>;
 }
 
 const scopeOf = ({resource, verb}: RequestInfo): string => {
@@ -96,6 +99,7 @@ export class RequestMetrics {
   readonly #sizes: Histogram;
   readonly #terminations: Counter;
   readonly #events: Counter;
+  readonly #selfRequests: Counter;
   readonly #series = new Map<string, Series>();
   readonly #isServed: MetricSources['isServed'];
 
@@ -136,6 +140,11 @@ export class RequestMetrics {
       name: 'apiserver_request_terminations_total',
       help: 'Number of requests which apiserver terminated in self-defense.',
       labels: [...targetLabels, 'code'],
+    });
+    this.#selfRequests = meter.counter({
+      name: 'apiserver_selfrequest_total',
+      help: 'Counter of apiserver self-requests broken out for each verb, API resource and subresource.',
+      labels: ['verb', 'group', 'resource', 'subresource'],
     });
     this.#events = meter.counter({
       name: 'apiserver_watch_events_total',
@@ -205,7 +214,12 @@ export class RequestMetrics {
     let total = series.totals.get(status);
     if (!total) series.totals.set(status, (total = this.#total.at({...series.labels, code: String(status)})));
     total.add();
+    if ('user' in request.caller && request.caller.user.name === wellKnown.server) (series.own ??= this.#ownSeries(series)).add();
     return series;
+  }
+
+  #ownSeries({labels: {verb = '', group = '', resource = '', subresource = ''}}: Series): ReturnType<Counter['at']> {
+    return this.#selfRequests.at({verb, group, resource, subresource});
   }
 
   /** Returns a function that counts an event sent to a watcher of a resource. */
@@ -222,7 +236,7 @@ export class RequestMetrics {
     const known = this.#series.get(key);
     if (known) return known;
     const labels = {...labelsOf(info, isApply, target), dry_run: dryRun};
-    const series = {
+    const series: Series = {
       labels,
       totals: new Map(),
       duration: this.#duration.at(labels),

@@ -75,6 +75,7 @@ export const admissionPlugins = (
     ...parts,
     naming,
     log,
+    meter,
     imageReviews,
     authorizer,
     reader,

@@ -49,6 +49,15 @@ const observeConnections = (meter: Meter, deliveries: Deliveries, listener: List
       [{reason: 'time'}, deliveries.cutOff.time],
     ],
   );
+  meter.observed(
+    {
+      name: 'apiserver_tls_handshake_errors_total',
+      type: 'counter',
+      help: "Number of requests dropped with 'TLS handshake error from' error",
+      labels: [],
+    },
+    () => [[{}, listener.handshakeErrors]],
+  );
   meter.observed({name: 'apiserver_connections', help: 'Number of open connections.', labels: []}, () => [[{}, listener.connections]]);
   meter.observed(
     {

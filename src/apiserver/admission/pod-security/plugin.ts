@@ -1,5 +1,6 @@
 import {invalidObject} from '#src/api/field-error.js';
 import {sameJson} from '#src/api/equal.js';
+import type {Meter} from '#src/base/meter.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod, PodSpec, PodTemplateSpec} from '#src/api/pod.js';
@@ -13,6 +14,7 @@ import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.j
 import {findings, inFull} from './evaluate.js';
 import {exemptionOf, exemptNamespaceWarning} from './exemption.js';
 import {existingPodWarnings} from './namespace-check.js';
+import {PodSecurityMetrics} from './metrics.js';
 import {isStricter, policyIn, shownLevel, type Policy} from './policy.js';
 import {openSettings, type PodSecuritySettings} from './settings.js';
 import type {CheckedPod} from './check.js';
@@ -25,6 +27,7 @@ export interface PodSecurityParts {
   /** The minor version of `latest`. */
   readonly minor: number;
   readonly podSecurity?: PodSecuritySettings | undefined;
+  readonly meter?: Meter;
 }
 
 type Templated = KubeObject & {
@@ -64,9 +67,11 @@ type Checkable = {readonly metadata?: {readonly annotations?: Record<string, str
 class PodSecurityChecks {
   readonly #parts: PodSecurityParts;
   readonly #settings: PodSecuritySettings;
+  readonly #metrics: PodSecurityMetrics;
 
   constructor(parts: PodSecurityParts) {
     this.#parts = parts;
+    this.#metrics = new PodSecurityMetrics(parts.meter, parts.minor);
     this.#settings = parts.podSecurity ?? openSettings;
   }
 
@@ -124,18 +129,26 @@ class PodSecurityChecks {
     const {warn: warnClient} = attributes;
     if (isPod) this.#annotate(attributes, 'enforce-policy', shownLevel(enforce));
     const audited = findings(audit, pod, minor);
-    if (audited.length > 0)
+    if (audited.length > 0) {
+      this.#metrics.evaluated('deny', audit, 'audit', attributes);
       this.#annotate(attributes, 'audit-violations', `would violate PodSecurity ${JSON.stringify(shownLevel(audit))}: ${inFull(audited)}`);
+    }
     const refused = isPod ? findings(enforce, pod, minor) : [];
+    if (isPod) this.#metrics.evaluated(refused.length > 0 ? 'deny' : 'allow', enforce, 'enforce', attributes);
     if (refused.length > 0) throw refuse(attributes, `violates PodSecurity ${JSON.stringify(shownLevel(enforce))}: ${inFull(refused)}`);
     const warned = findings(warn, pod, minor);
-    if (warned.length > 0) warnClient(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
+    if (warned.length === 0) return;
+    this.#metrics.evaluated('deny', warn, 'warn', attributes);
+    warnClient(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
   }
 
   /** Whether the object is exempt, which is audited with the reason. */
   #isExempt(attributes: AdmissionAttributes, runtimeClass?: string): boolean {
     const why = exemptionOf(this.#settings, {namespace: attributes.namespace, username: attributes.user.name, runtimeClass});
-    if (why) this.#annotate(attributes, 'exempt', why);
+    if (why) {
+      this.#metrics.exempt(attributes);
+      this.#annotate(attributes, 'exempt', why);
+    }
     return why !== undefined;
   }
 
