@@ -3,6 +3,7 @@ import {seededRandom} from '#src/base/random.js';
 import {schemaOf} from '#src/apiserver/request/body.js';
 import {bodyWith} from './bodies.js';
 import {collectionsOf, pathText} from './fields.js';
+import {comparePair, pairsOf, startPairs} from './pairs.js';
 import {sweepServer} from './server.js';
 import {casesOf, drawn, sweep, type Finding} from './sweep.js';
 
@@ -47,6 +48,18 @@ test('a sample of the sweep takes no longer than its size', async t => {
     findings.filter(({longestMs, status, verb}) => longestMs > mostWorkMs || (status === 500 && verb !== 'apply')),
     [],
   );
+});
+
+test('pairs of lists are those of kinds that are compared, and long ones of a node and a pod do not hold the loop', async t => {
+  await using server = await startPairs();
+  const pairs = [...pairsOf(server)];
+  const [taints, tolerations] = ['spec.taints', 'spec.tolerations'];
+  const pair = pairs.find(([a, b]) => pathText(a.collection.path) === taints && pathText(b.collection.path) === tolerations);
+  const finding = await comparePair(server, pair!, bytes);
+
+  t.true(pairs.length > 100_000);
+  t.is(finding?.label, '/api/v1/nodes spec.taints × /api/v1/pods spec.tolerations');
+  t.true(finding!.longestMs < mostWorkMs);
 });
 
 test('a schema that holds itself is entered once', t => {
