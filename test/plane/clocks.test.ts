@@ -1,8 +1,9 @@
-import {X509Certificate} from 'node:crypto';
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {createPublicKey, X509Certificate} from 'node:crypto';
+import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
+import {systemFiles} from '#src/base/files/files.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
@@ -79,4 +80,53 @@ test('a damaged CA or key is named, and a damaged certificate is issued again', 
   writeFileSync(files.admin, damaged(admin!));
   await planeMaterial(directory, clock);
   t.notThrows(() => new X509Certificate(readFileSync(files.admin)));
+});
+
+test('a key or certificate that was lost is not replaced as long as its other half is there', async t => {
+  const directory = aFolder();
+  const clock = new VirtualClock();
+  await planeMaterial(directory, clock);
+  const before = new Map(readdirSync(directory).map(name => [name, readFileSync(join(directory, name), 'utf8')]));
+  const lossOf = (lost: string, kept: string) => ({lost, kept});
+  const halves = ['ca', 'front-proxy-ca', 'legacy-unknown-ca'].flatMap(name => [
+    lossOf(`${name}.key`, `${name}.crt`),
+    lossOf(`${name}.crt`, `${name}.key`),
+  ]);
+
+  for (const {lost, kept} of [...halves, lossOf('sa.key', 'sa.pub')]) {
+    for (const lose of [(file: string) => rmSync(file), (file: string) => writeFileSync(file, '')]) {
+      lose(join(directory, lost));
+      await t.throwsAsync(planeMaterial(directory, clock), {
+        message: new RegExp(
+          String.raw`^${directory}/${lost} is missing or empty, and ${directory}/${kept} is there: put it back from a backup, or remove `,
+        ),
+      });
+      t.is(readFileSync(join(directory, kept), 'utf8'), before.get(kept)!);
+      writeFileSync(join(directory, lost), before.get(lost)!);
+    }
+  }
+  rmSync(join(directory, 'sa.pub'));
+  rmSync(join(directory, 'admin.key'));
+  await planeMaterial(directory, clock);
+  t.is(readFileSync(join(directory, 'sa.pub'), 'utf8'), before.get('sa.pub')!);
+  t.is(readFileSync(join(directory, 'ca.crt'), 'utf8'), before.get('ca.crt')!);
+});
+
+test('a first start that was cut off between any two files is followed by one that has all of them', async t => {
+  const clock = new VirtualClock();
+  for (let left = 0; left < 14; left++) {
+    const directory = aFolder();
+    t.teardown(() => rmSync(directory, {recursive: true, force: true}));
+    let writes = 0;
+    const write: typeof systemFiles.write = async (...args) => {
+      if (writes++ >= left) throw new Error('cut off');
+      await systemFiles.write(...args);
+    };
+    await planeMaterial(directory, clock, noLog, {write}).catch(() => undefined);
+
+    const {files, authority} = await planeMaterial(directory, clock);
+
+    t.true(Object.values(files).every(existsSync));
+    t.true(new X509Certificate(readFileSync(files.admin)).verify(createPublicKey(authority.key)));
+  }
 });

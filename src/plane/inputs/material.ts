@@ -2,7 +2,7 @@
 // a temporary one.
 
 import {readFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
 import {systemFiles, warnOfSharedFolder, type Files} from '#src/base/files/files.js';
 import {makeFolder} from '#src/base/files/folder.js';
@@ -96,10 +96,11 @@ export const planeMaterial = async (
     proxyClientKey: file('front-proxy-client.key'),
   };
   // Those of one step do not depend on each other, and wait for the disk together.
+  const making = {clock, log, disk, isInUse: existing(files.admin) !== undefined};
   const [authority, proxyAuthority] = await Promise.all([
-    authorityIn(files.ca, files.caKey, 'plat-ca', {clock, log, disk}),
-    authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', {clock, log, disk}),
-    authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', {clock, log, disk}),
+    authorityIn(files.ca, files.caKey, 'plat-ca', making),
+    authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', making),
+    authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', making),
     ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic, disk),
   ]);
   const client = (
@@ -138,18 +139,35 @@ export const localServingPair = async (
   };
 };
 
+/** What authorities are created with. */
+interface Making {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly disk: Disk;
+  /** Whether the authorities have issued certificates: a start that was cut off before may have left a key without its certificate. */
+  readonly isInUse: boolean;
+}
+
+/** The error of a file that is missing while its other half is there. Nobody else can make it again, and a new one would void what the old one has issued. */
+const halfMissing = (missing: string, there: string): Error =>
+  new Error(
+    `${missing} is missing or empty, and ${there} is there: put it back from a backup, or remove the folder ${dirname(missing)} to begin with new keys, which voids all certificates, tokens and kubeconfigs of before`,
+  );
+
 /**
- * Returns the authority in two files; creates a missing one. One that is not valid at present, because the clock was wrong when it was created, gets a new
+ * Returns the authority in two files; creates a missing one, and refuses to replace one of which a half is missing. One that is not valid at present, because the clock was wrong when it was created, gets a new
  * certificate for its key: what it has issued stays valid.
  */
 const authorityIn = async (
   certificateFile: string,
   keyFile: string,
   commonName: string,
-  {clock, log, disk}: {readonly clock: Clock; readonly log: Log; readonly disk: Disk},
+  {clock, log, disk, isInUse}: Making,
 ): Promise<Authority> => {
   const certificate = existing(certificateFile);
   const key = existing(keyFile);
+  if (certificate !== undefined && !key) throw halfMissing(keyFile, certificateFile);
+  if (key !== undefined && !certificate && isInUse) throw halfMissing(certificateFile, keyFile);
   const now = clock.now();
   const known =
     certificate && key ? namingFiles([certificateFile, keyFile], () => loadAuthority(certificateFile, certificate, key)) : undefined;
@@ -211,6 +229,7 @@ const isValidAt = ({notBefore, notAfter}: Pick<Certificate, 'notBefore' | 'notAf
 
 const ensureServiceAccountKey = async (keyFile: string, publicFile: string, disk: Disk): Promise<void> => {
   const pem = existing(keyFile);
+  if (!pem && existing(publicFile) !== undefined) throw halfMissing(keyFile, publicFile);
   const key = pem ? namingFiles([keyFile], () => parsePrivateKey(pem)) : await generatePrivateKey();
   if (!pem) await disk.write(keyFile, privateKeyPem(key), privately);
   if (!existing(publicFile)) await disk.write(publicFile, publicKeyPem(key), privately);
