@@ -321,6 +321,6 @@ test('plat nodes ends with one line when its settings are nowhere', async t => {
   t.deepEqual(await run('plat', ['nodes', '--kubeconfig=/nowhere']), {
     code: 1,
     stdout: '',
-    stderr: "plat nodes: --platconfig /nowhere: no such file or directory: ENOENT: no such file or directory, open '/nowhere'\n",
+    stderr: 'plat nodes: --platconfig /nowhere: no such file or directory\n',
   });
 });
