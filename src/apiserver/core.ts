@@ -30,7 +30,7 @@ import {Context, header, type Handler, type RequestTimes} from './request/contex
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import {enterRequest, flowHeaders, flowLogFields, releaseWhenInitialized, type Entry} from './flowcontrol/entry.js';
 import type {InFlight} from './flowcontrol/in-flight.js';
-import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
+import {IncomingBody, type IncomingBodies} from '#src/serving/limits/incoming-bodies.js';
 import {MalformedRequest, PlainRefusal, TooManyRequests, internalRefusal} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongRunningResponses} from './request/long-running.js';

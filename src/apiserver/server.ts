@@ -41,7 +41,7 @@ import {RequestLog} from './request/request-log.js';
 import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './flowcontrol/in-flight.js';
 import {RequestCounts} from './flowcontrol/request-counts.js';
-import {IncomingBodies} from './request/incoming-bodies.js';
+import {incomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './registry/stored-versions.js';
 import type {ResourceTarget} from './request/request-info.js';
 import {LongRunningResponses} from './request/long-running.js';
@@ -246,7 +246,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     access: new AccessMetrics(meter, clock, naming),
     requestTimeoutMs: settings.requestTimeoutMs,
     ...limits,
-    bodies: new IncomingBodies(meter),
+    bodies: incomingBodies(meter),
     longLived,
     draining,
     route: routeOf(settings, here, interceptors),

@@ -16,6 +16,9 @@ const checkMs = 250;
 /** The number of clients that are disconnected per turn of the event loop: each takes a few tenths of a millisecond, most of it to free its TLS buffers. */
 const maxDisconnectsPerTurn = 8;
 
+/** How much of the limit those may take that are still to be disconnected. */
+const leavingShare = 1 / 8;
+
 /** The writable side of a response; both `ServerResponse` and HTTP/2 streams fit. */
 export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'on'>;
 
@@ -32,6 +35,9 @@ export class Deliveries {
   readonly #disconnects = new InTurns(maxDisconnectsPerTurn);
   readonly clock: Clock;
   #isLooking = false;
+  #isCuttingOff = false;
+  /** The bytes of clients that are to be disconnected. */
+  #leavingBytes = 0;
   /** The bytes that clients have not read yet. */
   waitingBytes = 0;
   /** The number of clients that were disconnected because of the limit of bytes, and because of their deadline. */
@@ -42,9 +48,9 @@ export class Deliveries {
     this.#maxBytes = maxBytes;
   }
 
-  /** Tracks a response until its outlet closes. */
-  send(outlet: Outlet, delivery: Delivery | undefined): Sent {
-    const sent = new Sent(this, outlet, delivery);
+  /** Tracks a response until its outlet closes. `ownBytes` is what it takes besides its buffered bytes, counted while there are any. */
+  send(outlet: Outlet, delivery: Delivery | undefined, ownBytes = 0): Sent {
+    const sent = new Sent(this, outlet, delivery, ownBytes);
     if (delivery) {
       this.#timed.add(sent);
       this.#scheduleCheck();
@@ -56,7 +62,7 @@ export class Deliveries {
 
   /** Tracks an upgraded connection until it closes. Its buffered bytes are polled. */
   upgrade(socket: Duplex): Upgraded {
-    const sent = new Sent(this, socket, undefined);
+    const sent = new Sent(this, socket, undefined, 0);
     const upgraded = new Upgraded(socket, sent);
     if (socket.destroyed) return upgraded;
     this.#upgraded.add(upgraded);
@@ -73,25 +79,38 @@ export class Deliveries {
     this.waitingBytes += bytes - before;
     if (before > 0 && (hasTaken || bytes === 0)) this.#waiting.delete(sent);
     if (bytes > 0) this.#waiting.add(sent);
-    if (this.waitingBytes <= this.#maxBytes) return;
-    for (const slowest of this.#waiting) {
-      this.cutOff.bytes++;
-      slowest.disconnect();
-      if (this.waitingBytes <= this.#maxBytes) return;
-    }
+    if (this.waitingBytes > this.#maxBytes && !this.#isCuttingOff) this.#cutOffSlowest();
   }
 
   over(sent: Sent): void {
     this.#timed.delete(sent);
   }
 
-  /** Ends the connection of an outlet that is no longer accounted, in this turn of the event loop or a later one. */
-  disconnect(outlet: Outlet): void {
-    this.#disconnects.add({
-      // Without an error an HTTP/2 stream would seem complete.
-      begin: () => outlet.destroy(new Error('the reader is too slow')),
-      isGone: () => outlet.destroyed,
-    });
+  /** Ends the connection of an outlet, in this turn of the event loop or a later one; at once if the memory of many is still to be freed. */
+  disconnect(outlet: Outlet, bytes: number): void {
+    // Without an error an HTTP/2 stream would seem complete.
+    const destroy = () => outlet.destroy(new Error('the reader is too slow'));
+    if (this.#leavingBytes > this.#maxBytes * leavingShare) return void destroy();
+    this.#leavingBytes += bytes;
+    const begin = () => {
+      this.#leavingBytes -= bytes;
+      destroy();
+    };
+    this.#disconnects.add({begin, isGone: () => false, of: outlet});
+  }
+
+  /** Each that is disconnected is accounted again, which must not lead here: there may be tens of thousands. */
+  #cutOffSlowest(): void {
+    this.#isCuttingOff = true;
+    try {
+      for (const slowest of this.#waiting) {
+        if (this.waitingBytes <= this.#maxBytes) return;
+        this.cutOff.bytes++;
+        slowest.disconnect();
+      }
+    } finally {
+      this.#isCuttingOff = false;
+    }
   }
 
   #scheduleCheck(): void {
@@ -116,14 +135,16 @@ export class Sent {
   readonly #deliveries: Deliveries;
   readonly #outlet: Outlet;
   readonly #delivery: Delivery | undefined;
+  readonly #ownBytes: number;
   #bytes = 0;
   #over = false;
   #turns: FairTurns | undefined;
 
-  constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined) {
+  constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined, ownBytes: number) {
     this.#deliveries = deliveries;
     this.#outlet = outlet;
     this.#delivery = delivery;
+    this.#ownBytes = ownBytes;
   }
 
   get endsAt(): number {
@@ -156,13 +177,14 @@ export class Sent {
 
   /** Ends the connection of a client that is too slow. */
   disconnect(): void {
+    this.#deliveries.disconnect(this.#outlet, this.#bytes);
     this.over();
-    this.#deliveries.disconnect(this.#outlet);
   }
 
-  #account(bytes: number, hasTaken: boolean): void {
+  #account(buffered: number, hasTaken: boolean): void {
     if (this.#over) return;
     const before = this.#bytes;
+    const bytes = buffered > 0 ? buffered + this.#ownBytes : 0;
     this.#bytes = bytes;
     if (bytes !== before || hasTaken) this.#deliveries.account(this, before, bytes, hasTaken);
   }

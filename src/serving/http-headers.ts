@@ -36,6 +36,13 @@ const singles: ReadonlySet<string> = new Set([
   'audit-id',
 ]);
 
+/** The length of all fields. */
+export const sizeOf = (raw: readonly string[]): number => {
+  let size = 0;
+  for (const text of raw) size += text.length;
+  return size;
+};
+
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Lower-case names by the names as sent, of which clients use few. Bounded, since clients choose the keys. */

@@ -14,8 +14,10 @@ import {type Cors, cors, type OriginPattern} from './cors.js';
 import {sendHttp1} from './http1-response.js';
 import {sendHttp2} from './http2-response.js';
 import {Deliveries} from './deliveries.js';
+import {sizeOf} from './http-headers.js';
 import {Http1Request, Http2Request, upgradeRequest} from './http-request.js';
 import {lastResponse} from './last-response.js';
+import {malformation, refuseMalformed} from '#src/serving/http1/malformed.js';
 import type {RequestHandler} from './listener.js';
 import {tokenOf, isWebSocketRequest, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
@@ -50,13 +52,16 @@ export const createHttpServer = (handler: ApiHandler, options: HttpServerOptions
 
 const ignore = () => {};
 
+/** What a request takes until its answer is read, besides its headers and the body of the answer. */
+const answerBytes = 16 << 10;
+
 class ApiHttpServer implements HttpServer {
   #handler: ApiHandler;
   readonly #frames: Frames;
   readonly #cors: Cors | undefined;
   readonly #hsts: string | undefined;
   readonly #goaway: (() => boolean) | undefined;
-  readonly #onFault: (fault: unknown) => void;
+  readonly fault: (fault: unknown) => void;
   readonly #watches: WebSocketWatches;
   readonly #deliveries: Deliveries;
 
@@ -80,7 +85,7 @@ class ApiHttpServer implements HttpServer {
     this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;
     this.#hsts = hsts.length > 0 ? hsts.join('; ') : undefined;
     this.#goaway = goawayChance > 0 ? () => random.float() < goawayChance : undefined;
-    this.#onFault = onFault;
+    this.fault = onFault;
   }
 
   get watchers(): number {
@@ -96,37 +101,18 @@ class ApiHttpServer implements HttpServer {
   }
 
   http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    this.#guarded(() => this.#http1(incoming, outgoing), outgoing);
-  }
-
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#guarded(() => this.#upgrade(incoming, socket, head), socket);
-  }
-
-  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
-    this.#guarded(() => this.#http2(stream, headers, flags, raw), stream);
-  }
-
-  /** A failure of this server closes the client's connection and affects nothing else. */
-  #guarded(take: () => void, connection: {destroy(): unknown}): void {
-    try {
-      take();
-    } catch (fault) {
-      this.#onFault(fault);
-      connection.destroy();
-    }
-  }
-
-  #http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
     outgoing.on('error', ignore);
+    const reason = malformation(incoming);
+    if (reason !== undefined) return refuseMalformed(outgoing, reason);
     const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
-    const send = (response: ApiResponse) =>
-      sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
+    const send = (response: ApiResponse) => this.#sendHttp1(incoming, outgoing, response);
     this.#answer(request, send, () => outgoing.destroy());
   }
 
-  #upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
+    const reason = malformation(incoming);
+    if (reason !== undefined) return refuseMalformed(lastResponse(incoming, socket), reason);
     const isWebSocket = isWebSocketRequest(incoming);
     const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), isWebSocket ? tokenOf(incoming) : undefined);
     const send = (response: ApiResponse): void | Promise<void> => {
@@ -138,27 +124,31 @@ class ApiHttpServer implements HttpServer {
       } else if (body.kind === 'watch' && isWebSocket) {
         const sent = this.#deliveries.send(socket, response.delivery);
         this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);
-      } else {
-        const outgoing = lastResponse(incoming, socket);
-        return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
-      }
+      } else return this.#sendHttp1(incoming, lastResponse(incoming, socket), response);
     };
     const abandon = (fault?: unknown): void => {
-      if (fault) this.#onFault(fault);
+      if (fault) this.fault(fault);
       socket.destroy();
     };
     this.#answer(request, send, abandon);
   }
 
-  #http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
+  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
     stream.on('error', ignore);
     const session = stream.session as ServerHttp2Session | undefined;
     if (!session) return;
     const request = new Http2Request(stream, headers, flags, raw, connectionOf(session));
     if (this.#goaway?.()) session.close();
+    const ownBytes = answerBytes + sizeOf(raw);
     const send = (response: ApiResponse) =>
-      sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery)});
+      sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery, ownBytes)});
     this.#answer(request, send, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+  }
+
+  #sendHttp1(incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse): void | Promise<void> {
+    const ownBytes = answerBytes + sizeOf(incoming.rawHeaders) + incoming.url!.length;
+    const sent = this.#deliveries.send(outgoing, response.delivery, ownBytes);
+    return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent});
   }
 
   #answer(request: ApiRequest, send: (response: ApiResponse) => void | Promise<void>, abandon: () => void): void {
@@ -177,11 +167,11 @@ class ApiHttpServer implements HttpServer {
     };
     const fail = (fault: unknown): void => {
       // A status error in the middle of a response has been reported already.
-      if (!(fault instanceof StatusError)) this.#onFault(fault);
+      if (!(fault instanceof StatusError)) this.fault(fault);
       abandon();
     };
     const refuse = (fault: unknown): void => {
-      this.#onFault(fault);
+      this.fault(fault);
       deliver(failure(internalError(fault)));
     };
     try {

@@ -1,6 +1,7 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {finished, type Readable, type Writable} from 'node:stream';
 import {discard, type ApiResponse} from '#src/api/request.js';
+import {confined} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
 import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
@@ -11,6 +12,9 @@ export interface Sender {
   readonly frames: Frames;
   readonly sent: Sent;
 }
+
+/** The bytes that count as unsent of an answer without a body. */
+export const headBytes = 256;
 
 /** Bodies above this are sent in slices. */
 const longBytes = 256 << 10;
@@ -43,7 +47,9 @@ export const sendHttp1 = (
   }
   if (body.kind === 'empty') {
     if (response.status !== 204 && response.status !== 304) fields.push('Content-Length', '0');
-    outgoing.writeHead(response.status, fields).end();
+    outgoing.writeHead(response.status, fields);
+    sent.waits(headBytes);
+    outgoing.end();
     return;
   }
   if (body.kind === 'pages') {
@@ -80,7 +86,7 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
 
 /** Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the source. */
 export const pipeStream = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
-  finished(source, error => {
+  finished(confined(source), error => {
     if (error) outlet.destroy(error);
   });
   outlet.once('close', () => source.destroy());

@@ -2,7 +2,7 @@ import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import {lowerCase, wireValue} from './http-headers.js';
 import {hasEnded} from './http2-body.js';
-import {pipeStream, startWatch, type Sender} from './http1-response.js';
+import {headBytes, pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 
 /** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
@@ -38,11 +38,14 @@ export const sendHttp2 = (
   if (body.kind === 'pages') body.close();
   if (body.kind === 'empty' || body.kind === 'pages') {
     stream.respond(headers, {endStream: true});
+    sent.waits(headBytes);
   } else {
     const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
     headers['content-length'] = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
-    if (request.method === 'HEAD') stream.respond(headers, {endStream: true});
-    else {
+    if (request.method === 'HEAD') {
+      stream.respond(headers, {endStream: true});
+      sent.waits(headBytes);
+    } else {
       stream.respond(headers);
       sent.waits(headers['content-length']);
       stream.end(bytes);

@@ -40,7 +40,7 @@ export class StreamLimits {
     if (!streams) this.#sessions.set(session, (streams = {open: 0, resets: 0, since: 0}));
     streams.open++;
     stream.on('close', () => this.#closed(session, streams, stream));
-    const isNow = this.#turns.add({begin, isGone: () => stream.aborted || stream.destroyed || stream.closed});
+    const isNow = this.#turns.add({begin, isGone: () => stream.aborted || stream.destroyed || stream.closed, of: stream});
     if (!isNow) stream.on('error', () => undefined); // No other error listener exists yet.
   }
 

@@ -1,3 +1,4 @@
+import {endWith} from '#src/base/emitters/confined.js';
 import {nextTurn} from '#src/base/turn.js';
 
 /** An action for the current or a later turn of the event loop. */
@@ -5,6 +6,8 @@ export interface QueuedAction {
   begin(): void;
   /** Whether the action has become obsolete; it is then skipped. */
   isGone(): boolean;
+  /** What an error of the action ends. */
+  readonly of: object;
 }
 
 /** Runs a few actions in each turn of the event loop, in order: however many arrive at once, other events are handled in between. */
@@ -38,7 +41,11 @@ export class InTurns {
         const beginning = this.#waiting.shift()!;
         if (beginning.isGone()) continue;
         this.#begun++;
-        beginning.begin();
+        try {
+          beginning.begin();
+        } catch (error) {
+          endWith(beginning.of, error);
+        }
       }
     } while (this.#waiting.length > 0);
     this.#isTurning = false;

@@ -9,20 +9,25 @@ import type {AddressInfo, Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
 import {every, type Clock} from '#src/base/clock.js';
+import {confined} from '#src/base/emitters/confined.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, associate} from './connection.js';
+import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
 import {StreamLimits} from './http2-streams.js';
+import {confineServer, isAnswering, isIdle} from '#src/serving/http1/server.js';
 import {InTurns} from './in-turns.js';
 import {QueuedResponses} from './queued-responses.js';
 import {lastResponse} from './last-response.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
-/** Handles the requests of a listener, in Node's two forms. Must never throw. */
+/** Handles the requests of a listener, in Node's two forms. */
 export interface RequestHandler {
   http1(request: IncomingMessage, response: ServerResponse): void;
   /** Handles a request for an upgrade of its connection. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: readonly string[]): void;
+  /** Reports an error that has ended one connection or stream. */
+  fault(error: unknown): void;
 }
 
 export interface ListenerOptions {
@@ -43,7 +48,7 @@ export interface ListenerOptions {
   /** The flags to name in an error. Default: those of components. */
   readonly flags?: string;
   readonly maxHeaderBytes?: number;
-  /** Connections above this limit are closed at once; 0 or absent means no limit. */
+  /** Above this limit connections are closed, those without a request first; 0 or absent means no limit. */
   readonly maxConnections?: number;
   readonly handshakeTimeoutMs?: number;
   readonly headersTimeoutMs?: number;
@@ -108,7 +113,7 @@ const parseFromStream = (socket: Socket): void => void socket.on('data', ignore)
 
 /** A waiting socket has no other error listener yet. */
 const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
-  if (!turns.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
+  if (!turns.add({begin, isGone: () => socket.destroyed, of: socket})) socket.on('error', ignore);
 };
 
 /** The number of connections that are closed per turn of the event loop, if many are at once: each takes a tenth of a millisecond or more. */
@@ -116,9 +121,6 @@ const maxClosesPerTurn = 8;
 
 /** How often a closing listener looks for idle connections. */
 const idleCheckMs = 20;
-
-/** Whether a response is in progress, after which nothing else may be written. */
-const isAnswering = (socket: Duplex): boolean => Boolean((socket as {_httpMessage?: unknown})._httpMessage);
 
 const refusals: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
@@ -135,6 +137,8 @@ const refuse = (error: ParseError, socket: Duplex): void => {
   socket.destroy(error);
 };
 
+const remoteEnd = ({remoteAddress, remotePort}: Socket): string => `${remoteAddress} ${remotePort}`;
+
 class Endpoint implements Listener {
   readonly #options: ListenerOptions;
   readonly #http1: https.Server;
@@ -143,19 +147,22 @@ class Endpoint implements Listener {
   /** HTTP/1.1 connections without any request yet: Node counts them as busy. */
   readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #limit: ConnectionLimit;
+  /** Whether a connection in service has no request, by its remote end: the socket below its TLS socket has the same. */
+  readonly #idle = new Map<string, () => boolean>();
   readonly #limits: StreamLimits;
   readonly #queued = new QueuedResponses();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   readonly #accepted = new InTurns(maxHandshakesPerTurn);
   readonly #closes = new InTurns(maxClosesPerTurn);
   #draining = false;
-  refused = 0;
   handshakeErrors = 0;
   #closed: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = new StreamLimits(options.clock);
+    this.#limit = new ConnectionLimit(options.maxConnections);
     this.#http1 = this.#https();
     this.#beginHandshakesInTurns();
     this.#http2 = this.#sessionServer();
@@ -174,6 +181,10 @@ class Endpoint implements Listener {
 
   get connections(): number {
     return this.#sockets.size;
+  }
+
+  get refused(): number {
+    return this.#limit.closed;
   }
 
   bind(host: string): Promise<void> {
@@ -224,7 +235,7 @@ class Endpoint implements Listener {
   }
 
   #disconnect(connection: TLSSocket | ServerHttp2Session): void {
-    this.#closes.add({begin: () => void connection.destroy(), isGone: () => connection.destroyed});
+    this.#closes.add({begin: () => void connection.destroy(), isGone: () => connection.destroyed, of: connection});
   }
 
   #beginHandshakesInTurns(): void {
@@ -232,6 +243,9 @@ class Endpoint implements Listener {
     const beginnings = server.listeners('connection') as ((this: https.Server, socket: Socket) => void)[];
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
+      confined(socket, this.#options.handler.fault);
+      const end = remoteEnd(socket);
+      if (!this.#limit.enter(socket, () => this.#idle.get(end)?.() ?? true)) return;
       inTurn(this.#handshakes, socket, () => {
         for (const each of beginnings) each.call(server, socket);
       });
@@ -239,23 +253,32 @@ class Endpoint implements Listener {
   }
 
   #accept(socket: TLSSocket, http1Listeners: readonly unknown[]): void {
+    confined(socket, this.#options.handler.fault);
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    const end = remoteEnd(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#idle.delete(end);
+    });
     const connection = new Connection(socket);
     associate(socket, connection);
     if (socket.alpnProtocol !== 'h2') {
       this.#unused.add(socket);
+      this.#idle.set(end, () => isIdle(socket));
       socket.once('close', () => this.#unused.delete(socket));
       for (const serve of http1Listeners) (serve as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
       return;
     }
-    this.#http2.once('session', session => associate(session, connection));
+    this.#http2.once('session', session => {
+      associate(session, connection);
+      this.#idle.set(end, () => this.#limits.open(session) === 0);
+    });
     this.#http2.emit('connection', socket);
   }
 
   #https(): https.Server {
     const options = this.#options;
-    const server = https.createServer({
+    const settings = {
       ...options.tls,
       secureOptions: secureOptions(options.tls),
       ALPNProtocols: options.disableHttp2 ? ['http/1.1'] : ['h2', 'http/1.1'],
@@ -267,11 +290,11 @@ class Endpoint implements Listener {
       requestTimeout: defaults.requestTimeoutMs,
       keepAliveTimeout: options.idleTimeoutMs ?? defaults.idleTimeoutMs,
       connectionsCheckingInterval: 1000,
+      requireHostHeader: false, // It is looked for with other faults.
       noDelay: true,
       keepAlive: true,
-    });
-    if (options.maxConnections) server.maxConnections = options.maxConnections;
-    server.on('drop', () => void this.refused++);
+    };
+    const server = confineServer(https.createServer(settings), options.handler);
     server.on('tlsClientError', () => void this.handshakeErrors++);
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
@@ -288,7 +311,7 @@ class Endpoint implements Listener {
       const request = isAnswering(socket) ? undefined : requestOfUnknownMethod(error, socket);
       if (request) options.handler.http1(request, lastResponse(request, socket));
       // Node looks for slow requests once a second, and finds all those at once that began within one.
-      else this.#closes.add({begin: () => refuse(error, socket), isGone: () => socket.destroyed});
+      else this.#closes.add({begin: () => refuse(error, socket), isGone: () => socket.destroyed, of: socket});
     });
     server.on('upgrade', (request, socket, head) => {
       this.#unused.delete(socket);
@@ -304,15 +327,14 @@ class Endpoint implements Listener {
       maxStreamsPerConnection,
       idleTimeoutMs = defaults.idleTimeoutMs,
     } = this.#options;
-    const server = http2.createServer({
-      maxHeaderListPairs: defaults.maxHeaders,
-      settings: {
-        maxConcurrentStreams: maxStreamsPerConnection || defaults.maxStreams,
-        maxHeaderListSize: maxHeaderBytes,
-        enablePush: false,
-      },
-    });
+    const settings = {
+      maxConcurrentStreams: maxStreamsPerConnection || defaults.maxStreams,
+      maxHeaderListSize: maxHeaderBytes,
+      enablePush: false,
+    };
+    const server = confined(http2.createServer({maxHeaderListPairs: defaults.maxHeaders, settings}), handler.fault);
     server.on('session', session => {
+      confined(session, handler.fault);
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
       // It fires on idle watches too, which must be kept.
@@ -322,6 +344,7 @@ class Endpoint implements Listener {
       if (this.#draining) session.close();
     });
     server.on('stream', (stream, headers, flags, ...rest) => {
+      confined(stream, handler.fault);
       this.#limits.begin(stream, () => handler.http2(stream, headers, flags, (rest as unknown[])[0] as string[]));
     });
     return server;

@@ -1,5 +1,6 @@
 import type {Writable} from 'node:stream';
 import type {PagedBody} from '#src/api/request.js';
+import {confinedTo} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
 
 /** Sends a collection page by page, with backpressure. Stops reading when the client is gone; rejects, and breaks off the response, when the rest cannot be read. */
@@ -54,7 +55,10 @@ class Slices {
       const slice = bytes.subarray(at, at + sliceBytes);
       this.#left -= slice.length;
       this.#underWay += slice.length;
-      outlet.write(slice, () => this.#taken(slice.length));
+      outlet.write(
+        slice,
+        confinedTo(outlet, () => this.#taken(slice.length)),
+      );
       while (this.#underWay > sliceBytes && !outlet.destroyed) await new Promise<void>(resolve => (this.#wake = resolve));
     }
   }

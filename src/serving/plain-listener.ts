@@ -1,6 +1,8 @@
 import http from 'node:http';
-import {isIP, type AddressInfo} from 'node:net';
+import {isIP, type AddressInfo, type Socket} from 'node:net';
 import {bindError, hostsToTry, lacksFamily} from './binding.js';
+import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
+import {confineServer, isIdle} from '#src/serving/http1/server.js';
 import type {RequestHandler} from './listener.js';
 
 /** A port without TLS. */
@@ -20,17 +22,28 @@ export interface PlainListenerOptions {
   readonly flags: string;
 }
 
-/** Enough for probes and scrapers; further connections are closed at once. */
+/** Enough for probes and scrapers. */
 const maxConnections = 256;
+
+const plainServer = (handler: RequestHandler): http.Server => {
+  const settings = {
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 90_000,
+    connectionsCheckingInterval: 1000,
+    requireHostHeader: false,
+  };
+  const server = confineServer(http.createServer(settings), handler);
+  const limit = new ConnectionLimit(maxConnections);
+  server.on('connection', (socket: Socket) => void limit.enter(socket, () => isIdle(socket)));
+  return server.on('request', (request, response) => handler.http1(request, response));
+};
 
 /** Listens for HTTP/1.1 without TLS, for probes and scrapers. Rejects with an error of one line that names the flag. */
 export const listenPlain = async ({bindAddress, port, handler, flags}: PlainListenerOptions): Promise<PlainListener> => {
   let failure: unknown;
   for (const host of hostsToTry(bindAddress)) {
-    const server = http.createServer({headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 90_000}, (request, response) =>
-      handler.http1(request, response),
-    );
-    server.maxConnections = maxConnections;
+    const server = plainServer(handler);
     try {
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen({host, port}, resolve));
       server.on('error', () => {});

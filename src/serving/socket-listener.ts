@@ -1,5 +1,6 @@
 import {chmod, rm} from 'node:fs/promises';
 import http from 'node:http';
+import {confineServer} from '#src/serving/http1/server.js';
 import type {RequestHandler} from './listener.js';
 
 /**
@@ -7,7 +8,9 @@ import type {RequestHandler} from './listener.js';
  * names the flag.
  */
 export const listenOnSocket = async (path: string, handler: RequestHandler, flag = '--debug-socket-path'): Promise<AsyncDisposable> => {
-  const server = http.createServer((request, response) => handler.http1(request, response));
+  const server = confineServer(http.createServer({requireHostHeader: false}), handler).on('request', (request, response) =>
+    handler.http1(request, response),
+  );
   try {
     await rm(path, {force: true});
     await new Promise<void>((resolve, reject) => {

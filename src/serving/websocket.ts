@@ -4,6 +4,7 @@ import type {WebSocket, WebSocketServer} from 'ws';
 import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
+import {confined, confinedTo} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
 import {noHead, pacedWebSocket} from './streams/websocket-server.js';
 
@@ -69,6 +70,7 @@ export class WebSocketWatches {
     const server = await (this.#server ??= webSocketServer());
     const connection = pacedWebSocket(socket, head, this.#clock, maxMessageBytes);
     server.handleUpgrade(incoming, connection, noHead, client => {
+      confined(client);
       const watch = body.start(new MessageSink(client, body.contentType, sent));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());
@@ -111,10 +113,11 @@ class MessageSink implements WatchSink {
   event(event: EncodedEvent): boolean {
     const client = this.#client;
     if (client.readyState !== client.OPEN) return false;
-    client.send(event.bytes().subarray(this.#skipped), {binary: this.#binary}, () => {
+    const sent = () => {
       this.#sent.waits(client.bufferedAmount);
       if (this.#keepsUp()) this.#wake();
-    });
+    };
+    client.send(event.bytes().subarray(this.#skipped), {binary: this.#binary}, confinedTo(client, sent));
     this.#sent.grows(client.bufferedAmount);
     if (client.bufferedAmount > maxWaitingBytes) client.terminate();
     return this.#keepsUp();

@@ -5,6 +5,7 @@ import {lookup} from 'node:dns/promises';
 import {connect, isIP, type Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
+import {confined} from '#src/base/emitters/confined.js';
 
 /** The network port. Errors use Go's wording. */
 export interface Network {
@@ -84,12 +85,13 @@ export const systemNetwork = (clock: Clock): Network => ({
 
 const connected = (host: string, port: string, clock: Clock): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const socket = connect({
+    const options = {
       ...(host.startsWith('/') ? {path: socketPath(host)} : {host, port: Number(port)}),
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
-    });
+    };
+    const socket = confined(connect(options));
     const timer = clock.schedule(dialTimeoutMs, () =>
       socket.destroy(Object.assign(new Error(`dial ${place(host, port)}: i/o timeout`), {code: 'ETIMEDOUT'})),
     );

@@ -4,6 +4,7 @@
 import type {Duplex} from 'node:stream';
 import {connect, type TLSSocket} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
+import {confined} from '#src/base/emitters/confined.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {checkHost} from '#src/pki/host-names.js';
@@ -51,13 +52,14 @@ export const readAnchors = (pem: string): TrustAnchors => {
 export const handshake = (connection: Duplex, trust: ServerTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     // The certificate is verified below, with the given clock.
-    const socket = connect({
+    const options = {
       socket: connection,
       servername: isAddress(trust.serverName) ? '' : trust.serverName,
       rejectUnauthorized: false,
       ALPNProtocols: [...(trust.protocols ?? ['http/1.1'])],
       ...trust.pair,
-    });
+    };
+    const socket = confined(connect(options));
     const end = (error: Error): void => {
       timer[Symbol.dispose]();
       socket.off('error', fail);

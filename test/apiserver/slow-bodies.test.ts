@@ -1,7 +1,7 @@
 import {PassThrough} from 'node:stream';
 import test from 'ava';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
-import {IncomingBodies} from '#src/apiserver/request/incoming-bodies.js';
+import {incomingBodies} from '#src/apiserver/request/incoming-bodies.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {collectHttp1, UnreadBody} from '#src/serving/http-body.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
@@ -90,7 +90,7 @@ test('a client that disconnects in the middle of a body leaves nothing behind', 
 
 test('beyond the bytes that all bodies may take the user with the most of them is refused', async t => {
   const meter = new MetricsRegistry();
-  const bodies = new IncomingBodies(meter, 1 << 20);
+  const bodies = incomingBodies(meter, 1 << 20);
   const refused: string[] = [];
   const place = {[Symbol.dispose]() {}};
   const follow = (user: string, name: string) => {

@@ -175,3 +175,13 @@ test('documents list no values of fields of built-in types if they are not to', 
   t.notRegex(String(await bytesOf(made.document('api/v1'))), /"enum"/);
   t.notRegex(String(await bytesOf(made.swagger())), /"enum"/);
 });
+
+test('all who need an uncompressed document at the same time share one', async t => {
+  const document = (await documents('kubernetes').document('api/v1'))!;
+  const [first, second] = await Promise.all([unpacked(document), unpacked(document)]);
+  const third = await unpacked(document);
+
+  t.is(first, second);
+  t.is(third, first);
+  t.is(first.length, document.size);
+});

@@ -3,6 +3,9 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import tls from 'node:tls';
 import {once} from 'node:events';
+import type {ApiRequest} from '#src/api/request.js';
+import {peerOf} from '#src/serving/limits/connection-limit.js';
+import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
 import type {RequestHandler} from '#src/serving/listener.js';
 import {type TestServer, aWatch, answering, ask1, json, serve} from './server.js';
 import {turn} from './turns.js';
@@ -46,17 +49,67 @@ test('streams that are opened and reset at once do not delay others', async t =>
   flood.destroy();
 });
 
-test('connections beyond the limit are closed at once and counted', async t => {
-  await using server = await serve(
-    answering(() => json({})),
-    {listener: {maxConnections: 1}},
-  );
-  const first = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
-  await once(first, 'secureConnect');
+/** A connection without a request. */
+const idleConnection = async (server: TestServer, localAddress = '127.0.0.1'): Promise<tls.TLSSocket> => {
+  const options: tls.ConnectionOptions & {localAddress: string} = {host: '127.0.0.1', port: server.port, ca: server.ca, localAddress};
+  const socket = tls.connect(options);
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  return socket;
+};
 
+/** A connection with a request whose answer does not end. */
+const busyConnection = async (server: TestServer, localAddress?: string): Promise<tls.TLSSocket> => {
+  const socket = await idleConnection(server, localAddress);
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  return socket.resume();
+};
+
+test('on a full port a newcomer takes the place of the oldest connection without a request', async t => {
+  await using server = await serve(
+    answering(({url}) => (url === '/' ? aWatch().response : json({}))),
+    {listener: {maxConnections: 3}},
+  );
+  const busy = await busyConnection(server);
+  const [first, second] = [await idleConnection(server), await idleConnection(server)];
+  const gone = once(first, 'close');
+
+  t.is((await ask1(server, {path: '/quick'})).status, 200);
+  await gone;
+  t.deepEqual([busy.destroyed, second.destroyed, server.listener.refused], [false, false, 1]);
+  for (const socket of [busy, second]) socket.destroy();
+});
+
+test('a port full of requests has no room, except for a peer with fewer connections', async t => {
+  await using server = await serve(
+    answering(({url}) => (url === '/' ? aWatch().response : json({}))),
+    {listener: {maxConnections: 3}},
+  );
+  const watches: tls.TLSSocket[] = [];
+  for (let index = 0; index < 3; index++) watches.push(await busyConnection(server));
   await t.throwsAsync(ask1(server));
-  t.is(server.listener.refused, 1);
-  first.destroy();
+  t.deepEqual(
+    watches.map(({destroyed}) => destroyed),
+    [false, false, false],
+  );
+  const gone = once(watches[0]!, 'close');
+  const other = await busyConnection(server, '127.0.0.2');
+  await gone;
+  await t.throwsAsync(idleConnection(server, '127.0.0.2').then(socket => once(socket, 'data')));
+
+  t.deepEqual(
+    [...watches, other].map(({destroyed}) => destroyed),
+    [true, false, false, false],
+  );
+  for (const socket of [...watches, other]) socket.destroy();
+});
+
+test('a peer is an address, and of IPv6 its network', t => {
+  t.deepEqual(
+    ['10.0.0.1', '::ffff:10.0.0.1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::1', '2001:db8::1', '::1', 'fe80::1%eth0', undefined].map(peerOf),
+    ['10.0.0.1', '10.0.0.1', '2001:db8:1:2::', '2001:db8:1:2::', '2001:db8:0:0::', '0:0:0:0::', 'fe80:0:0:0::', ''],
+  );
 });
 
 test('a listener that closes ends the connection of a watch with the watch, and those without a request at once', async t => {
@@ -103,6 +156,7 @@ test('requests that come one after the other are parsed beneath the stream of th
     http1: (request, response) => void (sockets.push(request.socket), response.end()),
     http2() {},
     upgrade() {},
+    fault() {},
   };
   await using server = await serve(
     answering(() => json({})),
@@ -143,4 +197,55 @@ test('a connection is never negotiated again', async t => {
   socket.destroy();
 
   t.truthy(outcome);
+});
+
+/** Sends bytes over HTTP/1.1 and returns everything that comes back until the connection ends. */
+const exchanged = async (server: TestServer, bytes: string): Promise<string> => {
+  const socket = await idleConnection(server);
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+  socket.write(bytes);
+  await once(socket, 'close');
+  return text;
+};
+
+test('requests that the parser of the original refuses are refused with its answers', async t => {
+  let reached = 0;
+  await using server = await serve(answering(() => (reached++, json({}))));
+  const refusal = (reason: string) => [reason.split(':')[0], reason];
+  for (const [request, reason] of [
+    ['GET /\r\nHost: x\r\n\r\n', '400 Bad Request'],
+    ['GET /\r\n\r\n', '400 Bad Request'],
+    ['GET / HTTP/2.0\r\nHost: x\r\n\r\n', '505 HTTP Version Not Supported: unsupported protocol version'],
+    ['GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n', '400 Bad Request'],
+    ['GET / HTTP/1.0\r\nHost: x\r\nhost: y\r\n\r\n', '400 Bad Request'],
+    ['GET / HTTP/1.1\r\nX: y\r\n\r\n', '400 Bad Request: missing required Host header'],
+    ['GET / HTTP/1.1\r\nHost: a b\r\n\r\n', '400 Bad Request: malformed Host header'],
+    ['GET / HTTP/1.1\r\nHost: a@b\r\n\r\n', '400 Bad Request: malformed Host header'],
+    ['GET / HTTP/1.1\r\nUpgrade: x\r\nConnection: upgrade\r\nHost: x\r\nHost: x\r\n\r\n', '400 Bad Request'],
+  ] as const) {
+    const [head = '', body] = (await exchanged(server, request)).split('\r\n\r\n');
+    t.deepEqual([/^HTTP\/1\.1 (.*?)(?::.*)?\r\n/.exec(head)?.[1], body], refusal(reason), request);
+    t.regex(head, /connection: close/i);
+  }
+  t.is(reached, 0);
+  t.regex(await exchanged(server, 'GET / HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /);
+  t.regex(await exchanged(server, 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 200 /);
+});
+
+test('of the requests of one address so many may wait, and those of others are answered', async t => {
+  const waiting: (() => void)[] = [];
+  const handler = limitedByPeer(({url}) => new Promise(resolve => waiting.push(() => resolve(json({url})))), 2);
+  const ask = (url: string, remoteAddress: string) => handler({url, remoteAddress} as ApiRequest);
+  const pending = [ask('/1', '10.0.0.1'), ask('/2', '10.0.0.1'), ask('/3', '10.0.0.2')];
+
+  t.like(await ask('/4', '10.0.0.1'), {status: 429});
+  for (const answer of waiting.splice(0)) answer();
+  t.deepEqual(
+    (await Promise.all(pending)).map(({status}) => status),
+    [200, 200, 200],
+  );
+  const after = ask('/5', '10.0.0.1');
+  waiting[0]!();
+  t.is((await after).status, 200);
 });

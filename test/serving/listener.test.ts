@@ -221,7 +221,7 @@ test('a handshake that does not come ends the connection', async t => {
 test('concurrent requests begin a few per turn of the event loop, and cancelled ones never do', async t => {
   const turns = new InTurns(8);
   const begun: number[] = [];
-  for (let index = 0; index < 20; index++) turns.add({begin: () => void begun.push(index), isGone: () => index % 2 === 1});
+  for (let index = 0; index < 20; index++) turns.add({begin: () => void begun.push(index), isGone: () => index % 2 === 1, of: {}});
   t.is(begun.length, 8);
   await new Promise(resolve => setImmediate(resolve));
 

@@ -9,7 +9,7 @@ import type {FlowControl} from './flow-control.js';
 import type {Place} from './place.js';
 import type {RequestTimes} from '#src/apiserver/request/context.js';
 import type {InFlight} from './in-flight.js';
-import type {EnteredPlace, IncomingBodies} from '#src/apiserver/request/incoming-bodies.js';
+import type {EnteredPlace, IncomingBodies} from '#src/serving/limits/incoming-bodies.js';
 import {TooManyRequests} from '#src/apiserver/request/plain-refusal.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
 

@@ -129,7 +129,7 @@ export const limits = flagSection('Limits', {
   },
   'max-connections': {
     type: 'int',
-    help: 'Maximum number of connections of the secure port; further ones are closed immediately. 0 means no limit.',
+    help: 'Maximum number of connections of the secure port. Above it the oldest connection without a request is closed, of the address with the most connections. 0 means no limit.',
     default: '10000',
     range: {min: 0},
   },

@@ -20,8 +20,10 @@ import {componentCertificates} from './serving-certificates.js';
 import {zPages} from './zpages.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated/delegated-security.js';
+import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen} from '#src/serving/listener.js';
+import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
 
 /** The options of the port of a component other than the API server. */
 export type PortOptions = OptionsOf<typeof serving>;
@@ -61,6 +63,14 @@ export interface AdministrativePort {
   close(): Promise<void>;
 }
 
+/** The port is for probes, scrapers and debugging. */
+const maxConnections = 256;
+const maxHeaderBytes = 128 << 10;
+/** The most bytes of all answers that are not read; metrics have a few megabytes. */
+const waitingBytes = 64 << 20;
+/** The most requests of one address that wait, as for a review of their tokens or access. */
+const maxWaitingOfPeer = 100;
+
 /** Opens the port with health, metrics, configuration and profiles; requests are authenticated and authorized by the API server that the flags name. */
 export const openPort = async (parts: PortParts): Promise<AdministrativePort> => {
   const {options, naming, clock, random, log, signal} = parts;
@@ -83,7 +93,14 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
     bindAddress: options.bindAddress,
     port: options.securePort,
     tls: certificates.tlsOptions,
-    handler: createHttpServer(administration({...security, routes: routesOf(parts), failed}), {clock, random, onFault: failed}),
+    handler: createHttpServer(limitedByPeer(administration({...security, routes: routesOf(parts), failed}), maxWaitingOfPeer), {
+      clock,
+      random,
+      deliveries: new Deliveries(clock, waitingBytes),
+      onFault: failed,
+    }),
+    maxConnections,
+    maxHeaderBytes,
     disableHttp2: options.disableHttp2Serving,
     maxStreamsPerConnection: options.http2MaxStreamsPerConnection,
     permitAddressSharing: options.permitAddressSharing,

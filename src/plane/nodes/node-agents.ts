@@ -22,7 +22,7 @@ export interface NodeAgentsParts {
   /** The port of the first agent, followed by those of the others; 0 selects free ones. */
   readonly firstPort: number;
   readonly tls: TlsOptions;
-  /** The most connections of one agent, 500 by default; further ones are closed at once. */
+  /** The most connections of one agent, 500 by default; above it those without a request are closed first. */
   readonly maxConnections?: number;
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
@@ -46,6 +46,9 @@ const usualMaxConnections = 500;
 /** The most bytes of the headers of a request, which contain the arguments of a command. */
 const maxHeaderBytes = 128 << 10;
 
+/** The most bytes of all answers of all agents that are not read. */
+const waitingBytes = 128 << 20;
+
 /** What all agents of a process share. */
 interface Shared {
   readonly deliveries: Deliveries;
@@ -55,7 +58,7 @@ interface Shared {
 /** Opens a port for each node. Rejects with an error of one line when one is not available; then none stays open. */
 export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents> => {
   const {names, bindAddress, firstPort, tls, maxConnections = usualMaxConnections, clock} = parts;
-  const shared: Shared = {deliveries: new Deliveries(clock), outputs: new OutputBudget()};
+  const shared: Shared = {deliveries: new Deliveries(clock, waitingBytes), outputs: new OutputBudget()};
   const listeners: Listener[] = [];
   const close = () => Promise.all(listeners.map(listener => listener.close({graceMs: 0})));
   await using undo = new Undo();
@@ -91,7 +94,8 @@ const handlerOf = (
     handlers.set(agent, known);
     return known(request);
   };
-  return createHttpServer(guarded({node, authenticators, authorizer, failed}, handler), {clock, random, deliveries, onFault: failed});
+  const guard = guarded({node, authenticators, authorizer, failed}, handler);
+  return createHttpServer(guard, {clock, random, deliveries, onFault: failed});
 };
 
 /** A node that is off does not respond: its connections are closed. */
@@ -99,4 +103,5 @@ const unlessOff = (handler: RequestHandler, isOn: () => boolean): RequestHandler
   http1: (request, response) => (isOn() ? handler.http1(request, response) : request.socket.destroy()),
   upgrade: (request, socket, head) => (isOn() ? handler.upgrade(request, socket, head) : socket.destroy()),
   http2: (stream, headers, flags, raw) => (isOn() ? handler.http2(stream, headers, flags, raw) : stream.session?.destroy()),
+  fault: error => handler.fault(error),
 });

@@ -1,11 +1,13 @@
 // One request of a probe or hook over HTTP: over a connection of its own, without proxies and without verification of certificates.
 
-import {request, type IncomingMessage} from 'node:http';
+import type {IncomingMessage} from 'node:http';
 import {isIP, type Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {connect as connectTls} from 'node:tls';
+import {confined} from '#src/base/emitters/confined.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
+import {beginRequest} from '#src/transport/begin-request.js';
 import {requestError} from '#src/transport/error-words.js';
 import type {Network} from '#src/transport/network.js';
 import type {HttpTarget} from './target.js';
@@ -61,7 +63,7 @@ const timeoutText = 'context deadline exceeded (Client.Timeout exceeded while aw
 const exchange = (get: HttpGetRequest, connection: Duplex): Promise<HttpGetResponse> =>
   new Promise((resolve, reject) => {
     const {url} = get;
-    const outgoing = request({
+    const outgoing = beginRequest({
       createConnection: () => connection as Socket,
       path: `${url.pathname}${url.search}`,
       headers: headersOf(get),
@@ -86,7 +88,7 @@ export const httpGetter =
     const send = async (): Promise<HttpGetResponse> => {
       const socket = await network.dial(host, url.port || (isSecure ? '443' : '80'));
       if (isOver) socket.destroy();
-      connection = isSecure ? connectTls({socket, rejectUnauthorized: false, ...(isIP(host) ? {} : {servername: host})}) : socket;
+      connection = isSecure ? confined(connectTls({socket, rejectUnauthorized: false, ...(isIP(host) ? {} : {servername: host})})) : socket;
       return exchange(get, connection);
     };
     try {

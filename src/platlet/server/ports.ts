@@ -17,8 +17,10 @@ import {OutputBudget} from '#src/serving/agent/output-budget.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {slisRoute} from '#src/serving/administration/metrics.js';
 import {HealthChecks} from '#src/observe/health.js';
+import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen, type Listener} from '#src/serving/listener.js';
+import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
 import {listenPlain} from '#src/serving/plain-listener.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 
@@ -59,6 +61,10 @@ export interface AgentPorts extends AsyncDisposable {
 const maxHeaderBytes = 1 << 20;
 const idleMs = 90_000;
 const maxConnections = 500;
+/** The most bytes of all answers that are not read, of all ports of the agent. */
+const waitingBytes = 128 << 20;
+/** The most requests of one address that wait, as for a review of their tokens or access. The API server relays those of all its users. */
+const maxWaitingOfPeer = 500;
 /** How long to wait before the port for health checks is tried again. */
 const retryMs = 5_000;
 
@@ -83,6 +89,7 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
   } = parts;
   const {enableDebuggingHandlers: debugs, streamingConnectionIdleTimeout: idleTimeoutMs} = settings;
   const failed = (error: unknown): void => log.error({err: error}, 'a request could not be answered');
+  const sending = {clock, random, deliveries: new Deliveries(clock, waitingBytes), onFault: failed};
   const checks = checksOf(agent, log);
   const own = [...healthRoutes({healthz: checks}), slisRoute(naming, [checks], {resets: true}), ...routes];
   const common = {agent, naming, clock, outputs: new OutputBudget(), routes: own, failed};
@@ -106,7 +113,7 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
       bindAddress: settings.address,
       port: settings.port,
       tls,
-      handler: createHttpServer(measured(guard, metrics, clock, 'readwrite'), {clock, random, onFault: failed}),
+      handler: createHttpServer(limitedByPeer(measured(guard, metrics, clock, 'readwrite'), maxWaitingOfPeer), sending),
       maxConnections,
       maxHeaderBytes,
       idleTimeoutMs: idleMs,
@@ -114,11 +121,7 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
     const opened = listener;
     undo.defer(() => opened.close({graceMs: 0}));
     if (settings.readOnlyPort) {
-      const open = createHttpServer(measured(agentHandler({...common, isReadOnly: true}), metrics, clock, 'readonly'), {
-        clock,
-        random,
-        onFault: failed,
-      });
+      const open = createHttpServer(measured(agentHandler({...common, isReadOnly: true}), metrics, clock, 'readonly'), sending);
       const plain = await listenPlain({
         bindAddress: settings.address,
         port: settings.readOnlyPort,

@@ -1,3 +1,4 @@
+import {confined} from '#src/base/emitters/confined.js';
 import {parseJson} from '#src/base/json/json.js';
 import {Worker} from 'node:worker_threads';
 import {entityTooLarge, tooManyRequests} from '#src/api/status.js';
@@ -80,9 +81,8 @@ export class YamlThread {
 
   #run(job: Job): void {
     const {megabytes, ms} = this.#limits;
-    const worker = (this.#worker ??= new Worker(new URL('./yaml-worker.js', import.meta.url), {
-      resourceLimits: {maxOldGenerationSizeMb: megabytes},
-    }));
+    const options = {resourceLimits: {maxOldGenerationSizeMb: megabytes}};
+    const worker = (this.#worker ??= confined(new Worker(new URL('./yaml-worker.js', import.meta.url), options)));
     const hold = this.#clock.hold();
     this.#isBusy = true;
     const done = (settle: () => void, isAlive: boolean): void => {

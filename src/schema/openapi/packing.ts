@@ -17,7 +17,23 @@ export interface PackedDocument {
 
 const unzip = promisify(gunzip);
 
-export const unpacked = ({packed}: PackedDocument): Promise<Buffer> => unzip(packed);
+/** The uncompressed documents that someone still holds, or will. */
+const held = new WeakMap<PackedDocument, Promise<Buffer> | WeakRef<Buffer>>();
+
+/** Returns the uncompressed document, which nobody may change: all who need it at the same time share it, however many they are. */
+export const unpacked = (document: PackedDocument): Promise<Buffer> => {
+  const there = held.get(document);
+  if (there instanceof Promise) return there;
+  const bytes = there?.deref();
+  if (bytes) return Promise.resolve(bytes);
+  const unpacking = unzip(document.packed);
+  held.set(document, unpacking);
+  unpacking.then(
+    unzipped => held.set(document, new WeakRef(unzipped)),
+    () => held.delete(document),
+  );
+  return unpacking;
+};
 
 /** How much text is collected before it is compressed on another thread. */
 const gatheredLength = 64 << 10;

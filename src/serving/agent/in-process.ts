@@ -1,5 +1,6 @@
 import {createServer} from 'node:http';
 import type {Duplex} from 'node:stream';
+import {confineServer} from '#src/serving/http1/server.js';
 import type {RequestHandler} from '#src/serving/listener.js';
 import {duplexPair} from '#src/transport/duplex-pair.js';
 
@@ -11,7 +12,8 @@ export interface InProcessServer {
 const maxHeaderBytes = 1 << 20;
 
 export const inProcessServer = (handler: RequestHandler): InProcessServer => {
-  const server = createServer({maxHeaderSize: maxHeaderBytes}, (request, response) => {
+  const server = confineServer(createServer({maxHeaderSize: maxHeaderBytes}), handler);
+  server.on('request', (request, response) => {
     response.shouldKeepAlive = false; // In-process connections cost nothing, so idle ones are not limited.
     handler.http1(request, response);
   });

@@ -1,5 +1,6 @@
 import {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
+import {confined} from '#src/base/emitters/confined.js';
 import {Pieces} from '#src/base/turn.js';
 
 /** The connection of a paced socket. */
@@ -29,6 +30,7 @@ export class PacedSocket extends Duplex {
 
   constructor(connection: PacedConnection, {clock, convert = chunk => chunk}: PacedOptions) {
     super({allowHalfOpen: true, readableHighWaterMark: chunkBytes});
+    confined(this);
     this.#connection = connection;
     this.#pieces = new Pieces(clock);
     this.#convert = convert;

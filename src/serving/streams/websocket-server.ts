@@ -5,6 +5,7 @@ import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {confined, confinedTo} from '#src/base/emitters/confined.js';
 import {PacedSocket} from './paced-socket.js';
 import {FragmentedFrames} from './websocket-fragments.js';
 
@@ -166,7 +167,7 @@ const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocket
     else silence = clock.schedule(left, listen);
   };
   let silence = clock.schedule(silenceMs, listen);
-  client.on('error', () => client.terminate());
+  confined(client).on('error', () => client.terminate());
   client.on('message', onPong);
   client.once('close', () => {
     silence[Symbol.dispose]();
@@ -175,9 +176,10 @@ const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocket
   return {
     send(message) {
       if (client.readyState !== client.OPEN) return true;
-      client.send(message, {binary: typeof message !== 'string'}, () => {
+      const sent = () => {
         if (keepsUp()) wake();
-      });
+      };
+      client.send(message, {binary: typeof message !== 'string'}, confinedTo(client, sent));
       onPong();
       return keepsUp();
     },

@@ -8,6 +8,7 @@ import {createServer} from 'node:net';
 import {hostname} from 'node:os';
 import {join} from 'node:path';
 import {every, type Clock} from '#src/base/clock.js';
+import {confined} from '#src/base/emitters/confined.js';
 import {systemRandom} from '#src/base/random.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 
@@ -72,7 +73,7 @@ const nameLength = 108;
 export const claimSocket = async (directory: string, lockFile: string, clock: Clock): Promise<Disposable | undefined> => {
   if (process.platform !== 'linux') return undefined;
   const {dev, ino} = statSync(directory);
-  const server = createServer(socket => socket.destroy());
+  const server = confined(createServer(socket => confined(socket).destroy()));
   using _ = clock.hold();
   try {
     server.listen(`\0plat-store/${dev}/${ino}/`.padEnd(nameLength, '.'));

@@ -1,7 +1,8 @@
 // HTTP/1.1 calls to one server, whose requests and responses are held in memory: for webhooks. Errors use Go's wording.
 
-import {request, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions} from 'node:http';
+import {type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions} from 'node:http';
 import type {Clock} from '#src/base/clock.js';
+import {beginRequest} from '#src/transport/begin-request.js';
 import type {Target} from '#src/transport/dial.js';
 import {requestError} from '#src/transport/error-words.js';
 import {connections, isSafe, isStale, maxHeaderBytes, type Addressed, type ConnectionsOptions} from './connections.js';
@@ -100,7 +101,7 @@ const attempt = (to: Addressed & RequestOptions, call: Call, leftMs: number, clo
     const timer = clock.schedule(leftMs, () => abort(false));
     signal?.addEventListener('abort', canceled, {once: true});
     if (signal?.aborted) return canceled();
-    clientRequest = request({...to, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
+    clientRequest = beginRequest({...to, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
     const sent = clientRequest;
     sent.on('error', error => {
       const reason = requestError(error, sent.socket);

@@ -4,6 +4,7 @@
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
+import {confined} from '#src/base/emitters/confined.js';
 
 /** Pings of a session: their interval, and how long their answer may take. */
 export interface Pings {
@@ -78,11 +79,12 @@ export const openSession = (options: OpenSession): Promise<ClientHttp2Session> =
 };
 
 const begin = (socket: Duplex, {origin, windows, maxMemory}: OpenSession): ClientHttp2Session => {
-  const session = http2.connect(origin, {
+  const settings = {
     createConnection: () => socket,
     settings: {initialWindowSize: windows.stream, enablePush: false},
     ...(maxMemory === undefined ? {} : {maxSessionMemory: maxMemory}),
-  });
+  };
+  const session = confined(http2.connect(origin, settings));
   session.once('remoteSettings', () => session.setLocalWindowSize(windows.session));
   return session;
 };
@@ -113,7 +115,7 @@ export class Sessions {
   async stream(start: (session: ClientHttp2Session) => ClientHttp2Stream): Promise<ClientHttp2Stream> {
     const pooled = this.#reserved() ?? (await this.#place());
     try {
-      return start(pooled.session).once('close', () => {
+      return confined(start(pooled.session)).once('close', () => {
         pooled.streams--;
       });
     } catch (error) {

@@ -1,10 +1,11 @@
 // Relays ordinary requests to backends: bodies are streamed in both directions, headers are filtered. A request is repeated at most once: without a body,
 // with a safe method, after an idle connection was closed.
 
+import type {ClientRequest, IncomingMessage, RequestOptions} from 'node:http';
 import {jsonText} from '#src/base/json/json.js';
-import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
+import {beginRequest} from '#src/transport/begin-request.js';
 import type {SentCall} from '#src/transport/call-log.js';
 import {authority, type Target} from '#src/transport/dial.js';
 import {requestError} from '#src/transport/error-words.js';
@@ -116,7 +117,7 @@ const sendRequest = (connections: Connections, relayed: RelayRequest, body: Read
   if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const attempt = (again: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = begin({...options, agent: connections.reused});
+      const sent = beginRequest({...options, agent: connections.reused});
       // The backend may have closed an idle connection.
       const retries = (error: Error) => again && !body && isSafe(sent.method) && isStale(sent, error);
       sent.once('response', resolve);

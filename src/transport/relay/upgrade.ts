@@ -1,9 +1,10 @@
 // Relays requests that upgrade their connection (SPDY, WebSocket). After the backend's response the two sockets are joined, and end together.
 
-import {request as begin, type IncomingMessage} from 'node:http';
+import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {beginRequest} from '#src/transport/begin-request.js';
 import {Unreached, type Connections} from '#src/transport/http1/connections.js';
 import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
 import {responseHeaders} from './headers.js';
@@ -55,7 +56,7 @@ const sendUpgrade = (connections: Connections, relayed: RelayRequest, protocol: 
         'content-length': relayed.request.method === 'POST' || relayed.method === 'POST' ? '0' : undefined,
       },
     });
-    const sent = begin({...options, agent: connections.single});
+    const sent = beginRequest({...options, agent: connections.single});
     const abort = () => sent.destroy();
     signal?.addEventListener('abort', abort, {once: true});
     within(connections, relayed, sent);

@@ -1,9 +1,10 @@
 // Opens SPDY sessions: an HTTP request whose connection is upgraded.
 
-import {request, type IncomingMessage} from 'node:http';
+import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
+import {beginRequest} from '#src/transport/begin-request.js';
 import {targetOf, type Dial} from '#src/transport/dial.js';
 import {requestError} from '#src/transport/error-words.js';
 import {SpdySession} from './session.js';
@@ -47,7 +48,7 @@ export const openSpdy = async ({url, protocol, dial, clock, signal}: OpenSpdy): 
 
 const upgraded = (connection: Duplex, url: string, protocol: string): Promise<{readonly socket: Duplex; readonly head: Buffer}> =>
   new Promise((resolve, reject) => {
-    const sent = request(url, {
+    const sent = beginRequest(url, {
       method: 'POST',
       headers: {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol, 'content-length': '0'},
       createConnection: () => connection as Socket,
