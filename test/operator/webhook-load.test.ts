@@ -1,4 +1,7 @@
 import test from 'ava';
+import {once} from 'node:events';
+import net from 'node:net';
+import {connect, type TLSSocket} from 'node:tls';
 import {nextTurn} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {converting, createManager, defaulting, validating, type KubeObject} from '#src/operator/index.js';
@@ -132,4 +135,39 @@ test('a manager that is stopped while it opens its webhooks has stopped, and has
   await clock.drain();
   t.is(await ended, 'stopped');
   await t.throwsAsync(async () => manager.webhookPort, {message: 'the manager was stopped'});
+});
+
+/** Begins requests whose bodies do not come, each on a connection of its own. */
+const slowBodies = async (port: number, count: number, to: string): Promise<TLSSocket[]> => {
+  const sockets = Array.from({length: count}, () => connect({host: '127.0.0.1', port, rejectUnauthorized: false}).on('error', () => {}));
+  await Promise.all(sockets.map(socket => once(socket, 'secureConnect')));
+  for (const socket of sockets) socket.write(`POST ${to} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{`);
+  return sockets;
+};
+
+test('bodies that come slowly keep no other request waiting, and end by the longest time of a request', async t => {
+  const {clock, manager, review, send} = await serve(t, [validating(Backup, () => []), converting(Backup, {hub: 'v1', versions: {}})]);
+  const port = (await manager.webhookPort)!;
+  const slow = [...(await slowBodies(port, 60, path)), ...(await slowBodies(port, 3, '/convert'))];
+  const answers: string[] = [];
+  for (const socket of slow) socket.once('data', (chunk: Buffer) => answers.push(chunk.toString('latin1', 9, 12)));
+  while (!(await manager.metrics()).body.includes(`controller_runtime_webhook_requests_in_flight{webhook="${path}"} 60`)) await nextTurn();
+
+  t.is((await review({spec: {}})).response['allowed'], true);
+  const request = {uid: 'u1', desiredAPIVersion: 'example.com/v1', objects: []};
+  t.is((await send('/convert', JSON.stringify({apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request}))).status, 200);
+  await clock.advance(30_000);
+  while (answers.length < 63) await nextTurn();
+  t.deepEqual([...new Set(answers)], ['504']);
+  for (const socket of slow) socket.destroy();
+});
+
+test('idle connections shut nobody out of the port of webhooks', async t => {
+  const {manager, review} = await serve(t, [validating(Backup, () => [])]);
+  const port = (await manager.webhookPort)!;
+  const idle = Array.from({length: 510}, () => net.connect(port, '127.0.0.1').on('error', () => {}));
+  await Promise.all(idle.map(socket => once(socket, 'connect')));
+
+  t.is((await review({spec: {}})).response['allowed'], true);
+  for (const socket of idle) socket.destroy();
 });

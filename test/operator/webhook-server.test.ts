@@ -45,6 +45,28 @@ test('a validation answers with errors of fields and warnings, and defaults with
     t.true(body.includes(line), `${line}\n${body}`);
 });
 
+test('the parts of a review may be null', async t => {
+  const users: unknown[] = [];
+  const {send} = await serve(t, [
+    validating(Backup, ({request: {user, name, namespace, subresource, dryRun}}) => {
+      users.push([user, name, namespace, subresource, dryRun]);
+      return [];
+    }),
+  ]);
+  const ask = async (parts: object) => {
+    const request = {uid: 'u1', operation: 'CREATE', object: null, ...parts};
+    return (await send(path, JSON.stringify({apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request}))).status;
+  };
+
+  t.is(await ask({userInfo: null}), 200);
+  t.is(
+    await ask({userInfo: {username: null, groups: null}, name: null, namespace: null, subResource: null, dryRun: null, oldObject: null}),
+    200,
+  );
+  const nobody = [{username: '', groups: []}, '', '', '', false];
+  t.deepEqual(users, [nobody, nobody]);
+});
+
 test('what is no review is refused, and a webhook that fails denies without telling why', async t => {
   const {send, review, lines, manager} = await serve(t, [
     validating(Backup, () => {
@@ -57,6 +79,16 @@ test('what is no review is refused, and a webhook that fails denies without tell
   t.is((await send(path, '{"kind": "AdmissionReview"}')).status, 400);
   t.is((await send(path, 'null')).status, 400);
   t.is((await send('/validate-example-com-v1-other', '{}')).status, 404);
+  const request = {uid: 'u1', operation: 'CREATE', object: {spec: {}}};
+  const long = 'u'.repeat(254);
+  for (const body of [
+    {apiVersion: 'admission.k8s.io/v1', request: {...request, uid: long}},
+    {apiVersion: 'admission.k8s.io/v1', request: {...request, uid: 1}},
+    {apiVersion: long, request},
+  ]) {
+    const {status, text} = await send(path, JSON.stringify({kind: 'AdmissionReview', ...body}));
+    t.deepEqual([status, text.includes(long)], [400, false]);
+  }
   t.is((await send(path, Buffer.alloc(7 * 1024 * 1024 + 1))).status, 413);
   const {status, text, response} = await review({spec: {}});
   t.is(status, 200);

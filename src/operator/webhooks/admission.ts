@@ -9,7 +9,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {collected, type Findings} from './findings.js';
 import {jsonDifference} from './json-difference.js';
-import type {ReceivedReview} from './received-review.js';
+import {isRepeatable, type ReceivedReview} from './received-review.js';
 
 /** The request that a webhook is asked about. */
 export interface AdmissionRequest {
@@ -43,13 +43,13 @@ export interface Webhook {
 /** The review that the API server sends. */
 interface AdmissionReview extends KubeObject {
   readonly request?: {
-    readonly uid?: string;
-    readonly operation?: AdmissionRequest['operation'];
-    readonly name?: string;
-    readonly namespace?: string;
-    readonly subResource?: string;
-    readonly dryRun?: boolean;
-    readonly userInfo?: {readonly username?: string; readonly groups?: readonly string[]};
+    readonly uid?: string | null;
+    readonly operation?: AdmissionRequest['operation'] | null;
+    readonly name?: string | null;
+    readonly namespace?: string | null;
+    readonly subResource?: string | null;
+    readonly dryRun?: boolean | null;
+    readonly userInfo?: {readonly username?: string | null; readonly groups?: readonly string[] | null} | null;
     readonly object?: KubeObject | null;
     readonly oldObject?: KubeObject | null;
   };
@@ -162,10 +162,11 @@ export const reviewed = async (
   {signal, failed}: ReviewOptions,
 ): Promise<{readonly review: object; readonly code: number}> => {
   const {apiVersion, kind, request} = ((await received.parse()) ?? {}) as AdmissionReview;
-  if (kind !== 'AdmissionReview' || !request?.uid || !request.operation)
+  if (kind !== 'AdmissionReview' || !isRepeatable(apiVersion) || !isRepeatable(request?.uid) || !request.operation)
     throw badRequest('the body is not an AdmissionReview with a request');
-  const {uid, operation, namespace = '', subResource: subresource = '', dryRun = false, userInfo = {}, object, oldObject} = request;
-  const {username = '', groups = []} = userInfo;
+  const {uid, operation, object, oldObject, userInfo} = request;
+  const [namespace, subresource, dryRun] = [request.namespace ?? '', request.subResource ?? '', request.dryRun ?? false];
+  const [username, groups] = [userInfo?.username ?? '', userInfo?.groups ?? []];
   const name = request.name || (object?.metadata?.name ?? '');
   const given = {
     ...(object ? {object} : {}),

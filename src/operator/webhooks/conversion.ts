@@ -4,7 +4,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Webhook} from './admission.js';
-import type {ReceivedReview} from './received-review.js';
+import {isRepeatable, type ReceivedReview} from './received-review.js';
 
 /** A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object that they get, or return another. */
 export interface VersionConversion {
@@ -79,28 +79,31 @@ interface ConversionReview extends KubeObject {
   readonly request?: {readonly uid?: string; readonly desiredAPIVersion?: string; readonly objects?: readonly KubeObject[]};
 }
 
+/** The most characters of an error that its review answers with. */
+const maxMessage = 4096;
+
 /** Answers a review, with pauses between objects. A conversion that fails fails the review, with the text of its error. Throws a `StatusError` for a body that is no review. */
 export const converted = async (
   webhooks: readonly ConversionWebhook[],
   received: ReceivedReview,
 ): Promise<{readonly review: object; readonly error?: unknown}> => {
   const {apiVersion, kind, request} = ((await received.parse()) ?? {}) as ConversionReview;
-  if (kind !== 'ConversionReview' || !request?.uid || !request.desiredAPIVersion || !Array.isArray(request.objects))
+  const {uid, desiredAPIVersion, objects} = request ?? {};
+  if (kind !== 'ConversionReview' || ![apiVersion, uid, desiredAPIVersion].every(isRepeatable) || !Array.isArray(objects))
     throw badRequest('the body is not a ConversionReview with a request');
-  const {uid, desiredAPIVersion, objects} = request;
   const [group] = splitVersion(desiredAPIVersion);
   try {
     const convertedObjects: KubeObject[] = [];
     for (const object of objects) {
       const webhook = webhooks.find(each => each.kind.group === group && each.kind.kind === object.kind);
       if (!webhook) throw new Error(`there is no conversion of ${object.kind} in the group ${group}`);
-      convertedObjects.push(webhook.convert(object, desiredAPIVersion));
+      convertedObjects.push(webhook.convert(object, desiredAPIVersion!));
       const pause = received.pause();
       if (pause) await pause;
     }
     return {review: {apiVersion, kind, response: {uid, convertedObjects, result: {status: 'Success'}}}};
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = (error instanceof Error ? error.message : String(error)).slice(0, maxMessage);
     return {error, review: {apiVersion, kind, response: {uid, convertedObjects: [], result: {status: 'Failure', message}}}};
   }
 };

@@ -4,6 +4,13 @@ import {messageOf} from '#src/base/message.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
 import type {Pieces} from '#src/base/turn.js';
 
+/** The most characters of a text of a review that its answer repeats: a uid has 36, an apiVersion no more than a name. */
+const maxRepeated = 253;
+
+/** Whether a value is a text that an answer may repeat. */
+export const isRepeatable = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= maxRepeated;
+
 /** The body of a review, which may be large: what is done with it must not block the event loop. */
 export class ReceivedReview {
   readonly #body: Buffer;

@@ -21,7 +21,10 @@ import {firstOf, unlessAborted} from '#src/base/signals.js';
 import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {notFoundPage, text} from '#src/serving/administration/route.js';
+import {peerOf} from '#src/serving/limits/connection-limit.js';
+import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
+import {IncomingBodies, IncomingBody} from '#src/serving/limits/incoming-bodies.js';
 import {listen, type Listener} from '#src/serving/listener.js';
 import {pathOf, reviewed, type AdmissionWebhook, type Webhook} from './admission.js';
 import type {FollowedCertificate} from './certificates.js';
@@ -44,18 +47,24 @@ export interface WebhookServerParts {
 /** The longest bodies: an admission review holds two objects, a conversion review many. */
 const admissionLimit = 7 * 1024 * 1024;
 const conversionLimit = 64 * 1024 * 1024;
-/** The most requests in progress; further ones are refused with 429. With the limits of bodies, that bounds the memory they take. */
+/** The most requests in progress, whose bodies have come; further ones are refused with 429. With the limits of bodies, that bounds the memory they take. */
 const maxInFlight = 50;
 const maxConversions = 2;
+/** The most bytes of all bodies that are coming in, and of all answers that are not read: several of the longest. */
+const waitingBytes = 64 << 20;
+const waitingBytesOfConversions = 160 << 20;
+/** The port is for API servers, which use a few connections with many requests each, and for probes; everything in the cluster can reach it. */
+const maxConnections = 500;
+const maxStreamsPerConnection = 250;
 /** The longest time that a request may take, unless its caller sets a shorter one. */
 const longestMs = 30_000;
 
 /** Answers the body of a request. */
 interface Route {
   readonly limit: number;
-  readonly maxInFlight: number;
   readonly metrics: WebhookMetrics;
-  inFlight: number;
+  /** Takes a place in flight. Throws 429 if there is none. */
+  enter(): Disposable;
   respond(received: ReceivedReview, signal: AbortSignal): Promise<{readonly review: object; readonly code: number}>;
 }
 
@@ -64,14 +73,22 @@ export const openWebhooks = async (parts: WebhookServerParts): Promise<Listener>
   const {certificate, clock, random, log, bindAddress, port} = parts;
   const failed = (error: unknown) => log.error({err: error}, 'a webhook failed');
   const routes = routesOf(parts);
+  const maxBytes = routes.has(conversionPath) ? waitingBytesOfConversions : waitingBytes;
   const context = () => ({cert: certificate.current().certificate, key: certificate.current().key, minVersion: 'TLSv1.2' as const});
   const listener = await listen({
     clock,
     bindAddress,
     port,
     tls: context(),
-    handler: createHttpServer(handlerOf(routes, parts), {clock, random, onFault: failed}),
+    handler: createHttpServer(handlerOf(routes, parts, new IncomingBodies(maxBytes, tooMany)), {
+      clock,
+      random,
+      deliveries: new Deliveries(clock, maxBytes),
+      onFault: failed,
+    }),
     maxHeaderBytes: 64 * 1024,
+    maxConnections,
+    maxStreamsPerConnection,
     flags: '--webhook-bind-address',
   });
   certificate.onChange(() => listener.setSecureContext(context()));
@@ -81,7 +98,7 @@ export const openWebhooks = async (parts: WebhookServerParts): Promise<Listener>
 const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): ReadonlyMap<string, Route> => {
   const routes = new Map<string, Route>();
   const route = (path: string, limit: number, most: number, respond: Route['respond']) =>
-    void routes.set(path, {limit, maxInFlight: most, inFlight: 0, metrics: new WebhookMetrics(meter, clock, path), respond});
+    void routes.set(path, {limit, ...placesOf(most), metrics: new WebhookMetrics(meter, clock, path), respond});
   const failures = failureCount(meter);
   for (const webhook of webhooks) {
     if (webhook.type === 'converting') continue;
@@ -106,18 +123,29 @@ const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): Re
   return routes;
 };
 
-const handlerOf = (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts): ApiHandler => {
+const tooMany = () => tooManyRequests('too many requests to this webhook are in progress', 1);
+
+const placesOf = (most: number): Pick<Route, 'enter'> => {
+  let taken = 0;
+  return {
+    enter() {
+      if (taken >= most) throw tooMany();
+      taken++;
+      return {[Symbol.dispose]: () => void taken--};
+    },
+  };
+};
+
+const handlerOf = (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts, bodies: IncomingBodies): ApiHandler => {
   const pieces = new Pieces(parts.clock);
   return async request => {
     const [path = ''] = request.url.split('?', 1);
     const route = routes.get(path);
     if (!route) return path === '/healthz' ? text('ok') : notFoundPage();
-    if (route.inFlight >= route.maxInFlight) return failure(tooManyRequests('too many requests to this webhook are in progress', 1));
-    route.inFlight++;
     const ended = route.metrics.begun();
     let code = 500;
     try {
-      const answer = await answered(route, request, pieces, parts);
+      const answer = await answered(route, request, pieces, {...parts, bodies});
       code = answer.code;
       return text(await runStepsInPieces(encodedInSteps(answer.review), pieces), 200, 'application/json');
     } catch (error) {
@@ -126,22 +154,31 @@ const handlerOf = (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts
       code = refusal.code;
       return failure(refusal);
     } finally {
-      route.inFlight--;
       ended(code);
     }
   };
 };
 
-const answered = async (route: Route, request: ApiRequest, pieces: Pieces, {clock}: WebhookServerParts) => {
+interface AnswerParts extends WebhookServerParts {
+  readonly bodies: IncomingBodies;
+}
+
+/** Answers a request. Its time runs from its head on; it is in flight from the last byte of its body on, so that bodies that come slowly delay no others. */
+const answered = async (route: Route, request: ApiRequest, pieces: Pieces, {clock, bodies}: AnswerParts) => {
   if (request.method !== 'POST') throw methodNotAllowed({group: '', resource: ''}, request.method.toLowerCase());
   const {body} = request;
   if (body?.kind !== 'bytes') throw badRequest('a review is required');
-  const received = new ReceivedReview(await body.read(route.limit), pieces);
   const timeout = new AbortController();
   const wanted = parseDuration(new URL(request.url, 'https://webhooks').searchParams.get('timeout') ?? '');
   const ms = Math.min(wanted && wanted > 0 ? wanted : longestMs, longestMs);
-  using _ = clock.schedule(ms, () => timeout.abort(timedOut(`the webhook did not answer within ${ms} ms`)));
+  const late = timedOut(`the webhook did not answer within ${ms} ms`);
+  using place = bodies.follow(body, {user: peerOf(request.remoteAddress), enter: () => route.enter()});
+  using _ = clock.schedule(ms, () => {
+    if (place instanceof IncomingBody) place.stop(late);
+    timeout.abort(late);
+  });
   using either = firstOf(request.signal, timeout.signal);
+  const received = new ReceivedReview(await body.read(route.limit), pieces);
   return await unlessAborted(route.respond(received, either.signal), either.signal);
 };
 
