@@ -14,9 +14,10 @@ endif
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  %-10s %s\n", $$1, $$2}'
 
-# A linked node_modules belongs to another checkout; npm ci would delete its content.
+# A linked node_modules belongs to another checkout; npm ci would delete its content. Without its warnings: kubernetes-models asks for a newer Node.js for its
+# code, of which none runs here; the build reads its declarations as text.
 node_modules: package.json package-lock.json
-	@if [ -L node_modules ]; then echo 'node_modules is a link: install where it points to' >&2; else npm ci --no-audit --no-fund && touch node_modules; fi
+	@if [ -L node_modules ]; then echo 'node_modules is a link: install where it points to' >&2; else npm ci --no-audit --no-fund --loglevel=error && touch node_modules; fi
 
 ## install: fetch the dependencies from the npm registry
 install: node_modules
