@@ -239,6 +239,8 @@ test('a patched object is shown with sorted keys where the patch looked, and wit
     patchedText({kind: 'X', apiVersion: 'g/v1', b: {d: 1, c: 2}}, touchedByMergePatch({}), undefined),
     '{"apiVersion":"g/v1","b":{"c":2,"d":1},"kind":"X"}',
   );
+  const {fields} = touchedByMergePatch({text: 'x', list: [1, {a: null}, 'x']});
+  t.deepEqual([...fields.keys(), ...fields.get('list')!.fields.keys()], ['list', '1'], 'values without parts take no room');
 });
 
 for (const [patch, problem] of [

@@ -41,8 +41,13 @@ export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): Touche
   return root;
 };
 
-/** Returns what a merge patch touches: every object it mentions and all values it sets, also within lists, whose nulls it removes. */
+/**
+ * Returns what a merge patch touches: every object and list that it mentions, also within lists, whose nulls it removes. The values without parts that it sets
+ * have one text only, and are left out: there may be a million of them.
+ */
 export const touchedByMergePatch = (patch: unknown): TouchedFields => {
-  const parts = isPlainObject(patch) || Array.isArray(patch) ? Object.entries(patch) : [];
-  return {fields: new Map(parts.map(([key, value]): [string, TouchedFields] => [key, touchedByMergePatch(value)]))};
+  const fields = new Map<string, TouchedFields>();
+  const parts = Array.isArray(patch) ? patch.entries() : isPlainObject(patch) ? Object.entries(patch) : [];
+  for (const [key, value] of parts) if (typeof value === 'object' && value !== null) fields.set(String(key), touchedByMergePatch(value));
+  return {fields};
 };
