@@ -23,7 +23,7 @@ const hasManyDigits = (text: string): boolean => {
 const manyAlone = /(?:^|[:,[])\s*-?\d{16,}\s*(?:$|[,\]}])/;
 const token = /[^\s:,]/g;
 const wholeDigits = /-?\d+(?![\d.eE])/y;
-const scalar = /"(?:[^"\\]|\\.)*"|[^\s,\]}]+/y;
+const scalar = /"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,\]}]+/y;
 
 /** Whether any value of this process has ever held a bigint. */
 let hasBigints = false;

@@ -10,7 +10,7 @@ export const isBeyondRange = (value: unknown): boolean => {
   return false;
 };
 
-const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** Returns the first such number of a JSON text as it is written there; without the text, the least such number. */
 export const numberBeyondRange = (text?: string): string => {
