@@ -3,6 +3,7 @@
 import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {messageOf} from '#src/base/message.js';
 import type {Webhook} from './admission.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
 
@@ -103,7 +104,7 @@ export const converted = async (
     }
     return {review: {apiVersion, kind, response: {uid, convertedObjects, result: {status: 'Success'}}}};
   } catch (error) {
-    const message = (error instanceof Error ? error.message : String(error)).slice(0, maxMessage);
+    const message = messageOf(error).slice(0, maxMessage);
     return {error, review: {apiVersion, kind, response: {uid, convertedObjects: [], result: {status: 'Failure', message}}}};
   }
 };

@@ -5,6 +5,7 @@ import type {InterceptedRequest, Interceptor} from '#src/api/faults/interceptor.
 import type {Kind} from '#src/api/kind.js';
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
+import {wellKnown} from '#src/api/user.js';
 import {formatDuration} from '#src/api/duration.js';
 import {messageOf} from '#src/base/message.js';
 import {unlessAborted} from '#src/base/signals.js';
@@ -132,7 +133,7 @@ const stageOf = (plane: Plane, clock: VirtualClock, signal: AbortSignal): Stage 
 const tracing =
   (trace: Trace): Interceptor =>
   request => {
-    if (!writing.has(request.verb) || request.user === 'system:apiserver') return undefined;
+    if (!writing.has(request.verb) || request.user === wellKnown.server) return undefined;
     return {
       kind: 'around',
       async around(handle) {

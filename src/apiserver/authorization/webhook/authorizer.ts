@@ -1,6 +1,7 @@
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import {CacheBound} from '#src/base/cache-bound.js';
+import {andThen} from '#src/base/eventually.js';
 import {RequestTurns} from '#src/apiserver/request/turns.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -53,10 +54,7 @@ export class WebhookAuthorizer implements Authorizer, RuleLister {
 
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     const spec = reviewSpec(attributes);
-    const matching = this.#matches(spec, attributes);
-    return matching instanceof Promise
-      ? matching.then(matched => this.#decide(matched, attributes, spec))
-      : this.#decide(matching, attributes, spec);
+    return andThen(this.#matches(spec, attributes), matched => this.#decide(matched, attributes, spec));
   }
 
   #decide(matched: boolean | string, attributes: Attributes, spec: ReviewSpec): Decision | Promise<Decision> {
@@ -84,8 +82,7 @@ export class WebhookAuthorizer implements Authorizer, RuleLister {
       else if (!matched) metrics.conditionExclusions.add(labels);
       return matched;
     };
-    const matching = new RequestTurns(clock, {user}).run(conditions.evaluate(spec));
-    return matching instanceof Promise ? matching.then(known) : known(matching);
+    return andThen(new RequestTurns(clock, {user}).run(conditions.evaluate(spec)), known);
   }
 
   async #ask(spec: ReviewSpec): Promise<Decision> {

@@ -156,7 +156,7 @@ export const evaluateRules = function* (
     warn,
   }: {readonly object: unknown; readonly old: unknown; readonly correlated: Correlated | undefined; warn(text: string): void},
 ): Steps<readonly FieldError[]> {
-  const session: Session = {...newSession(), warn};
+  const session = newSession(warn);
   yield* tree.evaluate({value: object, before: old, path: '', correlation: {own: correlated, parent: undefined}}, session);
   return session.errors;
 };

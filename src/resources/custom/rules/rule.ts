@@ -34,7 +34,7 @@ const isStepDue = (session: Session, cost: number): boolean => {
 };
 
 /** The state in which the evaluation of an object's rules begins. */
-export const newSession = (): Session => ({budget: objectBudget, errors: [], warn: () => undefined, sinceStep: 0});
+export const newSession = (warn: Session['warn'] = () => {}): Session => ({budget: objectBudget, errors: [], warn, sinceStep: 0});
 
 /** The old value and its parent's, to detect unchanged values (ratcheting). */
 export interface Correlation {
