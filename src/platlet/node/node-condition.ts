@@ -12,7 +12,7 @@ export class NodeCondition {
     return [...this.#pressures];
   }
 
-  /** Called by who watches a resource when it becomes scarce, and when there is enough of it again. */
+  /** Called by whoever watches a resource when it becomes scarce, and when there is enough of it again. */
   setPressure(pressure: Pressure, isPressed: boolean): void {
     if (isPressed) this.#pressures.add(pressure);
     else this.#pressures.delete(pressure);
