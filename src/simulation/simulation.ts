@@ -10,6 +10,7 @@ import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Node} from '#src/api/types.js';
 import type {UsageReader} from '#src/api/node/usage.js';
+import {Undo} from '#src/base/undo.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {clusterOf, enqueuing, type SimulatedCluster} from './cluster.js';
 import {countdown, type Countdown} from './countdown.js';
@@ -50,9 +51,11 @@ const maxFileBytes = 256 << 20;
 
 /** Starts simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
+  await using undo = new Undo();
   const lifetime = new AbortController();
   const {signal} = lifetime;
   setMaxListeners(0, signal); // Each node adds listeners.
+  undo.defer(() => lifetime.abort());
   const cluster = clusterOf(options, signal);
   const context = contextOf(options, cluster, signal);
   const volumes = volumesOf(options, cluster, context, signal);
@@ -61,18 +64,16 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const progress = progressOf(context);
   const nodes = nodeReconciler(context, volumes?.driver, progress);
   const work = await begin({cluster, context, volumes, binding, pods, nodes});
-  const stop = async () => {
-    await work.stop();
-    lifetime.abort();
-  };
-  try {
-    await progress.registered.done;
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  undo.defer(() => work.stop());
+  await progress.registered.done;
   work.runPods();
-  return {usage: usageReader(context, pods), reported: progress.reported.done, ...lookups(context, pods), stop};
+  const cleanup = undo.move();
+  return {
+    usage: usageReader(context, pods),
+    reported: progress.reported.done,
+    ...lookups(context, pods),
+    stop: () => cleanup[Symbol.asyncDispose](),
+  };
 };
 
 /** The second stage: the nodes, their agents, and what all parts of the simulation share. */
