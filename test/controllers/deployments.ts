@@ -2,6 +2,7 @@ import {keysIn} from '#controllers/deployment/annotations.js';
 import type {ReplicaSet} from '#controllers/deployment/kinds.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
+import {isNotFound} from '#src/api/status.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
@@ -18,6 +19,10 @@ export const aDeployment = (name: string, spec: Partial<Spec> = {}): Made => ({
   spec: {replicas: 3, selector: {matchLabels: labels}, template: image(1), ...spec},
 });
 
+const unlessGone = (error: unknown): void => {
+  if (!isNotFound(error)) throw error;
+};
+
 export const startEnvironment = async (args: readonly string[] = []) => {
   const plane = await aPlaneWith(['deployment-controller', 'replicaset-controller'], args);
   const at = actionsOn(plane);
@@ -30,7 +35,8 @@ export const startEnvironment = async (args: readonly string[] = []) => {
       const waiting = (await at.list(kinds.pods)).filter(
         pod => !isTerminal(pod) && !pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True'),
       );
-      for (const pod of waiting) if (!pod.metadata?.deletionTimestamp) await at.runs(pod);
+      // A step of the rollout may delete a pod that is not ready meanwhile.
+      for (const pod of waiting) if (!pod.metadata?.deletionTimestamp) await at.runs(pod).catch(unlessGone);
       busy = waiting.length > 0;
     }
   };

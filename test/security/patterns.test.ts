@@ -86,6 +86,8 @@ const accepted: Readonly<Record<string, string>> = {
   '/\\s*\\n\\s*/g': 'manifests in files, and errors of programs',
   '/\\s*[\\r\\n]+\\s*/g': 'errors of options',
   '/"(?:[^"\\\\]|\\\\.)*"(\\s*:)?|-?\\d[\\d.eE+-]*|[{}[\\]]/g': 'valid JSON, in which every string is closed',
+  '/"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"|-?\\d[\\d.eE+-]*/g': 'valid JSON, in which every string is closed',
+  '/[:.\\s]+$/': 'errors of programs',
   '/(?<![\\d.])(\\d*)\\.?(\\d*)(h|ms|m|s|us|µs|μs|ns)/g': 'durations of at most 1000 characters',
 };
 
