@@ -7,7 +7,8 @@ import {bindings} from '#src/cel/libraries/bindings.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool, bytes, dyn, int, listOf, mapOf, string, type Type} from '#src/cel/values/types.js';
-import {Bytes} from '#src/cel/values/values.js';
+import {joined, NativeList} from '#src/cel/values/native.js';
+import {Bytes, type ListValue} from '#src/cel/values/values.js';
 import {sources, target} from '#test/sources.js';
 import {evaluated} from './evaluation.js';
 
@@ -220,3 +221,13 @@ for (const program of ['src/cli/plat-apiserver.ts', 'src/apiserver/server.ts', '
     );
   });
 }
+
+test('elements of a list that was joined often are found, in their order', t => {
+  const one = new NativeList(Array.from({length: 40}, (_, index) => BigInt(index)));
+  let list: ListValue = one;
+  for (let index = 0n; index < 20_000n; index += 1n) list = joined(list, new NativeList([index]));
+
+  t.is(list.size, 20_040);
+  t.deepEqual([list.at(0), list.at(39), list.at(40), list.at(20_039)], [0n, 39n, 0n, 19_999n]);
+  t.deepEqual([...list].slice(38, 43), [38n, 39n, 0n, 1n, 2n]);
+});

@@ -30,22 +30,29 @@ export class NativeList extends ListValue {
   }
 }
 
-/** A list of two others, which are not copied. */
+/** A list of others, which are not copied. */
 class JoinedList extends ListValue {
   readonly size: number;
-  readonly #first: ListValue;
-  readonly #second: ListValue;
+  readonly parts: readonly ListValue[];
+  /** Where each part ends. */
+  readonly #ends: readonly number[];
 
-  constructor(first: ListValue, second: ListValue) {
+  constructor(parts: readonly ListValue[]) {
     super();
-    this.size = first.size + second.size;
-    this.#first = first;
-    this.#second = second;
+    let size = 0;
+    this.#ends = parts.map(part => (size += part.size));
+    this.parts = parts;
+    this.size = size;
   }
 
   at(index: number): Value {
-    const {size} = this.#first;
-    return index < size ? this.#first.at(index) : this.#second.at(index - size);
+    let [first, last] = [0, this.parts.length - 1];
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      if (index < this.#ends[middle]!) last = middle;
+      else first = middle + 1;
+    }
+    return this.parts[first]!.at(index - (first === 0 ? 0 : this.#ends[first - 1]!));
   }
 
   concat(other: ListValue): Value {
@@ -60,9 +67,19 @@ class JoinedList extends ListValue {
 /** Lists up to this size are copied when they are joined. */
 const shortList = 32;
 
+/** A list of more parts is copied: elements are found in few steps, however often lists were joined. */
+const maxParts = 64;
+
+const partsOf = (list: ListValue): readonly ListValue[] => (list instanceof JoinedList ? list.parts : [list]);
+
 /** Returns a list with the elements of both. */
-export const joined = (first: ListValue, second: ListValue): ListValue =>
-  first.size + second.size > shortList ? new JoinedList(first, second) : new NativeList([...first, ...second]);
+export const joined = (first: ListValue, second: ListValue): ListValue => {
+  const size = first.size + second.size;
+  const parts = [...partsOf(first), ...partsOf(second)];
+  if (size > shortList && parts.length <= maxParts) return new JoinedList(parts);
+  if (size > shortList) spend(size);
+  return new NativeList([...first, ...second]);
+};
 
 /** The accumulator list of a comprehension. Only the comprehension sees it, so it grows in place. */
 export class GrowingList extends NativeList {

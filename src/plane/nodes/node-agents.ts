@@ -90,8 +90,8 @@ const handlerOf = (
   const handler: ApiHandler = async request => {
     const agent = agentOf(node);
     if (!agent) return text('the node is off\n', 503);
-    const known = handlers.get(agent) ?? agentHandler({agent, naming, clock, outputs, failed});
-    handlers.set(agent, known);
+    let known = handlers.get(agent);
+    if (!known) handlers.set(agent, (known = agentHandler({agent, naming, clock, outputs, failed})));
     return known(request);
   };
   const guard = guarded({node, authenticators, authorizer, failed}, handler);
