@@ -2,7 +2,7 @@ import test from 'ava';
 import {noLog} from '#src/base/log.js';
 import {runSteps} from '#src/base/steps.js';
 import {nextTurn} from '#src/base/turn.js';
-import {createManager, defaulting, invalid, validating, warning, type Webhook} from '#src/operator/index.js';
+import {converting, createManager, defaulting, invalid, validating, warning, type Webhook} from '#src/operator/index.js';
 import {jsonDifference} from '#src/operator/webhooks/json-difference.js';
 import {startServer} from '#test/fixtures/server.js';
 import {Backup, path, serve} from './webhooks-port.js';
@@ -99,6 +99,40 @@ test('what is no review is refused, and a webhook that fails denies without tell
   t.throws(() => createManager({controllers: [], client: startServer().clientOf(), log: noLog, concurrency: 0}), {
     message: 'concurrency must be a positive integer',
   });
+});
+
+test('a conversion keeps all digits of numbers, and one that returns no object fails', async t => {
+  const results: Readonly<Record<string, unknown>> = {nothing: null, later: Promise.resolve({spec: {}}), list: [], text: 'x'};
+  const {send, lines} = await serve(t, [
+    converting(Backup, {
+      hub: 'v1',
+      versions: {
+        v2: {
+          toHub(object) {
+            (object as Backup).spec = {keep: 1};
+          },
+          fromHub: object =>
+            ((object as Backup).spec.bucket ?? 'same') in results ? (results[(object as Backup).spec.bucket!] as Backup) : undefined,
+        },
+      },
+    }),
+  ]);
+  const convert = async (spec: string, from = 'v1', to = 'v2') => {
+    const objects = `[{"apiVersion":"example.com/${from}","kind":"Backup","metadata":{"name":"b"},"spec":${spec}}]`;
+    const request = `{"uid":"u1","desiredAPIVersion":"example.com/${to}","objects":${objects}}`;
+    return (await send('/convert', `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":${request}}`)).text;
+  };
+  const numbers = '{"keep":9007199254740993,"list":[-9223372036854775808,1,1.5]}';
+  t.true((await convert(numbers)).includes(`"apiVersion":"example.com/v2","kind":"Backup","metadata":{"name":"b"},"spec":${numbers}}`));
+  const long = `{"bucket":"${'x'.repeat(100_000)}","keep":9007199254740993}`;
+  t.true((await convert(long)).includes(`"spec":${long}}`));
+  t.true((await convert('{"keep":2}', 'v2', 'v1')).includes('"spec":{"keep":1}'));
+  for (const bucket of Object.keys(results)) {
+    const {response} = JSON.parse(await convert(JSON.stringify({bucket}))) as {response: object};
+    const message = 'the conversion of Backup from v1 to v2 returned no object';
+    t.deepEqual(response, {uid: 'u1', convertedObjects: [], result: {status: 'Failure', message}}, bucket);
+  }
+  t.is(lines.filter(line => line.includes('a conversion failed')).length, 4);
 });
 
 test('a webhook that takes longer than its caller waits is answered for, and told', async t => {

@@ -4,10 +4,14 @@ import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
+import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {Webhook} from './admission.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
 
-/** A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object that they get, or return another. */
+/**
+ * A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object that they get, or return another. Whole
+ * numbers beyond 2^53 are bigints in it, so that none loses digits.
+ */
 export interface VersionConversion {
   // A method (bivariant), so that a conversion of one type is one of objects.
   toHub(object: KubeObject): KubeObject | void;
@@ -35,6 +39,14 @@ export const conversionPath = '/convert';
 const splitVersion = (apiVersion = ''): readonly [group: string, version: string] => {
   const slash = apiVersion.indexOf('/');
   return [apiVersion.slice(0, Math.max(0, slash)), apiVersion.slice(slash + 1)];
+};
+
+/** Returns what a conversion made of its copy of an object. Throws if that is no object: an object without its fields would be stored. */
+const resultOf = (convert: (object: KubeObject) => unknown, copy: KubeObject, what: string): KubeObject => {
+  const result = convert(copy);
+  if (result === undefined) return copy;
+  if (!isPlainObject(result) || typeof result['then'] === 'function') throw new Error(`the conversion of ${what} returned no object`);
+  return result;
 };
 
 /**
@@ -65,8 +77,15 @@ export const converting = <T extends KubeObject>(kind: Kind<T>, {hub, versions}:
       const [group, to] = splitVersion(apiVersion);
       const {labels: _, annotations: __, ...kept} = structuredClone(object.metadata ?? {});
       let converted = object;
-      if (from !== to && from !== hub) converted = conversionOf(from).toHub({...converted, apiVersion: `${group}/${hub}`}) ?? converted;
-      if (from !== to && to !== hub) converted = conversionOf(to).fromHub({...converted, apiVersion}) ?? converted;
+      if (from !== to && from !== hub) {
+        const conversion = conversionOf(from);
+        const copy = {...converted, apiVersion: `${group}/${hub}`};
+        converted = resultOf(given => conversion.toHub(given), copy, `${kind.kind} from ${from} to ${hub}`);
+      }
+      if (from !== to && to !== hub) {
+        const conversion = conversionOf(to);
+        converted = resultOf(given => conversion.fromHub(given), {...converted, apiVersion}, `${kind.kind} from ${hub} to ${to}`);
+      }
       const {labels, annotations} = converted.metadata ?? {};
       const metadata = {...kept, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})};
       return {...converted, apiVersion, kind: ownKind ?? kind.kind, metadata};
@@ -88,7 +107,7 @@ export const converted = async (
   webhooks: readonly ConversionWebhook[],
   received: ReceivedReview,
 ): Promise<{readonly review: object; readonly error?: unknown}> => {
-  const {apiVersion, kind, request} = ((await received.parse()) ?? {}) as ConversionReview;
+  const {apiVersion, kind, request} = ((await received.parseExactly()) ?? {}) as ConversionReview;
   const {uid, desiredAPIVersion, objects} = request ?? {};
   if (kind !== 'ConversionReview' || ![apiVersion, uid, desiredAPIVersion].every(isRepeatable) || !Array.isArray(objects))
     throw badRequest('the body is not a ConversionReview with a request');

@@ -1,4 +1,5 @@
 import {badRequest} from '#src/api/status.js';
+import {parseJson} from '#src/base/json/json.js';
 import {parsedInSteps} from '#src/base/json/json-steps.js';
 import {messageOf} from '#src/base/message.js';
 import {runStepsInPieces, type Steps} from '#src/base/steps.js';
@@ -22,9 +23,18 @@ export class ReceivedReview {
   }
 
   /** Returns what the body holds, each time anew: the caller may change it. Rejects with a `StatusError` if it is not JSON. */
-  async parse(): Promise<unknown> {
+  parse(): Promise<unknown> {
+    return this.#parsed(JSON.parse);
+  }
+
+  /** Like `parse`, but whole numbers that a number cannot hold to the digit are bigints. */
+  parseExactly(): Promise<unknown> {
+    return this.#parsed(parseJson);
+  }
+
+  async #parsed(parse: (text: string) => unknown): Promise<unknown> {
     try {
-      return await this.inPieces(parsedInSteps(this.#body));
+      return await this.inPieces(parsedInSteps(this.#body, {parse}));
     } catch (cause) {
       throw badRequest(`the review is not JSON: ${messageOf(cause)}`, cause);
     }
