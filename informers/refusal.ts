@@ -1,4 +1,5 @@
-import {StatusError} from '#src/api/status.js';
+import {damagedRecordCause, hasCause, StatusError} from '#src/api/status.js';
+import {messageOf} from '#src/base/message.js';
 import type {Clock} from '#src/base/clock.js';
 
 /** Thrown when the server has refused for a long time to list a collection, so that the first list may never succeed. */
@@ -8,6 +9,9 @@ export class ListRefused extends Error {
 
 /** Status codes that persist until permissions or definitions change. */
 const lasting: ReadonlySet<number> = new Set([401, 403, 404]);
+
+const isLasting = (error: unknown): boolean =>
+  error instanceof StatusError && (lasting.has(error.code) || hasCause(error, damagedRecordCause));
 
 /** A refusal this long after the first is considered permanent; a server that has just started creates its roles and definitions sooner. */
 const lastsAfterMs = 30_000;
@@ -25,7 +29,7 @@ export class Refusals {
 
   /** Records a failure. Returns the error to report once refusals have continued for 30 seconds. */
   after(error: unknown): ListRefused | undefined {
-    if (!(error instanceof StatusError && lasting.has(error.code))) {
+    if (!isLasting(error)) {
       this.#since = undefined;
       return undefined;
     }
@@ -34,7 +38,7 @@ export class Refusals {
     const lastedMs = now - this.#since;
     if (lastedMs < lastsAfterMs) return undefined;
     return new ListRefused(
-      `the cache of ${this.#name} is not synced: the server has refused to list them for ${Math.round(lastedMs / 1000)} s: ${error.message}`,
+      `the cache of ${this.#name} is not synced: the server has refused to list them for ${Math.round(lastedMs / 1000)} s: ${messageOf(error)}`,
       {cause: error},
     );
   }

@@ -182,8 +182,11 @@ export const internalError = (cause: unknown): StatusError => {
   return statusError('InternalError', `Internal error occurred: ${message}`, {details: {causes: [{message}]}, cause});
 };
 /** An error without an API reason, of a backend or component. */
-export const plainFailure = (message: string, cause?: unknown): StatusError =>
-  new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500}, {cause});
+export const plainFailure = (message: string, cause?: unknown, of?: StatusDetails): StatusError =>
+  new StatusError(
+    {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, ...(of ? {details: of} : {}), code: 500},
+    {cause},
+  );
 export const serviceUnavailable = (message: string, retryAfterSeconds = 0): StatusError =>
   statusError('ServiceUnavailable', message, retryAfterSeconds ? {details: {retryAfterSeconds}} : {});
 
@@ -223,6 +226,9 @@ export const originsOf = (error: unknown): readonly unknown[] => {
   if (error instanceof AggregateError) return error.errors.flatMap(originsOf);
   return error instanceof Error && error.cause !== undefined ? originsOf(error.cause) : [error];
 };
+
+/** The cause in the error of a read that met a damaged record of this server's store. The original has none of its own. */
+export const damagedRecordCause = 'DamagedRecord';
 
 /** Returns whether the error has a cause of that reason. */
 export const hasCause = (error: unknown, reason: string): boolean =>

@@ -14,7 +14,8 @@ export interface AuthenticationConfig {
   readonly uidHeaders: readonly string[];
 }
 
-const name = 'extension-apiserver-authentication';
+/** The config map in the system namespace. */
+export const authenticationConfigName = 'extension-apiserver-authentication';
 
 const dataOf = (config: AuthenticationConfig): Record<string, string> => ({
   ...(config.clientCa ? {'client-ca-file': config.clientCa} : {}),
@@ -32,6 +33,7 @@ const dataOf = (config: AuthenticationConfig): Record<string, string> => ({
 
 /** Publishes the authentication configuration in a config map. Keys of others are kept. */
 export const publishAuthenticationConfig = async (client: Client, config: AuthenticationConfig): Promise<void> => {
+  const name = authenticationConfigName;
   const namespace = client.naming.systemNamespace;
   const data = dataOf(config);
   await ensureObject(client.resource(kinds.configMaps), {name, namespace}, found => {

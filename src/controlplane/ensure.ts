@@ -11,6 +11,8 @@ export interface ObjectName {
   readonly namespace?: string;
 }
 
+export const objectName = ({metadata: {name = '', namespace} = {}}: KubeObject): ObjectName => ({name, ...(namespace ? {namespace} : {})});
+
 /** How often a write is attempted. Each failure means that another server has written, which occurs a few times at most during a start. */
 const attempts = 20;
 

@@ -1,6 +1,6 @@
 import {sameContent} from '#src/api/equal.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
-import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import {damagedRecordCause, hasCause, isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {every, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -127,7 +127,7 @@ export const maintainFlowControl = async ({client, clock, log, revision}: FlowCo
       await reconcileFlowControl(client);
       break;
     } catch (error) {
-      if (clock.monotonic() >= deadline) throw error;
+      if (clock.monotonic() >= deadline || hasCause(error, damagedRecordCause)) throw error;
       failed(error);
       await sleep(clock, retryMs, signal);
     }

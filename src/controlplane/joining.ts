@@ -7,7 +7,7 @@ import type {ConfigMap, KubeObject, PolicyRule, RbacSubject} from '#src/api/type
 import {wellKnown} from '#src/api/user.js';
 import type {Client} from '#src/client/client.js';
 import {clusterInfoKey, clusterInfoName, nodeTokenGroup} from '#src/model/bootstrap-token.js';
-import {ensureObject, type Step} from './ensure.js';
+import {ensureObject, objectName, type ObjectName, type Step} from './ensure.js';
 
 /** How nodes connect: the server's URL, and its CA in PEM. */
 export interface ClusterAddress {
@@ -32,11 +32,16 @@ users: null
 export const ensureJoining = async (client: Client, address: ClusterAddress): Promise<void> => {
   await ensureClusterInfo(client, settingsOf(address));
   for (const [kind, object] of permissions(client.naming)) {
-    const {name = '', namespace} = object.metadata ?? {};
     const decide = (found: KubeObject | undefined): Step<KubeObject> => (found ? undefined : {create: object});
-    await ensureObject(client.resource(kind), {name, ...(namespace ? {namespace} : {})}, decide);
+    await ensureObject(client.resource(kind), objectName(object), decide);
   }
 };
+
+/** Returns the kinds and names of what `ensureJoining` creates. */
+export const joiningObjects = (naming: Naming): (readonly [Kind, readonly ObjectName[]])[] => [
+  [kinds.configMaps, [{name: clusterInfoName, namespace: naming.publicNamespace}]],
+  ...permissions(naming).map(([kind, object]) => [kind, [objectName(object)]] as const),
+];
 
 const ensureClusterInfo = (client: Client, settings: string): Promise<void> => {
   const {naming} = client;

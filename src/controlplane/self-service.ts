@@ -14,7 +14,8 @@ type Service = ObjectOf<typeof kinds.services>;
 type Endpoints = ObjectOf<typeof kinds.endpoints>;
 type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
 
-const namespace = 'default';
+export const selfServiceNamespace = 'default';
+const namespace = selfServiceNamespace;
 const portName = 'https';
 const periodMs = 10_000;
 

@@ -294,6 +294,7 @@ const startApiServer = async (
     ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
     ...(options.nodes ? {network: nodes.network} : {}),
     ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => nodes.usage(client)} : {}),
+    ...(options.bootstrapTokens ? {alsoOwn: (await import('#src/controlplane/joining.js')).joiningObjects(naming)} : {}),
     beside: {scheduler: scheduler.checks, 'controller-manager': manager.checks},
   }).catch(async (error: unknown) => {
     await store.close();

@@ -42,10 +42,13 @@ export class ValueTooLarge extends Error {
   }
 }
 
+/** What failed: the decryption of a value, reading what it holds, or the checksum of the record, whose bytes are not those that were written. */
+type UnreadableStep = 'transform' | 'decode' | 'checksum';
+
 interface UnreadableRecord {
   readonly key: string;
   readonly revision: number;
-  readonly step: 'transform' | 'decode';
+  readonly step: UnreadableStep;
 }
 
 /**
@@ -57,8 +60,7 @@ export class ValueUnreadable extends Error {
   /** The record's, if one was read. */
   readonly key: string | undefined;
   readonly revision: number | undefined;
-  /** What failed: the decryption of the value, or reading what it holds. */
-  readonly step: 'transform' | 'decode';
+  readonly step: UnreadableStep;
   constructor(message: string, {key, revision, step = 'transform', ...options}: ErrorOptions & Partial<UnreadableRecord> = {}) {
     super(message, options);
     this.key = key;
@@ -68,7 +70,11 @@ export class ValueUnreadable extends Error {
 
   /** Returns the error of a record whose bytes are not those that were written. */
   static damaged(key: string, revision: number): ValueUnreadable {
-    return new ValueUnreadable(`the record of ${JSON.stringify(key)} at revision ${revision} is damaged`, {key, revision, step: 'decode'});
+    return new ValueUnreadable(`the record of ${JSON.stringify(key)} at revision ${revision} is damaged`, {
+      key,
+      revision,
+      step: 'checksum',
+    });
   }
 }
 

@@ -108,7 +108,12 @@ export const startTogether = async ({store, clock, count, args = [], reported}: 
     }),
   );
   const ready = Promise.all(servers.map(server => server.begin())).then(() => true);
-  while (!(await Promise.race([ready, clock.advance(10)]))); // A refused server waits a moment.
+  try {
+    while (!(await Promise.race([ready, clock.advance(10)]))); // A refused server waits a moment.
+  } catch (error) {
+    await Promise.all(servers.map(server => server.close()));
+    throw error;
+  }
   return servers;
 };
 

@@ -7,6 +7,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {inMemoryPeers, Peers} from '#src/apiserver/registry/peers.js';
+import {startError} from '#src/apiserver/registry/read/unreadable.js';
 import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import {lazily} from '#src/base/lazily.js';
@@ -15,7 +16,7 @@ import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {SelfService} from '#src/controlplane/self-service.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import {openTracing} from '#src/plane/outgoing/tracing.js';
-import {selfServiceOf, serviceRangesOf} from './addresses.js';
+import {firstServiceAddress, selfServiceOf, serviceRangesOf} from './addresses.js';
 import {openAudit, type ServerAudit} from './audit.js';
 import {coreOf} from './core.js';
 import {withEncryption} from './encryption.js';
@@ -24,6 +25,8 @@ import {hostOf, serverUser, type ApiServerParts, type OtherThread} from './parts
 import {readersOf, type Readers} from './readers.js';
 import {registryOf} from './registry.js';
 import {readSettings, type Settings} from './settings.js';
+import {removeDamagedRecords} from './start/damaged-records.js';
+import {ownObjects} from './start/own-objects.js';
 import {repeatAfterReplacement} from './start/replaced-data.js';
 import {publishesStorageVersions, startHooks} from './start/hooks.js';
 import {storePrefix} from './store-servers.js';
@@ -140,6 +143,20 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
     await peers?.leave().catch((error: unknown) => log.warn({err: error}, 'the address for other servers was not removed'));
     await selfService.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
   };
+  const begin = async () => {
+    const own = {host: hostOf(parts), user: serverUser, rbac: authorizers.rbac !== undefined, serviceRanges: serviceRangesOf(options)};
+    await removeDamagedRecords(
+      {store, registry, log},
+      ownObjects({...parts, ...own, registry, serviceAddress: firstServiceAddress(options)}),
+    );
+    maintainStore(parts, server, signal);
+    readers.otherTokens.start();
+    await follow();
+    const start = {...parts, ...own, meter, server, client, health, proxy, registrations, aggregation, selfService, peers};
+    const hooks = startHooks(start, {looping: looping.signal, serving: signal});
+    await health.run(hooks);
+    repeatAfterReplacement({hooks, store, health, clock: parts.clock, log}, signal);
+  };
   return {
     server,
     handler: server.handler,
@@ -148,16 +165,10 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
     authorizesNodes: authorizers.nodes !== undefined,
     clientAs,
     follow,
-    async begin() {
-      maintainStore(parts, server, signal);
-      readers.otherTokens.start();
-      await follow();
-      const own = {host: hostOf(parts), user: serverUser, rbac: authorizers.rbac !== undefined, serviceRanges: serviceRangesOf(options)};
-      const start = {...parts, ...own, meter, server, client, health, proxy, registrations, aggregation, selfService, peers};
-      const hooks = startHooks(start, {looping: looping.signal, serving: signal});
-      await health.run(hooks);
-      repeatAfterReplacement({hooks, store, health, clock: parts.clock, log}, signal);
-    },
+    begin: () =>
+      begin().catch((error: unknown) => {
+        throw startError(error);
+      }),
     endLoops: () => looping.abort(),
     async close() {
       await leave();

@@ -75,7 +75,9 @@ class Ensurer {
       try {
         return await this.#take(kind, reconcile(existing, expected, this.#naming));
       } catch (error) {
-        if (attempt === attempts || !(isConflict(error) || isAlreadyExists(error) || isNotFound(error))) throw error;
+        // A create of one that exists and cannot be read is no AlreadyExists.
+        const mayExist = isConflict(error) || isAlreadyExists(error) || isNotFound(error) || isUnreadable(error);
+        if (attempt === attempts || !mayExist) throw error;
         try {
           existing = await this.#current(kind, expected);
         } catch (failure) {

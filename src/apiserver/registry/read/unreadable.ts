@@ -1,7 +1,7 @@
 // The errors of reads that meet objects which cannot be read: their records are damaged, or cannot be decrypted. With the gate
 // AllowUnsafeMalformedObjectDeletion they name the objects, so that those can be deleted (KEP-3926).
 
-import {plainFailure, statusError} from '#src/api/status.js';
+import {damagedRecordCause, hasCause, plainFailure, statusError, StatusError} from '#src/api/status.js';
 import {ValueUnreadable} from '#src/storage/errors.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import {keyAfter} from './continue-token.js';
@@ -15,7 +15,7 @@ const isNaming = ({settings}: Resource): boolean => settings.gate('AllowUnsafeMa
 
 /** The original's text for a corrupt object, with the number that it has for this error. */
 const corruptText = ({key, revision = 0, step, message}: ValueUnreadable): string => {
-  const what = step === 'decode' ? `object not decodable revision=${revision}` : 'data from the storage is not transformable revision=0';
+  const what = step === 'transform' ? 'data from the storage is not transformable revision=0' : `object not decodable revision=${revision}`;
   return `StorageError: corrupt object, Code: 7, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${what}: ${message}`;
 };
 
@@ -23,7 +23,24 @@ const corruptText = ({key, revision = 0, step, message}: ValueUnreadable): strin
 export const objectError = (resource: Resource, error: unknown): unknown => {
   if (!(error instanceof ValueUnreadable) || error.key === undefined) return error;
   if (isNaming(resource)) return plainFailure(corruptText(error), error);
+  if (error.step === 'checksum') return damagedRecord(error);
   return error.step === 'decode' ? plainFailure(error.message, error) : error;
+};
+
+/** Whether a read failed, of the store or of this server, because of an object that cannot be read. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof ValueUnreadable ||
+  (error instanceof StatusError && (error.reason === 'StorageReadError' || hasCause(error, damagedRecordCause)));
+
+/** Returns the error of a start: for a damaged record it says what helps. */
+export const startError = (error: unknown): unknown =>
+  error instanceof ValueUnreadable && error.step === 'checksum' ? damagedRecord(error) : error;
+
+/** The error of a record that is damaged for good. It says what helps, and has a cause of its own by which clients tell it from errors that pass. */
+const damagedRecord = (error: ValueUnreadable): StatusError => {
+  const {message, key = ''} = error;
+  const helps = 'restore a snapshot (plat snapshot restore), or delete it with --feature-gates=AllowUnsafeMalformedObjectDeletion=true';
+  return plainFailure(`${message}: ${helps}`, error, {causes: [{reason: damagedRecordCause, field: key, message}]});
 };
 
 /** Returns the error of a list of a range of keys. With the gate it names the unreadable objects of the range. */

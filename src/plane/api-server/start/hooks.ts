@@ -5,6 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {customInstances} from '#src/apiserver/custom/instances.js';
+import {isUnreadable} from '#src/apiserver/registry/read/unreadable.js';
 import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
@@ -138,7 +139,11 @@ const addressHooks = (
     async run() {
       const {addresses, nodePorts: ports} = server.registry.settings.writes.pools;
       const repair = new ServiceRepair({client, clock, log, addresses, ports});
-      await repair.run();
+      // Without an object that is damaged it cannot know which addresses are held; those stay as they are.
+      await repair.run().catch((error: unknown) => {
+        if (!isUnreadable(error)) throw error;
+        log.warn({err: error}, 'addresses and node ports of services could not be compared with the services');
+      });
       repair.follow(serving);
     },
   },
