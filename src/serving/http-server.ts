@@ -12,6 +12,7 @@ import {compressed} from './compression.js';
 import {connectionOf} from './connection.js';
 import {type Cors, cors, type OriginPattern} from './cors.js';
 import {sendHttp1} from './http1-response.js';
+import {isMalformed} from './http2-malformed.js';
 import {sendHttp2} from './http2-response.js';
 import {Deliveries} from './deliveries.js';
 import {sizeOf} from './http-headers.js';
@@ -137,6 +138,7 @@ class ApiHttpServer implements HttpServer {
     stream.on('error', ignore);
     const session = stream.session as ServerHttp2Session | undefined;
     if (!session) return;
+    if (isMalformed(headers)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     const request = new Http2Request(stream, headers, flags, raw, connectionOf(session));
     if (this.#goaway?.()) session.close();
     const ownBytes = answerBytes + sizeOf(raw);

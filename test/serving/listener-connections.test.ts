@@ -241,6 +241,8 @@ test('requests that the parser of the original refuses are refused with its answ
     ['GET / HTTP/1.1\r\nX: y\r\n\r\n', '400 Bad Request: missing required Host header'],
     ['GET / HTTP/1.1\r\nHost: a b\r\n\r\n', '400 Bad Request: malformed Host header'],
     ['GET / HTTP/1.1\r\nHost: a@b\r\n\r\n', '400 Bad Request: malformed Host header'],
+    ['GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n', '400 Bad Request'],
+    ['GET http://x/%2 HTTP/1.1\r\nHost: x\r\n\r\n', '400 Bad Request'],
     ['GET / HTTP/1.1\r\nUpgrade: x\r\nConnection: upgrade\r\nHost: x\r\nHost: x\r\n\r\n', '400 Bad Request'],
   ] as const) {
     const [head = '', body] = (await exchanged(server, request)).split('\r\n\r\n');
@@ -250,6 +252,34 @@ test('requests that the parser of the original refuses are refused with its answ
   t.is(reached, 0);
   t.regex(await exchanged(server, 'GET / HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /);
   t.regex(await exchanged(server, 'GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 200 /);
+});
+
+test('streams whose pseudo headers the original refuses are errors of those streams alone', async t => {
+  let reached = 0;
+  await using server = await serve(answering(() => (reached++, json({}))));
+  const session = http2.connect(server.url, {ca: server.ca});
+  const codeOf = async (headers: http2.OutgoingHttpHeaders): Promise<number> => {
+    const stream = session.request({':path': '/', ...headers}).on('error', () => {});
+    stream.resume();
+    await once(stream, 'close').catch(() => {});
+    return stream.rstCode!;
+  };
+  const {NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR} = http2.constants;
+  for (const headers of [
+    {':authority': 'user@x'},
+    {':authority': 'user:password@x', ':scheme': 'http', ':method': 'POST'},
+    {':authority': '@'},
+    {host: 'user@x'},
+    {':scheme': 'ftp'},
+    {':path': '/%zz'},
+    {':path': '/a%2'},
+  ])
+    t.is(await codeOf(headers), NGHTTP2_PROTOCOL_ERROR, JSON.stringify(headers));
+  t.is(reached, 0);
+  for (const headers of [{':authority': 'x'}, {':authority': 'x', host: 'a@b'}, {':path': '/%40?%zz=%'}])
+    t.is(await codeOf(headers), NGHTTP2_NO_ERROR, JSON.stringify(headers));
+  t.is(reached, 3);
+  session.destroy();
 });
 
 test('of the requests of one address so many may wait, and those of others are answered', async t => {
