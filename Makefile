@@ -54,12 +54,13 @@ format: node_modules
 test: build lint
 	@node tools/test.mjs $(TESTS)
 
-## fuzz: damage certificates and tokens, send a million random requests, then fill every list and map of every kind and send it through every write, and pair lists of objects that are compared; FUZZ_ROUNDS, FUZZ_REQUESTS, FUZZ_CASES, FUZZ_OF_EACH, FUZZ_SEED, FUZZ_ONLY, FUZZ_BYTES and FUZZ_PAIRS choose
+## fuzz: damage certificates and tokens, send a million random requests, then fill every list and map of every kind and send it through every write, pair lists of objects that are compared, and attack ports by connections; FUZZ_ROUNDS, FUZZ_REQUESTS, FUZZ_CASES, FUZZ_OF_EACH, FUZZ_SEED, FUZZ_ONLY, FUZZ_BYTES, FUZZ_PAIRS and FUZZ_ATTACKS choose
 fuzz: build
 	@FUZZ_ROUNDS=$${FUZZ_ROUNDS:-20} node tools/test.mjs test/pki/fuzz.test.ts test/pki/token-fuzz.test.ts
 	@node --expose-gc dist/test/fuzz/index.js
 	@node dist/test/sweep/index.js
 	@node dist/test/sweep/pairs-run.js
+	@node dist/test/fuzz/connections/index.js
 
 ## faults: kill, pause and cut off servers under concurrent clients, and check what the clients saw; FAULTS_MINUTES, FAULTS_SEED, FAULTS_ONLY and others choose (docs/testing.md)
 faults: build

@@ -1,4 +1,5 @@
 import test from 'ava';
+import {attackPorts} from './connections/run.js';
 import {fuzz} from './run.js';
 
 /** Of the requests of `make fuzz`; the limit leaves room for a machine that is busy with other tests. */
@@ -18,4 +19,15 @@ test(`${count} random requests write nothing at all when they are refused, while
 
   t.deepEqual(faults, []);
   for (const status of [200, 201, 403, 404, 409, 422]) t.true((statuses.get(status) ?? 0) > 0, String(status));
+});
+
+test('connections that are not read, slow, idle or broken end no program, and keep no ordinary client waiting', async t => {
+  const only = /^(?:api-server|webhook): (?:unread|idle|slow bodies$|pipelined|malformed|garbage|users)/;
+  const findings = await attackPorts({seed: 1, rounds: 1, share: 0.03, mostMs: 1500, only});
+
+  t.deepEqual(
+    findings.flatMap(({label, faults}) => faults.map(fault => `${label}: ${fault}`)),
+    [],
+  );
+  t.is(findings.length, 2 * 10);
 });

@@ -12,10 +12,10 @@ export interface ThreadTime {
   readonly waited: number;
 }
 
-/** Measures the main thread, or the process if the system has no per-thread times. */
-export const threadTime = (): ThreadTime => {
+/** Measures the main thread of this or another process; this process, if the system has no per-thread times. */
+export const threadTime = (pid = process.pid): ThreadTime => {
   try {
-    const [worked, waited] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ', 2);
+    const [worked, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 2);
     return {worked: Number(worked) / 1e6, waited: Number(waited) / 1e6};
   } catch {
     const {user, system} = process.cpuUsage();
