@@ -37,8 +37,9 @@ const unread = async (attacker: Attacker, count: number, path: string): Promise<
       stream?.once('close', () => ended++);
       if (index % 20 === 0) await turn();
     }
+    const isOver = () => session.destroyed || answered - before >= most || ended >= most;
     const all = async () => {
-      while (!session.destroyed && answered - before < most && ended < most) await turn();
+      while (!isOver()) await turn();
     };
     await attacker.patience(all());
   }

@@ -1,7 +1,7 @@
 // Requests that Node's parser accepts and Go's does not.
 
 import type {IncomingMessage, ServerResponse} from 'node:http';
-import {isRequestTarget} from '#src/serving/request-target.js';
+import {isRequestTarget} from './request-target.js';
 
 /** The bytes of a host, with or without a port. */
 const host = /^[-!$%&'()*+,.0-9:;=A-Z[\]_a-z~]*$/;
