@@ -16,8 +16,8 @@ import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
 import {StreamLimits} from './http2-streams.js';
 import {confineServer, isAnswering, isIdle} from '#src/serving/http1/server.js';
 import {InTurns} from './in-turns.js';
+import {QueuedResponses} from './queued-responses.js';
 import {lastResponse} from './last-response.js';
-import {PipelinedRequests} from './pipelined-requests.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
 /** Handles the requests of a listener, in Node's two forms. */
@@ -105,6 +105,12 @@ const ignore = () => {};
 /** The number of handshakes, and of connections that are taken into service, per turn of the event loop: each takes about a millisecond. */
 const maxHandshakesPerTurn = 8;
 
+/**
+ * Makes the parser of a connection read from the stream, which supports backpressure, instead of from the handle, which costs less: otherwise pipelined
+ * requests during backpressure would break the connection. A data listener has that effect.
+ */
+const parseFromStream = (socket: Socket): void => void socket.on('data', ignore).off('data', ignore);
+
 /** A waiting socket has no other error listener yet. */
 const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
   if (!turns.add({begin, isGone: () => socket.destroyed, of: socket})) socket.on('error', ignore);
@@ -145,7 +151,7 @@ class Endpoint implements Listener {
   /** Whether a connection in service has no request, by its remote end: the socket below its TLS socket has the same. */
   readonly #idle = new Map<string, () => boolean>();
   readonly #limits: StreamLimits;
-  readonly #pipelined = new PipelinedRequests();
+  readonly #queued = new QueuedResponses();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   readonly #accepted = new InTurns(maxHandshakesPerTurn);
   readonly #closes = new InTurns(maxClosesPerTurn);
@@ -292,10 +298,13 @@ class Endpoint implements Listener {
     server.on('tlsClientError', () => void this.handshakeErrors++);
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
-      this.#pipelined.begin(request, response, () => {
-        if (this.#draining) response.shouldKeepAlive = false;
-        options.handler.http1(request, response);
-      });
+      // A response that waits for the previous one has no socket yet.
+      if (!response.socket) {
+        parseFromStream(request.socket);
+        this.#queued.add(request.socket, response);
+      }
+      if (this.#draining) response.shouldKeepAlive = false;
+      options.handler.http1(request, response);
     });
     server.on('clientError', (error: ParseError, socket) => {
       this.#unused.delete(socket);

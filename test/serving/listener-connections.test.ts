@@ -186,25 +186,6 @@ test('requests that are sent without waiting for answers are all answered', asyn
   t.is(await pipelined(server, 3000), 3000);
 });
 
-test('a request that is sent before the answer to the previous one begins after it, in a turn with few others', async t => {
-  const inProgress = {now: 0, most: 0};
-  const ofTurn = {begun: 0, most: 0};
-  await using server = await serve(
-    answering(async () => {
-      inProgress.most = Math.max(inProgress.most, ++inProgress.now);
-      if (ofTurn.begun++ === 0) void turn().then(() => (ofTurn.begun = 0));
-      ofTurn.most = Math.max(ofTurn.most, ofTurn.begun);
-      await Promise.resolve();
-      inProgress.now--;
-      return json({});
-    }),
-  );
-
-  t.is(await pipelined(server, 1000), 1000);
-  t.is(inProgress.most, 1);
-  t.true(ofTurn.most <= 33, `${ofTurn.most}`);
-});
-
 test('a connection is never negotiated again', async t => {
   await using server = await serve(answering(() => json({})));
   const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, maxVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1']});

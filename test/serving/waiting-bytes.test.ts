@@ -168,15 +168,22 @@ test('a reader of a relayed stream that takes nothing counts in the waiting byte
   socket.destroy();
 });
 
-test('a request behind another whose connection ends never begins', async t => {
+test('an answer that waits behind another ends with their connection', async t => {
+  const {body, state} = aCollection();
   const requested: ApiRequest[] = [];
-  await using server = await serve(answering(request => (requested.push(request), new Promise<ApiResponse>(() => {}))));
+  await using server = await serve(
+    answering(
+      request => (requested.push(request), requested.length === 1 ? new Promise<ApiResponse>(() => {}) : {status: 200, headers: {}, body}),
+    ),
+  );
   const socket = await stalled(server, '\r\nGET / HTTP/1.1\r\nHost: x\r\n');
-  await until(() => requested.length > 0);
+  await until(() => state.requested > 0);
+  const {signal} = requested[1]!;
+  t.deepEqual([state.closed, signal.aborted], [false, false]);
   socket.destroy();
-  await until(() => requested[0]!.signal.aborted);
+  await until(() => state.closed);
 
-  t.is(requested.length, 1);
+  t.true(signal.aborted);
 });
 
 test('a long body is given to the connection in slices, one of which waits while another is taken', async t => {
