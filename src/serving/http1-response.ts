@@ -19,6 +19,12 @@ export const headBytes = 256;
 /** Bodies above this are sent in slices. */
 const longBytes = 256 << 10;
 
+/**
+ * Returns the status of a response, or 500 for one that cannot be sent: it may be what a webhook says, or the answer of another server. Differs from upstream,
+ * which breaks the connection off. `most` is the greatest that Node sends.
+ */
+export const sendableStatus = (status: number, most = 999): number => (status >= 200 && status <= most ? status : 500);
+
 /** Sends a response over HTTP/1.1. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp1 = (
   incoming: IncomingMessage,
@@ -26,6 +32,7 @@ export const sendHttp1 = (
   response: ApiResponse,
   {frames, sent}: Sender,
 ): void | Promise<void> => {
+  const status = sendableStatus(response.status);
   if (outgoing.destroyed || incoming.socket.destroyed) return discard(response);
   const {body} = response;
   if (body.kind === 'upgrade') {
@@ -34,27 +41,27 @@ export const sendHttp1 = (
   }
   const fields = fieldsOf(response);
   if (body.kind === 'watch') {
-    outgoing.writeHead(response.status, fields);
+    outgoing.writeHead(status, fields);
     outgoing.flushHeaders();
     startWatch(outgoing, body, frames, sent);
     return;
   }
   if (body.kind === 'stream') {
-    outgoing.writeHead(response.status, fields);
+    outgoing.writeHead(status, fields);
     outgoing.flushHeaders();
     pipeStream(body.source, outgoing, sent);
     return;
   }
   if (body.kind === 'empty') {
-    if (response.status !== 204 && response.status !== 304) fields.push('Content-Length', '0');
-    outgoing.writeHead(response.status, fields);
+    if (status !== 204 && status !== 304) fields.push('Content-Length', '0');
+    outgoing.writeHead(status, fields);
     sent.waits(headBytes);
     outgoing.end();
     return;
   }
   if (body.kind === 'pages') {
     if (hasLargeRest(incoming)) outgoing.shouldKeepAlive = false;
-    outgoing.writeHead(response.status, fields);
+    outgoing.writeHead(status, fields);
     if (incoming.method !== 'HEAD') return sendPages(body, outgoing, sent);
     body.close();
     outgoing.end();
@@ -65,7 +72,7 @@ export const sendHttp1 = (
   fields.push('Content-Length', String(bytes.length));
   const unread = hasLargeRest(incoming);
   if (unread) outgoing.shouldKeepAlive = false;
-  outgoing.writeHead(response.status, fields);
+  outgoing.writeHead(status, fields);
   sent.waits(bytes.length);
   if (unread) linger(incoming, outgoing, bytes, frames);
   else if (bytes.length > longBytes && incoming.method !== 'HEAD') return sendBytes(bytes, outgoing, sent);

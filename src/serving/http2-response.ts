@@ -2,7 +2,7 @@ import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import {lowerCase, wireValue} from './http-headers.js';
 import {hasEnded} from './http2-body.js';
-import {headBytes, pipeStream, startWatch, type Sender} from './http1-response.js';
+import {headBytes, pipeStream, sendableStatus, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 
 /** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
@@ -60,7 +60,7 @@ const stopRequestBody = (stream: ServerHttp2Stream, request: ApiRequest): void =
 };
 
 const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders => {
-  const fields: OutgoingHttpHeaders = {':status': status};
+  const fields: OutgoingHttpHeaders = {':status': sendableStatus(status, 599)};
   for (const name in headers) {
     // Connection headers do not exist in HTTP/2 (RFC 9113 §8.2.2).
     if (name === 'Connection') continue;

@@ -99,6 +99,12 @@ test('numbers beyond the range of doubles are refused wherever they may be, and 
   t.is((await patch('merge-patch+json', '{"spec":{"x":1e400}}', '?fieldValidation=Ignore')).status, 422);
   const stepped = await patch('json-patch+json', '[{"op":"add","path":"/spec/x","value":[1e400]}]');
   t.deepEqual([stepped.status, messageOf(stepped)], [400, `error decoding patch: ${beyond('1e400', 'Go struct field jsonPatchOp.value')}`]);
+  // Without validation the result is refused, if the number is left in it.
+  const ignored = await patch('json-patch+json', '[{"op":"add","path":"/spec/x","value":[1e400]}]', '?fieldValidation=Ignore');
+  t.is(ignored.status, 422);
+  t.true(messageOf(ignored).includes(String.raw`\"x\":[1e400]`) && messageOf(ignored).endsWith(beyond('1e400')), messageOf(ignored));
+  const removed = '[{"op":"add","path":"/spec/y","value":1e400},{"op":"remove","path":"/spec/y"}]';
+  t.is((await patch('json-patch+json', removed, '?fieldValidation=Ignore')).status, 200);
   const merging = await env.patch('/api/v1/namespaces/default', Buffer.from('{"spec":{"x":1e400}}'), {
     headers: {'content-type': 'application/strategic-merge-patch+json'},
   });

@@ -252,6 +252,41 @@ for (const [title, patch, code, message] of [
   });
 }
 
+const controllers = '/api/v1/namespaces/default/replicationcontrollers';
+
+for (const [title, type, patch, code, message] of [
+  ['the version', 'merge', '{"apiVersion":null}', 400, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
+  ['both', 'json', '[{"op":"remove","path":"/apiVersion"},{"op":"remove","path":"/kind"}]', 400, 'name must be provided'],
+  ['the kind', 'merge', '{"kind":null}', 200, ''],
+  ['a group', 'merge', '{"apiVersion":"/v1"}', 200, ''],
+  ['a kind that is none', 'merge', '{"kind":5}', 422, 'parse error: json: cannot unmarshal number into Go struct field .kind of type string'],
+  ['a version that is none', 'merge', '{"apiVersion":"a/b/c"}', 422, 'unexpected GroupVersion string: a/b/c'],
+  ['a fraction', 'merge', '{"spec":{"replicas":1.0}}', 422, 'number 1.0 into Go struct field ReplicationControllerSpec.spec.replicas of'],
+  ['an exponent', 'json', '[{"op":"add","path":"/spec/replicas","value":1e0}]', 422, 'cannot unmarshal number 1e0 into Go struct field'],
+  ['a fraction in a strategic patch', 'strategic-merge', '{"spec":{"replicas":1.0}}', 200, ''],
+] as const) {
+  test(`a patch that leaves out or sends ${title} is answered with ${code}`, async t => {
+    const {post, patch: send} = await startWire();
+    const spec = {replicas: 1, selector: {a: 'b'}, template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}}};
+    t.is((await post(controllers, {metadata: {name: 'a'}, spec})).status, 201);
+    const headers = {'content-type': `application/${type}-patch+json`};
+    const answer = await send(`${controllers}/a`, Buffer.from(patch), {headers});
+
+    t.is(answer.status, code, answer.text);
+    t.true(answer.text.includes(message), answer.text);
+  });
+}
+
+test('the fields of an object without a version are unknown', async t => {
+  const {post, patch} = await startWire();
+  await post(configMaps, aConfigMap('a'));
+  const headers = {'content-type': 'application/merge-patch+json'};
+  const strict = await patch(`${configMaps}/a?fieldValidation=Strict`, {apiVersion: null}, {headers});
+
+  t.is(strict.status, 422);
+  t.regex(strict.json<Status>().message!, /: strict decoding error: unknown field "metadata"$/);
+});
+
 test('the kind in a strategic patch is ignored', async t => {
   const {post, patch} = await startWire();
   await post(configMaps, aConfigMap('a'));

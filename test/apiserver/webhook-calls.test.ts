@@ -175,6 +175,15 @@ const answers: readonly (readonly [
   code: number | undefined,
 ])[] = [
   ['nothing', 200, 'application/json', '', '0-length response with status code: 200 and content type: application/json', undefined],
+  ['nothing at all', 200, '', '', '0-length response with status code: 200 and content type: application/json', undefined],
+  [
+    'a Status whose code is none',
+    500,
+    'application/json',
+    JSON.stringify({...status, code: 1.5}),
+    'an error on the server ("unknown") has prevented the request from succeeding',
+    500,
+  ],
   [
     'no object',
     200,

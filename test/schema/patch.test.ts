@@ -41,7 +41,7 @@ const jsonPatches: readonly [document: unknown, patch: unknown, result: unknown]
 test('JSON patches work on a copy', t => {
   for (const [document, patch, result] of jsonPatches) {
     const before = copied(document);
-    t.deepEqual(applyJsonPatch(document, patch as never), result, JSON.stringify(patch));
+    t.deepEqual(applyJsonPatch(document, {operations: patch as never}), result, JSON.stringify(patch));
     t.deepEqual(document, before);
   }
 });
@@ -65,21 +65,50 @@ for (const patch of [
   Array.from({length: 40}, (_, index) => ({op: 'copy', from: '', path: `/a${index}`})),
 ]) {
   test(`the JSON patch ${JSON.stringify(patch).slice(0, 60)} fails as a whole`, t => {
-    isStatus(t, () => applyJsonPatch({a: 1, list: [0]}, patch as never), 422, 'Invalid', generic);
+    isStatus(t, () => applyJsonPatch({a: 1, list: [0]}, {operations: patch as never}), 422, 'Invalid', generic);
   });
 }
+
+// As the original answers, whose operations work on texts.
+const tested: readonly [operations: string, holds: boolean][] = [
+  ['{"op":"test","path":"/n","value":1}', true],
+  ['{"op":"test","path":"/n","value":1.0}', false],
+  ['{"op":"test","path":"/n","value":1e0}', false],
+  ['{"op":"test","path":"/f","value":1.50}', false],
+  ['{"op":"test","path":"/zero","value":-0}', false],
+  ['{"op":"test","path":"/s","value":"<é>"}', false],
+  ['{"op":"test","path":"/s","value":"\\u003cé\\u003e"}', true],
+  ['{"op":"test","path":"/s","value":"\\u003Cé\\u003e"}', false],
+  ['{"op":"test","path":"/s","value":"\\u003c\\u00e9\\u003e"}', false],
+  ['{"op":"test","path":"/big","value":9007199254740993}', true],
+  ['{"op":"add","path":"/e","value":[1.0,"<"]},{"op":"add","path":"/e/-","value":2},{"op":"test","path":"/e","value":[1.0,"<",2]}', true],
+  ['{"op":"add","path":"/e","value":1.0},{"op":"test","path":"/e","value":1}', false],
+  ['{"op":"add","path":"/e","value":1.0},{"op":"move","from":"/e","path":"/g"},{"op":"test","path":"/g","value":1.0}', true],
+  ['{"op":"add","path":"/e","value":{"a":"<"}},{"op":"copy","from":"/e","path":"/g"},{"op":"test","path":"/g","value":{"a":"<"}}', false],
+  ['{"op":"add","path":"/e","value":{"a":"<"}},{"op":"copy","from":"/e","path":"/g"},{"op":"test","path":"/g/a","value":"\\u003c"}', true],
+];
+
+test('a test operation compares the literals of scalars, those of a copy as they are written anew', t => {
+  const live = {n: 1, f: 1.5, zero: 0, s: '<é>', big: 9007199254740993n};
+  for (const [operations, holds] of tested) {
+    const patch = parsePatch('json', `[${operations}]`, 'Warn');
+    const apply = () => patchedObject(patch, live, {type: 'map', items: {type: 'any'}}, 'Ignore').object;
+    if (holds) t.like(apply(), {n: 1, s: '<é>'}, operations);
+    else isStatus(t, apply, 422, 'Invalid', generic);
+  }
+});
 
 test('a patch moves so many items of lists and no more', t => {
   const list = Array.from({length: 5000}, () => 0);
   const inserts = (count: number) => Array.from({length: count}, () => ({op: 'add', path: '/0', value: 1}));
 
-  t.is((applyJsonPatch(list, inserts(1000)) as unknown[]).length, 6000);
-  t.throws(() => applyJsonPatch(list, inserts(5000)), {message: 'the server rejected our request due to an error in our request'});
+  t.is((applyJsonPatch(list, {operations: inserts(1000)}) as unknown[]).length, 6000);
+  t.throws(() => applyJsonPatch(list, {operations: inserts(5000)}), {message: 'the server rejected our request due to an error in our request'});
 });
 
 test('copying cannot grow a document without bounds', t => {
   const patch = Array.from({length: 200}, (_, index) => ({op: 'copy', from: '/a', path: `/a/a${index}`}));
-  isStatus(t, () => applyJsonPatch({a: {text: 'x'.repeat(1000)}}, patch), 422, 'Invalid', generic);
+  isStatus(t, () => applyJsonPatch({a: {text: 'x'.repeat(1000)}}, {operations: patch}), 422, 'Invalid', generic);
 });
 
 // The cases of RFC 7386, appendix A, that have an object for a document.

@@ -145,6 +145,8 @@ test('strategic patches that break their format are refused', t => {
     '',
     'map: map[image:x] does not contain declared merge key: name',
   );
+  const nameless = containers({name: 'a'}, {name: null, image: 'x'});
+  t.deepEqual(apply(containers({name: 'a'}), containers({name: null, image: 'x'}))(), containers(...nameless.spec.containers.toReversed()));
   isStatus(t, apply({data: {}}, {data: {$patch: 'x'}}, configMap), 500, '', 'unknown patch type: x in map: map[$patch:x]');
 });
 

@@ -138,6 +138,16 @@ for (const [version, ask] of bothVersions) {
     t.is(server.faults.length, 1);
   });
 
+  test(`${version}: a status that cannot be sent becomes 500, and the connection stays`, async t => {
+    let status = 1000;
+    await using server = await serve(answering(() => ({...json({code: status}), status})));
+
+    for (status of [1000, 99, 0, 150, 2 ** 31 - 1]) {
+      const answer = await ask(server);
+      t.deepEqual([answer.status, answer.body.toString()], [500, `{"code":${status}}`]);
+    }
+  });
+
   test(`${version}: transport security and origins are answered as configured`, async t => {
     await using server = await serve(
       answering(() => json({})),

@@ -73,27 +73,27 @@ const parsed = async (body: Buffer, {maxValues, pieces, yaml}: Parsing): Promise
   return runStepsInPieces(inSteps(body, maxValues), pieces);
 };
 
+const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value;
+
 /** The error for a response that is a Status of a failure. */
 const statedFailure = (value: unknown): StatusError | undefined =>
   isPlainObject(value) &&
   (value['kind'] ?? 'Status') === 'Status' &&
   (value['apiVersion'] ?? 'v1') === 'v1' &&
-  value['status'] === 'Failure'
+  value['status'] === 'Failure' &&
+  isInt32(value['code'] ?? 0)
     ? new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, ...value} as Status)
     : undefined;
 
 /** Returns the object of a response. Rejects with a `StatusError` for a refusal, with another error for a malformed object or one of too many values. */
 export const responseObject = async (response: CallResult, parsing: Parsing): Promise<PlainObject> => {
   const {status, body} = response;
-  if (status < 200 || status > 206) {
+  if (status !== 101 && (status < 200 || status > 206)) {
     const isJson = /^\s*\{/.test(body.toString('utf8', 0, maxShown));
     throw (isJson && statedFailure(await parsed(body, parsing).catch(() => undefined))) || refusal(response);
   }
   if (body.length === 0)
-    throw new Error(`0-length response with status code: ${status} and content type: ${response.header('content-type') ?? ''}`);
+    throw new Error(`0-length response with status code: ${status} and content type: ${response.header('content-type') || 'application/json'}`);
   const value = await parsed(body, parsing);
-  if (!isPlainObject(value)) return {};
-  const failure = value['kind'] === 'Status' ? statedFailure(value) : undefined;
-  if (failure) throw failure;
-  return value;
+  return isPlainObject(value) ? value : {};
 };

@@ -41,6 +41,14 @@ export const statusFields: SchemaNode = {
 export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string =>
   `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 
+const decoded = <T>(received: PlainObject, fields: SchemaNode): T => {
+  try {
+    return decodeValue<T>(received, fields, 'Ignore').object;
+  } catch (error) {
+    throw error instanceof DecodeError ? new Error(error.message, {cause: error}) : error;
+  }
+};
+
 /** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
 export const readReview = <T extends KubeObject>(
   received: PlainObject,
@@ -48,6 +56,10 @@ export const readReview = <T extends KubeObject>(
   {naming, version}: {readonly naming: Naming; readonly version: string},
 ): T => {
   const {apiVersion, kind} = received as KubeObject;
+  if (apiVersion === 'v1' && kind === 'Status') {
+    decoded(received, statusFields);
+    throw new Error(`converting (v1.Status) to (${version}.${review.kind}): unknown conversion`);
+  }
   const known = (review.versions ?? reviewVersions).find(version => apiVersion === naming.apiVersion(review.group, version));
   if (apiVersion && kind && (!known || kind !== review.kind))
     throw new Error(
@@ -55,9 +67,5 @@ export const readReview = <T extends KubeObject>(
     );
   if (apiVersion && kind && known !== version)
     throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
-  try {
-    return decodeValue<T>(received, review.fields, 'Ignore').object;
-  } catch (error) {
-    throw error instanceof DecodeError ? new Error(error.message, {cause: error}) : error;
-  }
+  return decoded<T>(received, review.fields);
 };

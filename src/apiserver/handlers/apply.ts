@@ -202,7 +202,7 @@ const reportDoubles = ({problems}: ParsedBody, {fieldValidation}: WriteQuery, {w
 
 const held = (object: PlainObject, node: SchemaNode, {label}: Intent): KubeObject => {
   try {
-    return decodeValue<KubeObject>(object, node, 'Ignore', 'applied').object;
+    return decodeValue<KubeObject>(object, node, 'Ignore', {source: 'applied'}).object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     // Custom resources remain without a type.

@@ -2,7 +2,7 @@
 // version.
 
 import {invalid, invalidObject} from '#src/api/field-error.js';
-import {notFound, unsupportedMedia, unsupportedMediaType} from '#src/api/status.js';
+import {internalError, notFound, unsupportedMedia, unsupportedMediaType} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
@@ -86,9 +86,12 @@ export const applyPatch = async (
       fieldValidation,
       checkCopies(context),
     );
+    if (resource.isCustom && patch.type !== 'strategic' && !object.kind) throw new WithoutKind('', {value: object, patch});
     for (const text of warnings) context.warnings.add(text);
-    checkIdentity(object, live, patch, served);
+    const identify = () => checkIdentity(object, live, patch, served);
+    if (!resource.isCustom) identify();
     checkAddress(object, context.target, resource.kind);
+    if (resource.isCustom) identify();
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object, naming) : object;
   };
@@ -113,8 +116,12 @@ const refused = async (
   const {shown} = error;
   if ('text' in shown) throw undecodable(shown.text, error.message);
   const order = kind === undefined ? undefined : (await protobufCodec()).fieldOrder(apiVersion, kind, naming);
-  throw undecodable(patchedText(error.value, shown.opened, order), error.message);
+  const text = patchedText(error.value, shown.opened, order);
+  throw undecodable(text, error instanceof WithoutKind ? `Object 'Kind' is missing in '${text}'` : error.message);
 };
+
+/** The result of a patch of a custom resource has no kind. */
+class WithoutKind extends InvalidPatchResult {}
 
 /** A patch must not change the identity of an object. Kind and apiVersion in a strategic merge patch are ignored: its result is an object of the kind. */
 const checkIdentity = (
@@ -123,12 +130,15 @@ const checkIdentity = (
   patch: ParsedPatch,
   {resource, kind: served}: ServedResource,
 ): void => {
+  if (resource.isCustom && !object.apiVersion) throw internalError(new Error("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
+  // A version may be written with an empty group.
+  if (object.apiVersion?.startsWith('/')) object.apiVersion = object.apiVersion.slice(1);
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;
   if (resource.isCustom) {
-    const kind = String(object.kind || live.kind);
+    const {kind = '', apiVersion = ''} = object;
     throw invalidObject(
-      {group: resource.ref.group, kind},
+      {group: apiVersion.split('/').at(-2) ?? '', kind},
       live.metadata?.name ?? '',
       changed.map(field => invalid(field, object[field], `must be ${live[field]}`)),
     );

@@ -41,13 +41,18 @@ export const wholeNumber = (digits: string): number | bigint => {
   return exact;
 };
 
+/** Returns what stands for a literal of a text, which is neither a key nor in one. */
+export type ReadLiteral = (literal: string, value: unknown) => unknown;
+
 /** Reads a text that is known to be JSON. */
 class ExactReader {
   readonly #text: string;
+  readonly #literal: ReadLiteral | undefined;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, literal?: ReadLiteral) {
     this.#text = text;
+    this.#literal = literal;
   }
 
   value(depth: number): unknown {
@@ -55,7 +60,9 @@ class ExactReader {
     const next = this.#peek();
     if (next === '{') return this.#object(depth);
     if (next === '[') return this.#array(depth);
-    return this.#scalar();
+    const start = this.#at;
+    const value = this.#scalar();
+    return this.#literal ? this.#literal(this.#text.slice(start, this.#at), value) : value;
   }
 
   /** The next character that is neither space nor a separator. */
@@ -108,6 +115,9 @@ export const parseJson = (text: string): unknown => {
     throw error;
   }
 };
+
+/** Reads a text that is known to be JSON, nested less deeply than `maxDepth` allows, with what `literal` returns for each of its scalars. */
+export const readLiterals = (text: string, literal: ReadLiteral): unknown => new ExactReader(text, literal).value(0);
 
 const exactText = (value: unknown, indent: string, before: string): string => {
   if (typeof value === 'bigint') return String(value);

@@ -26,7 +26,7 @@ export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode
   // A value that was not parsed here may be shared, so it is copied.
   if (node.coerce) return coercedByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.coerce, validation);
   const repeats = validation !== 'Ignore' && body.text !== undefined && hasDuplicates(body.text, body.value);
-  const decoder = new TypedDecoder('json', body.text);
+  const decoder = new TypedDecoder('json', {text: body.text});
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
   if (!repeats && !decoder.unknown) return {object, problems: body.problems};
@@ -35,14 +35,23 @@ export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode
 
 const anything: SchemaNode = {type: 'any'};
 
+/** What is known of a value that is already an object. */
+export interface ValueOptions {
+  readonly source?: Source;
+  /** Whether frozen parts were decoded before and are only copied. */
+  readonly copiesFrozen?: boolean;
+  /** The literals of numbers by field path, where they differ from the usual form. */
+  readonly numbers?: ReadonlyMap<string, string> | undefined;
+}
+
 const coercedByNode = <T>(
   {value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>,
   coerce: NonNullable<SchemaNode['coerce']>,
   validation: FieldValidation,
-  source: Source = 'json',
+  {source, numbers}: ValueOptions = {},
 ): Decoded<T> => {
   if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
-  if (isBeyondRange(value)) throw beyondRange(text);
+  if (isBeyondRange(value)) throw beyondRange(text ?? [...(numbers?.values() ?? [])].join(' '));
   const duplicates = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
   const unknown = coerce(value, {keepsNulls: source === 'applied'}).map((path): DecodeProblem => ({
     kind: 'unknown',
@@ -60,16 +69,15 @@ export const decode = <T = PlainObject>(
   validation: FieldValidation,
 ): Decoded<T> => decodeParsed<T>(parseBody(body, notation), node, validation);
 
-/** Decodes a value that is already an object. With `copiesFrozen`, frozen parts were decoded before and are copied. Throws `DecodeError`. */
+/** Decodes a value that is already an object. Throws `DecodeError`. */
 export const decodeValue = <T = PlainObject>(
   value: unknown,
   node: SchemaNode,
   validation: FieldValidation,
-  source: Source = 'json',
-  copiesFrozen = false,
+  options: ValueOptions = {},
 ): Decoded<T> => {
-  if (node.coerce) return coercedByNode<T>({value: copied(value), problems: []}, node.coerce, validation, source);
-  const decoder = new TypedDecoder(source, undefined, copiesFrozen);
+  if (node.coerce) return coercedByNode<T>({value: copied(value), problems: []}, node.coerce, validation, options);
+  const decoder = new TypedDecoder(options.source, options);
   const object = decoder.decode(value, node) as T;
   return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(jsonText(value), node) : []};
 };

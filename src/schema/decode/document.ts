@@ -52,6 +52,12 @@ const parseJson = (text: string): unknown => {
   }
 };
 
+/** The version and kind that an object declares, empty where it does not. Throws `DecodeError` for what can be neither. */
+export const labelOf = (value: unknown): Pick<ParsedBody, 'apiVersion' | 'kind'> => ({
+  apiVersion: checkedVersion(label(value, 'apiVersion')),
+  kind: label(value, 'kind'),
+});
+
 const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value);
 
 /** Parses a body without knowing its kind. Throws `DecodeError`; the caller bounds the text. */
@@ -93,8 +99,7 @@ const labelled = (value: unknown, problems: ParsedBody['problems'], text?: strin
     );
   return {
     value: value ?? {},
-    apiVersion: checkedVersion(label(value, 'apiVersion')),
-    kind: label(value, 'kind'),
+    ...labelOf(value),
     text,
     problems,
   };

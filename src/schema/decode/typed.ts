@@ -40,6 +40,12 @@ const zero = (node: SchemaNode): unknown => {
  */
 export type Source = 'json' | 'parts' | 'applied';
 
+interface ValueSource {
+  readonly text?: string | undefined;
+  readonly copiesFrozen?: boolean;
+  readonly numbers?: ReadonlyMap<string, string> | undefined;
+}
+
 /** Converts a JSON value by its schema: known fields only, each in canonical form. */
 export class TypedDecoder {
   readonly #path: string[] = [];
@@ -61,15 +67,18 @@ export class TypedDecoder {
   readonly #copiesFrozen: boolean;
 
   /**
-   * `text` is the JSON text that the value was parsed from for this decoder, which then changes it in place where it can. With `copiesFrozen`, what is frozen was
-   * decoded before and is only copied: a patch leaves most of the stored object as it is.
+   * `text` is the JSON text that the value was parsed from for this decoder, which then changes it in place where it can; for another value, `numbers` are its
+   * literals by field path where they have not the usual form. With `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of
+   * the stored object as it is.
    */
-  constructor(source: Source = 'json', text?: string, copiesFrozen = false) {
+  constructor(source: Source = 'json', {text, copiesFrozen = false, numbers}: ValueSource = {}) {
     this.#source = source;
     this.#isMerged = source !== 'json';
-    this.#text = text;
+    this.#text = text ?? (numbers && [...numbers.values()].join(' '));
     this.#isParsed = text !== undefined;
     this.#copiesFrozen = copiesFrozen;
+    this.#knownLiterals = numbers;
+    this.#hasLiterals = numbers !== undefined;
   }
 
   /** The number literals by field path, where they differ from the usual form. They are looked for at the first number. */

@@ -5,15 +5,22 @@ import {put} from '#src/base/json/put.js';
 import {copied, maxDepth, isNestedDeeper, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 import {unescaped} from './json-pointer.js';
+import type {Literals} from './literals.js';
 
 // Applies JSON patches (RFC 6902) with the deviations of the original's library. Bounded in what a patch may copy and move; the input is never changed.
 
-/** An operation of a JSON patch (RFC 6902 §4) as it was sent; missing members make it fail. */
+/** An operation of a JSON patch (RFC 6902 §4) as it was sent: members that are missing or no text make it fail. */
 export interface JsonPatchOperation {
-  readonly op?: string;
-  readonly path?: string;
-  readonly from?: string;
+  readonly op?: unknown;
+  readonly path?: unknown;
+  readonly from?: unknown;
   readonly value?: unknown;
+}
+
+/** A JSON patch, and the literals in the values of its operations if there are any. */
+export interface JsonPatch {
+  readonly operations: readonly JsonPatchOperation[];
+  readonly literals?: Literals | undefined;
 }
 
 /** The limit of what a patch may add by copying. */
@@ -33,6 +40,29 @@ class Inapplicable extends Error {}
 class TestFailed extends Inapplicable {}
 
 const missing = (what: string): Inapplicable => new Inapplicable(`${what}: missing value`);
+
+const typeOf = (value: unknown): string => {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'object') return 'object';
+  return typeof value === 'boolean' ? 'bool' : 'number';
+};
+
+/** Why a member of an operation is no text. */
+const notText = (field: 'path' | 'from', value: unknown): string => {
+  if (value === undefined || value === null) return `operation${field === 'from' ? ',' : ''} missing ${field} field: missing value`;
+  return `json: cannot unmarshal ${typeOf(value)} into Go value of type string`;
+};
+
+const pathOf = ({op, path}: JsonPatchOperation): string => {
+  if (typeof path === 'string') return path;
+  const detail = ['add', 'remove', 'copy'].includes(op as string) ? 'missing value' : notText('path', path);
+  throw new Inapplicable(`${op as string} operation failed to decode path: ${detail}`);
+};
+
+const fromOf = ({op, from}: JsonPatchOperation): string => {
+  if (typeof from === 'string') return from;
+  throw new Inapplicable(`${op as string} operation failed to decode from: ${notText('from', from)}`);
+};
 
 /** Adds the operation to the text of an error thrown within it. */
 const within = <T>(act: string, run: () => T): T => {
@@ -66,36 +96,42 @@ class Document {
   #copiedBytes = 0;
   #movedItems = 0;
   readonly #copying: Copying;
+  readonly #literals: Literals | undefined;
 
-  constructor(root: unknown, copying: Copying) {
+  constructor(root: unknown, copying: Copying, literals: Literals | undefined) {
     this.#root = copied(root);
     this.#copying = copying;
+    this.#literals = literals;
   }
 
   get root(): unknown {
     return this.#root;
   }
 
-  apply({op, path, from = '', value = null}: JsonPatchOperation): void {
-    if (path === undefined) throw missing(`${op} operation failed to decode path`);
+  apply(operation: JsonPatchOperation): void {
+    const {op, value = null} = operation;
     switch (op) {
       case 'add':
-        return this.#add(path, copied(value));
+        return this.#add(pathOf(operation), copied(value));
       case 'remove':
-        return this.#remove(path);
+        return this.#remove(pathOf(operation));
       case 'replace':
-        return this.#replace(path, copied(value));
+        return this.#replace(pathOf(operation), copied(value));
       case 'move':
-        return this.#move(from, path);
+        return this.#move(operation);
       case 'copy':
-        return this.#copy(from, path);
+        return this.#copy(operation);
       case 'test':
-        if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value))
-          throw new TestFailed(`testing value ${path} failed: test failed`);
-        return undefined;
+        return this.#test(pathOf(operation), value);
       default:
-        throw new Inapplicable(`Unexpected kind: ${op}`);
+        throw new Inapplicable(`Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
     }
+  }
+
+  /** Compares the literals of scalars, as the original does: 1.0 is not 1. */
+  #test(path: string, value: unknown): void {
+    if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value))
+      throw new TestFailed(`testing value ${path} failed: test failed`);
   }
 
   /** Returns the place of a path, whether the member exists or not; undefined if its parent does not exist. */
@@ -145,20 +181,24 @@ class Document {
     container[indexIn(key, container.length)] = value;
   }
 
-  #move(from: string, path: string): void {
+  #move(operation: JsonPatchOperation): void {
+    const from = fromOf(operation);
     const source = this.#place(from, `move operation does not apply: doc is missing from path: ${from}`);
     const moved = within(`error in move for path: '${source.key}'`, () => {
       const value = member(source.container, source.key);
       this.#drop(source);
       return value;
     });
+    const path = pathOf(operation);
     const target = this.#place(path, `move operation does not apply: doc is missing destination path: ${path}`);
     within(`error in move for path: '${path}'`, () => this.#insert(target, moved));
   }
 
-  #copy(from: string, path: string): void {
+  #copy(operation: JsonPatchOperation): void {
+    const from = fromOf(operation);
     const {container, key} = this.#place(from, `copy operation does not apply: doc is missing from path: ${from}`);
     const value = within(`error in copy for from: '${from}'`, () => member(container, key));
+    const path = pathOf(operation);
     const target = this.#place(path, `copy operation does not apply: doc is missing destination path: ${path}`);
     this.#copying(value);
     if (isNestedDeeper(value, maxDepth)) throw new Inapplicable('the copied value is nested too deeply');
@@ -169,7 +209,8 @@ class Document {
         `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopiedBytes}`,
       );
     }
-    within('error while adding value during copy', () => this.#insert(target, copied(value) ?? null));
+    const copy = copied(this.#literals ? this.#literals.rewritten(value) : value);
+    within('error while adding value during copy', () => this.#insert(target, copy ?? null));
   }
 
   #insert({container, key}: Place, value: unknown): void {
@@ -217,15 +258,11 @@ const member = (container: Container, key: string): unknown => {
 export const isTestFailure = (error: unknown): boolean => error instanceof StatusError && error.cause instanceof TestFailed;
 
 /**
- * Applies all operations and returns the new document. The input is not changed. Throws a 422 if any operation fails, with the original's text as its cause,
+ * Applies all operations and returns the new document, with literals where the patch has some. The input is not changed. Throws a 422 if any operation fails, with the original's text as its cause,
  * and what `copying` throws.
  */
-export const applyJsonPatch = (
-  document: unknown,
-  operations: readonly JsonPatchOperation[],
-  copying: Copying = () => undefined,
-): unknown => {
-  const changed = new Document(document, copying);
+export const applyJsonPatch = (document: unknown, {operations, literals}: JsonPatch, copying: Copying = () => undefined): unknown => {
+  const changed = new Document(document, copying, literals);
   try {
     for (const operation of operations) changed.apply(operation);
   } catch (error) {

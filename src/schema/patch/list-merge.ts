@@ -33,6 +33,16 @@ const keyOf = (item: unknown, mergeKey: string): unknown => {
   return item[mergeKey];
 };
 
+/** The item that a patch adds to a list. A null key stays one: the items of a list are told apart by it. */
+const newItem = (item: unknown, mergeKey: string): unknown => {
+  const kept = withoutDirectives(item);
+  if (mergeKey !== '' && isPlainObject(item) && isPlainObject(kept) && own(item, mergeKey) === null) kept[mergeKey] = null;
+  return kept;
+};
+
+const newItems = (list: readonly unknown[], mergeKey: string): unknown[] =>
+  list.map(item => newItem(item, mergeKey)).filter(item => item !== dropped);
+
 const indexesByKey = (list: readonly unknown[], mergeKey: string): Map<unknown, number> => {
   const indexes = new Map<unknown, number>();
   for (let index = 0; index < list.length; index++) {
@@ -83,7 +93,7 @@ const withSpecials = (
     else if (directive === 'merge') throw inapplicable('merging lists cannot yet be specified in the patch');
     else throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(item)}`);
   }
-  if (replaces) return {live: plain.map(withoutDirectives), patch: []};
+  if (replaces) return {live: newItems(plain, mergeKey), patch: []};
   return {live: live.filter(other => !isPlainObject(other) || !gone.has(own(other, mergeKey))), patch: plain};
 };
 
@@ -95,7 +105,7 @@ const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mer
     const index = at.get(key);
     if (index === undefined) {
       at.set(key, result.length);
-      result.push(withoutDirectives(item));
+      result.push(newItem(item, mergeKey));
     } else {
       result[index] = merge(result[index] as PlainObject, item);
     }
@@ -138,8 +148,8 @@ export const mergedInOrder = (
 ): unknown[] | undefined => {
   checkOrder(patch ?? [], order, meta.mergeKey);
   if (!live && !patch) return undefined;
-  if (!live) return ordered((withoutDirectives(patch) as unknown[]) ?? [], order, [], meta.mergeKey);
+  if (!live) return ordered(newItems(patch ?? [], meta.mergeKey), order, [], meta.mergeKey);
   elementKind(live, patch ?? []);
-  if (patch && meta.strategy !== 'merge') return ordered(withoutDirectives(patch) as unknown[], order, live, meta.mergeKey);
+  if (patch && meta.strategy !== 'merge') return ordered(newItems(patch, meta.mergeKey), order, live, meta.mergeKey);
   return ordered(patch ? mergedList(live, patch, meta, merge) : live, order, live, meta.mergeKey);
 };

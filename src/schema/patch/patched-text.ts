@@ -2,6 +2,7 @@ import {jsonText} from '#src/base/json/json.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {FieldOrder, PlacedField} from '#src/schema/protobuf/field-order.js';
+import {htmlEscaped, literalText, settled} from './literals.js';
 import type {TouchedFields} from './touched-fields.js';
 
 type Place = Omit<PlacedField, 'name'>;
@@ -18,8 +19,8 @@ const sorted = (object: PlainObject): [key: string, value: unknown][] => Object.
 const untouched = (value: unknown, {shape, fields}: Place): string => {
   if (shape === 'data') return jsonText(value);
   if (Array.isArray(value)) return `[${value.map(item => untouched(item, {shape: 'one', fields})).join(',')}]`;
-  if (!isPlainObject(value)) return jsonText(value);
-  if (!fields) return canonicalJson(value);
+  if (!isPlainObject(value)) return literalText(value);
+  if (!fields) return canonicalJson(settled(value).value);
   if (shape === 'map') return joined(sorted(value).map(([key, item]) => [key, untouched(item, {shape: 'one', fields})]));
   return joined(
     [...fields()].filter(({name}) => own(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]),
@@ -27,12 +28,12 @@ const untouched = (value: unknown, {shape, fields}: Place): string => {
 };
 
 const patched = (value: unknown, touched: TouchedFields | undefined, place: Place): string => {
-  if (touched?.given && touched.fields.size === 0) return jsonText(value);
+  if (touched?.given && touched.fields.size === 0) return literalText(value);
   if (!touched) return untouched(value, place);
   const {shape, fields} = place;
   if (Array.isArray(value))
     return `[${value.map((item, index) => patched(item, touched.fields.get(String(index)), {shape: 'one', fields})).join(',')}]`;
-  if (!isPlainObject(value)) return jsonText(value);
+  if (!isPlainObject(value)) return literalText(value);
   const places = new Map(shape === 'one' ? [...(fields?.() ?? [])].map(field => [field.name, field]) : []);
   return joined(
     sorted(value).map(([key, item]) => [
@@ -42,11 +43,9 @@ const patched = (value: unknown, touched: TouchedFields | undefined, place: Plac
   );
 };
 
-const html = (letter: string): string => String.raw`\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
 /**
  * Formats a patched object as the original does: touched objects with sorted keys, the rest unchanged. `fields` is the field order of the kind; without it
  * everything is sorted.
  */
 export const patchedText = (value: unknown, touched: TouchedFields, fields: FieldOrder | undefined): string =>
-  patched(value, touched, {shape: 'one', fields}).replace(/[<>&\u2028\u2029]/g, html);
+  htmlEscaped(patched(value, touched, {shape: 'one', fields}));

@@ -33,8 +33,9 @@ const walk = (root: MutableTouchedFields, path: string, last: number): MutableTo
 /** Returns what a JSON patch touches: all parents of the paths it names. */
 export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): TouchedFields => {
   const root = newTouched();
-  for (const {op, path = '', from} of steps) {
-    if (from !== undefined) walk(root, from, -1);
+  for (const {op, path, from} of steps) {
+    if (typeof path !== 'string') continue;
+    if (typeof from === 'string') walk(root, from, -1);
     if (op === 'add' || op === 'replace') walk(root, path, Infinity).given = true;
     else walk(root, path, -1);
   }

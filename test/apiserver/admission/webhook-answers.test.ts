@@ -114,9 +114,19 @@ const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply
     'unsupported patch type "Merge"',
   ],
   [
+    'validating',
+    () => ({kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'no', code: 403}),
+    'failed to call webhook: converting (v1.Status) to (v1.AdmissionReview): unknown conversion',
+  ],
+  [
+    'validating',
+    () => ({kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'no', code: 2 ** 31}),
+    'failed to call webhook: json: cannot unmarshal number 2147483648 into Go struct field Status.code of type int32',
+  ],
+  [
     'mutating',
     uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('[1]').toString('base64')}),
-    'received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp',
+    'received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type jsonpatch.Operation',
   ],
   [
     'mutating',
@@ -154,7 +164,16 @@ for (const [kind, reply, message] of invalidReplies) {
   });
 }
 
-const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] = [
+const brokenPatches: readonly (readonly [operation: object | string, message: RegExp])[] = [
+  ['{"op":"add","path":"/data/a","value":1e400}', /json: cannot unmarshal number into Go struct field ConfigMap\.data of type string$/],
+  [{op: 5, path: '/data/a'}, /: Unexpected kind: unknown$/],
+  [{op: 'add', path: 5}, /: add operation failed to decode path: missing value$/],
+  [{op: 'replace'}, /: replace operation failed to decode path: operation missing path field: missing value$/],
+  [{op: 'test', path: 7}, /: test operation failed to decode path: json: cannot unmarshal number into Go value of type string$/],
+  [{op: 'move', path: '/a'}, /: move operation failed to decode from: operation, missing from field: missing value$/],
+  [{op: 'copy', from: {}, path: '/a'}, /: copy operation failed to decode from: json: cannot unmarshal object into Go value of type string$/],
+  [{op: 'replace', path: '/apiVersion', value: 'a/b/c'}, /: unexpected GroupVersion string: a\/b\/c$/],
+  [{op: 'replace', path: '/kind', value: 5}, /json parse error: json: cannot unmarshal number into Go struct field \.kind of type string$/],
   [
     {op: 'remove', path: '/data/none'},
     /^Internal error occurred: error in remove for path: '\/data\/none': Unable to remove nonexistent key: none: missing value$/,
@@ -181,7 +200,7 @@ const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] 
 ];
 
 for (const [operation, message] of brokenPatches) {
-  test(`a patch that cannot be applied is the server's failure, whatever the failure policy: ${JSON.stringify(operation)}`, async t => {
+  test(`a patch that cannot be applied is the server's failure, whatever the failure policy: ${typeof operation === 'string' ? operation : JSON.stringify(operation)}`, async t => {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer(() => patching(operation));
     await env.mutating('m', aHook(server, {failurePolicy: 'Ignore'}));
@@ -189,6 +208,32 @@ for (const [operation, message] of brokenPatches) {
     t.regex((await refusal(env.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}})))).message!, message);
   });
 }
+
+test('a patch may take away what it has added, however it is written, and leave out the kind', async t => {
+  using env = await startWebhookEnvironment();
+  await using server = await aHookServer(() =>
+    patching('{"op":"add","path":"/x","value":1e400}', {op: 'remove', path: '/x'}, {op: 'remove', path: '/kind'}, {op: 'remove', path: '/apiVersion'}),
+  );
+  await env.mutating('m', aHook(server));
+
+  t.like(await env.of(kinds.configMaps).create(aConfigMap('c')), {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'c'}});
+});
+
+test('a webhook may have an object created that is being deleted', async t => {
+  using env = await startWebhookEnvironment();
+  await using server = await aHookServer(() =>
+    patching(
+      {op: 'add', path: '/metadata/deletionTimestamp', value: '2020-01-01T00:00:00Z'},
+      {op: 'add', path: '/metadata/deletionGracePeriodSeconds', value: 5},
+      {op: 'add', path: '/metadata/selfLink', value: '/x'},
+    ),
+  );
+  await env.mutating('m', aHook(server));
+  await env.of(kinds.configMaps).create(aConfigMap('c'));
+
+  const {metadata} = await env.of(kinds.configMaps).get('c', {namespace: 'default'});
+  t.like(metadata, {deletionTimestamp: '2020-01-01T00:00:00Z', deletionGracePeriodSeconds: 5, selfLink: undefined});
+});
 
 const labelling =
   (label: string) =>

@@ -53,11 +53,11 @@ export const aHookServer = async (answer: Answering = () => ({allowed: true}), o
   return Object.assign(server, {webhook, requested, [Symbol.asyncDispose]: () => webhook.close()});
 };
 
-/** A patch as webhooks answer it. */
-export const patching = (...operations: readonly object[]) => ({
+/** A patch as webhooks answer it, of operations that are values or texts. */
+export const patching = (...operations: readonly (object | string)[]) => ({
   allowed: true,
   patchType: 'JSONPatch',
-  patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
+  patch: Buffer.from(`[${operations.map(one => (typeof one === 'string' ? one : JSON.stringify(one))).join(',')}]`).toString('base64'),
 });
 
 /** A webhook of a configuration, by default for the creation of config maps. */

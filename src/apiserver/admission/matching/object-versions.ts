@@ -30,8 +30,11 @@ export interface ObjectVersion extends KindName {
   of(object: Readonly<KubeObject>): Eventually<KubeObject>;
   /** The labels of an object in this version, which are the same in all versions. */
   labelsOf(object: Readonly<KubeObject>): Readonly<Record<string, string>>;
-  /** Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be decoded. `before` is the unchanged object. */
-  back(changed: KubeObject, before: Readonly<KubeObject>): Eventually<KubeObject>;
+  /**
+   * Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be decoded. `before` is the unchanged object; `numbers`
+   * are the literals of numbers by field path, where they differ from the usual form.
+   */
+  back(changed: KubeObject, before: Readonly<KubeObject>, numbers?: ReadonlyMap<string, string>): Eventually<KubeObject>;
 }
 
 const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): KindName => ({
@@ -56,9 +59,9 @@ const storedVersion = (resource: Resource, kind: Kind, version: ServedVersion<Ku
     schema,
     labelsOf: ownLabels,
     of: object => ({...(version ? version.fromHub(object, naming) : object), apiVersion, kind: kind.kind}),
-    back(changed) {
+    back(changed, _, numbers) {
       const node = schema();
-      const object = node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
+      const object = node ? decodeValue<KubeObject>(changed, node, 'Ignore', {numbers}).object : changed;
       version?.default?.(object, resource.hooks({name: '', groups: []}));
       const hub = version ? version.toHub(object, naming) : object;
       definition.default?.(hub, settings);
@@ -73,7 +76,7 @@ const siblingVersion = (resource: Resource, sibling: ServedResource, {convert}: 
   return {
     ...own,
     of: object => convert(copied(object) as KubeObject, sibling.resource.apiVersion),
-    back: async (changed, before) => convert(await own.back(changed, before), resource.apiVersion),
+    back: async (changed, before, numbers) => convert(await own.back(changed, before, numbers), resource.apiVersion),
   };
 };
 
@@ -106,9 +109,9 @@ const connectVersion = (resource: Resource, shown: KindName): ObjectVersion => {
     schema,
     labelsOf: ownLabels,
     of: object => object,
-    back(changed) {
+    back(changed, _, numbers) {
       const node = schema();
-      return node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
+      return node ? decodeValue<KubeObject>(changed, node, 'Ignore', {numbers}).object : changed;
     },
   };
 };

@@ -92,7 +92,7 @@ const operationOf = (value: Value): JsonPatchOperation => {
 const patched = (object: KubeObject, value: Value): KubeObject => {
   const operations = [...(value as ListValue)].map(operationOf);
   try {
-    return applyJsonPatch(object, operations) as KubeObject;
+    return applyJsonPatch(object, {operations}) as KubeObject;
   } catch (error) {
     if (isTestFailure(error)) return copied(object) as KubeObject;
     throw error instanceof StatusError

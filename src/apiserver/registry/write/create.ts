@@ -75,7 +75,7 @@ class Creation implements WriteOperation {
     const {resource, context} = this;
     this.#place(meta);
     dropDuplicateOwners(meta, context.warn, 'sent');
-    // Nobody owns what only the server sets.
+    // Nobody owns what only the server sets, or a webhook.
     dropField(meta, 'deletionTimestamp');
     dropField(meta, 'deletionGracePeriodSeconds');
     const refusesCreation = resource.definition.custom?.refusesCreation;
@@ -164,8 +164,6 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
   dropField(meta, 'selfLink');
-  dropField(meta, 'deletionTimestamp');
-  dropField(meta, 'deletionGracePeriodSeconds');
   dropField(meta, 'resourceVersion');
   meta.uid = settings.random.uuid();
   meta.creationTimestamp = wireTime(settings.clock.now());
