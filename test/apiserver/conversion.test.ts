@@ -137,6 +137,12 @@ const answers: readonly [title: string, answer: (requested: ConversionRequest) =
     'invalid_converted_object',
   ],
   [
+    'answers with a number beyond the range of doubles',
+    requested => JSON.stringify(reviewOf(requested, hostPort)).replace('"port":"8080"', '"port":1e400'),
+    'returned invalid object at index 0: json: cannot unmarshal number 1e+309 into Go value of type float64',
+    'invalid_converted_object',
+  ],
+  [
     'does not convert',
     requested => reviewOf(requested, object => object),
     'returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)',

@@ -47,9 +47,9 @@ const collected = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString();
 };
 
-/** Answers in JSON. */
+/** Answers in JSON: with a value, or with a text as it is. */
 export const json = (response: ServerResponse, value: unknown, status = 200): void => {
-  response.writeHead(status, {'Content-Type': 'application/json'}).end(JSON.stringify(value));
+  response.writeHead(status, {'Content-Type': 'application/json'}).end(typeof value === 'string' ? value : JSON.stringify(value));
 };
 
 const fiftyYears = 50 * 365 * 86_400_000;

@@ -24,7 +24,8 @@ const review: ReviewKind = {
           ref: ref('ConversionResponse'),
           properties: new Map<string, SchemaNode>([
             ['uid', text],
-            ['convertedObjects', {type: 'array', items: {type: 'any'}}],
+            // Each object is read on its own.
+            ['convertedObjects', {type: 'array'}],
             ['result', statusFields],
           ]),
         },

@@ -1,4 +1,5 @@
 import {jsonText} from '#src/base/json/json.js';
+import {isBeyondRange} from '#src/base/json/number-range.js';
 import {bytesOfWeight, weightLeft} from '#src/base/json/json-weight.js';
 import {Pieces} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
@@ -8,6 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {WebhookCaller, WebhookLocation} from '#src/apiserver/backends/webhook-caller.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
+import {beyondRange} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {checkIdentity, restoreMetadata} from './converted-object.js';
 import type {Conversion} from './conversion.js';
@@ -179,6 +181,7 @@ const formProblem = (value: unknown): string | undefined => {
   if (value === null) return 'unexpected end of JSON input';
   if (!isPlainObject(value))
     return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
+  if (isBeyondRange(value)) return beyondRange().message;
   if (typeof value['kind'] !== 'string' || value['kind'] === '')
     return `Object 'Kind' is missing in '${weightLeft(value, maxShownWeight) < 0 ? '...' : jsonText(value)}'`;
   return undefined;
