@@ -171,6 +171,29 @@ test('a webhook that cannot be served, and two of one kind, end the run of a man
   });
 });
 
+test('a changed list keeps the digits of what was in it before', async t => {
+  const {send} = await serve(t, [
+    defaulting(Backup, backup => {
+      const spec = backup.spec as unknown as {ids: number[]; parts: {id: number; size?: number}[]};
+      spec.ids.unshift(5);
+      spec.parts.reverse()[1]!.size = 1;
+    }),
+  ]);
+  const object = '{"spec":{"ids":[9007199254740993,1,9007199254740995],"parts":[{"id":9007199254740993},{"id":9007199254740997}]}}';
+  const request = `{"uid":"u1","operation":"CREATE","object":${object}}`;
+  const {text} = await send(
+    '/mutate-example-com-v1-backup',
+    `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":${request}}`,
+  );
+  const {patch} = (JSON.parse(text) as {response: {patch: string}}).response;
+
+  t.is(
+    Buffer.from(patch, 'base64').toString(),
+    '[{"op":"replace","path":"/spec/ids","value":[5,9007199254740993,1,9007199254740995]},' +
+      '{"op":"replace","path":"/spec/parts","value":[{"id":9007199254740997},{"id":9007199254740993,"size":1}]}]',
+  );
+});
+
 test('a difference of JSON says what was added, removed and replaced, by escaped paths', t => {
   const from = {a: {b: 1, c: 2}, list: [1, 2], same: {x: [1]}, 'gone/~': 1};
   const to = {a: {b: 3, d: 4}, list: [1], same: {x: [1]}, new: undefined};

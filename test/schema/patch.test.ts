@@ -103,7 +103,9 @@ test('a patch moves so many items of lists and no more', t => {
   const inserts = (count: number) => Array.from({length: count}, () => ({op: 'add', path: '/0', value: 1}));
 
   t.is((applyJsonPatch(list, {operations: inserts(1000)}) as unknown[]).length, 6000);
-  t.throws(() => applyJsonPatch(list, {operations: inserts(5000)}), {message: 'the server rejected our request due to an error in our request'});
+  t.throws(() => applyJsonPatch(list, {operations: inserts(5000)}), {
+    message: 'the server rejected our request due to an error in our request',
+  });
 });
 
 test('copying cannot grow a document without bounds', t => {

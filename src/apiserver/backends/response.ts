@@ -93,7 +93,9 @@ export const responseObject = async (response: CallResult, parsing: Parsing): Pr
     throw (isJson && statedFailure(await parsed(body, parsing).catch(() => undefined))) || refusal(response);
   }
   if (body.length === 0)
-    throw new Error(`0-length response with status code: ${status} and content type: ${response.header('content-type') || 'application/json'}`);
+    throw new Error(
+      `0-length response with status code: ${status} and content type: ${response.header('content-type') || 'application/json'}`,
+    );
   const value = await parsed(body, parsing);
   return isPlainObject(value) ? value : {};
 };

@@ -130,7 +130,8 @@ const checkIdentity = (
   patch: ParsedPatch,
   {resource, kind: served}: ServedResource,
 ): void => {
-  if (resource.isCustom && !object.apiVersion) throw internalError(new Error("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
+  if (resource.isCustom && !object.apiVersion)
+    throw internalError(new Error("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
   // A version may be written with an empty group.
   if (object.apiVersion?.startsWith('/')) object.apiVersion = object.apiVersion.slice(1);
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));

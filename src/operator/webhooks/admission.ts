@@ -104,7 +104,8 @@ export const defaulting = <T extends KubeObject>(
       await set(object as T, request);
       // The object is compared with what was sent, which is parsed again: a copy of a large object would block the event loop.
       const sent = ((await received.parse()) as AdmissionReview).request?.object;
-      const patch = await received.inPieces(jsonDifference(sent, object));
+      const exact = ((await received.parseExactly()) as AdmissionReview).request?.object;
+      const patch = await received.inPieces(jsonDifference(sent, object, '', exact));
       if (patch.length === 0) return {allowed: true};
       return {allowed: true, patchType: 'JSONPatch', patch: (await received.inPieces(encodedInSteps(patch))).toString('base64')};
     },

@@ -1,3 +1,5 @@
+import {put} from '#src/base/json/put.js';
+import {own} from '#src/base/own.js';
 import type {Steps} from '#src/base/steps.js';
 
 /** An operation of a JSON patch (RFC 6902). */
@@ -20,11 +22,47 @@ const listsDiffer = function* (from: readonly unknown[], to: readonly unknown[])
   return false;
 };
 
-/** Returns the JSON patch that changes one value to another, in steps. Lists that differ are replaced as a whole, and fields that are undefined count as missing. */
-export const jsonDifference = function* (from: unknown, to: unknown, path = ''): Steps<Operation[]> {
+/** Collects the bigints of a value by the number that each is rounded to. */
+const collectDigits = function* (exact: unknown, known: Map<number, bigint>): Steps<void> {
+  if (typeof exact === 'bigint') known.set(Number(exact), exact);
+  if (typeof exact !== 'object' || exact === null) return;
+  for (const part of Object.values(exact)) {
+    yield* collectDigits(part, known);
+    yield;
+  }
+};
+
+/** Returns a value with all digits of the numbers that were there before: at the same place, or anywhere in `known`. */
+const inDigits = function* (from: unknown, to: unknown, exact: unknown, known: ReadonlyMap<number, bigint>): Steps<unknown> {
+  if (typeof to === 'number') return from === to ? exact : (known.get(to) ?? to);
+  if (typeof to !== 'object' || to === null) return to;
+  const [fromParts, exactParts] = [partsOf(from), partsOf(exact)];
+  const result = (Array.isArray(to) ? [] : {}) as Record<string, unknown>;
+  for (const [field, value] of Object.entries(to)) {
+    put(result, field, yield* inDigits(own(fromParts, field), value, own(exactParts, field), known));
+    yield;
+  }
+  return result;
+};
+
+const partsOf = (value: unknown): Fields | undefined => (typeof value === 'object' && value !== null ? (value as Fields) : undefined);
+
+/** Returns a changed list with all digits of the numbers that were in it before. */
+const listInDigits = function* (from: unknown, to: unknown, exact: unknown): Steps<unknown> {
+  const known = new Map<number, bigint>();
+  yield* collectDigits(exact, known);
+  return known.size === 0 ? to : yield* inDigits(from, to, exact, known);
+};
+
+/**
+ * Returns the JSON patch that changes one value to another, in steps. Lists that differ are replaced as a whole, and fields that are undefined count as missing.
+ * `exact` is `from` with bigints for whole numbers that a number cannot hold to the digit: a changed list in the patch has those that were in it.
+ */
+export const jsonDifference = function* (from: unknown, to: unknown, path = '', exact = from): Steps<Operation[]> {
   if (!isFields(from) || !isFields(to)) {
-    const differ = Array.isArray(from) && Array.isArray(to) ? yield* listsDiffer(from, to) : from !== to;
-    return differ ? [{op: 'replace', path, value: to}] : [];
+    if (!Array.isArray(from) || !Array.isArray(to)) return from === to ? [] : [{op: 'replace', path, value: to}];
+    if (!(yield* listsDiffer(from, to))) return [];
+    return [{op: 'replace', path, value: yield* listInDigits(from, to, exact)}];
   }
   const operations: Operation[] = [];
   for (const field of new Set([...Object.keys(from), ...Object.keys(to)])) {
@@ -33,7 +71,7 @@ export const jsonDifference = function* (from: unknown, to: unknown, path = ''):
     if (after === undefined) {
       if (before !== undefined) operations.push({op: 'remove', path: at});
     } else if (before === undefined) operations.push({op: 'add', path: at, value: after});
-    else for (const operation of yield* jsonDifference(before, after, at)) operations.push(operation);
+    else for (const operation of yield* jsonDifference(before, after, at, own(exact as Fields, field))) operations.push(operation);
     yield;
   }
   return operations;

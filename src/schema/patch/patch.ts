@@ -92,7 +92,8 @@ const hasTest = (value: unknown): boolean => Array.isArray(value) && value.some(
 
 /** Reads operations without a look at their members, which fail when they are applied. */
 const operationsOf = (value: unknown): readonly JsonPatchOperation[] => {
-  const wrong = (given: unknown, type: string) => new DecodeError(`json: cannot unmarshal ${jsonType(given)} into Go value of type jsonpatch.${type}`);
+  const wrong = (given: unknown, type: string) =>
+    new DecodeError(`json: cannot unmarshal ${jsonType(given)} into Go value of type jsonpatch.${type}`);
   if (value === null) return [];
   if (!Array.isArray(value)) throw wrong(value, 'Patch');
   return value.map((item: unknown) => {
@@ -147,7 +148,10 @@ export const patchOfValue = (type: 'merge' | 'strategic', value: unknown, valida
 };
 
 /** The JSON patch in a parsed one of that type. */
-export const jsonPatchOf = ({content, literals}: ParsedPatch): JsonPatch => ({operations: content as readonly JsonPatchOperation[], literals});
+export const jsonPatchOf = ({content, literals}: ParsedPatch): JsonPatch => ({
+  operations: content as readonly JsonPatchOperation[],
+  literals,
+});
 
 const changed = (patch: ParsedPatch, live: PlainObject, node: SchemaNode, copying: Copying | undefined): unknown => {
   const {type, content} = patch;

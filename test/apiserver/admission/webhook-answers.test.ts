@@ -171,7 +171,10 @@ const brokenPatches: readonly (readonly [operation: object | string, message: Re
   [{op: 'replace'}, /: replace operation failed to decode path: operation missing path field: missing value$/],
   [{op: 'test', path: 7}, /: test operation failed to decode path: json: cannot unmarshal number into Go value of type string$/],
   [{op: 'move', path: '/a'}, /: move operation failed to decode from: operation, missing from field: missing value$/],
-  [{op: 'copy', from: {}, path: '/a'}, /: copy operation failed to decode from: json: cannot unmarshal object into Go value of type string$/],
+  [
+    {op: 'copy', from: {}, path: '/a'},
+    /: copy operation failed to decode from: json: cannot unmarshal object into Go value of type string$/,
+  ],
   [{op: 'replace', path: '/apiVersion', value: 'a/b/c'}, /: unexpected GroupVersion string: a\/b\/c$/],
   [{op: 'replace', path: '/kind', value: 5}, /json parse error: json: cannot unmarshal number into Go struct field \.kind of type string$/],
   [
@@ -212,7 +215,12 @@ for (const [operation, message] of brokenPatches) {
 test('a patch may take away what it has added, however it is written, and leave out the kind', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() =>
-    patching('{"op":"add","path":"/x","value":1e400}', {op: 'remove', path: '/x'}, {op: 'remove', path: '/kind'}, {op: 'remove', path: '/apiVersion'}),
+    patching(
+      '{"op":"add","path":"/x","value":1e400}',
+      {op: 'remove', path: '/x'},
+      {op: 'remove', path: '/kind'},
+      {op: 'remove', path: '/apiVersion'},
+    ),
   );
   await env.mutating('m', aHook(server));
 

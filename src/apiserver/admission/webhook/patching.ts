@@ -78,7 +78,12 @@ interface PatchedObject {
   readonly numbers?: ReadonlyMap<string, string> | undefined;
 }
 
-const patchedBy = (patch: JsonPatch, before: Readonly<KubeObject>, {attributes, matched}: HookCall, context: HookContext): PatchedObject => {
+const patchedBy = (
+  patch: JsonPatch,
+  before: Readonly<KubeObject>,
+  {attributes, matched}: HookCall,
+  context: HookContext,
+): PatchedObject => {
   try {
     const result = applyJsonPatch(before, patch, checkCopies(attributes.original ?? {}));
     const {value, numbers} = patch.literals ? settled(result) : {value: result, numbers: undefined};
