@@ -31,14 +31,16 @@ export interface Patched {
 }
 
 /** Throws the refusal of a patch that changes the kind of a custom resource. */
-const checkCustomKind = (before: Readonly<KubeObject>, {apiVersion = '', kind = '', metadata}: KubeObject): void => {
+const checkCustomKind = (before: Readonly<KubeObject>, after: KubeObject): void => {
+  const {apiVersion, kind} = labelOf(after);
   const [version, group = ''] = apiVersion.split('/').toReversed() as [string, string?];
   if (group !== before.apiVersion!.split('/', 1)[0])
     throw plainFailure(
       `${group}/${version}, Kind=${kind} is unstructured and is not suitable for converting to ${JSON.stringify(before.apiVersion)}`,
     );
   if (apiVersion !== before.apiVersion) throw plainFailure(`request to convert CR from an invalid group/version: ${apiVersion}`);
-  if (kind !== before.kind) throw invalidObject({group, kind}, metadata?.name ?? '', [invalid('kind', kind, `must be ${before.kind}`)]);
+  if (kind !== before.kind)
+    throw invalidObject({group, kind}, after.metadata?.name ?? '', [invalid('kind', kind, `must be ${before.kind}`)]);
 };
 
 /** Throws if a patch changes the kind of a built-in object, which may leave it out, or leaves out that of a custom resource. */
