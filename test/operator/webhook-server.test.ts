@@ -176,7 +176,8 @@ test('a changed list keeps the digits of what was in it before', async t => {
     defaulting(Backup, backup => {
       const spec = backup.spec as unknown as {ids: number[]; parts: {id: number; size?: number}[]};
       spec.ids.unshift(5);
-      spec.parts.reverse()[1]!.size = 1;
+      spec.parts = spec.parts.toReversed();
+      spec.parts[1]!.size = 1;
     }),
   ]);
   const object = '{"spec":{"ids":[9007199254740993,1,9007199254740995],"parts":[{"id":9007199254740993},{"id":9007199254740997}]}}';
