@@ -1,4 +1,6 @@
 import {unlessMissing} from '#src/client/missing.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Client} from '#src/client/client.js';
@@ -37,6 +39,7 @@ const typesOf = async (
 export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): Reconcile => {
   const policies = lister(kinds.validatingAdmissionPolicies);
   const served = servedResources(client, clock);
+  const pieces = new Pieces(clock);
   const apiVersion = apiVersionOf(client.naming, kinds.validatingAdmissionPolicies);
 
   return async ({name}) => {
@@ -46,7 +49,8 @@ export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): R
     const {types, params} = await typesOf(policy, served.lookup(), client);
     // Loaded on demand: the CEL implementation is large, and most clusters have no policies.
     const {typeWarnings} = await import('./type-check.js');
-    const expressionWarnings = typeWarnings(policy, types, params, String((clock.now() * 1_000_000) % 1_000_000_000));
+    const mark = String((clock.now() * 1_000_000) % 1_000_000_000);
+    const expressionWarnings = await runStepsInPieces(typeWarnings(policy, types, params, mark), pieces);
     const status = {observedGeneration: generation, typeChecking: expressionWarnings.length > 0 ? {expressionWarnings} : {}};
     const intent = {apiVersion, kind: kinds.validatingAdmissionPolicies.kind, metadata: {name}, status};
     await unlessMissing(

@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
+import type {Steps} from '#src/base/steps.js';
 import {checked, type CompileError} from '#src/cel/compile.js';
-import {resultType} from '#src/cel/check/check.js';
+import {resultType, type CheckedAst} from '#src/cel/check/check.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {Composition} from '#src/cel/kubernetes/admission.js';
 import {admissionTypes, namespaceType, requestType} from '#src/cel/kubernetes/admission-types.js';
@@ -48,44 +49,48 @@ const environmentFor = ({kind, node}: TypedKind, params: ParamType | undefined, 
   return extend(extend(storedExpressions, {types: admissionTypes}), {types, variables});
 };
 
-const withVariables = (environment: Environment, variables: Variables = []): Environment => {
+const withVariables = function* (environment: Environment, variables: Variables = []): Steps<Environment> {
   const composition = new Composition();
   const whole = composition.environmentFor(environment);
   for (const {name, expression} of variables) {
-    const ast = checked(whole, expression);
+    const ast = yield* checked(whole, expression);
+    yield;
     composition.add(name, 'types' in ast ? {type: resultType(ast)} : {problem: ast.message});
   }
   return whole;
 };
 
-const isError = (outcome: ReturnType<typeof checked>): outcome is CompileError => !('types' in outcome);
+const isError = (outcome: CheckedAst | CompileError): outcome is CompileError => !('types' in outcome);
 
-/** Returns the type-checking warnings of a policy's validations. The values of expressions do not matter. */
-export const typeWarnings = (
+/** Returns the type-checking warnings of a policy's validations, in steps. The values of expressions do not matter. */
+export const typeWarnings = function* (
   {spec}: Frozen<Policy>,
   kinds: readonly TypedKind[],
   params: ParamType | undefined,
   mark: string,
-): ExpressionWarning[] => {
-  const environments = kinds.map(kind => ({
-    text: kindText(kind),
-    environment: withVariables(environmentFor(kind, params, mark), spec?.variables),
-  }));
-  const warningOf = (expression: string): string =>
-    environments
-      .flatMap(({text, environment}) => {
-        const outcome = checked(environment, expression);
-        return isError(outcome) ? [`${text}: ${outcome.message}\n`] : [];
-      })
-      .join('\n');
-  return (spec?.validations ?? []).flatMap(({expression, messageExpression}, index) => {
-    const fields = [
+): Steps<ExpressionWarning[]> {
+  const environments: {readonly text: string; readonly environment: Environment}[] = [];
+  for (const kind of kinds) {
+    environments.push({text: kindText(kind), environment: yield* withVariables(environmentFor(kind, params, mark), spec?.variables)});
+    yield;
+  }
+  const warningOf = function* (expression: string): Steps<string> {
+    const problems: string[] = [];
+    for (const {text, environment} of environments) {
+      const outcome = yield* checked(environment, expression);
+      if (isError(outcome)) problems.push(`${text}: ${outcome.message}\n`);
+      yield;
+    }
+    return problems.join('\n');
+  };
+  const warnings: ExpressionWarning[] = [];
+  for (const [index, {expression, messageExpression}] of (spec?.validations ?? []).entries())
+    for (const [field, text] of [
       ['expression', expression],
       ['messageExpression', messageExpression],
-    ] as const;
-    return fields.flatMap(([field, text]) => {
-      const warning = text ? warningOf(text) : '';
-      return warning ? [{fieldRef: `spec.validations[${index}].${field}`, warning}] : [];
-    });
-  });
+    ] as const) {
+      const warning = text ? yield* warningOf(text) : '';
+      if (warning) warnings.push({fieldRef: `spec.validations[${index}].${field}`, warning});
+    }
+  return warnings;
 };

@@ -37,19 +37,19 @@ export interface Program {
 /** The default cost limit of one evaluation, as upstream's. */
 const perCallLimit = 1_000_000;
 
-/** Parses and type-checks an expression without planning it. */
-export const checked = (environment: Environment, text: string): CheckedAst | CompileError => {
-  const parsed = parse(text, environment.syntax);
+/** Parses and type-checks an expression without planning it, in steps. */
+export const checked = function* (environment: Environment, text: string): Steps<CheckedAst | CompileError> {
+  const parsed = yield* parse(text, environment.syntax);
   if (isParseError(parsed)) return {reason: 'invalid', message: parsed.message, problems: parsed.problems};
-  const ast = check(parsed, environment);
-  const problems = 'types' in ast ? (environment.validatesLiterals ? literalProblems(ast) : []) : ast;
+  const ast = yield* check(parsed, environment);
+  const problems = 'types' in ast ? (environment.validatesLiterals ? yield* literalProblems(ast) : []) : ast;
   return 'types' in ast && problems.length === 0 ? ast : {reason: 'invalid', message: formatProblems(text, problems), problems};
 };
 
-/** Plans a checked expression. */
-export const program = (ast: CheckedAst): Program | CompileError => {
+/** Plans a checked expression, in steps. */
+export const program = function* (ast: CheckedAst): Steps<Program | CompileError> {
   try {
-    const made = plan(ast);
+    const made = yield* plan(ast);
     return {
       ast,
       type: resultType(ast),
@@ -67,14 +67,18 @@ const resultTypeMessage = (expected: readonly Type[]): string => {
   return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 };
 
-/** Compiles an expression. When result types are expected, the expression must have one of them; `dyn` accepts any. */
-export const compile = (environment: Environment, text: string, ...expected: readonly Type[]): Program | CompileError => {
-  const ast = checked(environment, text);
+/** Compiles an expression, in steps. When result types are expected, the expression must have one of them; `dyn` accepts any. */
+export const compile = function* (
+  environment: Environment,
+  text: string,
+  ...expected: readonly Type[]
+): Steps<Program | CompileError> {
+  const ast = yield* checked(environment, text);
   if (!('types' in ast)) return ast;
   const type = resultType(ast);
   if (expected.length > 0 && !expected.some(one => one.kind === 'dyn' || one.text === type.text))
     return {reason: 'result', message: resultTypeMessage(expected), problems: []};
-  return program(ast);
+  return yield* program(ast);
 };
 
 export const isCompileError = (compiled: Program | CompileError): compiled is CompileError => 'reason' in compiled;

@@ -1,11 +1,12 @@
+import {StepCount, type Steps} from '#src/base/steps.js';
 import type {CallExpr, Expr, ListExpr, MapExpr} from '#src/cel/syntax/ast.js';
 import type {CheckedAst} from '#src/cel/check/check.js';
 import {clauseErrorMessage, parseTemplate, FormatError} from './libraries/string-format.js';
-import {regexpError} from '#src/cel/values/regular-expressions.js';
+import {regexpError} from '#src/schema/regexp.js';
 import {addProblem, type Problem} from '#src/cel/values/problem.js';
 import {dyn, optionalElement, type Type, type TypeKind} from '#src/cel/values/types.js';
 import {Failure} from '#src/cel/values/values.js';
-import {nodes} from '#src/cel/syntax/walk.js';
+import {nodes, nodesPerStep} from '#src/cel/syntax/walk.js';
 
 type Found = readonly {readonly at: Expr; readonly message: string}[];
 
@@ -118,13 +119,38 @@ const found = (ast: CheckedAst, expr: Expr): Found => {
 
 const isLiteral = ({kind}: Expr): boolean => kind === 'list' || kind === 'map';
 
-/** Validates constant parts of a well-typed expression. Arguments of `format` may have elements of mixed types. */
-export const literalProblems = (ast: CheckedAst): readonly Problem[] => {
+/** The lists and maps within calls of `format`, whose elements may have mixed types. */
+const formattedLiterals = function* (all: readonly Expr[]): Steps<ReadonlySet<Expr>> {
+  const formatted = new Set<Expr>();
+  const steps = new StepCount(nodesPerStep);
+  for (const call of all) {
+    if (call.kind !== 'call' || call.function !== 'format') continue;
+    for (const expr of nodes(call)) {
+      if (isLiteral(expr)) formatted.add(expr);
+      if (steps.add(1)) yield;
+    }
+  }
+  return formatted;
+};
+
+/** So much takes parsing a pattern, or calling a conversion, compared with looking at a node. */
+const nodesOfCall = 20;
+
+/** How much it takes to look at a node, compared with one that is always right. */
+const workOf = (expr: Expr): number => {
+  if (expr.kind !== 'call') return 1;
+  const [arg] = expr.args;
+  return arg?.kind === 'literal' && typeof arg.value === 'string' ? nodesOfCall + arg.value.length / 10 : 1;
+};
+
+/** Validates constant parts of a well-typed expression, in steps. */
+export const literalProblems = function* (ast: CheckedAst): Steps<readonly Problem[]> {
   const all = [...nodes(ast.root)];
-  const formats = all.filter(expr => expr.kind === 'call' && expr.function === 'format');
-  const formatted = new Set(formats.flatMap(expr => [...nodes(expr)].filter(isLiteral)));
+  const formatted = yield* formattedLiterals(all);
   const problems: Problem[] = [];
+  const steps = new StepCount(nodesPerStep);
   for (const expr of all) {
+    if (steps.add(workOf(expr))) yield;
     if (formatted.has(expr)) continue;
     for (const {at, message} of found(ast, expr)) addProblem(problems, ast.text, ast.positions[at.id] ?? -1, message);
   }

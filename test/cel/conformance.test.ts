@@ -1,6 +1,6 @@
 import test from 'ava';
 import {tests as conformance} from '@bufbuild/cel-spec/testdata/conformance.js';
-import {checked, compile, isCompileError} from '#src/cel/compile.js';
+import {isCompileError} from '#src/cel/compile.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/check/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
@@ -28,7 +28,7 @@ import {
 } from '#src/cel/values/types.js';
 import {Bytes, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
 import {math} from './math-library.js';
-import {evaluated} from './evaluation.js';
+import {checkedNow, compiled, evaluated} from './evaluation.js';
 
 interface Suite {
   readonly name: string;
@@ -154,10 +154,10 @@ const environmentOf = (one: Case): Environment => {
 const complaint = (one: Case, error: string | undefined): string | undefined => {
   const environment = environmentOf(one);
   if (one.checkOnly) {
-    const ast = checked(environment, one.expr);
+    const ast = checkedNow(environment, one.expr);
     return 'types' in ast === (error === undefined) ? undefined : 'is typed otherwise';
   }
-  const program = compile(environment, one.expr);
+  const program = compiled(environment, one.expr);
   const outcome = isCompileError(program)
     ? {error: program.message}
     : evaluated(program, Object.fromEntries(Object.entries(one.bindings ?? {}).map(([name, {value}]) => [name, valueOf(value)])));

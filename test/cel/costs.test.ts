@@ -1,5 +1,5 @@
 import test from 'ava';
-import {compile, isCompileError, type Program} from '#src/cel/compile.js';
+import {isCompileError, type Program} from '#src/cel/compile.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
 import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/check/environment.js';
@@ -13,10 +13,10 @@ import type {JsonSchema} from '#src/schema/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {ofLanguage, ofLibraries, ofRules} from './published-costs.js';
-import {evaluated} from './evaluation.js';
+import {compiled, evaluated} from './evaluation.js';
 
 const program = (environment: Environment, text: string): Program => {
-  const made = compile(environment, text);
+  const made = compiled(environment, text);
   if (isCompileError(made)) throw new Error(made.message);
   return made;
 };

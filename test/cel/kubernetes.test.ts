@@ -2,9 +2,9 @@ import test from 'ava';
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {runSteps} from '#src/base/steps.js';
 import {startRun} from '#src/apiserver/admission/expressions/run.js';
-import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
+import {isCompileError, type Bindings} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
-import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
+import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes, type Compiled} from '#src/cel/kubernetes/admission.js';
 import {Authorizations} from '#src/cel/kubernetes/authorization.js';
 import {authorizerType, authorizerVariables, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
@@ -12,12 +12,12 @@ import {appliedType, jsonPatches, jsonPatchType, typeNameErrors, patchTypes} fro
 import {toJson} from '#src/cel/values/to-json.js';
 import {dyn, listOf} from '#src/cel/values/types.js';
 import type {Failure, Value} from '#src/cel/values/values.js';
-import {evaluated} from './evaluation.js';
+import {compiled, evaluated} from './evaluation.js';
 
 const withPatches = extend(withLibrary(newExpressions, jsonPatches), {types: patchTypes, variables: {x: dyn}});
 
 const value = (text: string, environment: Environment = withPatches, bindings: Bindings = {x: 1n}): Exclude<Value, Failure> | string => {
-  const program = compile(environment, text);
+  const program = compiled(environment, text);
   if (isCompileError(program)) return `refused: ${program.message}`;
   const outcome = evaluated(program, bindings);
   return 'error' in outcome ? `failed: ${outcome.error}` : outcome.value;
@@ -185,7 +185,7 @@ gives('changes are written as objects of their own types', {
 
 test('expressions that write changes are known by their types', t => {
   const typeOf = (text: string) => {
-    const program = compile(withPatches, text);
+    const program = compiled(withPatches, text);
     return isCompileError(program) ? program.message : program.type.text;
   };
   t.is(typeOf('[JSONPatch{op: "test", path: "/a"}]'), listOf(jsonPatchType).text);
@@ -204,19 +204,19 @@ test('variables of a policy are evaluated once, on first use, and charged then',
   const budget = 10_000;
   const composition = new Composition();
   const within = composition.environmentFor(admissionEnvironment(use, 'new'));
-  const programs = new Map<string, ReturnType<typeof compileAdmission>>();
+  const programs = new Map<string, Compiled>();
   for (const [name, text] of [
     ['a', 'object.items.map(x, x + 1)'],
     ['b', 'variables.a.sum()'],
     ['c', 'object.none'],
     ['d', 'variables.e'],
   ]) {
-    const program = compileAdmission(within, text!, resultTypes.variable);
+    const program = runSteps(compileAdmission(within, text!, resultTypes.variable));
     composition.add(name!, program);
     programs.set(name!, program);
   }
   const evaluate = (text: string) => {
-    const program = compileAdmission(within, text, resultTypes.condition);
+    const program = runSteps(compileAdmission(within, text, resultTypes.condition));
     if (isProblem(program)) return program.problem;
     const run = startRun({object: {items: [1, 2]}}, budget, programs);
     const result = runSteps(run.evaluate(text, program));
@@ -241,12 +241,12 @@ test('variables of a policy that take long are evaluated in steps, wherever they
   const use = {hasParams: false, hasAuthorizer: false};
   const composition = new Composition();
   const within = composition.environmentFor(admissionEnvironment(use, 'new'));
-  const programs = new Map<string, ReturnType<typeof compileAdmission>>();
+  const programs = new Map<string, Compiled>();
   for (const [name, text] of [
     ['slow', 'object.items.map(x, object.items.all(y, x + y > 0))'],
     ['slower', 'variables.slow.all(x, variables.slow.all(y, x == y))'],
   ]) {
-    const program = compileAdmission(within, text!, resultTypes.variable);
+    const program = runSteps(compileAdmission(within, text!, resultTypes.variable));
     composition.add(name!, program);
     programs.set(name!, program);
   }
@@ -259,7 +259,7 @@ test('variables of a policy that take long are evaluated in steps, wherever they
     'dyn(variables).slower == true',
     '[variables].all(v, v.slower)',
   ]) {
-    const program = compileAdmission(within, text, resultTypes.condition);
+    const program = runSteps(compileAdmission(within, text, resultTypes.condition));
     if (isProblem(program)) return t.fail(program.problem);
     const run = startRun({object}, 10_000_000, programs);
     const work = run.evaluate(text, program);
@@ -275,7 +275,7 @@ const asking = extend(newExpressions, {variables: {authorizer: authorizerType, '
 const user = {name: 'jo', groups: ['g']};
 
 const ask = async (text: string, decide: (attributes: Attributes) => Decision | Promise<Decision>) => {
-  const program = compile(asking, text);
+  const program = compiled(asking, text);
   if (isCompileError(program)) throw new Error(program.message);
   const authorizations = new Authorizations({authorize: decide});
   const asker = {user, authorizations};
@@ -285,7 +285,7 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
 
 test('comparing addresses costs by their length', t => {
   const costOf = (text: string) => {
-    const program = compile(newExpressions, text);
+    const program = compiled(newExpressions, text);
     return isCompileError(program) ? program.message : evaluated(program, {}).cost;
   };
   t.is(costOf("ip('::1') == ip('::2')"), 3);

@@ -1,12 +1,12 @@
 import test from 'ava';
-import {compile, isCompileError, Lazy, type Bindings} from '#src/cel/compile.js';
+import {isCompileError, Lazy, type Bindings} from '#src/cel/compile.js';
 import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {SchemaTypes} from '#src/cel/schema/schema-types.js';
 import {view} from '#src/cel/schema/schema-values.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool, dyn, int, listOf, mapOf, string} from '#src/cel/values/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {evaluated} from './evaluation.js';
+import {compiled, evaluated} from './evaluation.js';
 
 const environment = extend(emptyEnvironment, {
   libraries: [standard],
@@ -16,7 +16,7 @@ const environment = extend(emptyEnvironment, {
 const bindings: Bindings = {x: 3, name: 'web', items: [1, 2, 3], labels: {app: 'web'}, self: {spec: {replicas: 2, ports: [{port: 80}]}}};
 
 const outcome = (text: string) => {
-  const program = compile(environment, text);
+  const program = compiled(environment, text);
   return isCompileError(program) ? program.message : evaluated(program, bindings);
 };
 
@@ -64,13 +64,13 @@ for (const [text, message] of [
 }
 
 test('an expression of another type than expected is refused', t => {
-  const refused = compile(environment, 'x', bool);
+  const refused = compiled(environment, 'x', bool);
   t.like(refused, {reason: 'result', message: 'must evaluate to bool'});
 });
 
 test('an expression whose type is not known is refused where one is expected', t => {
-  t.like(compile(environment, 'self.spec', bool), {reason: 'result', message: 'must evaluate to bool'});
-  t.false(isCompileError(compile(environment, 'self.spec', dyn)));
+  t.like(compiled(environment, 'self.spec', bool), {reason: 'result', message: 'must evaluate to bool'});
+  t.false(isCompileError(compiled(environment, 'self.spec', dyn)));
 });
 
 test('a lazy variable is evaluated once, and only on use', t => {
@@ -80,7 +80,7 @@ test('a lazy variable is evaluated once, and only on use', t => {
     return {a: 1};
   });
   const run = (text: string) => {
-    const program = compile(environment, text);
+    const program = compiled(environment, text);
     if (!isCompileError(program)) program.evaluate({...bindings, self});
   };
 
@@ -91,7 +91,7 @@ test('a lazy variable is evaluated once, and only on use', t => {
 });
 
 test('an evaluation that costs more than its budget is stopped', t => {
-  const program = compile(environment, 'items.all(i, items.all(j, i + j > 0))');
+  const program = compiled(environment, 'items.all(i, items.all(j, i + j > 0))');
   if (isCompileError(program)) return t.fail(program.message);
 
   t.like(evaluated(program, bindings, 20), {error: 'operation cancelled: actual cost limit exceeded', isCostLimitExceeded: true});
@@ -153,7 +153,7 @@ for (const text of [
   '!has(self.template.metadata.generateName)',
 ]) {
   test(`sees an object as its schema describes it: ${text}`, t => {
-    const program = compile(described, text, bool);
+    const program = compiled(described, text, bool);
     if (isCompileError(program)) return t.fail(program.message);
 
     t.like(evaluated(program, {self: view(object, schema)}), {value: true});
@@ -167,7 +167,7 @@ for (const [text, message] of [
   ['self.ratio.x', "type 'double' does not support field selection"],
 ] as const) {
   test(`refuses fields outside the schema: ${text}`, t => {
-    const program = compile(described, text);
+    const program = compiled(described, text);
 
     t.regex(isCompileError(program) ? program.message : '', new RegExp(`^ERROR: <input>:1:\\d+: ${message}\n`));
   });

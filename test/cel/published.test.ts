@@ -1,7 +1,7 @@
 import test from 'ava';
 import {tests as comprehensions} from '@bufbuild/cel-spec/testdata/comprehension.js';
 import {tests as parsing} from '@bufbuild/cel-spec/testdata/parsing.js';
-import {checked, compile, isCompileError} from '#src/cel/compile.js';
+import {isCompileError} from '#src/cel/compile.js';
 import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
@@ -10,7 +10,7 @@ import {twoVariables} from '#src/cel/libraries/two-variables.js';
 import {lists} from '#src/cel/libraries/lists.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool} from '#src/cel/values/types.js';
-import {evaluated} from './evaluation.js';
+import {checkedNow, compiled, evaluated} from './evaluation.js';
 
 interface Published {
   readonly tests: readonly {readonly original: {readonly expr: string}; readonly error?: string}[];
@@ -30,7 +30,7 @@ const broken = (parsing as unknown as Published).tests.flatMap(({original: {expr
 
 test('syntax errors have the wording of the original', t => {
   const wrong = broken.flatMap(({expr, error}) => {
-    const ast = checked(environment, expr);
+    const ast = checkedNow(environment, expr);
     const reported = 'types' in ast ? '' : ast.message;
     return reported === error ? [] : [{expr, reported, error}];
   });
@@ -41,7 +41,7 @@ test('syntax errors have the wording of the original', t => {
 
 test('the published loops with two variables hold', t => {
   const outcomes = (comprehensions as unknown as Published).tests.flatMap(({original: {expr}}) => {
-    const program = compile(loops, expr);
+    const program = compiled(loops, expr);
     return isCompileError(program) || program.type !== bool ? [] : [{expr, ...evaluated(program, {})}];
   });
 
@@ -59,13 +59,13 @@ for (const [expr, message] of [
   ["''.exists(j, k, j < k)", "1:1: expression of type 'string' cannot be range of a comprehension (must be list, map, or dynamic)"],
 ] as const) {
   test(`refuses ${expr}`, t => {
-    const program = compile(loops, expr);
+    const program = compiled(loops, expr);
     t.true(isCompileError(program) && program.message.startsWith(`ERROR: <input>:${message}\n`));
   });
 }
 
 test('an entry is not put in twice', t => {
-  const program = compile(loops, '[0, 0].transformMapEntry(i, v, {v: i})');
+  const program = compiled(loops, '[0, 0].transformMapEntry(i, v, {v: i})');
   t.like(isCompileError(program) ? program : evaluated(program, {}), {error: 'insert failed: key 0 already exists'});
 });
 
@@ -81,7 +81,7 @@ for (const [what, expr, count, first] of [
   ['a list that is never closed', `[${'1,'.repeat(40_000)}`, 1, "1:80002: Syntax error: mismatched input '<EOF>'"],
 ] as const) {
   test(`errors of ${what} are limited in length`, t => {
-    const ast = checked(environment, expr);
+    const ast = checkedNow(environment, expr);
     const reported = 'types' in ast ? [] : ast.message.split('ERROR: <input>:').slice(1);
 
     t.is(reported.length, count);
@@ -91,7 +91,7 @@ for (const [what, expr, count, first] of [
 
 test('a deeply broken expression is reported nevertheless', t => {
   for (const expr of ['-'.repeat(200) + '[-1--'.repeat(50), '('.repeat(240), 'a.b['.repeat(200), '{'.repeat(200), '[1, '.repeat(200)]) {
-    const ast = checked(environment, expr);
+    const ast = checkedNow(environment, expr);
     t.false('types' in ast);
   }
 });

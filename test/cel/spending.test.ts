@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {Steps} from '#src/base/steps.js';
-import {compile, isCompileError, type Program} from '#src/cel/compile.js';
+import {isCompileError, type Program} from '#src/cel/compile.js';
 import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
@@ -10,7 +10,7 @@ import {bool, bytes, dyn, int, listOf, mapOf, string, type Type} from '#src/cel/
 import {joined, NativeList} from '#src/cel/values/native.js';
 import {Bytes, type ListValue} from '#src/cel/values/values.js';
 import {sources, target} from '#test/sources.js';
-import {evaluated} from './evaluation.js';
+import {compiled, evaluated} from './evaluation.js';
 
 const long = 'x'.repeat(500);
 const ints = listOf(int);
@@ -64,7 +64,7 @@ const costs: readonly (readonly [text: string, cost: number, variables?: Readonl
 for (const [text, cost, variables = {}] of costs) {
   test(`spends ${cost} on ${text} ${Object.keys(variables).join()}`, t => {
     const types = Object.fromEntries(Object.entries(variables).map(([name, [type]]) => [name, type]));
-    const program = compile(extend(emptyEnvironment, {libraries: [standard, optionals], variables: types}), text);
+    const program = compiled(extend(emptyEnvironment, {libraries: [standard, optionals], variables: types}), text);
     if (isCompileError(program)) return t.fail(program.message);
 
     t.is(evaluated(program, Object.fromEntries(Object.entries(variables).map(([name, [, value]]) => [name, value]))).cost, cost);
@@ -82,20 +82,20 @@ for (const [text, message] of [
   ['"%q".format(["a"])', '1:12: could not parse formatting clause: unrecognized formatting clause "q"'],
 ] as const) {
   test(`a literal that cannot be right is refused when it is read: ${text}`, t => {
-    const program = compile(storedExpressions, text);
+    const program = compiled(storedExpressions, text);
     t.is(isCompileError(program) ? program.message.split('\n')[0] : '', `ERROR: <input>:${message}`);
   });
 }
 
 test('a list that is too long to be paid for is never made', t => {
-  const program = compile(storedExpressions, 'lists.range(9000000000000).map(i, i * 2)');
+  const program = compiled(storedExpressions, 'lists.range(9000000000000).map(i, i * 2)');
   t.like(isCompileError(program) ? program : evaluated(program, {}), {isCostLimitExceeded: true});
 });
 
 test('shared parts of nested macros are evaluated once: the expansion alone would be exponential', t => {
   const environment = extend(storedExpressions, {variables: {x: dyn}});
 
-  t.false(isCompileError(compile(environment, `optional.of(x)${'.optMap(y, y)'.repeat(40)}`)));
+  t.false(isCompileError(compiled(environment, `optional.of(x)${'.optMap(y, y)'.repeat(40)}`)));
 });
 
 /** Runs all steps; returns their number and the result. */
@@ -107,7 +107,7 @@ const counted = <T>(work: Steps<T>): {readonly steps: number; readonly result: T
 };
 
 const compiledWith = (text: string, variables: Readonly<Record<string, Type>> = {}): Program => {
-  const program = compile(extend(storedExpressions, {variables, libraries: [bindings]}), text);
+  const program = compiled(extend(storedExpressions, {variables, libraries: [bindings]}), text);
   if (isCompileError(program)) throw new Error(program.message);
   return program;
 };
@@ -194,7 +194,7 @@ test('joined lists are not copied', t => {
 });
 
 test('patterns that make other engines hang are matched in linear time', t => {
-  const program = compile(extend(storedExpressions, {variables: {x: string}}), 'x.matches("^(a+)+$")');
+  const program = compiled(extend(storedExpressions, {variables: {x: string}}), 'x.matches("^(a+)+$")');
   t.like(isCompileError(program) ? program : evaluated(program, {x: `${'a'.repeat(5000)}b`}), {value: false});
 });
 

@@ -2,6 +2,8 @@
 // the first. It does not change the tree and evaluates nothing.
 
 import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from '#src/cel/syntax/ast.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+import {children, PartSteps} from '#src/cel/syntax/walk.js';
 import type {FunctionDeclaration, Overload} from './declarations.js';
 import {resolveFunction, resolveName, type Environment, type ResolvedName} from './environment.js';
 import {addProblem, problemAt, type Problem} from '#src/cel/values/problem.js';
@@ -92,10 +94,12 @@ class Checker {
   #scope: Scope | undefined;
   #unknowns = 0;
   readonly #seen = new Map<Expr, Scope | undefined>();
+  readonly #parts: PartSteps;
 
   constructor(ast: Ast, environment: Environment) {
     this.#ast = ast;
     this.#environment = environment;
+    this.#parts = new PartSteps(ast);
   }
 
   #report(id: number, message: string): void {
@@ -133,6 +137,21 @@ class Checker {
     return type;
   }
 
+  /** The same in steps: the parts of a node of many parts are checked before it. */
+  *checkInSteps(expr: Expr): Steps<Type> {
+    if (!this.#parts.isLong(expr)) {
+      const type = this.check(expr);
+      if (this.#parts.add(expr)) yield;
+      return type;
+    }
+    if (this.#seen.has(expr) && this.#seen.get(expr) === this.#scope) return this.types[expr.id]!;
+    this.#seen.set(expr, this.#scope);
+    if (expr.kind !== 'comprehension') for (const part of checkedParts(expr)) yield* this.checkInSteps(part);
+    const type = expr.kind === 'comprehension' ? yield* this.#comprehension(expr) : this.#typeOf(expr);
+    this.types[expr.id] = type;
+    return type;
+  }
+
   #typeOf(expr: Expr): Type {
     switch (expr.kind) {
       case 'literal':
@@ -161,7 +180,7 @@ class Checker {
       case 'struct':
         return this.#struct(expr);
       case 'comprehension':
-        return this.#comprehension(expr);
+        return runSteps(this.#comprehension(expr));
     }
   }
 
@@ -301,30 +320,25 @@ class Checker {
     return result;
   }
 
-  #inScope(names: readonly (readonly [string, Type])[], act: () => void): void {
-    const outer = this.#scope;
-    this.#scope = {names: new Map(names), outer};
-    act();
-    this.#scope = outer;
-  }
-
-  #comprehension(expr: ComprehensionExpr): Type {
-    const range = this.check(expr.range);
-    const gathered = this.check(expr.init);
+  *#comprehension(expr: ComprehensionExpr): Steps<Type> {
+    const range = yield* this.checkInSteps(expr.range);
+    const gathered = yield* this.checkInSteps(expr.init);
     const [first, second] = this.#loopTypes(expr, this.#known.apply(range));
-    let result: Type = errorType;
-    this.#inScope([[expr.accumulator, gathered]], () => {
-      this.#inScope([[expr.variable, first], ...(expr.variable2 === undefined ? [] : [[expr.variable2, second] as const])], () => {
-        this.#expect(expr.condition, bool);
-        this.#expect(expr.step, gathered);
-      });
-      result = this.check(expr.result);
-    });
+    const outer = this.#scope;
+    const around: Scope = {names: new Map([[expr.accumulator, gathered]]), outer};
+    const names = new Map([[expr.variable, first]]);
+    if (expr.variable2 !== undefined) names.set(expr.variable2, second);
+    this.#scope = {names, outer: around};
+    yield* this.#expect(expr.condition, bool);
+    yield* this.#expect(expr.step, gathered);
+    this.#scope = around;
+    const result = yield* this.checkInSteps(expr.result);
+    this.#scope = outer;
     return this.#known.apply(result);
   }
 
-  #expect(expr: Expr, type: Type): void {
-    const found = this.check(expr);
+  *#expect(expr: Expr, type: Type): Steps<void> {
+    const found = yield* this.checkInSteps(expr);
     if (!this.#known.assign([type], [found])) this.#mismatch(expr.id, type, found);
   }
 
@@ -371,11 +385,24 @@ const literalType = (value: unknown): Type => {
   }
 };
 
-/** Checks an expression against an environment. Returns the checked expression, or the problems found. */
-export const check = (ast: Ast, environment: Environment): CheckedAst | readonly Problem[] => {
+/** The parts of a node that are checked before it, and in the same scope. A name of several words may be one variable, or a function. */
+const checkedParts = (expr: Exclude<Expr, ComprehensionExpr>): readonly Expr[] => {
+  switch (expr.kind) {
+    case 'select':
+      return qualifiedName(expr) === undefined ? [expr.operand] : [];
+    case 'call':
+      if (expr.function === '_?._') return expr.args.slice(0, 1);
+      return expr.target && qualifiedName(expr.target) === undefined ? [...expr.args, expr.target] : expr.args;
+    default:
+      return children(expr);
+  }
+};
+
+/** Checks an expression against an environment, in steps. Returns the checked expression, or the problems found. */
+export const check = function* (ast: Ast, environment: Environment): Steps<CheckedAst | readonly Problem[]> {
   const checker = new Checker(ast, environment);
   try {
-    checker.check(ast.root);
+    yield* checker.checkInSteps(ast.root);
   } catch (error) {
     if (error instanceof TypeTooLarge) return [problemAt(ast.text, -1, error.message)];
     throw error;

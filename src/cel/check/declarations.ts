@@ -1,5 +1,6 @@
 // Declarations of the functions, types and macros of a CEL library: their overloads, implementations and costs.
 
+import type {Steps} from '#src/base/steps.js';
 import type {EstimateOf} from './range.js';
 import type {Evaluation} from '#src/cel/values/frame.js';
 import type {Macro} from '#src/cel/syntax/macros.js';
@@ -29,6 +30,8 @@ export interface FunctionDeclaration {
   readonly overloads: readonly Overload[];
   /** The implementation for all overloads. */
   readonly run?: (...args: readonly Value[]) => Value;
+  /** The same in steps, for a function that may take long. Undefined for arguments of other types. */
+  readonly inSteps?: (...args: readonly Value[]) => Steps<Value> | undefined;
   /** The types that the first argument may have. For other types the failure names the function. */
   readonly takes?: ReadonlySet<TypeKind>;
   /** For functions that evaluate their arguments lazily: returns the evaluation of a call. Only the arguments are charged. */

@@ -1,5 +1,6 @@
 // Environments and result types of the expressions in admission policies, webhook match conditions and authorization configuration.
 
+import type {Steps} from '#src/base/steps.js';
 import {checked, isCompileError, program, type Program} from '#src/cel/compile.js';
 import {resultType} from '#src/cel/check/check.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
@@ -62,16 +63,16 @@ const declared = ({name, params}: Type): string => (params.length === 0 ? name :
 /** A program or a compilation problem. `isInternal` is set where planning failed. */
 export type Compiled = Program | {readonly problem: string; readonly isInternal?: true};
 
-/** Compiles an admission expression that must have one of the expected types. Problems are worded as upstream words them. */
-export const compileAdmission = (environment: Environment, text: string, expected: readonly Type[]): Compiled => {
-  const ast = checked(environment, text);
+/** Compiles an admission expression that must have one of the expected types, in steps. Problems are worded as upstream words them. */
+export const compileAdmission = function* (environment: Environment, text: string, expected: readonly Type[]): Steps<Compiled> {
+  const ast = yield* checked(environment, text);
   if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};
   const type = resultType(ast);
   if (expected.length > 0 && !expected.some(one => one.text === type.text)) {
     const wanted = expected.map(declared);
     return {problem: `must evaluate to ${wanted.length === 1 ? wanted[0] : `one of [${wanted.join(' ')}]`} but got ${declared(type)}`};
   }
-  const made = program(ast);
+  const made = yield* program(ast);
   return isCompileError(made) ? {problem: `program instantiation failed: ${made.message}`, isInternal: true} : made;
 };
 

@@ -126,13 +126,13 @@ const bindingsOf = ({driver, allowMultipleAllocations = false, attributes, capac
 /** Whether a device matches a selector, or why the selector fails for it, in steps. */
 export type DeviceMatcher = (device: SelectableDevice) => Steps<boolean | {readonly error: string}>;
 
-/** Compiles a stored selector for evaluation. */
-export const deviceMatcher = (text: string, sharesCapacity: boolean): DeviceMatcher | {readonly error: string} => {
-  const ast = checked(deviceEnvironment('stored', sharesCapacity), text);
+/** Compiles a stored selector for evaluation, in steps. */
+export const deviceMatcher = function* (text: string, sharesCapacity: boolean): Steps<DeviceMatcher | {readonly error: string}> {
+  const ast = yield* checked(deviceEnvironment('stored', sharesCapacity), text);
   if (!('types' in ast)) return {error: `compilation failed: ${ast.message}`};
   const type = resultType(ast);
   if (type.kind !== 'bool' && type.kind !== 'dyn') return {error: `must evaluate to bool or the unknown type, not ${type.text}`};
-  const planned = program(ast);
+  const planned = yield* program(ast);
   if (isCompileError(planned)) return {error: `program instantiation failed: ${planned.message}`};
   return function* (device) {
     const outcome = yield* planned.evaluateInSteps(bindingsOf(device));
@@ -142,13 +142,13 @@ export const deviceMatcher = (text: string, sharesCapacity: boolean): DeviceMatc
   };
 };
 
-/** Compiles an expression that selects devices. */
-export const compileDeviceSelector = (text: string, age: ExpressionAge, sharesCapacity: boolean): DeviceSelector => {
-  const ast = checked(deviceEnvironment(age, sharesCapacity), text);
+/** Compiles an expression that selects devices, in steps. */
+export const compileDeviceSelector = function* (text: string, age: ExpressionAge, sharesCapacity: boolean): Steps<DeviceSelector> {
+  const ast = yield* checked(deviceEnvironment(age, sharesCapacity), text);
   if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};
   const type = resultType(ast);
   if (type.kind !== 'bool' && type.kind !== 'dyn') return {problem: `must evaluate to bool or the unknown type, not ${type.text}`};
-  const planned = program(ast);
+  const planned = yield* program(ast);
   if (isCompileError(planned)) return {problem: `program instantiation failed: ${planned.message}`, isInternal: true};
   return {cost: estimateCost(ast, sizeAt).max};
 };

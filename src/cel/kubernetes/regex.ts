@@ -1,18 +1,34 @@
 import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
+import {regexpError} from '#src/schema/regexp.js';
 import {NativeList} from '#src/cel/values/native.js';
-import {regexpError, matchesIn} from '#src/cel/values/regular-expressions.js';
+import {allMatches, allMatchesInSteps, type Matches} from '#src/cel/values/regular-expressions.js';
 import {int, listOf, string} from '#src/cel/values/types.js';
 import {Failure, type Value} from '#src/cel/values/values.js';
 
-const matchResult = (text: string, pattern: string, limit: number, made: (matches: readonly string[]) => Value): Value => {
-  const error = regexpError(pattern);
-  return error === undefined ? made(matchesIn(text, pattern, limit)) : new Failure(`Illegal regex: ${error}`);
-};
+const resultOf = (matches: Matches, made: (matches: readonly string[]) => Value): Value =>
+  'error' in matches ? new Failure(`Illegal regex: ${matches.error}`) : made(matches);
 
-const all = (text: string, pattern: string, limit = -1n): Value =>
-  matchResult(text, pattern, Number(limit), matches => new NativeList(matches));
+const first = ([match = '']: readonly string[]): Value => match;
+const all = (matches: readonly string[]): Value => new NativeList(matches);
 
-const withPattern = (declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, pattern: {index: 1, error: regexpError}});
+const findAll = (text: string, pattern: string, limit = -1n): Value => resultOf(allMatches(text, pattern, Number(limit)), all);
+
+/** Adds the validation of the pattern, and the implementation in steps. */
+const withPattern = (
+  declaration: FunctionDeclaration,
+  most: (limit: Value | undefined) => number,
+  made: (matches: readonly string[]) => Value,
+): FunctionDeclaration => ({
+  ...declaration,
+  pattern: {index: 1, error: regexpError},
+  inSteps(text, pattern, limit) {
+    if (typeof text !== 'string' || typeof pattern !== 'string' || (limit !== undefined && typeof limit !== 'bigint')) return undefined;
+    const matching = allMatchesInSteps(text, pattern, most(limit));
+    return (function* () {
+      return resultOf(yield* matching, made);
+    })();
+  },
+});
 
 /** The regular expression library. */
 export const regex: Library = {
@@ -22,16 +38,20 @@ export const regex: Library = {
       declare(
         'find',
         member('string_find_string', [string, string], string, (text: string, pattern: string) =>
-          matchResult(text, pattern, 1, ([first = '']) => first),
+          resultOf(allMatches(text, pattern, 1), first),
         ),
       ),
+      () => 1,
+      first,
     ),
     withPattern(
       declare(
         'findAll',
-        member('string_find_all_string', [string, string], listOf(string), (text: string, pattern: string) => all(text, pattern)),
-        member('string_find_all_string_int', [string, string, int], listOf(string), all),
+        member('string_find_all_string', [string, string], listOf(string), (text: string, pattern: string) => findAll(text, pattern)),
+        member('string_find_all_string_int', [string, string, int], listOf(string), findAll),
       ),
+      limit => (typeof limit === 'bigint' ? Number(limit) : -1),
+      all,
     ),
   ],
 };

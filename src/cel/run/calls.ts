@@ -1,6 +1,6 @@
-import type {FunctionDeclaration, Overload} from '#src/cel/check/declarations.js';
-import {ofParts, type Slots} from './parts.js';
-import {charge, type Evaluation, type Frame, type Step} from '#src/cel/values/frame.js';
+import type {CostOf, FunctionDeclaration, Overload} from '#src/cel/check/declarations.js';
+import {isStepDue, ofParts, type Slots} from './parts.js';
+import {charge, type Evaluation, type Frame, type LongStep, type Step} from '#src/cel/values/frame.js';
 import type {Type} from '#src/cel/values/types.js';
 import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} from '#src/cel/values/values.js';
 
@@ -57,15 +57,20 @@ const implementation = ({name, run, takes: taken, overloads: all}: FunctionDecla
   };
 };
 
-/** Returns the step that calls a function. It charges the function's cost, else the only overload's, else one. */
+/** Returns the cost of a call, if it is not always one: the function's, else the only overload's. */
+const priceOf = ({cost: ofFunction}: FunctionDeclaration, fitting: readonly Overload[]): CostOf | undefined => {
+  const ofOverload = fitting.length === 1 ? fitting[0]!.cost : undefined;
+  if (ofFunction === undefined || ofOverload === undefined) return ofFunction ?? ofOverload;
+  return (values, result) => ofFunction(values, result) ?? ofOverload(values, result);
+};
+
+/** Returns the step that calls a function and charges its cost. */
 const invocation = (declaration: FunctionDeclaration, fitting: readonly Overload[], args: readonly Step[]): Step => {
   const call = implementation(declaration, fitting);
-  const ofFunction = declaration.cost;
-  const ofOverload = fitting.length === 1 ? fitting[0]!.cost : undefined;
-  const isPriced = ofFunction !== undefined || ofOverload !== undefined;
+  const price = priceOf(declaration, fitting);
+  const isPriced = price !== undefined;
   const takesFailures = fitting.some(overload => overload.takesFailures === true);
-  const pay = (frame: Frame, values: readonly Value[], result: Value): void =>
-    charge(frame, ofFunction?.(values, result) ?? ofOverload?.(values, result) ?? 1);
+  const pay = (frame: Frame, values: readonly Value[], result: Value): void => charge(frame, price?.(values, result) ?? 1);
   if (args.length === 1) {
     const [only] = args as [Step];
     return frame => {
@@ -106,10 +111,38 @@ export const callEvaluation = (
   fitting: readonly Overload[],
   args: readonly Evaluation[],
   slots: Slots,
-): Evaluation =>
-  ofParts(
-    args,
-    slots,
-    steps => invocation(declaration, fitting, steps),
-    value => args.length > 2 && value instanceof Failure,
+): Evaluation => {
+  const endsCall = (value: Value): boolean => args.length > 2 && value instanceof Failure;
+  if (!declaration.inSteps) return ofParts(args, slots, steps => invocation(declaration, fitting, steps), endsCall);
+  const step = invocation(
+    declaration,
+    fitting,
+    args.map(arg => arg.step),
   );
+  return {step, long: longInvocation(declaration, fitting, args, endsCall)};
+};
+
+/** The same for a function that may itself take long. */
+const longInvocation = (
+  declaration: FunctionDeclaration,
+  fitting: readonly Overload[],
+  args: readonly Evaluation[],
+  endsCall: (value: Value) => boolean,
+): LongStep => {
+  const call = implementation(declaration, fitting);
+  const price = priceOf(declaration, fitting);
+  return function* (frame) {
+    const values: Value[] = [];
+    for (const {step, long} of args) {
+      const value = long ? yield* long(frame) : step(frame);
+      if (endsCall(value)) return value;
+      values.push(value);
+    }
+    const failure = values.find(value => value instanceof Failure);
+    const running = failure === undefined ? declaration.inSteps!(...values) : undefined;
+    const result = failure ?? (running ? yield* running : call(...values));
+    charge(frame, price?.(values, result) ?? 1);
+    if (isStepDue(frame)) yield;
+    return result;
+  };
+};

@@ -1,5 +1,6 @@
 import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from '#src/cel/syntax/ast.js';
-import {isPassedOn} from '#src/cel/syntax/walk.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+import {children, isPassedOn, PartSteps} from '#src/cel/syntax/walk.js';
 import {
   conditionalOf,
   evaluationOf,
@@ -60,9 +61,11 @@ class Planner {
   #scope: Scope | undefined;
   #isPassedOn: boolean | undefined;
   readonly #made = new Map<Expr, {readonly scope: Scope | undefined; readonly node: Node}>();
+  readonly #parts: PartSteps;
 
   constructor(ast: CheckedAst) {
     this.#ast = ast;
+    this.#parts = new PartSteps(ast);
   }
 
   /** Plans a node. A node that a macro repeats is planned once per scope. */
@@ -72,6 +75,29 @@ class Planner {
     const node = this.#nodeOf(expr);
     this.#made.set(expr, {scope: this.#scope, node});
     return node;
+  }
+
+  /** The same in steps: the parts of a node of many parts are planned before it. */
+  *#planInSteps(expr: Expr): Steps<Node> {
+    if (!this.#parts.isLong(expr)) {
+      const node = this.plan(expr);
+      if (this.#parts.add(expr)) yield;
+      return node;
+    }
+    const known = this.#made.get(expr);
+    if (known && known.scope === this.#scope) return known.node;
+    if (expr.kind !== 'comprehension') for (const part of this.#plannedParts(expr)) yield* this.#planInSteps(part);
+    const node = expr.kind === 'comprehension' ? yield* this.#fold(expr) : this.#nodeOf(expr);
+    this.#made.set(expr, {scope: this.#scope, node});
+    return node;
+  }
+
+  /** The parts of a node that are planned before it, and in the same scope. */
+  #plannedParts(expr: Exclude<Expr, ComprehensionExpr>): readonly Expr[] {
+    if (expr.kind === 'select') return this.#ast.references.has(expr.id) ? [] : [expr.operand];
+    if (expr.kind !== 'call' || !expr.target) return children(expr);
+    const reference = this.#ast.references.get(expr.id);
+    return reference?.kind === 'function' && reference.isMember ? [expr.target, ...expr.args] : expr.args;
   }
 
   #nodeOf(expr: Expr): Node {
@@ -91,12 +117,16 @@ class Planner {
       case 'struct':
         return this.#struct(expr);
       case 'comprehension':
-        return this.#fold(expr);
+        return runSteps(this.#fold(expr));
     }
   }
 
   evaluation(expr: Expr): Evaluation {
     return evaluationOf(this.plan(expr));
+  }
+
+  *evaluationInSteps(expr: Expr): Steps<Evaluation> {
+    return evaluationOf(yield* this.#planInSteps(expr));
   }
 
   #named(id: number, name: string): Node {
@@ -234,17 +264,13 @@ class Planner {
     );
   }
 
-  #within<T>(scopes: readonly Omit<Scope, 'outer'>[], act: () => T): T {
-    const before = this.#scope;
+  #enter(scopes: readonly Omit<Scope, 'outer'>[]): void {
     for (const scope of scopes) this.#scope = {...scope, outer: this.#scope};
-    const made = act();
-    this.#scope = before;
-    return made;
   }
 
-  #fold(expr: ComprehensionExpr): Node {
-    const range = this.evaluation(expr.range);
-    const begin = this.evaluation(expr.init);
+  *#fold(expr: ComprehensionExpr): Steps<Node> {
+    const range = yield* this.evaluationInSteps(expr.range);
+    const begin = yield* this.evaluationInSteps(expr.init);
     const growing = mutableAccumulator(expr);
     const [accumulator, first] = [this.#slots.next(), this.#slots.next()];
     const second = expr.variable2 === undefined ? undefined : this.#slots.next();
@@ -254,8 +280,14 @@ class Planner {
       {name: expr.variable, slot: first},
       ...(expr.variable2 === undefined ? [] : [{name: expr.variable2, slot: second!}]),
     ];
-    const [condition, step] = this.#within(loop, () => [this.evaluation(expr.condition), this.evaluation(expr.step)] as const);
-    const result = this.#within([gathered], () => this.evaluation(expr.result));
+    const outer = this.#scope;
+    this.#enter(loop);
+    const condition = yield* this.evaluationInSteps(expr.condition);
+    const step = yield* this.evaluationInSteps(expr.step);
+    this.#scope = outer;
+    this.#enter([gathered]);
+    const result = yield* this.evaluationInSteps(expr.result);
+    this.#scope = outer;
     return loopEvaluation({range, condition, step, result, accumulator, first, second});
   }
 }
@@ -269,8 +301,9 @@ const evaluateConstant = (step: Step): Value => {
   return value;
 };
 
-/** Plans an expression. Throws a `PlanError` where a constant subexpression fails. */
-export const plan = (ast: CheckedAst): Plan => {
+/** Plans an expression, in steps. Throws a `PlanError` where a constant subexpression fails. */
+export const plan = function* (ast: CheckedAst): Steps<Plan> {
   const planner = new Planner(ast);
-  return {...planner.evaluation(ast.root), variables: planner.variables};
+  const evaluation = yield* planner.evaluationInSteps(ast.root);
+  return {...evaluation, variables: planner.variables};
 };

@@ -1,6 +1,7 @@
 import {matching, reading, traversal} from '#src/cel/values/costs.js';
 import {member, overload, type CostOf, type FunctionDeclaration} from '#src/cel/check/declarations.js';
-import {regexpError, matches} from '#src/cel/values/regular-expressions.js';
+import {matches, matchesInSteps} from '#src/cel/values/regular-expressions.js';
+import {regexpError} from '#src/schema/regexp.js';
 import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/values/types.js';
 import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values/values.js';
 
@@ -44,6 +45,7 @@ export const text: readonly FunctionDeclaration[] = [
     overloads: [overload('matches', [string, string], bool), member('matches_string', [string, string], bool, undefined, matching)],
     takes: new Set(['string']),
     run: (whole, pattern) => (typeof whole === 'string' && typeof pattern === 'string' ? matches(whole, pattern) : noSuchOverload),
+    inSteps: (whole, pattern) => (typeof whole === 'string' && typeof pattern === 'string' ? matchesInSteps(whole, pattern) : undefined),
     pattern: {index: 1, error: regexpError},
   },
 ];

@@ -1,10 +1,12 @@
 // The parser of the expression language: recursive descent over the published grammar, with macros expanded while parsing. It stops at the first syntax
 // error; syntax-problems.ts then parses the text again to report all errors as upstream does. Length and nesting are limited.
 
+import type {Steps} from '#src/base/steps.js';
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
 import {LiteralError, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
 import {macroKey, MacroError, standardMacros, type Macro, type ExprFactory} from './macros.js';
 import {formatProblems, maxDepth, addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
+import {parseTermsAhead, type ReadyTerm, type TermParser} from './parse-ahead.js';
 import {syntaxProblems} from './syntax-problems.js';
 import {tokenise, type Token, type TokenKind} from './tokens.js';
 
@@ -60,12 +62,13 @@ const sums: ReadonlySet<TokenKind> = new Set(['+', '-']);
 class GrammarError extends Error {}
 class NestingLimitExceeded extends Error {}
 
-class Parser {
+class Parser implements TermParser {
   readonly text: string;
   readonly tokens: readonly Token[];
   readonly options: ParseOptions;
   readonly problems: Problem[] = [];
   readonly positions: number[] = [-1];
+  readonly ready = new Map<number, ReadyTerm>();
   at = 0;
   #depth = 0;
 
@@ -163,6 +166,29 @@ class Parser {
   }
 
   relation(): Expr {
+    const ready = this.ready.get(this.at);
+    if (!ready) return this.#relation();
+    this.at = ready.next;
+    return ready.expr;
+  }
+
+  term(at: number, depth: number): ReadyTerm {
+    this.at = at;
+    this.#depth = depth;
+    return {expr: this.#relation(), next: this.at};
+  }
+
+  /** Parses the whole expression, in steps if it is long. */
+  *whole(): Steps<Expr> {
+    yield* parseTermsAhead(this);
+    this.at = 0;
+    this.#depth = 0;
+    const root = this.expression();
+    this.expect('EOF');
+    return root;
+  }
+
+  #relation(): Expr {
     return this.chain(relations, () => this.chain(sums, () => this.chain(products, () => this.unary())));
   }
 
@@ -413,18 +439,17 @@ export const macroTable = (macros: Iterable<Macro>): ReadonlyMap<string, Macro> 
 
 const defaults: ParseOptions = {macros: macroTable(standardMacros), optionalSyntax: true};
 
-/** Parses an expression and expands its macros. */
-export const parse = (text: string, options: ParseOptions = defaults): Ast | ParseError => {
+/** Parses an expression and expands its macros, in steps. */
+export const parse = function* (text: string, options: ParseOptions = defaults): Steps<Ast | ParseError> {
   if (text.length > maxCharacters) {
     const size = [...text].length;
     if (size > maxCharacters)
       return parseError(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
   }
-  const {tokens, unrecognised} = tokenise(text);
+  const {tokens, unrecognised} = yield* tokenise(text);
   const parser = new Parser(text, tokens, options);
   try {
-    const root = parser.expression();
-    parser.expect('EOF');
+    const root = yield* parser.whole();
     if (unrecognised.length > 0) throw new GrammarError();
     return parser.problems.length > 0 ? parseError(text, parser.problems) : {text, root, positions: parser.positions};
   } catch (error) {

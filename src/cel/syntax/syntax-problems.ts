@@ -303,7 +303,7 @@ class RecoveringParser {
 }
 
 /** Expressions with more tokens are not parsed again, which would block the server for seconds. Differs from upstream: only the first syntax error is reported. */
-const maxTokens = 10_000;
+const maxTokens = 2000;
 
 /** Returns the syntax errors of an expression, worded as upstream words them. `at` is the index of the token at which parsing failed. */
 export const syntaxProblems = (

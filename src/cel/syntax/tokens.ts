@@ -1,3 +1,5 @@
+import {StepCount, type Steps} from '#src/base/steps.js';
+
 /** Token kinds in the order in which messages list them. Fixed tokens are named by their text. */
 export const tokenKinds = [
   'EOF',
@@ -86,8 +88,18 @@ const lengthOf = (pattern: RegExp, text: string, at: number): number => {
 
 const maybeString = /[bB]?[rR]?["']/y;
 
-/** Splits an expression into tokens, the last of which is EOF. */
-export const tokenise = (text: string): {readonly tokens: readonly Token[]; readonly unrecognised: readonly UnrecognizedText[]} => {
+/** So many tokens are found in one step. */
+const tokensPerStep = 2000;
+
+/** The tokens of an expression, the last of which is EOF, and what is none. */
+export interface Tokens {
+  readonly tokens: readonly Token[];
+  readonly unrecognised: readonly UnrecognizedText[];
+}
+
+/** Splits an expression into tokens, in steps. */
+export const tokenise = function* (text: string): Steps<Tokens> {
+  const steps = new StepCount(tokensPerStep);
   const tokens: Token[] = [];
   const unrecognised: UnrecognizedText[] = [];
   let at = 0;
@@ -103,6 +115,7 @@ export const tokenise = (text: string): {readonly tokens: readonly Token[]; read
     at = stop + last;
   };
   while (at < text.length) {
+    if (steps.add(1)) yield;
     at += lengthOf(blank, text, at);
     if (at >= text.length) break;
     if (lengthOf(maybeString, text, at) > 0) {

@@ -1,7 +1,8 @@
-import type {Expr} from './ast.js';
+import {StepCount} from '#src/base/steps.js';
+import type {Ast, Expr} from './ast.js';
 
 /** Returns the children of a node in source order. */
-const children = (expr: Expr): readonly Expr[] => {
+export const children = (expr: Expr): readonly Expr[] => {
   switch (expr.kind) {
     case 'literal':
     case 'ident':
@@ -30,6 +31,41 @@ export function* nodes(root: Expr): Generator<Expr> {
     seen.add(expr);
     yield expr;
     left.push(...children(expr).toReversed());
+  }
+}
+
+/** So many nodes are checked, or planned, in one step: a fraction of a millisecond. */
+export const nodesPerStep = 400;
+
+const countNodes = (expr: Expr, known: Map<Expr, number>): number => {
+  const before = known.get(expr);
+  if (before !== undefined) return before;
+  let count = 1;
+  for (const child of children(expr)) count += countNodes(child, known);
+  known.set(expr, count);
+  return count;
+};
+
+/** What is done with the parts of an expression, one after another, in steps: those of many nodes by their own parts. */
+export class PartSteps {
+  readonly #counts: ReadonlyMap<Expr, number> | undefined;
+  readonly #steps = new StepCount(nodesPerStep);
+
+  constructor({root, positions}: Ast) {
+    if (positions.length <= nodesPerStep) return;
+    const counts = new Map<Expr, number>();
+    countNodes(root, counts);
+    this.#counts = counts;
+  }
+
+  /** Whether a part takes more than one step. */
+  isLong(expr: Expr): boolean {
+    return this.#counts !== undefined && this.#counts.get(expr)! > nodesPerStep;
+  }
+
+  /** Counts a part that was done at once. Returns whether it is time for a step. */
+  add(expr: Expr): boolean {
+    return this.#counts !== undefined && this.#steps.add(this.#counts.get(expr)!);
   }
 }
 

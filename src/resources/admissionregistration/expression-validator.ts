@@ -1,3 +1,4 @@
+import type {Steps} from '#src/base/steps.js';
 import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
 
 /** What an expression is used for, which determines its variables and its result type. */
@@ -18,16 +19,16 @@ export interface ExpressionProblem {
   readonly isInternal?: true;
 }
 
-/** Compiles an expression; returns the problem, if there is one. */
-export type ExpressionValidator = (expression: string, use: ExpressionUse) => ExpressionProblem | undefined;
+/** Compiles an expression, in steps; returns the problem, if there is one. */
+export type ExpressionValidator = (expression: string, use: ExpressionUse) => Steps<ExpressionProblem | undefined>;
 
 /** Returns the validator for the expressions of one object, to be called in their order: later expressions can refer to earlier variables. */
 export const expressionValidator = (hasVariables: boolean): ExpressionValidator => {
   const composition = hasVariables ? new Composition() : undefined;
-  return (expression, {yields, hasParams, hasAuthorizer, isStored, variable}) => {
+  return function* (expression, {yields, hasParams, hasAuthorizer, isStored, variable}) {
     const writesPatches = yields === 'jsonPatch' || yields === 'applied';
     const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches}, isStored ? 'stored' : 'new');
-    const compiled = compileAdmission(
+    const compiled = yield* compileAdmission(
       composition && variable !== 'none' ? composition.environmentFor(environment) : environment,
       expression,
       resultTypes[yields],

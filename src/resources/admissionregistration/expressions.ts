@@ -1,4 +1,5 @@
-import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import type {Findings} from '#src/api/collect-errors.js';
+import {duplicate, internalFieldError, invalid, required, tooMany} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {reservedWords} from '#src/schema/reserved-words.js';
 import type {ExpressionUse} from './expression-validator.js';
@@ -10,7 +11,7 @@ import type {MatchCondition, Variable} from './types.js';
 const maxConditions = 64;
 
 /** Validates a CEL expression. `shown` is the value in errors, by default the expression. */
-export type ValidateExpression = (expression: string, path: string, use: ExpressionUse, shown?: string) => Iterable<FieldError>;
+export type ValidateExpression = (expression: string, path: string, use: ExpressionUse, shown?: string) => Findings;
 
 type ValidatorModule = typeof import('./expression-validator.js');
 
@@ -31,7 +32,7 @@ export const validateExpressions = (hasVariables: boolean): ValidateExpression =
   return function* (expression, path, use, shown = expression) {
     if (!validatorModule) throw new Error('call loadExpressionValidator first');
     validator ??= validatorModule.expressionValidator(hasVariables);
-    const problem = validator(expression, use);
+    const problem = yield* validator(expression, use);
     if (problem) yield problem.isInternal ? internalFieldError(path, problem.problem) : invalid(path, shown, problem.problem);
   };
 };
@@ -49,7 +50,7 @@ export function* validateMatchConditions(
     before,
     validateExpression,
   }: {readonly hasParams: boolean; readonly before: readonly MatchCondition[]; readonly validateExpression: ValidateExpression},
-): Iterable<FieldError> {
+): Findings {
   const list = conditions ?? [];
   if (list.length > maxConditions) yield tooMany(path, list.length, maxConditions);
   const stored = textsOf(before.map(({expression}) => expression));
@@ -86,7 +87,7 @@ export function* validateVariables(
     stored,
     validateExpression,
   }: {readonly hasParams: boolean; readonly stored: ReadonlySet<string>; readonly validateExpression: ValidateExpression},
-): Iterable<FieldError> {
+): Findings {
   for (const [i, {name, expression}] of (variables ?? []).entries()) {
     const at = `${path}[${i}]`;
     if (!name?.trim()) yield required(`${at}.name`, 'name is not specified');

@@ -1,4 +1,5 @@
-import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import type {Findings} from '#src/api/collect-errors.js';
+import {invalid, notSupported, required} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
@@ -28,7 +29,7 @@ interface PolicyContext {
   readonly stored: ReadonlySet<string>;
 }
 
-function* validateMutation(mutation: Mutation, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
+function* validateMutation(mutation: Mutation, path: string, {hasParams, validateExpression, stored}: PolicyContext): Findings {
   const {patchType, jsonPatch, applyConfiguration} = mutation;
   if (!patchType) return yield required(`${path}.patchType`);
   if (patchType !== 'JSONPatch' && patchType !== 'ApplyConfiguration')
@@ -49,7 +50,7 @@ function* validateMutation(mutation: Mutation, path: string, {hasParams, validat
   if (other) yield invalid(`${path}.${unwanted}`, `{${unwanted}}`, `must not be specified when patchType is ${patchType}`);
 }
 
-function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<MutatingPolicy> | undefined): Iterable<FieldError> {
+function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<MutatingPolicy> | undefined): Findings {
   const context: PolicyContext = {
     hasParams: spec.paramKind !== undefined,
     validateExpression: validateExpressions((spec.variables ?? []).length > 0),

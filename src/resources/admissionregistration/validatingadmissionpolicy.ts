@@ -1,3 +1,4 @@
+import type {Findings} from '#src/api/collect-errors.js';
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
@@ -51,7 +52,7 @@ function* validateValidation(
   {expression, message, messageExpression, reason}: Validation,
   path: string,
   {hasParams, validateExpression, stored}: PolicyContext,
-): Iterable<FieldError> {
+): Findings {
   const use = (yields: ExpressionUse['yields'], isStored: boolean): ExpressionUse => ({
     yields,
     hasParams,
@@ -74,7 +75,7 @@ function* validateAnnotation(
   name: string,
   path: string,
   {hasParams, validateExpression, stored}: PolicyContext,
-): Iterable<FieldError> {
+): Findings {
   if (name) for (const problem of labelKeyProblems(`${name}/${key}`)) yield invalid(`${path}.key`, `${name}/${key}`, problem);
   else yield invalid(`${path}.key`, key, 'requires metadata.name be non-empty');
   const text = valueExpression.trim();
@@ -90,7 +91,7 @@ function* validateAnnotation(
     );
 }
 
-function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, context: PolicyContext): Iterable<FieldError> {
+function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, context: PolicyContext): Findings {
   const {validations = [], auditAnnotations = []} = spec ?? {};
   if (validations.length === 0 && auditAnnotations.length === 0) {
     for (const field of ['validations', 'auditAnnotations'])
@@ -109,7 +110,7 @@ function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, context
   }
 }
 
-function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Iterable<FieldError> {
+function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Findings {
   const spec: ValidatingPolicySpec = policy.spec ?? {};
   const context = contextOf(policy, old);
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');

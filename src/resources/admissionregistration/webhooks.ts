@@ -1,3 +1,4 @@
+import type {Findings} from '#src/api/collect-errors.js';
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
 import {emptiedWithin, givenEmpty} from '#src/schema/decode/emptied.js';
@@ -68,7 +69,7 @@ function* validateClientConfig({url, service}: NonNullable<Webhook['clientConfig
   else if (service) yield* validateServiceReference(`${path}.service`, service);
 }
 
-function* validateWebhook(hook: Webhook, path: string, strictness: Strictness, mutates: boolean): Iterable<FieldError> {
+function* validateWebhook(hook: Webhook, path: string, strictness: Strictness, mutates: boolean): Findings {
   yield* validateFullName(`${path}.name`, hook.name ?? '');
   for (const [i, rule] of (hook.rules ?? []).entries()) yield* validateRule(rule, `${path}.rules[${i}]`);
   yield* oneOf(`${path}.failurePolicy`, hook.failurePolicy, ['Fail', 'Ignore']);
@@ -115,7 +116,7 @@ export function* validateWebhooks(
   hooks: readonly Webhook[] | undefined,
   old: readonly Webhook[] | undefined,
   mutates: boolean,
-): Iterable<FieldError> {
+): Findings {
   const list = hooks ?? [];
   const strictness = strictnessFor(list, old);
   const names = new Set<string>();

@@ -1,3 +1,4 @@
+import type {Steps} from '#src/base/steps.js';
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {newExpressions} from '#src/cel/kubernetes/environment.js';
@@ -32,8 +33,8 @@ export const ruleEnvironments = (node: SchemaNode, isRoot: boolean): RuleEnviron
 /** A compiled expression: its program, or why there is none. */
 export type Compiled = {readonly program: Program} | {readonly problem: string};
 
-const compiled = (environment: Environment, text: string, expected: 'bool' | 'string'): Compiled => {
-  const made = compile(environment, text);
+const compiled = function* (environment: Environment, text: string, expected: 'bool' | 'string'): Steps<Compiled> {
+  const made = yield* compile(environment, text);
   if (!isCompileError(made)) {
     if (made.type.kind === expected) return {program: made};
     return {problem: expected === 'bool' ? 'cel expression must evaluate to a bool' : 'messageExpression must evaluate to a string'};
@@ -49,13 +50,13 @@ const compiled = (environment: Environment, text: string, expected: 'bool' | 'st
   return {problem: `${what}: ${made.message}`};
 };
 
-/** Compiles a rule's two expressions. The message expression is compiled only if the rule is valid. */
-export const compileRule = (
+/** Compiles a rule's two expressions, in steps. The message expression is compiled only if the rule is valid. */
+export const compileRule = function* (
   environments: RuleEnvironments,
   {rule = '', messageExpression, optionalOldSelf}: ValidationRule,
-): {readonly rule: Compiled; readonly message?: Compiled} => {
+): Steps<{readonly rule: Compiled; readonly message?: Compiled}> {
   const environment = environments.of(optionalOldSelf === true);
-  const made = compiled(environment, rule, 'bool');
+  const made = yield* compiled(environment, rule, 'bool');
   if ('problem' in made || !messageExpression) return {rule: made};
-  return {rule: made, message: compiled(environment, messageExpression, 'string')};
+  return {rule: made, message: yield* compiled(environment, messageExpression, 'string')};
 };

@@ -51,7 +51,7 @@ function* validateRule(
   at: string,
   {costs, free}: RuleValidation,
 ): Findings {
-  const {rule: compiled, message} = compileRule(environments, rule);
+  const {rule: compiled, message} = yield* compileRule(environments, rule);
   const needsOldSelf = (): FieldError =>
     invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
   if ('problem' in compiled) {

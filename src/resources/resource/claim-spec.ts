@@ -1,3 +1,4 @@
+import type {Findings} from '#src/api/collect-errors.js';
 import {invalid, invalidText, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {HookContext} from '#src/resources/definition.js';
@@ -61,7 +62,7 @@ export const requestReference = (known: ReadonlySet<string>) =>
     if (!known.has(name)) yield unknown;
   };
 
-function* validateDeviceRequest(request: Readonly<DeviceRequest>, path: string, rules: SelectorRules): Iterable<FieldError> {
+function* validateDeviceRequest(request: Readonly<DeviceRequest>, path: string, rules: SelectorRules): Findings {
   const {allocationMode: mode = '', count = 0} = request;
   yield* className(`${path}.deviceClassName`, request.deviceClassName ?? '');
   yield* list(`${path}.selectors`, request.selectors, maxSelectors, (selector, at) => validateSelector(selector, at, rules));
@@ -77,14 +78,14 @@ function* validateRequest(
   {name, exactly, firstAvailable = []}: Readonly<Request>,
   path: string,
   rules: SelectorRules,
-): Iterable<FieldError> {
+): Findings {
   yield* dnsLabel(`${path}.name`, name ?? '');
   const either = 'exactly one of `exactly` or `firstAvailable` is required';
   if (exactly && firstAvailable.length > 0) yield invalidText(path, 'null', `${either}, but multiple fields are set`);
   else if (exactly) yield* validateDeviceRequest(exactly, `${path}.exactly`, rules);
   else if (firstAvailable.length === 0) yield required(path, either);
   else {
-    const alternative = function* (one: Readonly<(typeof firstAvailable)[number]>, at: string): Iterable<FieldError> {
+    const alternative = function* (one: Readonly<(typeof firstAvailable)[number]>, at: string): Findings {
       yield* dnsLabel(`${at}.name`, one.name ?? '');
       yield* validateDeviceRequest(one, at, rules);
     };
@@ -93,7 +94,7 @@ function* validateRequest(
 }
 
 /** Validates a new claim. */
-export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: string, {gate}: HookContext): Iterable<FieldError> {
+export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: string, {gate}: HookContext): Findings {
   const {requests, constraints, config} = spec?.devices ?? {};
   const at = `${path}.devices`;
   const reference = requestReference(requestNames(spec));

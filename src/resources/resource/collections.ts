@@ -2,23 +2,29 @@ import {duplicate, tooMany, type FieldError} from '#src/api/field-error.js';
 
 // Validation of lists, sets and maps with a size limit. The items of a collection that is too long are not validated.
 
-type ItemValidator<T> = (item: T, path: string) => Iterable<FieldError>;
+/** Yields errors; some also undefined, where they may pause. */
+type ItemValidator<T, E extends FieldError | undefined = FieldError> = (item: T, path: string) => Iterable<E>;
 
 /** Validates the items of a list, unless it is too long. */
-export function* list<T>(path: string, items: readonly T[] | undefined, max: number, validate: ItemValidator<T>): Iterable<FieldError> {
+export function* list<T, E extends FieldError | undefined>(
+  path: string,
+  items: readonly T[] | undefined,
+  max: number,
+  validate: ItemValidator<T, E>,
+): Iterable<E | FieldError> {
   if (!items) return; // Null counts as absent.
   if (items.length > max) return yield tooMany(path, items.length, max);
   for (const [i, item] of items.entries()) yield* validate(item, `${path}[${i}]`);
 }
 
 /** Validates a list whose items have unique keys. */
-export function* set<T>(
+export function* set<T, E extends FieldError | undefined>(
   path: string,
   items: readonly T[] | undefined,
   max: number,
-  validate: ItemValidator<T>,
+  validate: ItemValidator<T, E>,
   keyOf: (item: T) => string,
-): Iterable<FieldError> {
+): Iterable<E | FieldError> {
   yield* list(path, items, max, validate);
   if (!items || items.length > max) return;
   const seen = new Set<string>();

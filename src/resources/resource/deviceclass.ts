@@ -1,4 +1,5 @@
-import {invalid, type FieldError} from '#src/api/field-error.js';
+import type {Findings} from '#src/api/collect-errors.js';
+import {invalid} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
@@ -16,7 +17,7 @@ function* validate(
   {spec}: Readonly<DeviceClass>,
   old: Readonly<DeviceClass> | undefined,
   {naming, gate}: HookContext,
-): Iterable<FieldError> {
+): Findings {
   const {selectors, config, extendedResourceName: name} = spec ?? {};
   const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && semanticallyEqual(old.spec?.[field], spec?.[field]);
   yield* list('spec.selectors', selectors, maxSelectors, (selector, path) =>

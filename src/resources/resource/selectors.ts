@@ -1,4 +1,5 @@
-import {forbiddenField, internalFieldError, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import type {Findings} from '#src/api/collect-errors.js';
+import {forbiddenField, internalFieldError, invalid, required, tooLong} from '#src/api/field-error.js';
 
 // Validates CEL selectors of devices. CEL is loaded on demand: hooks first call `readyForSelectors`, then validate synchronously.
 
@@ -36,13 +37,13 @@ export function* validateSelector(
   {cel}: Readonly<Selector>,
   path: string,
   {stored = false, sharesCapacity}: SelectorRules,
-): Iterable<FieldError> {
+): Findings {
   if (!cel) return yield required(`${path}.cel`);
   const at = `${path}.cel.expression`;
   const expression = cel.expression ?? '';
   if (!stored && Buffer.byteLength(expression) > longestExpression) return yield tooLong(at, longestExpression);
   if (!compiler) throw new Error('call readyForSelectors first');
-  const compiled = compiler.compileDeviceSelector(expression, stored ? 'stored' : 'new', sharesCapacity);
+  const compiled = yield* compiler.compileDeviceSelector(expression, stored ? 'stored' : 'new', sharesCapacity);
   if ('cost' in compiled) {
     if (compiled.cost > maxCost) yield forbiddenField(at, 'too complex, exceeds cost limit');
   } else yield compiled.isInternal ? internalFieldError(at, compiled.problem) : invalid(at, expression, compiled.problem);

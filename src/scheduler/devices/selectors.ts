@@ -7,7 +7,7 @@ import type {DeviceMatcher} from '#src/cel/kubernetes/devices.js';
 import {AllocationError, type Candidate, type DeviceClass} from './types.js';
 
 type Language = typeof import('#src/cel/kubernetes/devices.js');
-type Compiled = ReturnType<Language['deviceMatcher']>;
+type Compiled = DeviceMatcher | {readonly error: string};
 type Selectors = NonNullable<DeviceClass['spec']['selectors']>;
 
 const bound = new CacheBound('device_selectors', 4 << 20);
@@ -31,7 +31,7 @@ export class DeviceSelectors {
   /** Whether a device matches all selectors of `of`, such as `class x`, in steps. Throws an `AllocationError` for a selector that fails. */
   *matches(selectors: Selectors | undefined, {id, device}: Candidate, of: string, sharesCapacity: boolean): Steps<boolean> {
     for (const [index, {cel}] of (selectors ?? []).entries()) {
-      const found = this.#matcher(cel?.expression ?? '', sharesCapacity);
+      const found = yield* this.#matcher(cel?.expression ?? '', sharesCapacity);
       if (typeof found !== 'function') throw new AllocationError(`${of}: selector #${index}: CEL compile error: ${found.error}`);
       const matched = yield* found({...device, driver: id.driver});
       if (typeof matched !== 'boolean') throw new AllocationError(`${of}: selector #${index}: CEL runtime error: ${matched.error}`);
@@ -40,11 +40,11 @@ export class DeviceSelectors {
     return true;
   }
 
-  #matcher(text: string, sharesCapacity: boolean): DeviceMatcher | {readonly error: string} {
+  *#matcher(text: string, sharesCapacity: boolean): Steps<Compiled> {
     const known = this.#compiled.get(text);
     if (known) return known;
     if (!this.#language) throw new Error('the expression language is not loaded');
-    const made = this.#language.deviceMatcher(text, sharesCapacity);
+    const made = yield* this.#language.deviceMatcher(text, sharesCapacity);
     this.#compiled.set(text, made);
     return made;
   }

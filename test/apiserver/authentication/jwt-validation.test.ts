@@ -1,4 +1,5 @@
 import test from 'ava';
+import {runSteps} from '#src/base/steps.js';
 import {naming} from '#src/api/naming.js';
 import {readAuthenticationConfiguration} from '#src/apiserver/authentication/jwt/configuration.js';
 import {validateAuthentication} from '#src/apiserver/authentication/jwt/validation.js';
@@ -11,7 +12,7 @@ const authenticator = {issuer, claimMappings};
 const mapped = (more: object) => ({issuer, claimMappings: {...claimMappings, ...more}});
 
 const errorsOf = (...jwt: readonly object[]): string[] =>
-  validateAuthentication({jwt}, {disallowedIssuers: ['https://own'], allowsEgress: true}).errors.map(
+  runSteps(validateAuthentication({jwt}, {disallowedIssuers: ['https://own'], allowsEgress: true})).errors.map(
     ({path, detail}) => `${path}: ${detail}`,
   );
 
@@ -120,7 +121,9 @@ test('issuers differ, and there are 64 at most', t => {
 });
 
 test('conditions of anonymous requests need them to be enabled', t => {
-  const {errors} = validateAuthentication({anonymous: {conditions: [{path: '/livez'}]}}, {disallowedIssuers: [], allowsEgress: true});
+  const {errors} = runSteps(
+    validateAuthentication({anonymous: {conditions: [{path: '/livez'}]}}, {disallowedIssuers: [], allowsEgress: true}),
+  );
 
   t.is(errors[0]?.detail, 'Invalid value: [{"path":"/livez"}]: enabled should be set to true when conditions are defined');
 });

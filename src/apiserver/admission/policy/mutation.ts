@@ -37,8 +37,7 @@ const compiled = function* (spec: MutatingPolicySpec): Steps<ReadyMutations> {
   for (const {patchType, jsonPatch, applyConfiguration: configuration} of spec.mutations ?? []) {
     const isJsonPatch = patchType === 'JSONPatch';
     const expression = (isJsonPatch ? jsonPatch : configuration)?.expression ?? '';
-    mutations.push({isJsonPatch, expression, ready: compiler.compile(isJsonPatch ? 'jsonPatch' : 'applied', expression)});
-    yield;
+    mutations.push({isJsonPatch, expression, ready: yield* compiler.compile(isJsonPatch ? 'jsonPatch' : 'applied', expression)});
   }
   return {compiler, mutations};
 };

@@ -17,32 +17,32 @@ export interface ReadyExpression {
 export interface Compiler {
   readonly conditions: readonly ReadyCondition[];
   readonly variables: ReadonlyMap<string, Ready>;
-  /** Compiles an expression with a required result type. */
-  compile(yields: keyof typeof resultTypes, expression: string, use?: {readonly hasAuthorizer?: boolean}): Ready;
+  /** Compiles an expression with a required result type, in steps. */
+  compile(yields: keyof typeof resultTypes, expression: string, use?: {readonly hasAuthorizer?: boolean}): Steps<Ready>;
 }
 
 /** Compiles a policy's variables, in their order, and its conditions, in steps, and returns the compiler for its other expressions. */
 export const compilerFor = function* ({paramKind, matchConditions = [], variables: stated = []}: CommonSpec): Steps<Compiler> {
   const composition = stated.length > 0 ? new Composition() : undefined;
   const hasParams = paramKind !== undefined;
-  const compile: Compiler['compile'] = (yields, expression, {hasAuthorizer = true} = {}) => {
+  const compile: Compiler['compile'] = function* (yields, expression, {hasAuthorizer = true} = {}) {
     const environment = admissionEnvironment(
       {hasParams, hasAuthorizer, writesPatches: yields === 'jsonPatch' || yields === 'applied'},
       'stored',
     );
-    return compileAdmission(composition?.environmentFor(environment) ?? environment, expression, resultTypes[yields]);
+    const ready = yield* compileAdmission(composition?.environmentFor(environment) ?? environment, expression, resultTypes[yields]);
+    yield;
+    return ready;
   };
   const variables = new Map<string, Ready>();
   for (const {name, expression} of stated) {
-    const ready = compile('variable', expression);
+    const ready = yield* compile('variable', expression);
     composition?.add(name, ready);
     variables.set(name, ready);
-    yield;
   }
   const conditions: ReadyCondition[] = [];
   for (const {expression} of matchConditions) {
-    conditions.push({expression, ready: compile('condition', expression)});
-    yield;
+    conditions.push({expression, ready: yield* compile('condition', expression)});
   }
   return {variables, compile, conditions};
 };

@@ -24,18 +24,18 @@ export interface ReadyPolicy {
 
 const compiled = function* (spec: ValidatingPolicySpec): Steps<ReadyPolicy> {
   const compiler = yield* compilerFor(spec);
-  const messageOf = (expression: string) => ({expression, ready: compiler.compile('message', expression, {hasAuthorizer: false})});
+  const messageOf = function* (expression: string): Steps<ReadyExpression> {
+    return {expression, ready: yield* compiler.compile('message', expression, {hasAuthorizer: false})};
+  };
   const validations: ReadyValidation[] = [];
   for (const {expression, message = '', messageExpression, reason = 'Invalid'} of spec.validations ?? []) {
-    const ready = compiler.compile('condition', expression);
-    yield;
-    validations.push({expression, ready, message, messageExpression: messageExpression ? messageOf(messageExpression) : undefined, reason});
-    if (messageExpression) yield;
+    const ready = yield* compiler.compile('condition', expression);
+    const ofMessage = messageExpression ? yield* messageOf(messageExpression) : undefined;
+    validations.push({expression, ready, message, messageExpression: ofMessage, reason});
   }
   const annotations: ReadyAnnotation[] = [];
   for (const {key, valueExpression: expression} of spec.auditAnnotations ?? []) {
-    annotations.push({key, expression, ready: compiler.compile('annotation', expression)});
-    yield;
+    annotations.push({key, expression, ready: yield* compiler.compile('annotation', expression)});
   }
   return {compiler, validations, annotations};
 };

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import type {ConditionsResult} from '#src/apiserver/admission/expressions/conditions.js';
+import type {ConditionsResult, ReadyCondition} from '#src/apiserver/admission/expressions/conditions.js';
 import {conditionSubject, subjectOf} from '#src/apiserver/admission/expressions/subject.js';
 import type {Ready} from '#src/apiserver/admission/expressions/run.js';
 import {RequestTurns} from '#src/apiserver/request/turns.js';
@@ -43,14 +43,16 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer, clock: Cloc
   return async (conditions, {attributes, matched, own}) => {
     const {compile, evaluateConditions, startRun, budgetOfConditions, Authorizations, authorizerBindings} = (loaded ??= await language());
     const subject = conditionSubject(await subjectOf(attributes, matched, own, naming));
-    const compiled = conditions.map(({expression}) => {
-      let ready = programs.get(expression);
-      if (ready === undefined) programs.set(expression, (ready = compile(expression)));
-      return {expression, ready};
-    });
+    const turns = new RequestTurns(clock, attributes);
+    const compiled: ReadyCondition[] = [];
+    for (const {expression} of conditions) {
+      const known = programs.get(expression);
+      const ready = known ?? (await turns.run(compile(expression)));
+      if (!known) programs.set(expression, ready);
+      compiled.push({expression, ready});
+    }
     const authorizations = new Authorizations(authorizer);
     const bindings = {...subject, namespaceObject: null, ...authorizerBindings(attributes.user, attributes, authorizations)};
-    const turns = new RequestTurns(clock, attributes);
     return authorizations.runUntilDecided(() => turns.run(evaluateConditions(compiled, startRun(bindings, budgetOfConditions))));
   };
 };

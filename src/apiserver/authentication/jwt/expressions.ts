@@ -25,13 +25,17 @@ export interface Expression {
   readonly program: Program;
 }
 
-/** Compiles an expression; a rule must be a bool, a mapping may have any type. Problems are worded as upstream words them. */
-export const compileExpression = (subject: Subject, text: string, purpose: 'rule' | 'mapping'): Expression | {readonly problem: string} => {
-  const ast = checked(environments[subject], text);
+/** Compiles an expression, in steps; a rule must be a bool, a mapping may have any type. Problems are worded as upstream words them. */
+export const compileExpression = function* (
+  subject: Subject,
+  text: string,
+  purpose: 'rule' | 'mapping',
+): Steps<Expression | {readonly problem: string}> {
+  const ast = yield* checked(environments[subject], text);
   if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};
   const type: Type = resultType(ast);
   if (purpose === 'rule' && type.text !== bool.text) return {problem: `must evaluate to ${bool.text}`};
-  const made = program(ast);
+  const made = yield* program(ast);
   return isCompileError(made) ? {problem: `program instantiation failed: ${made.message}`} : {text, program: made};
 };
 

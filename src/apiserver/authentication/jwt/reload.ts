@@ -3,6 +3,7 @@
 
 import type {Clock} from '#src/base/clock.js';
 import {every, held, sleep} from '#src/base/clock.js';
+import {runStepsInTurns, type Steps} from '#src/base/steps.js';
 import {type Files, followFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ReloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
@@ -18,8 +19,8 @@ export interface ReloadOptions {
   /** The text of the configuration in force. */
   readonly text: string;
   readonly current: Issuers;
-  /** Returns the issuers of a configuration, not started. Throws an error of one line if it is invalid. */
-  parse(text: string): Issuers;
+  /** Returns the issuers of a configuration, not started, in steps. Throws an error of one line if it is invalid. */
+  parse(text: string): Steps<Issuers>;
 }
 
 const periodMs = 60_000;
@@ -77,7 +78,8 @@ export class ReloadedIssuers {
     if (text === this.#seen) return;
     let issuers: Issuers;
     try {
-      issuers = this.#options.parse(text);
+      const parsing = this.#options.parse(text);
+      issuers = await held(clock, () => runStepsInTurns(parsing));
     } catch (error) {
       this.#seen = text; // It will never be valid.
       return failed(error, 'keeping the authentication configuration in use: the new one is invalid');

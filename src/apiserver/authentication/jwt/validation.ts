@@ -16,6 +16,7 @@ import type {
   PrefixedClaimOrExpression,
   UserValidationRule,
 } from './configuration.js';
+import type {Steps} from '#src/base/steps.js';
 import {compileExpression, usesClaim, type Expression, type Subject} from './expressions.js';
 
 /** A rule over claims or a user, with the message of its failure. */
@@ -50,46 +51,59 @@ const mostAuthenticators = 64;
 class Check {
   readonly errors: FieldError[] = [];
 
-  compile(subject: Subject, path: string, text: string, purpose: 'rule' | 'mapping'): Expression | undefined {
-    const compiled = compileExpression(subject, text, purpose);
+  *compile(subject: Subject, path: string, text: string, purpose: 'rule' | 'mapping'): Steps<Expression | undefined> {
+    const compiled = yield* compileExpression(subject, text, purpose);
     if (!('problem' in compiled)) return compiled;
     this.errors.push(invalid(path, text, compiled.problem));
     return undefined;
   }
 }
 
-/** Returns the compiled authenticators and all errors of a configuration. */
-export const validateAuthentication = (
+/** The authenticators of a configuration, and what is wrong with it. */
+export interface ValidatedAuthentication {
+  readonly authenticators: readonly CompiledAuthenticator[];
+  readonly errors: readonly FieldError[];
+}
+
+/** Returns the compiled authenticators and all errors of a configuration, in steps. */
+export const validateAuthentication = function* (
   {jwt = [], anonymous}: AuthenticationConfiguration,
   context: ValidationContext,
-): {readonly authenticators: readonly CompiledAuthenticator[]; readonly errors: readonly FieldError[]} => {
+): Steps<ValidatedAuthentication> {
   if (jwt.length > mostAuthenticators) return {authenticators: [], errors: [tooMany('jwt', jwt.length, mostAuthenticators)]};
   const check = new Check();
   const issuers = new Set<string>();
   const discoveries = new Set<string>();
-  const authenticators = jwt.map((settings, index) => {
+  const authenticators: CompiledAuthenticator[] = [];
+  for (const [index, settings] of jwt.entries()) {
     const path = `jwt[${index}]`;
-    const compiled = authenticator(check, settings, path, context);
+    const compiled = yield* authenticator(check, settings, path, context);
     const {url = '', discoveryURL = ''} = settings.issuer ?? {};
     if (issuers.has(url)) check.errors.push(duplicate(`${path}.issuer.url`, url));
     issuers.add(url);
     if (discoveryURL && discoveries.has(discoveryURL)) check.errors.push(duplicate(`${path}.issuer.discoveryURL`, discoveryURL));
     discoveries.add(discoveryURL);
-    return {settings, compiled};
-  });
+    authenticators.push({settings, compiled});
+    yield;
+  }
   if (anonymous && !anonymous.enabled && anonymous.conditions?.length)
     check.errors.push(invalid('anonymous.conditions', anonymous.conditions, 'enabled should be set to true when conditions are defined'));
   return {authenticators, errors: check.errors};
 };
 
-const authenticator = (check: Check, settings: JwtAuthenticatorSettings, path: string, context: ValidationContext): CompiledMappings => {
+const authenticator = function* (
+  check: Check,
+  settings: JwtAuthenticatorSettings,
+  path: string,
+  context: ValidationContext,
+): Steps<CompiledMappings> {
   check.errors.push(...issuerErrors(settings.issuer ?? {}, `${path}.issuer`, context));
-  const claimRules = claimValidationRules(check, settings.claimValidationRules ?? [], `${path}.claimValidationRules`);
-  const mappings = claimMappings(check, settings.claimMappings ?? {}, `${path}.claimMappings`, claimRules);
+  const claimRules = yield* claimValidationRules(check, settings.claimValidationRules ?? [], `${path}.claimValidationRules`);
+  const mappings = yield* claimMappings(check, settings.claimMappings ?? {}, `${path}.claimMappings`, claimRules);
   return {
     ...mappings,
     claimRules,
-    userRules: userValidationRules(check, settings.userValidationRules ?? [], `${path}.userValidationRules`),
+    userRules: yield* userValidationRules(check, settings.userValidationRules ?? [], `${path}.userValidationRules`),
   };
 };
 
@@ -150,7 +164,7 @@ function* audienceErrors({audiences = [], audienceMatchPolicy: policy = ''}: Iss
     yield invalid(`${path}.audienceMatchPolicy`, policy, 'audienceMatchPolicy must be empty or MatchAny for single audience');
 }
 
-const claimValidationRules = (check: Check, rules: readonly ClaimValidationRule[], path: string): Rule[] => {
+const claimValidationRules = function* (check: Check, rules: readonly ClaimValidationRule[], path: string): Steps<Rule[]> {
   const {errors} = check;
   const seen = {claim: new Set<string>(), expression: new Set<string>()};
   const compiled: Rule[] = [];
@@ -169,24 +183,24 @@ const claimValidationRules = (check: Check, rules: readonly ClaimValidationRule[
         continue;
       }
       seen.expression.add(expression);
-      const rule = check.compile('claims', `${at}.expression`, expression, 'rule');
+      const rule = yield* check.compile('claims', `${at}.expression`, expression, 'rule');
       if (rule) compiled.push({...rule, message});
     }
   }
   return compiled;
 };
 
-const prefixedClaim = (
+const prefixedClaim = function* (
   check: Check,
   {claim, prefix, expression}: PrefixedClaimOrExpression,
   path: string,
   isRequired: boolean,
-): Expression | undefined => {
+): Steps<Expression | undefined> {
   const {errors} = check;
   if (expression && claim) errors.push(invalid(path, '', "claim and expression can't both be set"));
   else if (expression) {
     if (prefix !== undefined) errors.push(invalid(`${path}.prefix`, prefix, 'may not be specified when expression is set'));
-    return check.compile('claims', `${path}.expression`, expression, 'mapping');
+    return yield* check.compile('claims', `${path}.expression`, expression, 'mapping');
   } else if (claim) {
     if (prefix === undefined)
       errors.push(
@@ -196,23 +210,23 @@ const prefixedClaim = (
   return undefined;
 };
 
-const uidExpression = (check: Check, {claim, expression}: ClaimOrExpression, path: string): Expression | undefined => {
+const uidExpression = function* (check: Check, {claim, expression}: ClaimOrExpression, path: string): Steps<Expression | undefined> {
   if (!expression) return undefined;
-  if (!claim) return check.compile('claims', `${path}.expression`, expression, 'mapping');
+  if (!claim) return yield* check.compile('claims', `${path}.expression`, expression, 'mapping');
   check.errors.push(invalid(path, '', "claim and expression can't both be set"));
   return undefined;
 };
 
-const claimMappings = (
+const claimMappings = function* (
   check: Check,
   mappings: ClaimMappings,
   path: string,
   claimRules: readonly Rule[],
-): Pick<CompiledMappings, 'username' | 'groups' | 'uid' | 'extra'> => {
-  const username = prefixedClaim(check, mappings.username ?? {}, `${path}.username`, true);
-  const groups = prefixedClaim(check, mappings.groups ?? {}, `${path}.groups`, false);
-  const uid = uidExpression(check, mappings.uid ?? {}, `${path}.uid`);
-  const extra = extraMappings(check, mappings.extra ?? [], `${path}.extra`);
+): Steps<Pick<CompiledMappings, 'username' | 'groups' | 'uid' | 'extra'>> {
+  const username = yield* prefixedClaim(check, mappings.username ?? {}, `${path}.username`, true);
+  const groups = yield* prefixedClaim(check, mappings.groups ?? {}, `${path}.groups`, false);
+  const uid = yield* uidExpression(check, mappings.uid ?? {}, `${path}.uid`);
+  const extra = yield* extraMappings(check, mappings.extra ?? [], `${path}.extra`);
   if (username && usesClaim(username, 'email') && ![username, ...extra, ...claimRules].some(one => usesClaim(one, 'email_verified')))
     check.errors.push(
       invalid(
@@ -232,7 +246,7 @@ const isReserved = (key: string): boolean => {
   return reserved.some(own => domain === own || domain.endsWith(`.${own}`));
 };
 
-const extraMappings = (check: Check, mappings: readonly ExtraMapping[], path: string): CompiledMappings['extra'] => {
+const extraMappings = function* (check: Check, mappings: readonly ExtraMapping[], path: string): Steps<CompiledMappings['extra']> {
   const {errors} = check;
   const seen = new Set<string>();
   const compiled: (Expression & {readonly key: string})[] = [];
@@ -253,13 +267,13 @@ const extraMappings = (check: Check, mappings: readonly ExtraMapping[], path: st
       errors.push(required(`${at}.valueExpression`));
       continue;
     }
-    const expression = check.compile('claims', `${at}.valueExpression`, valueExpression, 'mapping');
+    const expression = yield* check.compile('claims', `${at}.valueExpression`, valueExpression, 'mapping');
     if (expression) compiled.push({...expression, key});
   }
   return compiled;
 };
 
-const userValidationRules = (check: Check, rules: readonly UserValidationRule[], path: string): Rule[] => {
+const userValidationRules = function* (check: Check, rules: readonly UserValidationRule[], path: string): Steps<Rule[]> {
   const seen = new Set<string>();
   const compiled: Rule[] = [];
   for (const [index, {expression = '', message = ''}] of rules.entries()) {
@@ -268,7 +282,7 @@ const userValidationRules = (check: Check, rules: readonly UserValidationRule[],
     else if (seen.has(expression)) check.errors.push(duplicate(at, expression));
     else {
       seen.add(expression);
-      const rule = check.compile('user', at, expression, 'rule');
+      const rule = yield* check.compile('user', at, expression, 'rule');
       if (rule) compiled.push({...rule, message});
     }
   }

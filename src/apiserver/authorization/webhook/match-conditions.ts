@@ -1,7 +1,7 @@
 // The match conditions of a webhook: CEL expressions over the spec of a SubjectAccessReview. They are compiled once, when the configuration is read.
 
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
-import type {Steps} from '#src/base/steps.js';
+import {runStepsInTurns, type Steps} from '#src/base/steps.js';
 import type {Program} from '#src/cel/compile.js';
 import type {ReviewSpec} from '#src/serving/authorizers/review-spec.js';
 
@@ -50,7 +50,7 @@ export const compileConditions = async (given: readonly {readonly expression?: s
     else if (seen.has(expression)) errors.push(duplicate(at, expression));
     else {
       seen.add(expression);
-      const program = compile(expression);
+      const program = await runStepsInTurns(compile(expression));
       if (!isProblem(program)) compiled.push({expression, program});
       else errors.push(program.isInternal ? internalFieldError(at, program.problem) : invalid(at, expression, program.problem));
     }

@@ -1,6 +1,7 @@
 // The authentication of tokens of OpenID Connect issuers: from `--authentication-config`, or from the `--oidc-*` flags, which are a configuration of one issuer.
 
 import type {Naming} from '#src/api/naming.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
 import {combinedMessage} from '#src/apiserver/admission/request-kind.js';
 import {
   readAuthenticationConfiguration,
@@ -47,15 +48,17 @@ export interface ConfiguredAuthentication {
 /** The algorithms that a configuration file allows: all that are asymmetric. */
 const allAlgorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'] as const;
 
-/** Parses and validates the text of the configuration file. Throws an error of one line. */
-export const parseAuthentication = (text: string, parts: JwtParts): ConfiguredAuthentication => ({
-  ...valid(readAuthenticationConfiguration(text, parts.naming), parts),
-  algorithms: allAlgorithms,
-  text,
-});
+/** Parses and validates the text of the configuration file, in steps. Throws an error of one line. */
+export const parseAuthentication = function* (text: string, parts: JwtParts): Steps<ConfiguredAuthentication> {
+  const read = yield* valid(readAuthenticationConfiguration(text, parts.naming), parts);
+  return {...read, algorithms: allAlgorithms, text};
+};
 
-const valid = (configuration: AuthenticationConfiguration, {options, gate}: JwtParts) => {
-  const {authenticators, errors} = validateAuthentication(configuration, {
+const valid = function* (
+  configuration: AuthenticationConfiguration,
+  {options, gate}: JwtParts,
+): Steps<Pick<ConfiguredAuthentication, 'configuration' | 'authenticators'>> {
+  const {authenticators, errors} = yield* validateAuthentication(configuration, {
     disallowedIssuers: options.serviceAccountIssuer,
     allowsEgress: gate('StructuredAuthenticationConfigurationEgressSelector'),
   });
@@ -69,11 +72,11 @@ export const configuredAuthentication = (parts: JwtParts): ConfiguredAuthenticat
   const {authenticationConfig: file, oidcIssuerUrl, oidcSigningAlgs} = options;
   if (file) {
     const text = readFlagFile('authentication-config', file).toString();
-    return explained('authentication-config', file, () => parseAuthentication(text, parts));
+    return explained('authentication-config', file, () => runSteps(parseAuthentication(text, parts)));
   }
   if (!oidcIssuerUrl) return undefined;
   try {
-    return {...valid({jwt: [settingsOfFlags(options)]}, parts), algorithms: oidcSigningAlgs};
+    return {...runSteps(valid({jwt: [settingsOfFlags(options)]}, parts)), algorithms: oidcSigningAlgs};
   } catch (cause) {
     throw new Error(`--oidc-issuer-url: ${(cause as Error).message}`, {cause});
   }

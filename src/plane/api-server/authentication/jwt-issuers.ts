@@ -73,6 +73,8 @@ const configuredIssuers = (
     signal,
     text,
     current,
-    parse: changed => issuersOf(parseAuthentication(changed, {options, naming, gate})),
+    *parse(changed) {
+      return issuersOf(yield* parseAuthentication(changed, {options, naming, gate}));
+    },
   });
 };

@@ -1,3 +1,4 @@
+import type {Steps} from '#src/base/steps.js';
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
@@ -41,7 +42,7 @@ export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type:
 export class CompiledRules {
   readonly count: number;
   readonly #compiled: CompiledRule[] = [];
-  readonly #compile: (index: number) => CompiledRule;
+  readonly #compile: (index: number) => Steps<CompiledRule>;
 
   constructor(schema: JsonSchema, node: SchemaNode, isRoot: boolean) {
     const {[extensions.validations]: rules = []} = schema;
@@ -50,18 +51,20 @@ export class CompiledRules {
     this.#compile = index => compile!(rules[index]!);
   }
 
-  /** Whether the rule was needed before. */
-  isCompiled(index: number): boolean {
-    return this.#compiled[index] !== undefined;
+  /** Returns a rule that was needed before. */
+  known(index: number): CompiledRule | undefined {
+    return this.#compiled[index];
   }
 
-  at(index: number): CompiledRule {
-    return (this.#compiled[index] ??= this.#compile(index));
+  /** Compiles a rule, in steps. */
+  *compiled(index: number): Steps<CompiledRule> {
+    yield;
+    return (this.#compiled[index] = yield* this.#compile(index));
   }
 }
 
 /** Returns what compiles the rules of a schema; undefined if expressions cannot represent it. */
-const compilerOf = (node: SchemaNode, isRoot: boolean): ((rule: ValidationRule) => CompiledRule) | undefined => {
+const compilerOf = (node: SchemaNode, isRoot: boolean): ((rule: ValidationRule) => Steps<CompiledRule>) | undefined => {
   const part = typeOfSchema(node, isRoot);
   if (!part) return undefined;
   const {type, types} = part;
@@ -70,16 +73,16 @@ const compilerOf = (node: SchemaNode, isRoot: boolean): ((rule: ValidationRule) 
   return rule => compileRule(rule, rule.optionalOldSelf ? withOptional : plain, node.source as JsonSchema);
 };
 
-const compileRule = (rule: ValidationRule, environment: Environment, schema: JsonSchema): CompiledRule => {
+const compileRule = function* (rule: ValidationRule, environment: Environment, schema: JsonSchema): Steps<CompiledRule> {
   const text = rule.rule?.trim() ?? '';
   const found = rule.fieldPath ? fieldPathIn(schema, rule.fieldPath) : undefined;
   const fieldPath = found && 'text' in found ? found.text : '';
   const empty = {rule, isTransition: false, fieldPath};
   if (text === '') return empty;
-  const program = compile(environment, text, bool);
+  const program = yield* compile(environment, text, bool);
   if (isCompileError(program))
     return {...empty, error: program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message};
-  const message = rule.messageExpression?.trim() ? compile(environment, rule.messageExpression, string) : undefined;
+  const message = rule.messageExpression?.trim() ? yield* compile(environment, rule.messageExpression, string) : undefined;
   return {
     rule,
     program,

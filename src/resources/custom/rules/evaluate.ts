@@ -65,10 +65,8 @@ export class RuleTree {
     const seen = (given: unknown): Value => view(given, this.#isRoot ? asRoot(this.#node) : this.#node);
     const old = before === undefined || before === null ? undefined : seen(before);
     const subject = {value, path, type, correlation, self: seen(value), old};
-    for (let index = 0; index < rules.count; index++) {
-      if (!rules.isCompiled(index)) yield;
-      if (!(yield* evaluateRule(rules.at(index), subject, session))) return false;
-    }
+    for (let index = 0; index < rules.count; index++)
+      if (!(yield* evaluateRule(rules.known(index) ?? (yield* rules.compiled(index)), subject, session))) return false;
     return true;
   }
 

@@ -1,8 +1,7 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {collectErrors, maxErrors, moreErrors} from '#src/api/collect-errors.js';
-import {messageOf} from '#src/base/message.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
-import {regexp} from '#src/schema/regexp.js';
+import {regexpError} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from '#src/schema/json-schema.js';
 import {validateStructuralMetadata} from './metadata.js';
 
@@ -119,7 +118,7 @@ function* validateValues(schema: JsonSchema, skipped: Skipped, path: string): It
     yield* validateNested(one, {anyOf: skipped.firstAnyOf && i === 0, firstAnyOf: false}, `${path}.allOf[${i}]`);
   for (const [i, one] of (schema.oneOf ?? []).entries()) yield* validateNested(one, nothingSkipped, `${path}.oneOf[${i}]`);
   if (schema.not) yield* validateNested(schema.not, nothingSkipped, `${path}.not`);
-  const problem = schema.pattern && patternProblem(schema.pattern);
+  const problem = schema.pattern && regexpError(schema.pattern);
   if (problem) yield invalid(`${path}.pattern`, schema.pattern, `must be a valid regular expression, but isn't: ${problem}`);
 }
 
@@ -204,11 +203,3 @@ export const structuralInSteps = function* (schema: JsonSchema, path: string): S
   return collectErrors(found, validateCompleteness(schema, schema, path, path)).sort(byText);
 };
 
-const patternProblem = (pattern: string): string | undefined => {
-  try {
-    regexp(pattern);
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
-};
