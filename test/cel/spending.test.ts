@@ -1,6 +1,8 @@
 import test from 'ava';
 import type {Steps} from '#src/base/steps.js';
-import {isCompileError, type Program} from '#src/cel/compile.js';
+import {compile, isCompileError, type CompileError, type Program} from '#src/cel/compile.js';
+import {admissionEnvironment} from '#src/cel/kubernetes/admission.js';
+import {regexpError} from '#src/schema/regexp.js';
 import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
@@ -230,4 +232,78 @@ test('elements of a list that was joined often are found, in their order', t => 
   t.is(list.size, 20_040);
   t.deepEqual([list.at(0), list.at(39), list.at(40), list.at(20_039)], [0n, 39n, 0n, 19_999n]);
   t.deepEqual([...list].slice(38, 43), [38n, 39n, 0n, 1n, 2n]);
+});
+
+/** Compiles in steps; returns their number and the result. */
+const compiledInSteps = (text: string, variables: Readonly<Record<string, Type>> = {}) =>
+  counted(compile(extend(storedExpressions, {variables, libraries: [bindings]}), text));
+
+const repeated = (count: number, text: (index: number) => string, separator: string): string =>
+  Array.from({length: count}, (_, index) => text(index)).join(separator);
+
+for (const [what, text] of [
+  ['terms', repeated(2000, index => `x.a == ${index}`, '||')],
+  ['elements', `[${repeated(5000, index => `${index}`, ',')}].size() > 0`],
+  ['entries', `{${repeated(2000, index => `"${index}": x`, ',')}}.size() > 0`],
+  ['arguments', `"%s".format([[${repeated(3000, () => 'x', ',')}]]) == ''`],
+  ['conditions', `[${repeated(2000, index => `x == 1 ? ${index} : 2`, ',')}].size() > 0`],
+  ['terms within a loop', `[1].all(y, ${repeated(2000, () => 'x.a == y', '||')})`],
+  ['loops', repeated(500, () => '[1].all(y, y == x)', '&&')],
+  ['optional entries', `{${repeated(1500, index => `?"${index}": x.?a`, ',')}}.size() > 0`],
+  ['fields', `[Object{a: [${repeated(3000, () => '1', ',')}]}].size() > 0`],
+] as const) {
+  test(`a long expression is compiled in steps: ${what}`, t => {
+    const environment = extend(admissionEnvironment({hasParams: false, hasAuthorizer: false, writesPatches: true}, 'stored'), {
+      variables: {x: dyn},
+    });
+    const {steps, result} = counted(compile(environment, text));
+
+    t.false(isCompileError(result));
+    t.true(steps > 20, `${steps}`);
+  });
+}
+
+test('a short expression is compiled at once, and a long one fails as a short one does', t => {
+  t.is(compiledInSteps('x.all(a, a > 0) && "a".matches("^[a-z]+$")', {x: listOf(int)}).steps, 0);
+  for (const wrong of ['1 2', 'missing', 'namespace', '"a" + 1', '"a".matches("(")', '(((']) {
+    const shown = ({result}: {readonly result: Program | CompileError}) =>
+      isCompileError(result) ? result.message.split('\n').map(line => line.replace(/^ERROR: <input>:\d+:\d+: /, ''))[0] : 'none';
+    const long = `[${repeated(700, () => '1', ',')}, ${wrong}]`;
+    t.is(shown(compiledInSteps(long)), shown(compiledInSteps(`[1, ${wrong}]`)), wrong);
+  }
+});
+
+test('patterns are compiled and matched in steps', t => {
+  const chain = compiledWith(repeated(60, index => `x.matches("(a{1,30}){1,9}${index}")`, '||'), {x: string});
+  const {steps, result} = counted(chain.evaluateInSteps({x: 'aaab'}));
+  t.like(result, {value: false});
+  t.true(steps > 30, `${steps}`);
+
+  const x = `${'ab'.repeat(20_000)}c`;
+  for (const [text, value] of [
+    ['x.matches("^(?:a|ab|b)*c$")', true],
+    ['x.find("(?:ab)*c").size()', 40_001n],
+    ['x.findAll("(?:ab){1,50}").size()', 400n],
+  ] as const) {
+    const counting = counted(compiledWith(text, {x: string}).evaluateInSteps({x}));
+    t.like(counting.result, {value}, text);
+    t.true(counting.steps > 5, `${counting.steps}: ${text}`);
+  }
+});
+
+test('matches that are looked for in steps are those that are found at once', t => {
+  const texts = ['', 'a', 'ab\nba b', 'xaab_b aB', 'é😀a😀', '\ud83da\ude00', 'aaa bbb\n\naab'];
+  const patterns = ['', 'a*', 'a|ab', 'ab|a', 'a*?b', '(?m)^a?', '(?m)b?$', '\\bb', '\\B.', '(?i)A+', '[^a]', '\\pL', '(?s).+', '\\z', 'a{2,}?', '(a|b)*'];
+  const program = compiledWith('[[string(x.matches(y)), x.find(y)], x.findAll(y), x.findAll(y, 2)]', {x: string, y: string});
+  for (const x of texts) for (const y of patterns) t.false('error' in evaluated(program, {x, y}), `${x} ${y}`);
+});
+
+test('a pattern that would take long to compile is refused, as one that is invalid', t => {
+  for (const pattern of ['(a*)*'.repeat(15_000), '(a{1,30}){1,30}'.repeat(20), '(?i)\\\\pL'.repeat(500), 'a{1001}', '(']) {
+    const made = compiled(storedExpressions, `"a".matches("${pattern}")`);
+    t.regex(isCompileError(made) ? made.message : '', /1:13: invalid matches argument/, pattern.slice(0, 40));
+    const evaluation = evaluated(compiledWith('"a".matches(x)', {x: string}), {x: pattern.replaceAll('\\\\', '\\')});
+    t.regex('error' in evaluation ? evaluation.error : '', /^error parsing regexp: /, pattern.slice(0, 40));
+  }
+  t.is(regexpError('^[a-z0-9]{1,1000}([.][a-z0-9]{1,1000}){0,1}$'), undefined);
 });

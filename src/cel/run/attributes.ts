@@ -100,15 +100,19 @@ const keyEvaluation = (key: Key): Evaluation => {
   return {step: () => constant};
 };
 
+/** Resolves a key within an optional, or a failure of either. Undefined for an entry that is missing. */
+const optionalEntry = (frame: Frame, value: Value, key: Value): Value | undefined => {
+  const found = key instanceof Failure ? key : entryAt(value, key);
+  if (found !== undefined && !(found instanceof Failure)) charge(frame, nameCost);
+  return found;
+};
+
 /** Resolves the keys from index `at` on within an optional. A missing entry results in `optional.none()`. */
 const followOptional = (frame: Frame, from: Value, keys: readonly Evaluation[], at: number): Value => {
   let value = from;
   for (let index = at; index < keys.length; index += 1) {
-    const key = keys[index]!.step(frame);
-    const found = key instanceof Failure ? key : entryAt(value, key);
-    if (found instanceof Failure) return found;
-    if (found === undefined) return new Optional();
-    charge(frame, nameCost);
+    const found = optionalEntry(frame, value, keys[index]!.step(frame));
+    if (found === undefined || found instanceof Failure) return found ?? new Optional();
     value = found;
   }
   return new Optional(value);
@@ -120,10 +124,8 @@ const followOptionalInSteps = function* (frame: Frame, from: Value, keys: readon
     const {step, long} = keys[index]!;
     const key = long ? yield* long(frame) : step(frame);
     yield* computed(value, key);
-    const found = key instanceof Failure ? key : entryAt(value, key);
-    if (found instanceof Failure) return found;
-    if (found === undefined) return new Optional();
-    charge(frame, nameCost);
+    const found = optionalEntry(frame, value, key);
+    if (found === undefined || found instanceof Failure) return found ?? new Optional();
     value = found;
   }
   return new Optional(value);

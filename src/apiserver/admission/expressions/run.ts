@@ -7,6 +7,7 @@ import type {Bindings, Outcome, Program} from '#src/cel/compile.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';
 import type {Authorizations} from '#src/cel/kubernetes/authorization.js';
 import {authorizerVariables} from '#src/cel/kubernetes/authorizer.js';
+import {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
 import {Failure, MapValue, type Value} from '#src/cel/values/values.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
@@ -98,14 +99,10 @@ const notCompiled = (name: string, {problem}: {readonly problem: string}): Failu
 
 const noVariables: ReadonlyMap<string, Ready> = new Map();
 
-/** The cost of several short expressions that are evaluated in one step, where each counts in addition. */
-const costOfStep = 1000;
-const expressionCost = 20;
-
 /** Starts a run. The cost of each variable counts once for all expressions. */
 export const startRun = (subject: Bindings, budget: number, variables: ReadonlyMap<string, Ready> = noVariables): Run => {
   let left = budget;
-  let sinceStep = 0;
+  const steps = new EvaluationSteps();
   const computed = new Variables(variables, subject);
   const bindings: Bindings = {...subject, variables: computed};
   const spend = (cost: number): void => {
@@ -122,11 +119,7 @@ export const startRun = (subject: Bindings, budget: number, variables: ReadonlyM
       const ofVariables = computed.takeCost();
       spend(ofVariables);
       spend(outcome.cost);
-      sinceStep += expressionCost + ofVariables + outcome.cost;
-      if (sinceStep > costOfStep) {
-        sinceStep = 0;
-        yield;
-      }
+      if (steps.add(ofVariables + outcome.cost)) yield;
       return 'error' in outcome ? {error: `expression '${expression}' resulted in error: ${outcome.error}`} : outcome;
     },
   };

@@ -7,6 +7,7 @@ import {extend, type Environment} from '#src/cel/check/environment.js';
 import {admissionTypes} from '#src/cel/kubernetes/admission-types.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
 import type {Expr} from '#src/cel/syntax/ast.js';
+import {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
 import {nodes} from '#src/cel/syntax/walk.js';
 import {bool, dyn, mapOf, objectType, string, type Type} from '#src/cel/values/types.js';
 import {ListValue, type Failure, type Value} from '#src/cel/values/values.js';
@@ -52,13 +53,14 @@ export const usesClaim = ({program: {ast}}: Expression, name: string): boolean =
   return false;
 };
 
-/** An expression that costs more ends a step. */
-const costOfStep = 500;
-
 /** Evaluates an expression within the cost limit of one call, in steps. Throws with upstream's message. */
-export const valueOf = function* ({text, program: compiled}: Expression, bindings: Bindings): Steps<Exclude<Value, Failure>> {
+export const valueOf = function* (
+  {text, program: compiled}: Expression,
+  bindings: Bindings,
+  steps = new EvaluationSteps(),
+): Steps<Exclude<Value, Failure>> {
   const outcome = yield* compiled.evaluateInSteps(bindings);
-  if (outcome.cost > costOfStep) yield;
+  if (steps.add(outcome.cost)) yield;
   if ('error' in outcome) throw new Error(`expression '${text}' resulted in error: ${outcome.error}`);
   return outcome.value;
 };
@@ -73,8 +75,9 @@ export const textsOf = (value: Value): string[] => {
 
 /** Throws for the first rule that does not hold. */
 export const checkRules = function* (rules: readonly (Expression & {readonly message: string})[], bindings: Bindings): Steps<void> {
+  const steps = new EvaluationSteps();
   for (const rule of rules) {
-    const value = yield* valueOf(rule, bindings);
+    const value = yield* valueOf(rule, bindings, steps);
     if (typeof value !== 'boolean') throw new Error('validation expression must return a boolean');
     if (!value) throw new Error(`validation expression '${rule.text}' failed: ${rule.message}`);
   }

@@ -3,6 +3,7 @@
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {runStepsInTurns, type Steps} from '#src/base/steps.js';
 import type {Program} from '#src/cel/compile.js';
+import {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
 import type {ReviewSpec} from '#src/serving/authorizers/review-spec.js';
 
 /** The compiled conditions of a webhook. */
@@ -23,9 +24,6 @@ interface Condition {
 }
 
 const maxConditions = 64;
-
-/** A condition that costs more ends a step. */
-const costOfStep = 500;
 
 /** CEL is loaded with the first condition. */
 const language = async () => {
@@ -62,9 +60,10 @@ export const compileConditions = async (given: readonly {readonly expression?: s
 const evaluate = function* (conditions: readonly Condition[], spec: ReviewSpec): Steps<boolean | string> {
   const bindings = {request: requestOf(spec)};
   const errors: string[] = [];
+  const steps = new EvaluationSteps();
   for (const {expression, program} of conditions) {
     const outcome = yield* program.evaluateInSteps(bindings);
-    if (outcome.cost > costOfStep) yield;
+    if (steps.add(outcome.cost)) yield;
     if ('error' in outcome) errors.push(`cel evaluation error: expression '${expression}' resulted in error: ${outcome.error}`);
     else if (outcome.value === false) return false;
   }

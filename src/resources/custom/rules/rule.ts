@@ -1,6 +1,7 @@
 import {duplicate, duplicateUnshown, forbiddenField, invalid, invalidUnshown, required, type FieldError} from '#src/api/field-error.js';
 import type {Steps} from '#src/base/steps.js';
 import type {Outcome, Program} from '#src/cel/compile.js';
+import {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
 import {Optional, type Value} from '#src/cel/values/values.js';
 import type {Correlated} from '#src/schema/custom/correlated.js';
 import type {ValidationRule} from '#src/schema/json-schema.js';
@@ -17,24 +18,16 @@ export interface Session {
   budget: number;
   readonly errors: FieldError[];
   warn(text: string): void;
-  /** The cost of the rules since the last step. */
-  sinceStep: number;
+  readonly steps: EvaluationSteps;
 }
 
-/** The cost of several rules that are evaluated in one step, where each counts in addition. */
-const costOfStep = 1000;
-const ruleCost = 20;
-
-/** Counts the cost of a rule. Returns whether it is time for a step. */
-const isStepDue = (session: Session, cost: number): boolean => {
-  session.sinceStep += ruleCost + cost;
-  if (session.sinceStep < costOfStep) return false;
-  session.sinceStep = 0;
-  return true;
-};
-
 /** The state in which the evaluation of an object's rules begins. */
-export const newSession = (warn: Session['warn'] = () => {}): Session => ({budget: objectBudget, errors: [], warn, sinceStep: 0});
+export const newSession = (warn: Session['warn'] = () => {}): Session => ({
+  budget: objectBudget,
+  errors: [],
+  warn,
+  steps: new EvaluationSteps(),
+});
 
 /** The old value and its parent's, to detect unchanged values (ratcheting). */
 export interface Correlation {
@@ -109,7 +102,7 @@ export const evaluateRule = function* (compiled: CompiledRule, subject: Subject,
   const outcome = yield* program.evaluateInSteps(bindings);
   if (outcome.cost > session.budget) return outOfBudgetAt(path, type, session);
   session.budget -= outcome.cost;
-  if (isStepDue(session, outcome.cost)) yield;
+  if (session.steps.add(outcome.cost)) yield;
   if ('error' in outcome) {
     refuse(failure(outcome, rule));
     return !outcome.isCostLimitExceeded;
