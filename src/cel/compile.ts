@@ -68,11 +68,7 @@ const resultTypeMessage = (expected: readonly Type[]): string => {
 };
 
 /** Compiles an expression, in steps. When result types are expected, the expression must have one of them; `dyn` accepts any. */
-export const compile = function* (
-  environment: Environment,
-  text: string,
-  ...expected: readonly Type[]
-): Steps<Program | CompileError> {
+export const compile = function* (environment: Environment, text: string, ...expected: readonly Type[]): Steps<Program | CompileError> {
   const ast = yield* checked(environment, text);
   if (!('types' in ast)) return ast;
   const type = resultType(ast);

@@ -154,7 +154,7 @@ export class Search {
     let rune = runeAt(this.#text, from);
     let conditions = conditionsBetween(runeBefore(this.#text, from), rune);
     this.#now.clear();
-    for (let at = from; ; ) {
+    for (let at = from; ;) {
       if (!found) this.#now.add(start, at, conditions);
       if (this.#now.at.length === 0 && found) break;
       const after = at + widthOf(rune);

@@ -2,7 +2,7 @@ import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {testUpdates, testCreations, type Given} from './rule-table.js';
-import {findings, startEnvironment} from './environment.js';
+import {findings, startEnvironment, words} from './environment.js';
 import {at, label1035, labelValue, name, oddSelector, rule, subdomain} from './admission-registrations.js';
 
 const matching = {resourceRules: [rule()]};
@@ -341,3 +341,37 @@ test('the table of bindings shows where the parameters are', async t => {
     '&LabelSelector{MatchLabels:map[string]string{a: b,b: c,},MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[v w],},},}',
   );
 });
+
+/** A long expression, and as many short ones as an object may have. */
+const longExpression = Array.from({length: 1500}, () => 'has(object.data)').join('&&');
+const conditions = Array.from({length: 60}, (_, index) => ({name: `c${index}`, expression: `object.metadata.name != "${index}"`}));
+const claimOf = (expression: string) => ({
+  spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: 'c', selectors: [{cel: {expression}}]}}]}},
+});
+
+for (const [title, kind, object] of [
+  ['a policy', kinds.validatingAdmissionPolicies, policy({validations: [{expression: longExpression}]})],
+  ['variables of a policy', kinds.validatingAdmissionPolicies, policy({variables: [{name: 'v', expression: longExpression}]})],
+  ['conditions of a policy', kinds.validatingAdmissionPolicies, policy({matchConditions: conditions})],
+  [
+    'a mutating policy',
+    kinds.mutatingAdmissionPolicies,
+    {spec: {mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: `${longExpression} ? [] : []`}}]}},
+  ],
+  ['a webhook', kinds.validatingWebhookConfigurations, {webhooks: [{name: 'a.b.c', matchConditions: conditions}]}],
+  ['a claim to devices', kinds.resourceClaims, claimOf(Array.from({length: 400}, () => 'device.driver != "d"').join('&&'))],
+  [
+    'a class of devices',
+    kinds.deviceClasses,
+    {spec: {selectors: Array.from({length: 30}, () => ({cel: {expression: 'device.driver != "d"'}}))}},
+  ],
+] as const satisfies readonly (readonly [string, Kind, object])[]) {
+  test(`the expressions of an object are compiled in steps: ${title}`, async t => {
+    const {server} = await startEnvironment();
+    const {definition} = server.registry.of(kind as Kind);
+    await definition.ready?.(object as KubeObject);
+
+    const found = [...(definition.main.validate?.(object as KubeObject, undefined, {gate: () => true, naming: words} as never) ?? [])];
+    t.true(found.filter(one => one === undefined).length >= 5, `${found.length}`);
+  });
+}

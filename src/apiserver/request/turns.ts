@@ -31,10 +31,11 @@ export class RequestTurns {
   }
 
   run<T>(work: Steps<T>): T | Promise<T> {
-    return runStepsBetweenPauses(work, () => this.#pause());
+    return runStepsBetweenPauses(work, () => this.pause());
   }
 
-  #pause(): Promise<void> | undefined {
+  /** Returns a promise to await before the next of many short pieces of work, once work has lasted a millisecond in this turn; undefined before. */
+  pause(): Promise<void> | undefined {
     this.#turns ??= new FairTurns(this.#clock);
     const turn = this.#turns.pause(this.#request.user?.name ?? '');
     return turn && held(this.#clock, () => turn).then(() => checkEnd(this.#request, this.#clock));

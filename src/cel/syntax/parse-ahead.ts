@@ -60,10 +60,9 @@ class AheadParser {
 
   /** Parses the terms of the expression at a token. */
   *expression(from: number, depth: number): Steps<End> {
-    if (depth > maxDepth) return undefined;
     let at = from;
     let [nested, questions] = [depth, 0];
-    for (;;) {
+    while (nested <= maxDepth) {
       const end = this.#endOfTerm(at);
       if (!(yield* this.#term(at, end, nested))) return undefined;
       const {kind} = this.#tokens[end]!;
@@ -72,6 +71,7 @@ class AheadParser {
       else if (kind !== '&&' && kind !== '||') return {next: end};
       at = end + 1;
     }
+    return undefined;
   }
 
   /** The token that ends the term: an operator between terms, or what ends the expression. */
@@ -108,7 +108,7 @@ class AheadParser {
   /** Parses what is within brackets: expressions that are separated by commas, and by colons. */
   *#elements(open: number, close: number, depth: number): Steps<boolean> {
     const namesFields = this.#tokens[open]!.kind === '{' && this.#tokens[open - 1]?.kind === 'IDENTIFIER';
-    for (let at = open + 1; at < close; ) {
+    for (let at = open + 1; at < close;) {
       if (this.#tokens[at]!.kind === '?') at += 1;
       if (namesFields) at += 2;
       const end = at < close ? yield* this.expression(at, depth) : undefined;

@@ -72,7 +72,7 @@ export const allMatchesInSteps = function* (text: string, pattern: string, most:
   if ('error' in made) return made;
   const found: string[] = [];
   const search = made.search(text, spend);
-  for (let from = 0, before = -1; found.length !== most && from <= text.length; ) {
+  for (let from = 0, before = -1; found.length !== most && from <= text.length;) {
     const match = yield* search.find(from);
     if (!match) break;
     const {start, end} = match;

@@ -33,6 +33,7 @@ export const validateExpressions = (hasVariables: boolean): ValidateExpression =
     if (!validatorModule) throw new Error('call loadExpressionValidator first');
     validator ??= validatorModule.expressionValidator(hasVariables);
     const problem = yield* validator(expression, use);
+    yield;
     if (problem) yield problem.isInternal ? internalFieldError(path, problem.problem) : invalid(path, shown, problem.problem);
   };
 };

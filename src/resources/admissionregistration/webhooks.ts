@@ -112,11 +112,7 @@ export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly 
   loadExpressionValidator(webhooks.some(({matchConditions}) => matchConditions?.length));
 
 /** Validates the webhooks of a configuration; problems that all stored webhooks have are accepted. */
-export function* validateWebhooks(
-  hooks: readonly Webhook[] | undefined,
-  old: readonly Webhook[] | undefined,
-  mutates: boolean,
-): Findings {
+export function* validateWebhooks(hooks: readonly Webhook[] | undefined, old: readonly Webhook[] | undefined, mutates: boolean): Findings {
   const list = hooks ?? [];
   const strictness = strictnessFor(list, old);
   const names = new Set<string>();

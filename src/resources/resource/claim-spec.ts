@@ -74,11 +74,7 @@ function* validateDeviceRequest(request: Readonly<DeviceRequest>, path: string, 
   for (const [i, toleration] of (request.tolerations ?? []).entries()) yield* validateToleration(toleration, `${path}.tolerations[${i}]`);
 }
 
-function* validateRequest(
-  {name, exactly, firstAvailable = []}: Readonly<Request>,
-  path: string,
-  rules: SelectorRules,
-): Findings {
+function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request>, path: string, rules: SelectorRules): Findings {
   yield* dnsLabel(`${path}.name`, name ?? '');
   const either = 'exactly one of `exactly` or `firstAvailable` is required';
   if (exactly && firstAvailable.length > 0) yield invalidText(path, 'null', `${either}, but multiple fields are set`);

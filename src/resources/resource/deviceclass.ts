@@ -13,11 +13,7 @@ import {maxSelectors, readyForSelectors, validateSelector} from './selectors.js'
 
 type DeviceClass = ObjectOf<typeof kinds.deviceClasses>;
 
-function* validate(
-  {spec}: Readonly<DeviceClass>,
-  old: Readonly<DeviceClass> | undefined,
-  {naming, gate}: HookContext,
-): Findings {
+function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming, gate}: HookContext): Findings {
   const {selectors, config, extendedResourceName: name} = spec ?? {};
   const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && semanticallyEqual(old.spec?.[field], spec?.[field]);
   yield* list('spec.selectors', selectors, maxSelectors, (selector, path) =>

@@ -33,17 +33,14 @@ export interface SelectorRules {
 }
 
 /** Validates a selector. Call it only after `readyForSelectors` has resolved. */
-export function* validateSelector(
-  {cel}: Readonly<Selector>,
-  path: string,
-  {stored = false, sharesCapacity}: SelectorRules,
-): Findings {
+export function* validateSelector({cel}: Readonly<Selector>, path: string, {stored = false, sharesCapacity}: SelectorRules): Findings {
   if (!cel) return yield required(`${path}.cel`);
   const at = `${path}.cel.expression`;
   const expression = cel.expression ?? '';
   if (!stored && Buffer.byteLength(expression) > longestExpression) return yield tooLong(at, longestExpression);
   if (!compiler) throw new Error('call readyForSelectors first');
   const compiled = yield* compiler.compileDeviceSelector(expression, stored ? 'stored' : 'new', sharesCapacity);
+  yield;
   if ('cost' in compiled) {
     if (compiled.cost > maxCost) yield forbiddenField(at, 'too complex, exceeds cost limit');
   } else yield compiled.isInternal ? internalFieldError(at, compiled.problem) : invalid(at, expression, compiled.problem);

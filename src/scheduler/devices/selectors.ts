@@ -46,6 +46,7 @@ export class DeviceSelectors {
     if (!this.#language) throw new Error('the expression language is not loaded');
     const made = yield* this.#language.deviceMatcher(text, sharesCapacity);
     this.#compiled.set(text, made);
+    yield;
     return made;
   }
 }

@@ -133,6 +133,8 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
   const namespace = await requestNamespace(attributes, context);
   const turns = new RequestTurns(clock, attributes);
   return async (invocation: PolicyInvocation, {memory, isSecond}: Invocations): Promise<Outcome> => {
+    const pause = turns.pause();
+    if (pause) await pause;
     const {policy, binding, matched, own} = invocation;
     const {object} = attributes;
     const {compiler, mutations} = await readyMutations(policy, clock, attributes);

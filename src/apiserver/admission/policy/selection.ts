@@ -7,6 +7,7 @@ import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {versionsOf, type ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {match, namespaceOf} from '#src/apiserver/admission/matching/match.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import {checkEnd, RequestTurns} from '#src/apiserver/request/turns.js';
 import type {PolicyContext} from './context.js';
 import {paramsOf, paramsServed} from './params.js';
 import type {Binding, BoundPolicy, CommonSpec, Policy} from './policy.js';
@@ -42,14 +43,16 @@ export const selected = async <S extends CommonSpec>(
   context: PolicyContext,
 ): Promise<readonly (Invocation<S> | InvalidPolicy<S>)[]> => {
   const invocations: (Invocation<S> | InvalidPolicy<S>)[] = [];
+  const turns = new RequestTurns(context.clock, attributes);
   for (const bound of policies) {
     const {policy} = bound;
     try {
       const found = match(policy.criteria, attributes, context);
       const matched = found instanceof Promise ? await found : found;
       const own = matched && versionsOf(context.registry, attributes)?.own;
-      if (own) invocations.push(...(await invocationsOf(bound, {matched, own}, attributes, context)));
+      if (own) invocations.push(...(await invocationsOf(bound, {matched, own}, attributes, context, turns)));
     } catch (error) {
+      checkEnd(attributes, context.clock);
       invocations.push(invalidPolicy(policy, undefined, error));
     }
   }
@@ -61,11 +64,14 @@ const invocationsOf = async <S extends CommonSpec>(
   versions: Pick<Invocation, 'matched' | 'own'>,
   attributes: AdmissionAttributes,
   context: PolicyContext,
+  turns: RequestTurns,
 ) => {
   const {paramKind} = policy.spec;
   const served: ServedResource | undefined = paramKind && paramsServed(paramKind, context);
   const found: (Invocation<S> | InvalidPolicy<S>)[] = [];
   for (const binding of bindings) {
+    const pause = turns.pause();
+    if (pause) await pause;
     try {
       if (binding.criteria && !(await match(binding.criteria, attributes, context))) continue;
       const params = await paramsOf(served, binding.spec.paramRef, namespaceOf(attributes), context);

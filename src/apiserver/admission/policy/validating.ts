@@ -65,13 +65,16 @@ const evaluate = async (
 ): Promise<void> => {
   const denials: Denial[] = [];
   const annotations = new Annotations();
-  const validation = found.some(one => 'matched' in one) ? await validationOf(attributes, context, metrics) : undefined;
+  const turns = new RequestTurns(context.clock, attributes);
+  const validation = found.some(one => 'matched' in one) ? await validationOf(attributes, context, metrics, turns) : undefined;
   for (const one of found) {
     const {policy, binding} = one;
     if (!('matched' in one)) {
       if (!policy.failsOpen) denials.push({policy: policy.name, binding: binding?.name, message: one.problem, reason: ''});
       continue;
     }
+    const pause = turns.pause();
+    if (pause) await pause;
     const {decisions, annotations: notes} = await validation!(one);
     for (const [index, decision] of decisions.entries())
       if (enforce(one, index, decision, attributes, metrics.count, context))
@@ -89,7 +92,7 @@ const evaluate = async (
 };
 
 /** Evaluates one policy after another on a request. CEL is loaded with the first. */
-const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
+const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics, turns: RequestTurns) => {
   const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {readyPolicy, validated}] = await Promise.all([
     import('#src/cel/kubernetes/authorization.js'),
     import('./evaluation.js'),
@@ -98,7 +101,6 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
   const subjects = new Map<ObjectVersion, Subject>();
-  const turns = new RequestTurns(context.clock, attributes);
   return async (invocation: PolicyInvocation): Promise<Validated> => {
     const {matched, own, policy} = invocation;
     const startedAt = context.clock.monotonic();

@@ -46,6 +46,8 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer, clock: Cloc
     const turns = new RequestTurns(clock, attributes);
     const compiled: ReadyCondition[] = [];
     for (const {expression} of conditions) {
+      const pause = turns.pause();
+      if (pause) await pause;
       const known = programs.get(expression);
       const ready = known ?? (await turns.run(compile(expression)));
       if (!known) programs.set(expression, ready);

@@ -53,6 +53,7 @@ class Check {
 
   *compile(subject: Subject, path: string, text: string, purpose: 'rule' | 'mapping'): Steps<Expression | undefined> {
     const compiled = yield* compileExpression(subject, text, purpose);
+    yield;
     if (!('problem' in compiled)) return compiled;
     this.errors.push(invalid(path, text, compiled.problem));
     return undefined;
@@ -84,7 +85,6 @@ export const validateAuthentication = function* (
     if (discoveryURL && discoveries.has(discoveryURL)) check.errors.push(duplicate(`${path}.issuer.discoveryURL`, discoveryURL));
     discoveries.add(discoveryURL);
     authenticators.push({settings, compiled});
-    yield;
   }
   if (anonymous && !anonymous.enabled && anonymous.conditions?.length)
     check.errors.push(invalid('anonymous.conditions', anonymous.conditions, 'enabled should be set to true when conditions are defined'));

@@ -3,7 +3,7 @@
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {runStepsInTurns, type Steps} from '#src/base/steps.js';
 import type {Program} from '#src/cel/compile.js';
-import {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
+import type {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
 import type {ReviewSpec} from '#src/serving/authorizers/review-spec.js';
 
 /** The compiled conditions of a webhook. */
@@ -27,18 +27,26 @@ const maxConditions = 64;
 
 /** CEL is loaded with the first condition. */
 const language = async () => {
-  const [{accessReviewEnvironment: environment}, {compileAdmission, isProblem, resultTypes}] = await Promise.all([
+  const [{accessReviewEnvironment: environment}, {compileAdmission, isProblem, resultTypes}, evaluation] = await Promise.all([
     import('#src/cel/kubernetes/access-review.js'),
     import('#src/cel/kubernetes/admission.js'),
+    import('#src/cel/run/evaluation-steps.js'),
   ]);
-  return {compile: (text: string) => compileAdmission(environment, text, resultTypes.condition), isProblem};
+  return {compile: (text: string) => compileAdmission(environment, text, resultTypes.condition), isProblem, ...evaluation};
 };
 
 /** Compiles conditions; `path` is that of their list. */
 export const compileConditions = async (given: readonly {readonly expression?: string}[], path: string): Promise<CompiledConditions> => {
   if (given.length === 0) return {conditions: undefined, errors: []};
   if (given.length > maxConditions) return {conditions: undefined, errors: [tooMany(path, given.length, maxConditions)]};
-  const {compile, isProblem} = await language();
+  return runStepsInTurns(compiledConditions(given, path, await language()));
+};
+
+const compiledConditions = function* (
+  given: readonly {readonly expression?: string}[],
+  path: string,
+  {compile, isProblem, EvaluationSteps: Counter}: Awaited<ReturnType<typeof language>>,
+): Steps<CompiledConditions> {
   const seen = new Set<string>();
   const errors: FieldError[] = [];
   const compiled: Condition[] = [];
@@ -48,19 +56,19 @@ export const compileConditions = async (given: readonly {readonly expression?: s
     else if (seen.has(expression)) errors.push(duplicate(at, expression));
     else {
       seen.add(expression);
-      const program = await runStepsInTurns(compile(expression));
+      const program = yield* compile(expression);
+      yield;
       if (!isProblem(program)) compiled.push({expression, program});
       else errors.push(program.isInternal ? internalFieldError(at, program.problem) : invalid(at, expression, program.problem));
     }
   }
-  return {conditions: compiled.length > 0 ? {evaluate: spec => evaluate(compiled, spec)} : undefined, errors};
+  return {conditions: compiled.length > 0 ? {evaluate: spec => evaluate(compiled, spec, new Counter())} : undefined, errors};
 };
 
 /** A false condition decides, whatever errors the others had. Each has a cost limit of its own. */
-const evaluate = function* (conditions: readonly Condition[], spec: ReviewSpec): Steps<boolean | string> {
+const evaluate = function* (conditions: readonly Condition[], spec: ReviewSpec, steps: EvaluationSteps): Steps<boolean | string> {
   const bindings = {request: requestOf(spec)};
   const errors: string[] = [];
-  const steps = new EvaluationSteps();
   for (const {expression, program} of conditions) {
     const outcome = yield* program.evaluateInSteps(bindings);
     if (steps.add(outcome.cost)) yield;

@@ -202,4 +202,3 @@ export const structuralInSteps = function* (schema: JsonSchema, path: string): S
   }
   return collectErrors(found, validateCompleteness(schema, schema, path, path)).sort(byText);
 };
-
