@@ -51,6 +51,8 @@ export type ApiBody =
   | {
       readonly kind: 'bytes';
       read(limit: number): Promise<Buffer>;
+      /** The number of bytes, once the body was read whole. */
+      readonly size?: number | undefined;
       /** The body as it arrives, for proxies: nothing is read ahead. Used instead of `read`, and only once; absent where bodies are only available whole. */
       stream?(): Readable;
       /** Reports the progress of reading to `reading`. Absent for a body that is complete from the beginning. */

@@ -93,6 +93,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   const {naming} = services.registry.settings;
   const {deprecation} = served.version ?? definition.served ?? {};
   const warning = custom?.deprecationWarning ?? (deprecation && deprecationWarning(served.kind, deprecation, naming));
+  const removal = deprecation?.until?.replace(/^v/, '');
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
@@ -100,12 +101,18 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     const isWarned = (context: ResourceContext): boolean =>
       Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
     const handler: Handler = context => {
-      if (warning) noteDeprecation(context, target, {removal: deprecation?.until?.replace(/^v/, ''), services});
+      if (warning) noteDeprecation(context, target, {removal, services});
       if (warning && isWarned(context as ResourceContext)) context.warnings.add(warning);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
     const {largeRequests} = services;
-    const moving: Handler = largeRequests ? context => handleOrMove(largeRequests, context, handler) : handler;
+    const moving: Handler = !largeRequests
+      ? handler
+      : context => {
+          // Of a request that the other thread handles, only what this thread notes is counted.
+          if (warning) countDeprecated(target, {removal, services});
+          return handleOrMove(largeRequests, context, handler);
+        };
     return writes.has(verb) ? acknowledging(served.resource, moving) : moving;
   }
   return ({warnings}) => {
@@ -114,14 +121,18 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   };
 };
 
-/** Records that the requested version is deprecated: in the audit event, and in the metric for administrators who look for clients of old versions. */
-const noteDeprecation = (
-  {notes}: RequestContext,
-  {group, version, resource, subresource}: ResourceTarget,
-  {removal, services}: {readonly removal: string | undefined; readonly services: ResourceServices},
-): void => {
-  const {apiSuffix} = services.registry.settings.naming;
+interface Deprecated {
+  readonly removal: string | undefined;
+  readonly services: ResourceServices;
+}
+
+const countDeprecated = ({group, version, resource, subresource}: ResourceTarget, {removal, services}: Deprecated): void =>
   services.deprecatedRequests.set(1, {group, version, resource, subresource, removed_release: removal ?? ''});
+
+/** Records that the requested version is deprecated: in the audit event, and in the metric for administrators who look for clients of old versions. */
+const noteDeprecation = ({notes}: RequestContext, target: ResourceTarget, {removal, services}: Deprecated): void => {
+  const {apiSuffix} = services.registry.settings.naming;
+  countDeprecated(target, {removal, services});
   notes?.annotate(`${apiSuffix}/deprecated`, 'true');
   if (removal) notes?.annotate(`${apiSuffix}/removed-release`, removal);
 };

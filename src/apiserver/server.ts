@@ -41,6 +41,7 @@ import {RequestLog} from './request/request-log.js';
 import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './flowcontrol/in-flight.js';
 import {RequestCounts} from './flowcontrol/request-counts.js';
+import {BodySizes} from './request/body-sizes.js';
 import {incomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './registry/stored-versions.js';
 import type {ResourceTarget} from './request/request-info.js';
@@ -225,6 +226,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const interceptors = new Interceptors(clock);
   const storedVersions = new StoredVersionsBarrier(naming);
   const metrics = requestMetrics(registry, {streams, longLived, storageMetrics});
+  const bodySizes = new BodySizes(meter, target => isServed(registry, target));
   const services = resourceServices(settings, {
     minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
     streams,
@@ -252,6 +254,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     route: routeOf(settings, here, interceptors),
     finished: (request, info, response, times, termination) => {
       if (info && termination) metrics.terminated(info, response.status);
+      if (info) bodySizes.record(request, info, response);
       if (info && termination === 'rejected') return metrics.rejected(request, info, response);
       return metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times);
     },

@@ -15,6 +15,7 @@ export class UnreadBody<S extends Readable> implements BytesBody {
   readonly #collect: Collect<S>;
   #bytes: Promise<Buffer> | undefined;
   #reading: BodyObserver | undefined;
+  size: number | undefined;
 
   /** `declared` is the announced length; NaN without one. */
   constructor(stream: S, declared: number, collect: Collect<S>) {
@@ -24,7 +25,16 @@ export class UnreadBody<S extends Readable> implements BytesBody {
   }
 
   read(limit: number): Promise<Buffer> {
-    return (this.#bytes ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : this.#collect(this.#stream, limit, this.#reading));
+    return (this.#bytes ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : this.#whole(limit));
+  }
+
+  #whole(limit: number): Promise<Buffer> {
+    const bytes = this.#collect(this.#stream, limit, this.#reading);
+    bytes.then(
+      ({length}) => (this.size = length),
+      () => undefined,
+    );
+    return bytes;
   }
 
   stream(): Readable {

@@ -343,6 +343,7 @@ test('deprecated versions, own requests, allocations and pod security are counte
     'pod_security_exemptions_total{request_operation="update",resource="controller",subresource=""} 0',
     `kube_apiserver_clusterip_allocator_allocation_total{${cidr},scope="dynamic"} 1`,
     `kube_apiserver_clusterip_allocator_allocation_errors_total{${cidr},scope="static"} 1`,
+    `kube_apiserver_clusterip_allocator_allocation_duration_seconds_count{${cidr}} 2`,
     'kube_apiserver_nodeport_allocator_allocation_total{scope="dynamic"} 1',
     'kube_apiserver_nodeport_allocator_allocated_ports 1',
     'kube_apiserver_nodeport_allocator_available_ports 2767',

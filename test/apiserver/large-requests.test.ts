@@ -6,8 +6,10 @@ import type {UserInfo} from '#src/api/user.js';
 import {isLarge, maxWeight, type LargeRequests, type MovedRequest} from '#src/apiserver/request/large.js';
 import {RequestTurns} from '#src/apiserver/request/turns.js';
 import type {Clock} from '#src/base/clock.js';
+import {noMeter, type Meter} from '#src/base/meter.js';
 import type {Steps} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {admin, aConfigMap, configMaps, startWire} from './wire.js';
 
 const entries = (count: number) => Object.fromEntries(Array.from({length: count}, (_, i) => [`key-${i}`, 'x']));
@@ -22,7 +24,7 @@ interface Moved {
 }
 
 /** Records forwarded requests, and answers them as a server without a second thread. */
-const startMoving = async (answers = true) => {
+const startMoving = async (answers = true, meter: Meter = noMeter) => {
   const moved: Moved[] = [];
   const largeRequests: LargeRequests = {
     async answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo) {
@@ -35,7 +37,7 @@ const startMoving = async (answers = true) => {
       };
     },
   };
-  return {moved, ...(await startWire({largeRequests}))};
+  return {moved, ...(await startWire({largeRequests, meter}))};
 };
 
 test('bodies are weighed by content, not by length', t => {
@@ -54,6 +56,16 @@ test('a request with a large body is handed over before anything is done for it'
   t.is(answer.header('audit-id'), 'mine');
   t.deepEqual(answer.header('warning'), ['299 - "from there"']);
   t.is((await get(`${configMaps}/large`)).status, 404);
+});
+
+test('a deprecated API that a large request asks for is noted here', async t => {
+  const meter = new MetricsRegistry();
+  const {post, moved} = await startMoving(true, meter);
+  await post('/api/v1/namespaces/default/endpoints', {...large, kind: 'Endpoints'});
+
+  t.is(moved.length, 1);
+  const labels = {group: '', version: 'v1', resource: 'endpoints', subresource: '', removed_release: ''};
+  t.is(meter.value('apiserver_requested_deprecated_apis', labels), 1);
 });
 
 test('small requests are answered here', async t => {

@@ -302,6 +302,18 @@ test.serial('a plane answers a large request over HTTPS as it answers a small on
   await using plane = await startPlane({dataDir: join(directory, 'plane'), controllerManagerArgs: ['--controllers=-*']});
   const pki = (name: string) => readFileSync(join(directory, 'plane', 'pki', name));
   const agent = new Agent({ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key'), keepAlive: false});
+  const get = (path: string) =>
+    new Promise<string>((resolve, reject) => {
+      send(`${plane.url}${path}`, {agent}, response => {
+        let text = '';
+        response
+          .setEncoding('utf8')
+          .on('data', (part: string) => (text += part))
+          .on('end', () => resolve(text));
+      })
+        .on('error', reject)
+        .end();
+    });
   const post = (sent: object) =>
     new Promise<{status: number; body: Record<string, unknown>; warnings: string | string[] | undefined}>((resolve, reject) => {
       const call = send(
@@ -332,4 +344,19 @@ test.serial('a plane answers a large request over HTTPS as it answers a small on
   t.deepEqual(made.warnings, small.warnings);
   t.deepEqual(made.body['data'], data);
   t.deepEqual([again.status, again.body['reason']], [409, 'AlreadyExists']);
+
+  const lines = (await get('/metrics')).split('\n');
+  const sent = [
+    {metadata: {name: 'a'}, data, nothing: 1},
+    {metadata: {name: 'a'}, data},
+    {metadata: {name: 'b'}, data: {k: 'x'}, nothing: 1},
+  ];
+  const bytes = sent.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0);
+  const created = '{group="",resource="configmaps",verb="create"}';
+  t.true(lines.includes(`apiserver_request_body_size_bytes_count${created} 3`));
+  t.true(lines.includes(`apiserver_request_body_size_bytes_sum${created} ${bytes}`));
+  t.true(lines.includes('apiserver_request_body_size_bytes_bucket{le="50000",group="",resource="configmaps",verb="create"} 1'));
+  const lifetimes = (bound: string) =>
+    lines.find(line => line.startsWith(`apiserver_client_certificate_expiration_seconds_${bound}`))?.split(' ')[1];
+  t.deepEqual(['bucket{le="2592000"}', 'count'].map(lifetimes), ['0', '4']);
 });

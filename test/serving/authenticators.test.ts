@@ -23,7 +23,7 @@ test('a chain that was verified on one connection is known on others, until it r
   const authorities = {current: trusted!};
   const clock = {...systemClock, now: () => Date.now() + passed};
   let passed = 0;
-  const authenticator = x509Authenticator(authorities, clock, naming('kubernetes'), false);
+  const authenticator = x509Authenticator(authorities, {clock, naming: naming('kubernetes'), withUid: false});
   const before = kept();
   const answer = (chain = certificates) => {
     const outcome = authenticator.authenticate({credentials: {certificates: chain, connection: {}}, headers: {}}) as Authentication;

@@ -8,7 +8,7 @@ import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
-import {addressCounts, type AllocationCounts} from './allocation-metrics.js';
+import {addressMetrics, type AddressMetrics, type Scope} from './allocation-metrics.js';
 import {ownWrites} from './own-writes.js';
 
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
@@ -39,24 +39,26 @@ export class ServiceAddresses implements AddressPool {
   readonly families: readonly IpFamily[];
   readonly #registry: Registry;
   readonly #configured: readonly IpRange[];
-  readonly #counts: AllocationCounts;
+  readonly #metrics: AddressMetrics;
 
   constructor(registry: Registry, configured: readonly string[]) {
     this.#registry = registry;
-    this.#counts = addressCounts(registry.settings.meter, `${registry.settings.naming.prefix}_apiserver`);
+    this.#metrics = addressMetrics(registry.settings.meter, `${registry.settings.naming.prefix}_apiserver`);
     this.#configured = configured.map(text => parseRange(text)!);
     this.families = configured.map(text => familyOf(text.split('/')[0]!));
   }
 
   async take(address: string, holder: AddressHolder): Promise<void> {
+    const startedAt = this.#now();
     const {address: parsed, cidr} = await this.#within(address);
-    if (await this.reserve(formatIp(parsed), holder)) return this.#counts.allocated('static', {cidr});
-    this.#counts.failed('static', {cidr});
+    if (await this.reserve(formatIp(parsed), holder)) return this.#allocated('static', cidr, startedAt);
+    this.#metrics.counts.failed('static', {cidr});
     throw new PoolError('provided IP is already allocated');
   }
 
   async takeAny(family: IpFamily, holder: AddressHolder): Promise<string> {
     const {random} = this.#registry.settings;
+    const startedAt = this.#now();
     for (const {range, first, reserved, count} of await this.#usable()) {
       if (range.address.family !== (family === 'IPv6' ? 6 : 4)) continue;
       for (const [from, size] of [
@@ -67,11 +69,11 @@ export class ServiceAddresses implements AddressPool {
         for (let i = 0n; i < size; i++) {
           const name = formatIp({family: range.address.family, value: first + from + ((start + i) % size)});
           if (!(await this.reserve(name, holder))) continue;
-          this.#counts.allocated('dynamic', {cidr: formatRange(range)});
+          this.#allocated('dynamic', formatRange(range), startedAt);
           return name;
         }
       }
-      this.#counts.failed('dynamic', {cidr: formatRange(range)});
+      this.#metrics.counts.failed('dynamic', {cidr: formatRange(range)});
     }
     throw new PoolError('range is full');
   }
@@ -97,6 +99,15 @@ export class ServiceAddresses implements AddressPool {
     throw new PoolError(
       `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range ? formatRange(range) : ''}`,
     );
+  }
+
+  #now(): number {
+    return this.#registry.settings.clock.monotonic();
+  }
+
+  #allocated(scope: Scope, cidr: string, startedAt: number): void {
+    this.#metrics.counts.allocated(scope, {cidr});
+    this.#metrics.durations.observe((this.#now() - startedAt) / 1000, {cidr});
   }
 
   get #addresses(): Resource {

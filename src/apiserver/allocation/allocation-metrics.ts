@@ -1,4 +1,4 @@
-import type {Counter, Gauge, Labels, Meter} from '#src/base/meter.js';
+import type {Counter, Gauge, Histogram, Labels, Meter} from '#src/base/meter.js';
 
 /** How an address or port is chosen: by the client, or by the server. */
 export type Scope = 'static' | 'dynamic';
@@ -27,8 +27,25 @@ export class AllocationCounts {
 }
 
 /** The metrics of the allocation of service addresses, by range. */
-export const addressCounts = (meter: Meter, prefix: string): AllocationCounts =>
-  new AllocationCounts(meter, `${prefix}_clusterip_allocator`, {one: 'Cluster IPs', many: 'Cluster IPs', labels: ['cidr', 'scope']});
+export interface AddressMetrics {
+  readonly counts: AllocationCounts;
+  /** How long a successful allocation took, in seconds. */
+  readonly durations: Histogram;
+}
+
+export const addressMetrics = (meter: Meter, prefix: string): AddressMetrics => ({
+  counts: new AllocationCounts(meter, `${prefix}_clusterip_allocator`, {
+    one: 'Cluster IPs',
+    many: 'Cluster IPs',
+    labels: ['cidr', 'scope'],
+  }),
+  durations: meter.histogram({
+    name: `${prefix}_clusterip_allocator_allocation_duration_seconds`,
+    help: 'Duration in seconds to allocate a Cluster IP by ServiceCIDR',
+    labels: ['cidr'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  }),
+});
 
 /** The metrics of the allocation of node ports. */
 export interface PortMetrics {

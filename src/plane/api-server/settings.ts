@@ -51,7 +51,7 @@ export const readSettings = async (parts: ApiServerParts, signal: AbortSignal) =
     throw new Error(
       'anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
     );
-  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal});
+  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, meter, files: systemFiles, signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock, random, signal});
   const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal});

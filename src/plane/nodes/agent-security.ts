@@ -31,7 +31,7 @@ export const agentSecurity = async (
   const authorities = await authoritiesOf(parts);
   return {
     authenticators: [
-      whenTrusted(authorities, trusted => x509Authenticator(trusted, clock, naming, false)),
+      whenTrusted(authorities, trusted => x509Authenticator(trusted, {clock, naming, withUid: false})),
       tokenReviewAuthenticator(delegate, {...parts, cacheTtlMs: tokenTtlMs}),
     ],
     authorizer: accessReviewAuthorizer(delegate, {...parts, allowedTtlMs, deniedTtlMs}),

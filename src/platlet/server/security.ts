@@ -51,7 +51,7 @@ const certificateAuthenticators = async (parts: AgentSecurityParts): Promise<Aut
   const file = settings['authentication.x509.clientCAFile'];
   if (!file) return [];
   try {
-    return [x509Authenticator(await followAuthorities(file, {...parts, flag: '--client-ca-file'}), clock, naming, withUid)];
+    return [x509Authenticator(await followAuthorities(file, {...parts, flag: '--client-ca-file'}), {clock, naming, withUid})];
   } catch (cause) {
     throw new Error(`unable to load client CA file ${file}: ${(cause as Error).message}`, {cause});
   }

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Histogram, Meter} from '#src/base/meter.js';
 import {Lru} from '#src/base/lru.js';
 import {fingerprint, parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {verifyChain, type TrustAnchors} from '#src/pki/chain.js';
@@ -25,13 +26,31 @@ interface Verified {
   readonly result: Authentication;
   /** The time in ms since the epoch at which the certificate has to be verified again. */
   readonly until: number;
+  /** The time in ms since the epoch at which the certificate expires, of one that is accepted. */
+  readonly expires?: number | undefined;
 }
+
+export interface X509Parts {
+  readonly clock: Clock;
+  readonly naming: Naming;
+  readonly withUid: boolean;
+  /** Observes the seconds that a certificate is still valid, for each request that it authenticates. */
+  readonly lifetimes?: ReturnType<Histogram['at']> | undefined;
+}
+
+/** The histogram of the remaining lifetimes of client certificates, of an API server. */
+export const clientCertificateLifetimes = (meter: Meter): Histogram =>
+  meter.histogram({
+    name: 'apiserver_client_certificate_expiration_seconds',
+    help: 'Distribution of the remaining lifetime on the certificate used to authenticate a request.',
+    buckets: [0, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000],
+  });
 
 /**
  * Authenticates the client certificate of a connection: it must chain to one of the CAs, be valid at present and be meant for client authentication. The
  * common name is the user, the organizations are the groups. Verified once, until a certificate of the chain expires or the CAs change.
  */
-export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, naming: Naming, withUid: boolean): Authenticator => {
+export const x509Authenticator = (authorities: ClientAuthorities, {clock, naming, withUid, lifetimes}: X509Parts): Authenticator => {
   const verified = new WeakMap<object, Verified>();
   const accepted = new Lru<string, Verified>(bound, {bytesOf: ({result}) => 500 + 3 * JSON.stringify(result).length});
   const holds = (known: Verified | undefined): known is Verified => known?.authorities === authorities.current && clock.now() < known.until;
@@ -45,6 +64,7 @@ export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, 
       return {
         result: user ? {user} : {rejected: 'the certificate has no common name'},
         until: Math.min(...outcome.chain.map(({notAfter}) => notAfter)),
+        expires: leaf!.notAfter,
       };
     } catch (error) {
       return {result: {rejected: (error as Error).message}, until: now + recheckMs};
@@ -66,11 +86,13 @@ export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, 
     authenticate({credentials}) {
       const {certificates, connection} = credentials;
       if (certificates.length === 0) return undefined;
-      const known = connection && verified.get(connection);
-      if (holds(known)) return known.result;
-      const found = verifiedChain(certificates);
-      if (connection) verified.set(connection, found);
-      return found.result;
+      let known = connection && verified.get(connection);
+      if (!holds(known)) {
+        known = verifiedChain(certificates);
+        if (connection) verified.set(connection, known);
+      }
+      if (lifetimes && known.expires !== undefined) lifetimes.observe((known.expires - clock.now()) / 1000);
+      return known.result;
     },
   };
 };

@@ -80,7 +80,7 @@ const authenticatorsOf = (parts: DelegatedSecurityParts, trust: Trust): Authenti
   };
   return [
     requestHeaderAuthenticator(headers, clock),
-    whenTrusted(trust.clientAuthorities, authorities => x509Authenticator(authorities, clock, naming, withUid)),
+    whenTrusted(trust.clientAuthorities, authorities => x509Authenticator(authorities, {clock, naming, withUid})),
     ...(authentication ? [tokenReviewAuthenticator(authentication, {...parts, cacheTtlMs: flags.authenticationTokenWebhookCacheTtl})] : []),
   ];
 };

@@ -4,6 +4,7 @@
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ActionContext} from '#src/resources/definition.js';
@@ -16,7 +17,7 @@ import type {TrustAnchors} from '#src/pki/chain.js';
 import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/authenticators/request-header.js';
 import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
-import {x509Authenticator} from '#src/serving/authenticators/x509.js';
+import {clientCertificateLifetimes, x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {IdentityHeaders} from '#src/transport/identity-headers.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 
@@ -60,12 +61,16 @@ export interface AuthenticationParts {
   readonly files: Files;
   /** Ends the following of files. */
   readonly signal: AbortSignal;
+  /** Records what certificates authenticate. */
+  readonly meter?: Meter | undefined;
   gate(name: string): boolean;
 }
 
 /** Returns the configured authenticators in the order in which they are tried. The client CAs change when their file does. */
 export const authenticatorsOf = async (options: AuthenticationOptions, parts: AuthenticationParts): Promise<Authenticator[]> => {
   const authenticators: Authenticator[] = [];
+  const {clock, naming, gate, meter} = parts;
+  const lifetimes = meter && clientCertificateLifetimes(meter).at({});
   const {clientCaFile, tokenAuthFile, requestheaderClientCaFile} = options;
   if (requestheaderClientCaFile) {
     const authorities = await followAuthorities(requestheaderClientCaFile, {...parts, flag: '--requestheader-client-ca-file'});
@@ -73,7 +78,7 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
   }
   if (clientCaFile) {
     const authorities = await followAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
-    authenticators.push(x509Authenticator(authorities, parts.clock, parts.naming, parts.gate('AllowParsingUserUIDFromCertAuth')));
+    authenticators.push(x509Authenticator(authorities, {clock, naming, withUid: gate('AllowParsingUserUIDFromCertAuth'), lifetimes}));
   }
   if (tokenAuthFile) {
     const text = readFlagFile('token-auth-file', tokenAuthFile).toString();
