@@ -16,13 +16,13 @@ import type {AdmissionPlugin} from './admission/admission.js';
 import type {Auditor} from './audit/auditor.js';
 import {AdmissionChain} from './admission/chain.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
-import {requestCore} from './core.js';
+import {buildHandlerChain} from './chain.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
 import type {ResourceServices} from './handlers/resource.js';
 import {ConnectMetrics} from './handlers/connect-metrics.js';
 import {ConstrainedImpersonation} from './authentication/constrained-impersonation.js';
 import {PlainImpersonation, type Impersonation} from './authentication/impersonation.js';
-import {AccessMetrics} from './access-metrics.js';
+import {AccessMetrics} from './filters/access-metrics.js';
 import {longRunningLabels, RequestMetrics} from './request/metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
@@ -236,33 +236,25 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     counter: (resource: Labels) => metrics.watchEvents(resource),
   });
   const here = router(services, discovery, [...settings.routes, ...dumpsOf(limits, clock)]);
-  const handler = requestCore({
-    naming,
-    cbor,
+  const handler = buildHandlerChain({
     clock,
     random,
-    authenticators: settings.authenticators,
-    anonymous: settings.anonymous,
+    encodings: {naming, cbor},
+    authentication: {authenticators: settings.authenticators, anonymous: settings.anonymous},
     authorizer,
     impersonation: impersonationOf(registry),
     access: new AccessMetrics(meter, clock, naming),
+    metrics: {requests: metrics, bodySizes},
     requestTimeoutMs: settings.requestTimeoutMs,
-    ...limits,
-    bodies: incomingBodies(meter),
-    longLived,
+    limits: {...limits, bodies: incomingBodies(meter)},
+    longRunning: longLived,
     draining,
     route: routeOf(settings, here, interceptors),
-    finished: (request, info, response, times, termination) => {
-      if (info && termination) metrics.terminated(info, response.status);
-      if (info) bodySizes.record(request, info, response);
-      if (info && termination === 'rejected') return metrics.rejected(request, info, response);
-      return metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times);
-    },
-    ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
-    failed: settings.failed,
+    checkPublished: (info, user) => storedVersions.check(info, user),
     auditor: settings.auditor,
     tracer: settings.tracer,
-    checkPublished: (info, user) => storedVersions.check(info, user),
+    log: settings.log && new RequestLog(settings.log, clock),
+    failed: settings.failed,
   });
   return {
     handler,

@@ -1,25 +1,40 @@
+// Values that exist or will. Most steps of most requests have their values at once, and each `await` costs as much as the step: these functions go on within the
+// same turn where they can. All code outside of the store that treats a value and its promise alike does it through them.
+
+export type Eventually<T> = T | Promise<T>;
+
 /** Applies `next` to a value, synchronously unless the value is a promise. */
-export const andThen = <A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> =>
+export const andThen = <A, B>(value: Eventually<A>, next: (value: A) => Eventually<B>): Eventually<B> =>
   value instanceof Promise ? value.then(next) : next(value);
 
-/** Runs a function and passes its value or error to a callback, synchronously unless it returns a promise. Returns or throws what the function did. */
-export const observed = <T>(run: () => T | Promise<T>, done: (value: T) => void, failed: (error: unknown) => void): T | Promise<T> => {
-  const rethrow = (error: unknown): never => {
-    failed(error);
-    throw error;
-  };
-  let outcome: T | Promise<T>;
+/**
+ * Runs a function and goes on with its value or its error, synchronously unless it returns a promise. An error of `done` is thrown, and not passed to
+ * `failed`.
+ */
+export const settled = <A, B>(
+  run: () => Eventually<A>,
+  done: (value: A) => Eventually<B>,
+  failed: (error: unknown) => Eventually<B>,
+): Eventually<B> => {
+  let outcome: Eventually<A>;
   try {
     outcome = run();
   } catch (error) {
-    return rethrow(error);
+    return failed(error);
   }
-  if (outcome instanceof Promise) {
-    return outcome.then(value => {
+  return outcome instanceof Promise ? outcome.then(done, failed) : done(outcome);
+};
+
+/** Runs a function and passes its value or error to a callback, synchronously unless it returns a promise. Returns or throws what the function did. */
+export const observed = <T>(run: () => Eventually<T>, done: (value: T) => void, failed: (error: unknown) => void): Eventually<T> =>
+  settled<T, T>(
+    run,
+    value => {
       done(value);
       return value;
-    }, rethrow);
-  }
-  done(outcome);
-  return outcome;
-};
+    },
+    (error: unknown) => {
+      failed(error);
+      throw error;
+    },
+  );

@@ -3,9 +3,9 @@
 
 import type {AuditNotes} from '#src/api/audit.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
-import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';
+import {requestTimeout} from './deadline.js';
 import type {RequestInfo, ResourceTarget} from './request-info.js';
 
 /** When a request arrived and how long it waited for others, by the monotonic clock. */
@@ -177,8 +177,7 @@ class RequestWithBody implements ApiRequest {
 export const cancellationCheck =
   ({signal, endsAt}: Pick<RequestContext, 'signal' | 'endsAt'>, clock: Clock): (() => void) =>
   () => {
-    if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt))
-      throw timeout('request did not complete within the allotted timeout');
+    if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt)) throw requestTimeout();
   };
 
 /** Handles a request. Throws a `StatusError` to refuse it; any other error becomes an internal error. */

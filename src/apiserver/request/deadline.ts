@@ -1,5 +1,5 @@
 import {parseDuration} from '#src/api/duration.js';
-import {badRequest, timeout} from '#src/api/status.js';
+import {badRequest, StatusError, timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import {LinkedQueue, type Linked} from '#src/base/collections/linked-queue.js';
 import {nextTurn} from '#src/base/turn.js';
@@ -27,18 +27,50 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
   return ms <= 0 ? allowedMs : Math.min(ms, allowedMs);
 };
 
+/** The deadline of the outgoing calls of a write, however long the request itself may take. */
+const writeTimeoutMs = 34_000;
+
+/** The deadlines of one request. */
+export class RequestDeadline {
+  /** The time limit in ms; undefined for long-running requests. */
+  readonly ms: number | undefined;
+  /** By when the response must have been sent, by the monotonic clock; undefined for long-running requests and those in process. */
+  readonly endsAt: number | undefined;
+  /** The deadline of outgoing calls, by the monotonic clock. */
+  readonly callsEndAt: number;
+  /** Called when the request was answered since its time is over, to end what still waits for its client. */
+  onExpired: () => void = () => {};
+
+  constructor(ms: number | undefined, startedAt: number, inProcess: boolean) {
+    const endsAt = ms === undefined ? undefined : startedAt + ms;
+    this.ms = ms;
+    this.endsAt = inProcess ? undefined : endsAt;
+    this.callsEndAt = Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs);
+  }
+}
+
+/** The 504 of work that took longer than its request may. */
+export const requestTimeout = (): StatusError => timeout('request did not complete within the allotted timeout');
+
+/** The 504 of a request that was not answered by its deadline. */
+export class DeadlineExceeded extends StatusError {
+  constructor() {
+    super(requestTimeout().status);
+  }
+}
+
 /** A request that has not been answered. */
 class Waiting implements Linked<Waiting> {
   /** By the monotonic clock. */
   readonly endsAt: number;
-  readonly reject: (error: Error) => void;
+  readonly expire: () => void;
   state: 'fresh' | 'running' | 'expired' | 'over' = 'fresh';
   previous: Waiting | undefined = undefined;
   next: Waiting | undefined = undefined;
 
-  constructor(endsAt: number, reject: (error: Error) => void) {
+  constructor(endsAt: number, expire: () => void) {
     this.endsAt = endsAt;
-    this.reject = reject;
+    this.expire = expire;
   }
 }
 
@@ -57,11 +89,14 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Returns the result of `work`, or rejects with 504 after `ms`. A result that comes later is passed to `late`. */
-  within<T>(ms: number | undefined, work: Promise<T>, late: (result: T) => void): Promise<T> {
+  /** Returns the result of `work`, or calls `expired` and rejects with 504 after `ms`. A result that comes later is passed to `late`. */
+  within<T>(ms: number | undefined, work: Promise<T>, late: (result: T) => void, expired?: () => void): Promise<T> {
     if (ms === undefined) return work;
     return new Promise((resolve, reject) => {
-      const waiting = new Waiting(this.#clock.monotonic() + ms, reject);
+      const waiting = new Waiting(this.#clock.monotonic() + ms, () => {
+        reject(new DeadlineExceeded());
+        expired?.();
+      });
       work.then(
         result => {
           if (waiting.state === 'expired') late(result);
@@ -125,7 +160,7 @@ export class Deadlines {
     for (const waiting of due) {
       this.#running.remove(waiting);
       waiting.state = 'expired';
-      waiting.reject(timeout('request did not complete within the allotted timeout'));
+      waiting.expire();
     }
     if (next < Infinity) this.#setTimer(next);
   };

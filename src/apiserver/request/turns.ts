@@ -1,7 +1,7 @@
-import {timeout} from '#src/api/status.js';
 import {held, type Clock} from '#src/base/clock.js';
 import {runStepsBetweenPauses, type Steps} from '#src/base/steps.js';
 import {FairTurns} from '#src/base/turn.js';
+import {requestTimeout} from './deadline.js';
 
 /** The request that work is done for; absent parts for the server's own work. */
 export interface WorkingRequest {
@@ -13,7 +13,7 @@ export interface WorkingRequest {
 export const checkEnd = ({original}: WorkingRequest, clock: Pick<Clock, 'monotonic'>): void => {
   if (!original) return;
   const {deadlineAt = Infinity, signal} = original;
-  if (signal.aborted || clock.monotonic() >= deadlineAt) throw timeout('request did not complete within the allotted timeout');
+  if (signal.aborted || clock.monotonic() >= deadlineAt) throw requestTimeout();
 };
 
 /**

@@ -2,6 +2,7 @@ import {Worker} from 'node:worker_threads';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequests} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
+import {requestTimeout} from '#src/apiserver/request/deadline.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
 import type {LargeRequestParts} from '#src/plane/api-server/parts.js';
 import type {Clock} from '#src/base/clock.js';
@@ -236,7 +237,7 @@ export class RequestThread implements LargeRequests {
   }
 
   #timedOut(running: Running, id: number): void {
-    running.jobs.get(id)?.job.reject(timeout('request did not complete within the allotted timeout'));
+    running.jobs.get(id)?.job.reject(requestTimeout());
     void this.#end(serviceUnavailable('another large request took too long, please try again later', 1));
   }
 

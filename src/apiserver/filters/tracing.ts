@@ -1,29 +1,40 @@
 // The spans of requests, with upstream's names: one for the request, and one for the operation on the resource. Users of the groups system:masters and
 // system:monitoring continue the trace of their `traceparent` header; that of others is only linked, since they could otherwise have everything sampled.
 
-import type {ApiRequest, ApiResponse} from '#src/api/request.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {StatusError} from '#src/api/status.js';
-import type {UserInfo} from '#src/api/user.js';
+import {observed} from '#src/base/eventually.js';
 import {inSpan, traced, type Span, type SpanAttributes} from '#src/base/span.js';
 import type {Tracer} from '#src/observe/tracer.js';
-import {header, type RequestTimes} from './context.js';
-import type {RequestInfo} from './request-info.js';
+import {header, type RequestTimes} from '#src/apiserver/request/context.js';
+import type {RequestInfo} from '#src/apiserver/request/request-info.js';
+import type {Entered, Filter, Identified} from './filter.js';
 
 const trustedGroups: readonly string[] = ['system:masters', 'system:monitoring'];
 
-/** What the span of a request is made of. */
-export interface TracedRequest {
-  readonly request: ApiRequest;
-  readonly info: RequestInfo;
-  readonly user: UserInfo;
-  readonly auditId: string;
-  readonly times: RequestTimes;
-}
+export const noAttributes = (): SpanAttributes => ({});
 
 /** Handles a request as a span, if it is sampled. */
-export const tracedRequest = (tracer: Tracer, traced: TracedRequest, handle: () => Promise<ApiResponse>): Promise<ApiResponse> => {
-  const {request, info, user, auditId, times} = traced;
-  const span = tracer.root({
+export const withTracing =
+  (tracer: Tracer): Filter<Identified, Identified> =>
+  next =>
+  identified => {
+    const span = requestSpan(tracer, identified);
+    if (!span) return next(identified);
+    addPast(span, identified.times);
+    const end = (status: number, error: unknown): void => {
+      span.set({'http.response.status_code': status});
+      span.end(status >= 500 ? (error ?? new Error('')) : undefined);
+    };
+    return observed(
+      () => inSpan(span, () => next(identified)),
+      ({response, error}) => end(response.status, error),
+      error => end(error instanceof StatusError ? (error.status.code ?? 500) : 500, error),
+    );
+  };
+
+const requestSpan = (tracer: Tracer, {request, info, user, auditId, times}: Identified): Span | undefined =>
+  tracer.root({
     name: info.resource ? `${request.method} ${templateOf(info)}` : request.method,
     attributes: {
       'http.request.method': request.method,
@@ -38,22 +49,6 @@ export const tracedRequest = (tracer: Tracer, traced: TracedRequest, handle: () 
     traceparent: header(request, 'traceparent'),
     trustsParent: user.groups?.some(group => trustedGroups.includes(group)) ?? false,
   });
-  if (!span) return handle();
-  addPast(span, times);
-  return inSpan(span, handle).then(
-    response => {
-      span.set({'http.response.status_code': response.status});
-      span.end(response.status >= 500 ? new Error('') : undefined);
-      return response;
-    },
-    (error: unknown) => {
-      const status = error instanceof StatusError ? (error.status.code ?? 500) : 500;
-      span.set({'http.response.status_code': status});
-      span.end(status >= 500 ? error : undefined);
-      throw error;
-    },
-  );
-};
 
 /** Adds the steps that came before the span was known to be sampled. */
 const addPast = (span: Span, {startedAt, authenticationMs, impersonation}: RequestTimes): void => {
@@ -88,12 +83,19 @@ const operations: Readonly<Record<string, string>> = {
 };
 
 /** Runs the handler of a request as the span of its operation. */
-export const tracedHandler = <T>(request: ApiRequest, info: RequestInfo, auditId: string, handle: () => T): T => {
-  const operation = info.resource && operations[info.verb];
-  return operation ? traced(operation, () => fieldsOf(request, info, auditId), handle) : handle();
+export const withOperationSpan: Filter<Entered, Entered, ApiResponse> = next => entered => {
+  const {resource, verb} = entered.info;
+  const operation = resource && operations[verb];
+  return operation
+    ? traced(
+        operation,
+        () => fieldsOf(entered),
+        () => next(entered),
+      )
+    : next(entered);
 };
 
-const fieldsOf = (request: ApiRequest, info: RequestInfo, auditId: string): SpanAttributes => {
+const fieldsOf = ({request, info, auditId}: Entered): SpanAttributes => {
   const {group, version, resource, namespace, name, subresource} = info.resource!;
   return {
     accept: header(request, 'accept') ?? '',

@@ -1,0 +1,135 @@
+// The path of every request, over every transport: the filters in the order in which a request passes them. A filter adds what it finds out to the stage that
+// it hands on (`filters/filter.ts` has the stages); answers come back through the same filters. The chain knows no resource: the router finds the handler.
+
+import type {ApiHandler, ApiRequest, ApiResponse} from '#src/api/request.js';
+import type {Authorizer} from '#src/api/authorization.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import {andThen, type Eventually} from '#src/base/eventually.js';
+import type {Random} from '#src/base/random.js';
+import type {Tracer} from '#src/observe/tracer.js';
+import type {AccessMetrics} from './filters/access-metrics.js';
+import type {Auditor} from './audit/auditor.js';
+import type {Impersonation} from './authentication/impersonation.js';
+import {withAudit, withAuditTrail} from './filters/audit.js';
+import {withAuthentication, type Authentication} from './filters/authentication.js';
+import {withAuthorization} from './filters/authorization.js';
+import {withDeadline} from './filters/deadline.js';
+import {refusal, withHandlerErrors, withRefusals} from './filters/failures.js';
+import {Filters, pass, type Entered, type Received} from './filters/filter.js';
+import {withImpersonation} from './filters/impersonation.js';
+import {withLog} from './filters/log.js';
+import {withLongRunning} from './filters/long-running.js';
+import {withMetrics} from './filters/metrics.js';
+import {withPriorityAndFairness} from './filters/priority-and-fairness.js';
+import {addHeaders, withResponseHeaders} from './filters/response-headers.js';
+import {withShutdown} from './filters/shutdown.js';
+import {withOperationSpan, withTracing} from './filters/tracing.js';
+import type {RequestLimits} from './flowcontrol/entry.js';
+import type {ResponseEncodings} from './handlers/resource.js';
+import {codecsFor} from './request/codecs.js';
+import {Context, header, type Handler} from './request/context.js';
+import type {LongRunningResponses} from './request/long-running.js';
+import type {RequestMetrics} from './request/metrics.js';
+import {MalformedRequest} from './request/plain-refusal.js';
+import {requestInfo, type RequestInfo} from './request/request-info.js';
+import type {RequestLog} from './request/request-log.js';
+import {Warnings} from './request/warnings.js';
+
+/** What the filters use. */
+export interface ChainSettings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly encodings: ResponseEncodings;
+  readonly authentication: Authentication;
+  readonly authorizer: Authorizer;
+  readonly impersonation: Impersonation;
+  readonly access: AccessMetrics;
+  readonly metrics: RequestMetrics;
+  readonly requestTimeoutMs: number;
+  readonly limits: RequestLimits;
+  readonly longRunning: LongRunningResponses;
+  /** Once set, new requests are refused with 429. */
+  readonly draining: {rejects: boolean};
+  /** Returns the handler of a request; never authorizes. */
+  route(info: RequestInfo): Handler;
+  /** Throws to refuse an authorized request that has to wait. */
+  checkPublished(info: RequestInfo, user: UserInfo): void;
+  /** Records requests in the audit log, if it is on. */
+  readonly auditor?: Auditor | undefined;
+  /** Creates the spans of requests, if tracing is on. */
+  readonly tracer?: Tracer | undefined;
+  /** Logs requests at higher verbosities. */
+  readonly log?: RequestLog | undefined;
+  /** Called for failures that are the server's own fault. */
+  failed(error: unknown, request: ApiRequest): void;
+}
+
+/** Every error becomes a Status; nothing is thrown to the HTTP server. */
+export const buildHandlerChain = (settings: ChainSettings): ApiHandler => {
+  const {clock, encodings, access, auditor, tracer, log} = settings;
+  const observers = {metrics: access, clock, log};
+  const handle = new Filters(withLongRunning(settings.longRunning))
+    .through(log ? withLog(log) : pass)
+    .through(withMetrics(settings.metrics, clock))
+    .through(auditor ? withAuditTrail(auditor) : pass)
+    .through(withResponseHeaders)
+    .through(withRefusals(settings))
+    .through(withDeadline(clock, settings.requestTimeoutMs))
+    .through(withShutdown(settings.draining))
+    .through(withAuthentication(settings.authentication, observers))
+    .through(auditor ? withAudit : pass)
+    .through(withImpersonation(settings.impersonation, clock))
+    .through(tracer ? withTracing(tracer) : pass)
+    .through(withPriorityAndFairness(encodings.naming, settings.limits))
+    .through(withAuthorization(settings.authorizer, observers))
+    .through(withHandlerErrors(settings))
+    .through(withOperationSpan)
+    .to(callHandler(settings));
+  return receive(settings, handle);
+};
+
+/** The longest audit id accepted from a client and returned, in characters. Differs from upstream, which returns as many as headers can have. */
+const maxAuditIdLength = 1024;
+
+/** Begins the chain: the request gets its audit id, its times, and what its URL says. */
+const receive =
+  (settings: ChainSettings, handle: (received: Received) => Eventually<ApiResponse>): ApiHandler =>
+  async arrived => {
+    const {clock, random, log} = settings;
+    const request = log?.track(arrived) ?? arrived;
+    const times = {startedAt: clock.monotonic(), webhooksMs: 0};
+    const auditId = header(request, 'audit-id')?.slice(0, maxAuditIdLength) || random.uuid();
+    const received = {request, auditId, times, warnings: new Warnings(), headers: {}, logged: {}};
+    let info: RequestInfo;
+    try {
+      info = requestInfo(request.method, request.url);
+    } catch (error) {
+      return refuseUnread(settings, received, error);
+    }
+    return handle({...received, info});
+  };
+
+/** Refuses a request whose URL cannot be understood. */
+const refuseUnread = async (settings: ChainSettings, received: Omit<Received, 'info'>, error: unknown): Promise<ApiResponse> => {
+  const {request, auditId, times} = received;
+  const {response} = await refusal(settings, request, error);
+  // The original's HTTP server refuses a request that cannot be parsed, without the headers of the API server.
+  if (!(error instanceof MalformedRequest)) addHeaders(response, received);
+  settings.log?.answered(request, undefined, {response, auditId, startedAt: times.startedAt});
+  return response;
+};
+
+/** Ends the chain: the handler of what is requested answers. */
+const callHandler =
+  ({route, checkPublished, encodings}: ChainSettings): ((entered: Entered) => Eventually<ApiResponse>) =>
+  entered => {
+    const {request, info, user, place} = entered;
+    checkPublished(info, user);
+    const context = contextOf(entered);
+    if (info.verb === 'watch') context.initialized = () => place[Symbol.dispose]();
+    return andThen(codecsFor(request, encodings), () => route(info)(context));
+  };
+
+const contextOf = ({request, info, user, deadline, auditId, warnings, times, notes}: Entered): Context =>
+  new Context(request, info, user, {auditId, warnings, times, notes, deadlineAt: deadline.callsEndAt, endsAt: deadline.endsAt});

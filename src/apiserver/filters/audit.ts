@@ -1,0 +1,17 @@
+import {andThen} from '#src/base/eventually.js';
+import type {Auditor} from '#src/apiserver/audit/auditor.js';
+import {AuditTrail} from '#src/apiserver/audit/trail.js';
+import type {Filter, Identified, Received} from './filter.js';
+
+/** Generates the last audit events of every request, those that were refused before their user was known included. */
+export const withAuditTrail =
+  (auditor: Auditor): Filter<Received, Received> =>
+  next =>
+  received => {
+    const trail = new AuditTrail(auditor, received);
+    return andThen(next({...received, trail}), answer => trail.finish(answer));
+  };
+
+/** Evaluates the audit policy for the user of a request, and generates the first event. */
+export const withAudit: Filter<Identified, Identified> = next => identified =>
+  andThen(identified.trail!.begin(identified.user), notes => next(notes ? {...identified, notes} : identified));

@@ -1,0 +1,51 @@
+import type {Authenticator} from '#src/api/authentication.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import {andThen, observed, type Eventually} from '#src/base/eventually.js';
+import type {AccessMetrics} from './access-metrics.js';
+import type {RequestLog} from '#src/apiserver/request/request-log.js';
+import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
+import type {Filter, Identified, Timed} from './filter.js';
+
+/** How the users of requests are found. */
+export interface Authentication {
+  readonly authenticators: readonly Authenticator[];
+  /** Absent if anonymous access is off. */
+  readonly anonymous: Anonymous | undefined;
+}
+
+/** Finds the user of a request from its credentials, unless the in-process client vouches for it. Refuses with 401. */
+export const withAuthentication =
+  (
+    authentication: Authentication,
+    {metrics, clock, log}: {readonly metrics: AccessMetrics; readonly clock: Clock; readonly log: RequestLog | undefined},
+  ): Filter<Timed, Identified> =>
+  next =>
+  timed => {
+    const {caller} = timed.request;
+    if ('user' in caller) return next({...timed, user: caller.user, notes: caller.notes});
+    const {times, info} = timed;
+    const startedAt = clock.monotonic();
+    const found = observed(
+      () => userOf(authentication, timed),
+      user => {
+        metrics.authenticated(user, startedAt);
+        times.authenticationMs = clock.monotonic() - startedAt;
+      },
+      error => {
+        log?.notAuthenticated(info.path, error);
+        metrics.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
+      },
+    );
+    return andThen(found, user => next({...timed, user, notes: undefined}));
+  };
+
+const userOf = (
+  {authenticators, anonymous}: Authentication,
+  {request: {caller, headers}, info, warnings, trail}: Timed,
+): Eventually<UserInfo> => {
+  const {credentials} = caller as Extract<typeof caller, {credentials: unknown}>;
+  const warn = (text: string) => void warnings.add(text);
+  const annotate = trail && ((key: string, text: string) => trail.annotate(key, text));
+  return authenticate(authenticators, anonymous, {credentials, headers, warn, ...(annotate ? {annotate} : {})}, info.path);
+};

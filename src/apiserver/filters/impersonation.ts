@@ -1,0 +1,20 @@
+import type {Clock} from '#src/base/clock.js';
+import {requestsImpersonation} from '#src/apiserver/authentication/impersonated-identity.js';
+import type {Impersonation} from '#src/apiserver/authentication/impersonation.js';
+import {attributesOf} from '#src/apiserver/request/request-info.js';
+import type {Answer, Filter, Identified} from './filter.js';
+
+/** Serves a request as the user that its impersonation headers name, if its own user may. Refuses with 403. */
+export const withImpersonation =
+  (impersonation: Impersonation, clock: Clock): Filter<Identified, Identified> =>
+  next => {
+    const impersonated = async (identified: Identified): Promise<Answer> => {
+      const {request, info, user: requester, times, trail} = identified;
+      const startedAt = clock.monotonic();
+      const {user, constraint} = await impersonation.of(request, attributesOf(requester, info));
+      times.impersonation = [startedAt, clock.monotonic()];
+      if (user !== requester) trail?.impersonated(user, constraint);
+      return next({...identified, user});
+    };
+    return identified => (requestsImpersonation(identified.request.headers) ? impersonated(identified) : next(identified));
+  };
