@@ -16,7 +16,8 @@ import {withAuthentication, type Authentication} from './filters/authentication.
 import {withAuthorization} from './filters/authorization.js';
 import {withDeadline} from './filters/deadline.js';
 import {refusal, withHandlerErrors, withRefusals} from './filters/failures.js';
-import {Filters, pass, type Entered, type Received} from './filters/filter.js';
+import {Filters, pass} from './filters/filter.js';
+import {arrive, type Arrived, type Entered, type Received} from './filters/stages.js';
 import {withImpersonation} from './filters/impersonation.js';
 import {withLog} from './filters/log.js';
 import {withLongRunning} from './filters/long-running.js';
@@ -34,7 +35,6 @@ import type {RequestMetrics} from './request/metrics.js';
 import {MalformedRequest} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
 import type {RequestLog} from './request/request-log.js';
-import {Warnings} from './request/warnings.js';
 
 /** What the filters use. */
 export interface ChainSettings {
@@ -95,27 +95,27 @@ const maxAuditIdLength = 1024;
 /** Begins the chain: the request gets its audit id, its times, and what its URL says. */
 const receive =
   (settings: ChainSettings, handle: (received: Received) => Eventually<ApiResponse>): ApiHandler =>
-  async arrived => {
+  async incoming => {
     const {clock, random, log} = settings;
-    const request = log?.track(arrived) ?? arrived;
+    const request = log?.track(incoming) ?? incoming;
     const times = {startedAt: clock.monotonic(), webhooksMs: 0};
     const auditId = header(request, 'audit-id')?.slice(0, maxAuditIdLength) || random.uuid();
-    const received = {request, auditId, times, warnings: new Warnings(), headers: {}, logged: {}};
+    const arrived = arrive(request, auditId, times);
     let info: RequestInfo;
     try {
       info = requestInfo(request.method, request.url);
     } catch (error) {
-      return refuseUnread(settings, received, error);
+      return refuseUnread(settings, arrived, error);
     }
-    return handle({...received, info});
+    return handle(arrived.received(info));
   };
 
 /** Refuses a request whose URL cannot be understood. */
-const refuseUnread = async (settings: ChainSettings, received: Omit<Received, 'info'>, error: unknown): Promise<ApiResponse> => {
-  const {request, auditId, times} = received;
+const refuseUnread = async (settings: ChainSettings, arrived: Arrived, error: unknown): Promise<ApiResponse> => {
+  const {request, auditId, times} = arrived;
   const {response} = await refusal(settings, request, error);
   // The original's HTTP server refuses a request that cannot be parsed, without the headers of the API server.
-  if (!(error instanceof MalformedRequest)) addHeaders(response, received);
+  if (!(error instanceof MalformedRequest)) addHeaders(response, arrived);
   settings.log?.answered(request, undefined, {response, auditId, startedAt: times.startedAt});
   return response;
 };

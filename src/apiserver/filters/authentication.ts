@@ -5,7 +5,8 @@ import {andThen, observed, type Eventually} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import type {RequestLog} from '#src/apiserver/request/request-log.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
-import type {Filter, Identified, Timed} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Identified, Timed} from './stages.js';
 
 /** How the users of requests are found. */
 export interface Authentication {
@@ -23,7 +24,7 @@ export const withAuthentication =
   next =>
   timed => {
     const {caller} = timed.request;
-    if ('user' in caller) return next({...timed, user: caller.user, notes: caller.notes});
+    if ('user' in caller) return next(timed.identified(caller.user, caller.notes));
     const {times, info} = timed;
     const startedAt = clock.monotonic();
     const found = observed(
@@ -37,7 +38,7 @@ export const withAuthentication =
         metrics.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
       },
     );
-    return andThen(found, user => next({...timed, user, notes: undefined}));
+    return andThen(found, user => next(timed.identified(user, undefined)));
   };
 
 const userOf = (

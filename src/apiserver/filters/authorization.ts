@@ -8,7 +8,8 @@ import {attributesOf} from '#src/apiserver/request/request-info.js';
 import type {RequestLog} from '#src/apiserver/request/request-log.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {noAttributes} from './tracing.js';
-import type {Entered, Filter} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Entered} from './stages.js';
 
 /** Refuses requests with 403 unless the authorizer allows them. Errors of authorizers are shown only if none allows the request. */
 export const withAuthorization =

@@ -1,7 +1,8 @@
 import {discard} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {Deadlines, deadlineOf, RequestDeadline} from '#src/apiserver/request/deadline.js';
-import type {Answer, Filter, Received, Timed} from './filter.js';
+import type {Answer, Filter} from './filter.js';
+import type {Received, Timed} from './stages.js';
 
 /** Answers requests over a network with 504 at their deadline, except long-running ones. */
 export const withDeadline = (clock: Clock, requestTimeoutMs: number): Filter<Received, Timed> => {
@@ -9,7 +10,7 @@ export const withDeadline = (clock: Clock, requestTimeoutMs: number): Filter<Rec
   return next => received => {
     const {request, info, times} = received;
     const deadline = new RequestDeadline(deadlineOf(info, requestTimeoutMs), times.startedAt, request.inProcess === true);
-    const answer = next({...received, deadline});
+    const answer = next(received.timed(deadline));
     if (!(answer instanceof Promise) || request.inProcess) return answer;
     return deadlines.within(deadline.ms, answer, discardLate, () => deadline.onExpired());
   };

@@ -9,7 +9,8 @@ import {codecsFor} from '#src/apiserver/request/codecs.js';
 import {requestTimeout} from '#src/apiserver/request/deadline.js';
 import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 import {StoreClosed, StoreFull, StoreTimeout} from '#src/storage/errors.js';
-import type {Answer, Entered, Filter, Received} from './filter.js';
+import type {Answer, Filter} from './filter.js';
+import type {Entered, Received} from './stages.js';
 
 interface Failures {
   readonly encodings: ResponseEncodings;

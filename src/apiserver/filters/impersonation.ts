@@ -2,7 +2,8 @@ import type {Clock} from '#src/base/clock.js';
 import {requestsImpersonation} from '#src/apiserver/authentication/impersonated-identity.js';
 import type {Impersonation} from '#src/apiserver/authentication/impersonation.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
-import type {Answer, Filter, Identified} from './filter.js';
+import type {Answer, Filter} from './filter.js';
+import type {Identified} from './stages.js';
 
 /** Serves a request as the user that its impersonation headers name, if its own user may. Refuses with 403. */
 export const withImpersonation =
@@ -14,7 +15,7 @@ export const withImpersonation =
       const {user, constraint} = await impersonation.of(request, attributesOf(requester, info));
       times.impersonation = [startedAt, clock.monotonic()];
       if (user !== requester) trail?.impersonated(user, constraint);
-      return next({...identified, user});
+      return next(identified.identified(user, identified.notes));
     };
     return identified => (requestsImpersonation(identified.request.headers) ? impersonated(identified) : next(identified));
   };

@@ -1,7 +1,8 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {andThen} from '#src/base/eventually.js';
 import type {RequestLog} from '#src/apiserver/request/request-log.js';
-import type {Filter, Received} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Received} from './stages.js';
 
 /** Logs requests at higher verbosities. */
 export const withLog =
@@ -9,7 +10,7 @@ export const withLog =
   next =>
   received =>
     andThen(next(received), response => {
-      const {request, info, auditId, times, logged} = received;
-      log.answered(request, info, {response, auditId, startedAt: times.startedAt, flow: () => logged.flow?.() ?? {}});
+      const {request, info, auditId, times} = received;
+      log.answered(request, info, {response, auditId, startedAt: times.startedAt, flow: () => received.flowLogFields?.() ?? {}});
       return response;
     });

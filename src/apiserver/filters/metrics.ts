@@ -4,7 +4,8 @@ import {andThen} from '#src/base/eventually.js';
 import {DeadlineExceeded} from '#src/apiserver/request/deadline.js';
 import type {RequestMetrics} from '#src/apiserver/request/metrics.js';
 import {TooManyRequests} from '#src/apiserver/request/plain-refusal.js';
-import type {Answer, Filter, Received} from './filter.js';
+import type {Answer, Filter} from './filter.js';
+import type {Received} from './stages.js';
 
 /** Counts and times requests, and those that the server ended to protect itself. */
 export const withMetrics =

@@ -3,7 +3,8 @@ import {andThen, settled} from '#src/base/eventually.js';
 import {traced} from '#src/base/span.js';
 import {Entry, type RequestLimits} from '#src/apiserver/flowcontrol/entry.js';
 import {noAttributes} from './tracing.js';
-import type {Entered, Filter, Identified} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Entered, Identified} from './stages.js';
 
 /**
  * Lets requests wait until flow control executes them, or counts them within the limits of requests in flight. Refuses with 429 when there are too many. A
@@ -14,14 +15,14 @@ export const withPriorityAndFairness =
   next =>
   identified => {
     const entry = new Entry(limits, identified);
-    identified.logged.flow = () => entry.logFields;
+    identified.flowLogFields = () => entry.logFields;
     identified.deadline.onExpired = () => entry.stopReading();
     return settled(
       () => {
         const place = entry.enter();
         const {ready} = place;
         const waiting = limits.flowControl ? traced('priorityandfairness', noAttributes, () => ready) : ready;
-        return andThen(waiting, () => next({...identified, place}));
+        return andThen(waiting, () => next(identified.entered(place)));
       },
       answer => {
         entry.addHeaders(naming, answer.response.headers);

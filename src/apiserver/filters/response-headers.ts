@@ -1,7 +1,8 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {andThen} from '#src/base/eventually.js';
 import {warningHeaders} from '#src/apiserver/request/warnings.js';
-import type {Filter, Received} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Arrived, Received} from './stages.js';
 
 /** Adds the headers that every response has, the warnings, and the headers of other filters. */
 export const withResponseHeaders: Filter<Received, Received> = next => received =>
@@ -10,9 +11,9 @@ export const withResponseHeaders: Filter<Received, Received> = next => received 
     return answer;
   });
 
-export const addHeaders = ({headers}: ApiResponse, received: Pick<Received, 'auditId' | 'headers' | 'warnings'>): void => {
-  Object.assign(headers, received.headers);
-  headers['Audit-Id'] = received.auditId;
+export const addHeaders = ({headers}: ApiResponse, arrived: Arrived): void => {
+  for (const name in arrived.headers) headers[name] = arrived.headers[name]!;
+  headers['Audit-Id'] = arrived.auditId;
   headers['Cache-Control'] ??= 'no-cache, private';
-  if (received.warnings.size > 0) headers['Warning'] = [...warningHeaders(received.warnings), ...[headers['Warning'] ?? []].flat()];
+  if (arrived.warnings.size > 0) headers['Warning'] = [...warningHeaders(arrived.warnings), ...[headers['Warning'] ?? []].flat()];
 };

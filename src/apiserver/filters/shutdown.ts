@@ -1,7 +1,8 @@
 import type {ApiRequest} from '#src/api/request.js';
 import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
-import type {Filter, Timed} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Timed} from './stages.js';
 
 /** Refuses new requests with 429 while the server shuts down; the client retries with another server. */
 export const withShutdown =

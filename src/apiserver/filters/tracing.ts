@@ -8,7 +8,8 @@ import {inSpan, traced, type Span, type SpanAttributes} from '#src/base/span.js'
 import type {Tracer} from '#src/observe/tracer.js';
 import {header, type RequestTimes} from '#src/apiserver/request/context.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
-import type {Entered, Filter, Identified} from './filter.js';
+import type {Filter} from './filter.js';
+import type {Entered, Identified} from './stages.js';
 
 const trustedGroups: readonly string[] = ['system:masters', 'system:monitoring'];
 

@@ -46,9 +46,9 @@ export class Entry {
   #seats: Place | undefined;
   #place: EnteredPlace | undefined;
 
-  constructor(limits: RequestLimits, {request, info, user, times, deadline}: Entering) {
+  constructor(limits: RequestLimits, entering: Entering) {
     this.#limits = limits;
-    this.#entering = {request, info, user, times, deadline};
+    this.#entering = entering;
   }
 
   /** Enters the request. The place may be taken later, when its body is complete. Throws 429 when there are too many requests. */

@@ -30,6 +30,8 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
 /** The deadline of the outgoing calls of a write, however long the request itself may take. */
 const writeTimeoutMs = 34_000;
 
+const nothing = (): void => {};
+
 /** The deadlines of one request. */
 export class RequestDeadline {
   /** The time limit in ms; undefined for long-running requests. */
@@ -39,7 +41,7 @@ export class RequestDeadline {
   /** The deadline of outgoing calls, by the monotonic clock. */
   readonly callsEndAt: number;
   /** Called when the request was answered since its time is over, to end what still waits for its client. */
-  onExpired: () => void = () => {};
+  onExpired: () => void = nothing;
 
   constructor(ms: number | undefined, startedAt: number, inProcess: boolean) {
     const endsAt = ms === undefined ? undefined : startedAt + ms;
