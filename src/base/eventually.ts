@@ -38,3 +38,20 @@ export const observed = <T>(run: () => Eventually<T>, done: (value: T) => void, 
       throw error;
     },
   );
+
+/** Whether a value does not exist yet. For code that does something else until then; code that goes on with the value uses the functions above. */
+export const isPending = <T>(value: Eventually<T>): value is Promise<T> => value instanceof Promise;
+
+/** Asks for each item in turn until the answer is not undefined. */
+export const firstResult = <T, R>(
+  items: readonly T[],
+  ask: (item: T) => Eventually<R | undefined>,
+  from = 0,
+): Eventually<R | undefined> => {
+  for (let index = from; index < items.length; index++) {
+    const found = ask(items[index]!);
+    if (found instanceof Promise) return found.then(one => (one === undefined ? firstResult(items, ask, index + 1) : one));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};

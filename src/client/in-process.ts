@@ -1,3 +1,4 @@
+import {andThen} from '#src/base/eventually.js';
 import {jsonText, withNumbers} from '#src/base/json/json.js';
 import {setMaxListeners} from 'node:events';
 import type {Readable} from 'node:stream';
@@ -73,7 +74,7 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
     async call(call) {
       call.signal?.throwIfAborted();
       const body = bodyOf(call.body);
-      const answer = body instanceof Promise ? body.then(encoded => handler(request(call, encoded))) : handler(request(call, body));
+      const answer = Promise.resolve(andThen(body, encoded => handler(request(call, encoded))));
       const response = await (call.signal ? unlessAborted(answer, call.signal) : answer);
       return replyOf(isWhole(response) ? response : await complete(response, call.signal, slowly));
     },

@@ -1,3 +1,4 @@
+import {isPending} from '#src/base/eventually.js';
 import type {Readable} from 'node:stream';
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
@@ -101,7 +102,7 @@ export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
         chunks = [];
       };
       const refusal = settle(true);
-      if (refusal instanceof Promise) refusal.then(proceed, reject);
+      if (isPending(refusal)) refusal.then(proceed, reject);
       else proceed(refusal);
     };
     const fail = (cause?: unknown) => {

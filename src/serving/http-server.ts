@@ -1,6 +1,7 @@
 // The HTTP server: converts requests of HTTP/1.1, HTTP/2 and WebSocket watches into API requests, calls the handler, and sends the responses. It adds HSTS,
 // CORS and compression. Sockets belong to listener.ts.
 
+import {andThen} from '#src/base/eventually.js';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
@@ -157,7 +158,7 @@ class ApiHttpServer implements HttpServer {
     const deliver = (response: ApiResponse): void => {
       try {
         const ready = compressed(request, response);
-        const sending = ready instanceof Promise ? ready.then(send) : send(ready);
+        const sending = andThen(ready, send);
         if (sending) sending.catch(failed);
       } catch (fault) {
         failed(fault);

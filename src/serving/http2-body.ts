@@ -64,7 +64,7 @@ export const collectHttp2 = async (stream: ServerHttp2Stream, limit: number, rea
   // It ends now if it was closed meanwhile.
   if (stream.closed) stream.read(0);
   const entering = reading?.ended(true);
-  const refusal = entering instanceof Promise ? await entering : entering;
+  const refusal = await entering;
   if (refusal) throw refusal;
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 };

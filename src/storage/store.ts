@@ -1,3 +1,4 @@
+import type {Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 
 /**
@@ -108,9 +109,6 @@ export interface Continuity {
    */
   onReplaced(listener: () => void, key?: string): Disposable;
 }
-
-/** A value, or a promise of one when the store has to wait. */
-export type Eventually<T> = T | Promise<T>;
 
 /** The newest revision at a time. */
 export interface RevisionNote {

@@ -1,8 +1,8 @@
 // A view of a store whose values are translated on reads and translated back on writes: to one version of a custom resource, or from encrypted values. Revisions,
 // order and keys are those of the underlying store; only values differ. Changes that arrive together are translated together.
 
-import {andThen} from '#src/base/eventually.js';
-import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import {andThen, type Eventually} from '#src/base/eventually.js';
+import type {Change, Range, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 
 /** What a value is written under, and its bytes for a store that encodes them, if another thread has made those. */
 export interface Target {

@@ -1,11 +1,11 @@
 // Runs the plugins of one phase in order. The plugins of a request are known by its operation, resource and subresource: those that do not handle it are not
 // called. The write pipeline of the registry decides when each phase runs.
 
+import {andThen, firstResult, settled, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
-import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes, AdmissionPlugin, Phase} from './admission.js';
 import {admissionMetrics, type AdmissionMetrics, type Durations} from './chain-metrics.js';
 import {allOperations, isHandled, type Operation, type Target} from './handles.js';
@@ -106,7 +106,6 @@ class PhaseRun {
   readonly #startedAt: number;
   /** When the step began. */
   #since: number;
-  #next = 0;
   /** Whether a plugin asked for a repetition, which there is only one of. */
   #isRepeated = false;
   #isRepetition = false;
@@ -122,47 +121,39 @@ class PhaseRun {
     this.#startedAt = this.#since = clock.monotonic();
   }
 
-  /** Calls the plugins that are left, and awaits only promises: an await costs as much as most plugins do. Throws or rejects with the refusal of one. */
+  /** Calls the plugins that are left, in the same turn where they take none. Throws or rejects with the refusal of one. */
   proceed(): Eventually<void> {
-    const steps = this.#steps;
-    while (this.#next < steps.length) {
-      const step = steps[this.#next++]!;
-      if (!step.call) {
-        step.durations?.accepted.observe(0);
-        continue;
+    const called = firstResult(this.#steps, this.#call);
+    return andThen(called, () => {
+      if (this.#isRepeated && !this.#isRepetition) {
+        this.#isRepetition = true;
+        return this.proceed();
       }
-      let result: ReturnType<typeof step.call>;
-      try {
-        result = step.call(this.#attributes);
-      } catch (error) {
-        return this.#refused(step, error);
-      }
-      if (result instanceof Promise) {
-        return result.then(
-          outcome => {
-            this.#passed(step, outcome);
-            return this.proceed();
-          },
-          (error: unknown) => this.#refused(step, error),
-        );
-      }
-      this.#passed(step, result);
-    }
-    if (!this.#isRepeated || this.#isRepetition) {
       this.#durations.accepted.observe((this.#since - this.#startedAt) / 1000);
       return undefined;
-    }
-    this.#isRepetition = true;
-    this.#next = 0;
-    return this.proceed();
+    });
   }
 
-  #passed(step: Step, outcome: void | 'again'): void {
+  readonly #call = (step: Step): Eventually<undefined> => {
+    const {call} = step;
+    if (!call) {
+      step.durations?.accepted.observe(0);
+      return undefined;
+    }
+    return settled(
+      () => call(this.#attributes),
+      outcome => this.#passed(step, outcome),
+      error => this.#refused(step, error),
+    );
+  };
+
+  #passed(step: Step, outcome: void | 'again'): undefined {
     if (outcome === 'again') this.#isRepeated = true;
     const now = this.#clock.monotonic();
     step.durations?.accepted.observe((now - this.#since) / 1000);
     if (this.#isLogged) this.#logDuration(step, now - this.#since);
     this.#since = now;
+    return undefined;
   }
 
   #refused(step: Step, error: unknown): never {

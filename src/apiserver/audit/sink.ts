@@ -1,3 +1,4 @@
+import {isPending} from '#src/base/eventually.js';
 import type {AuditEvent} from './event.js';
 
 /** Takes audit events: a log, a webhook, or one that stands before another. */
@@ -21,7 +22,7 @@ export const union = (sinks: readonly AuditSink[]): AuditSink =>
         holdsRequest: sinks.some(({holdsRequest}) => holdsRequest),
         process(events) {
           const taken = sinks.map(sink => sink.process(events));
-          return taken.some(one => one instanceof Promise) ? Promise.all(taken).then(all => all.every(Boolean)) : taken.every(Boolean);
+          return taken.some(isPending) ? Promise.all(taken).then(all => all.every(Boolean)) : taken.every(Boolean);
         },
         async close() {
           await Promise.all(sinks.map(sink => sink.close()));

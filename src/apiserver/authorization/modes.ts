@@ -1,6 +1,7 @@
 // The authorizers without policy: allow all, deny all, privileged groups, and the union of several. The other modes are in rbac.ts, node/ and
 // src/serving/authorizers.
 
+import {andThen, firstResult, type Eventually} from '#src/base/eventually.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
 import {isPrivileged} from './policy.js';
@@ -48,18 +49,17 @@ const undecided = (decisions: readonly Decision[]): Decision => {
 
 /** Consults authorizers in order; the first to allow or deny decides. Awaits only promises. */
 export const union = (authorizers: readonly Authorizer[]): Authorizer => {
-  const consult = (attributes: Attributes, from: number, before: Decision[]): Decision | Promise<Decision> => {
-    for (let i = from; i < authorizers.length; i++) {
-      const outcome = authorizers[i]!.authorize(attributes);
-      if (outcome instanceof Promise) {
-        return outcome.then(decision => (decision.decision === 'noOpinion' ? consult(attributes, i + 1, [...before, decision]) : decision));
-      }
+  const authorize = (attributes: Attributes): Eventually<Decision> => {
+    const before: Decision[] = [];
+    const decided = (outcome: Decision): Decision | undefined => {
       if (outcome.decision !== 'noOpinion') return outcome;
       before.push(outcome);
-    }
-    return undecided(before);
+      return undefined;
+    };
+    const first = firstResult(authorizers, authorizer => andThen(authorizer.authorize(attributes), decided));
+    return andThen(first, found => found ?? undecided(before));
   };
-  return {authorize: attributes => consult(attributes, 0, [])};
+  return {authorize};
 };
 
 /** The combined permissions that all of them list for a user. */

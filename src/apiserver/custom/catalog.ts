@@ -1,6 +1,7 @@
 // The catalog of custom resources. A definition is unknown, established (served), or retired (changed or deleted: its watches end). Follows the definitions
 // in the store; conditions and finalizers are written by src/controlplane/definitions.
 
+import {andThen} from '#src/base/eventually.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
@@ -185,7 +186,7 @@ export class CustomCatalog implements CustomResources {
       schemaOf: apiVersion => family.versions.find(version => version.apiVersion === apiVersion)?.schema.node,
       convert(object, apiVersion) {
         const converted = conversion.convert([object], apiVersion);
-        return converted instanceof Promise ? converted.then(([one]) => one!) : converted[0]!;
+        return andThen(converted, ([one]) => one!);
       },
     };
     const resourceOf = (version: CustomVersion): Resource => {

@@ -1,7 +1,7 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
-import type {Eventually} from '#src/storage/store.js';
 
 /** The conversion between the versions of a custom resource. */
 export interface Conversion {

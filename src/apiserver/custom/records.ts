@@ -2,10 +2,10 @@ import {isDeepStrictEqual} from 'node:util';
 import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
-import {andThen} from '#src/base/eventually.js';
+import {andThen, type Eventually} from '#src/base/eventually.js';
 import {Lru} from '#src/base/lru.js';
 import {encodeRecord, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
-import type {Eventually, StoredRecord} from '#src/storage/store.js';
+import type {StoredRecord} from '#src/storage/store.js';
 import type {CustomFamily, CustomVersion} from '#src/resources/custom/family.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
@@ -75,7 +75,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       return record;
     };
     const converted: Eventually<readonly KubeObject[]> = conversion.convert([object], stored.apiVersion);
-    return converted instanceof Promise ? converted.then(finish) : finish(converted);
+    return andThen(converted, finish);
   };
   return {
     isCurrent,
@@ -91,7 +91,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
         for (const [at, {record, index}] of left.entries()) result[index] = put(record, pruned(objects[at]!, version));
         return result as StoredRecord[];
       };
-      return converted instanceof Promise ? converted.then(finish) : finish(converted);
+      return andThen(converted, finish);
     },
     toStored,
     wouldReadBack(value) {

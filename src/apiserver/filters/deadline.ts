@@ -1,3 +1,4 @@
+import {isPending} from '#src/base/eventually.js';
 import {discard} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {Deadlines, deadlineOf, RequestDeadline} from '#src/apiserver/request/deadline.js';
@@ -11,7 +12,7 @@ export const withDeadline = (clock: Clock, requestTimeoutMs: number): Filter<Rec
     const {request, info, times} = received;
     const deadline = new RequestDeadline(deadlineOf(info, requestTimeoutMs), times.startedAt, request.inProcess === true);
     const answer = next(received.timed(deadline));
-    if (!(answer instanceof Promise) || request.inProcess) return answer;
+    if (!isPending(answer) || request.inProcess) return answer;
     return deadlines.within(deadline.ms, answer, discardLate, () => deadline.onExpired());
   };
 };

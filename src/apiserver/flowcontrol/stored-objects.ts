@@ -1,7 +1,8 @@
+import {isPending, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
-import {endOfPrefix, type Eventually, type Range} from '#src/storage/store.js';
+import {endOfPrefix, type Range} from '#src/storage/store.js';
 import type {StoredObjects} from './work-estimate.js';
 
 /** How long a count is used, in a store of this process and in a shared one. */
@@ -64,9 +65,9 @@ export class StoredObjectCounts {
     } catch {
       return undefined; // The request that reads the objects reports what is wrong with them.
     }
-    if (!(range instanceof Promise) && !range.more) return take(range.records.length, range);
+    if (!isPending(range) && !range.more) return take(range.records.length, range);
     const count = settings.store.count(root, end);
-    if (typeof count === 'number' && !(range instanceof Promise)) return take(count, range);
+    if (typeof count === 'number' && !isPending(range)) return take(count, range);
     this.#asked.set(resource, now);
     Promise.all([count, range]).then(
       ([number, objects]) => take(number, objects),

@@ -78,7 +78,7 @@ const objectsOf = async (resource: Resource, records: readonly StoredRecord[]): 
   const objects: Readonly<KubeObject>[] = [];
   for (const record of records) {
     const object = objectInPieces(resource, record);
-    objects.push(object instanceof Promise ? await object : object);
+    objects.push(await object);
   }
   return objects;
 };

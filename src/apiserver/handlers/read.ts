@@ -1,3 +1,4 @@
+import {andThen, isPending, settled} from '#src/base/eventually.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
@@ -35,21 +36,17 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   function read(): ApiResponse | Promise<ApiResponse> {
     spanEvent('About to Get from storage');
     const record = find();
-    return record instanceof Promise
-      ? Promise.resolve(measured(stepsOf(context, resource.settings.clock), 'storageMs', () => record)).then(respond)
-      : respond(record);
+    return andThen(isPending(record) ? measured(stepsOf(context, resource.settings.clock), 'storageMs', () => record) : record, respond);
   }
 
   function find(): ReturnType<typeof findRecord> {
-    const fail = (error: unknown): never => {
-      throw objectError(resource, error);
-    };
-    try {
-      const record = findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined);
-      return record instanceof Promise ? record.catch(fail) : record;
-    } catch (error) {
-      return fail(error);
-    }
+    return settled(
+      () => findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined),
+      record => record,
+      error => {
+        throw objectError(resource, error);
+      },
+    );
   }
 
   function respond(record: Awaited<ReturnType<typeof findRecord>>): ApiResponse {

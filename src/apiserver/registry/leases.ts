@@ -1,3 +1,4 @@
+import {isPending} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import type {LeaseId, Store} from '#src/storage/store.js';
 
@@ -25,7 +26,7 @@ export class Leases {
     const entry = {id, until: now + spare * 1000};
     this.#recent.set(of, entry);
     // A lease that was not granted must not be reused.
-    if (id instanceof Promise) id.catch(() => this.#recent.get(of) === entry && this.#recent.delete(of));
+    if (isPending(id)) id.catch(() => this.#recent.get(of) === entry && this.#recent.delete(of));
     return id;
   }
 

@@ -1,12 +1,13 @@
 // The metrics and spans of requests to the store, by resource, under the names that the original uses for etcd.
 
+import {observed, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {traced} from '#src/base/span.js';
 import type {Counter, Histogram, Meter} from '#src/base/meter.js';
 import type {ResourceRef} from '#src/api/status.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
-import type {Continuity, Eventually, Store} from '#src/storage/store.js';
+import type {Continuity, Store} from '#src/storage/store.js';
 
 const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const labels = ['operation', 'group', 'resource'];
@@ -66,15 +67,11 @@ class StoreMetrics {
 
   measured<T>(operation: Operation, request: () => Eventually<T>): Eventually<T> {
     const startedAt = this.#clock.monotonic();
-    try {
-      const result = this.#traced(operation, request);
-      if (result instanceof Promise) return this.#measuredResult(operation, result, startedAt);
-      this.#finished(operation, startedAt, false);
-      return result;
-    } catch (error) {
-      this.#failed(operation, startedAt, error);
-      throw error;
-    }
+    return observed(
+      () => this.#traced(operation, request),
+      () => this.#finished(operation, startedAt, false),
+      error => this.#failed(operation, startedAt, error),
+    );
   }
 
   /** As `measured`, for requests that always take a promise. */

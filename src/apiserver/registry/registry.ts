@@ -1,6 +1,7 @@
 // The registry: all resources of a server, built-in and custom, with their keys, settings and caches. It maps group, version and plural to a resource
 // and notifies listeners when the served resources change. Reads and writes of objects are in the other modules of this folder; it never calls them.
 
+import type {Eventually} from '#src/base/eventually.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -18,7 +19,7 @@ import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#sr
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/builtin/schemas.js';
-import {endOfPrefix, type Eventually, type Store} from '#src/storage/store.js';
+import {endOfPrefix, type Store} from '#src/storage/store.js';
 import type {AdmissionAttributes, OriginalRequest} from '#src/apiserver/admission/admission.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';

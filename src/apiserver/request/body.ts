@@ -148,7 +148,7 @@ const parsedBody = async (request: ApiRequest, expected: Expected): Promise<Read
   spanEvent('About to convert to expected version');
   try {
     const parsed = parsedBytes(request, bytes, expected);
-    return {body: parsed instanceof Promise ? await parsed : parsed, bytes};
+    return {body: await parsed, bytes};
   } catch (error) {
     throw error instanceof DecodeError ? unrecognized(expected.kind, bytes, error) : error;
   }

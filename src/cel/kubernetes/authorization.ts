@@ -1,3 +1,4 @@
+import {isPending} from '#src/base/eventually.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {UserInfo} from '#src/api/user.js';
 
@@ -32,7 +33,7 @@ export class Authorizations {
     const known = this.#known.get(key);
     if (known) return known;
     const decision = this.#authorizer.authorize(attributes);
-    if (decision instanceof Promise) throw new PendingDecision(attributes, decision);
+    if (isPending(decision)) throw new PendingDecision(attributes, decision);
     this.#known.set(key, decision);
     return decision;
   }

@@ -23,7 +23,7 @@ const held = new WeakMap<PackedDocument, Promise<Buffer> | WeakRef<Buffer>>();
 /** Returns the uncompressed document, which nobody may change: all who need it at the same time share it, however many they are. */
 export const unpacked = (document: PackedDocument): Promise<Buffer> => {
   const there = held.get(document);
-  if (there instanceof Promise) return there;
+  if (there && !(there instanceof WeakRef)) return there;
   const bytes = there?.deref();
   if (bytes) return Promise.resolve(bytes);
   const unpacking = unzip(document.packed);

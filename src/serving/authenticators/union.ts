@@ -1,5 +1,6 @@
 // Authentication of a request by several authenticators, and the anonymous user. A request ends up with a user or with an `Unauthenticated` error.
 
+import {andThen, firstResult, type Eventually} from '#src/base/eventually.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import {StatusError, unauthorized} from '#src/api/status.js';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
@@ -52,9 +53,15 @@ export const authenticate = (
   anonymous: Anonymous | undefined,
   request: AuthenticationRequest,
   path: string,
-): UserInfo | Promise<UserInfo> => consult({authenticators, anonymous, request, path, reasons: []}, 0);
+): Eventually<UserInfo> => {
+  const reasons: string[] = [];
+  const first = firstResult(authenticators, authenticator =>
+    andThen(authenticator.authenticate(request), found => accepted(found, reasons)),
+  );
+  return andThen(first, user => user ?? withoutUser({authenticators, anonymous, request, path, reasons}));
+};
 
-/** An authentication in progress. */
+/** An authentication that no authenticator has accepted. */
 interface Consultation {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
@@ -64,19 +71,7 @@ interface Consultation {
   readonly reasons: string[];
 }
 
-/** Consults the authenticators from one on. */
-const consult = (consultation: Consultation, from: number): UserInfo | Promise<UserInfo> => {
-  const {authenticators, request} = consultation;
-  for (let index = from; index < authenticators.length; index++) {
-    const outcome = authenticators[index]!.authenticate(request);
-    if (outcome instanceof Promise) return outcome.then(found => accepted(consultation, found) ?? consult(consultation, index + 1));
-    const user = accepted(consultation, outcome);
-    if (user) return user;
-  }
-  return withoutUser(consultation);
-};
-
-const accepted = ({reasons}: Consultation, found: Authentication): UserInfo | undefined => {
+const accepted = (found: Authentication, reasons: string[]): UserInfo | undefined => {
   if (!found) return undefined;
   if ('user' in found) return withAuthenticated(found.user);
   reasons.push(found.rejected);

@@ -1,7 +1,7 @@
 // The encryption of stored values. A `ValueCipher` transforms one value; `PrefixedCiphers` chooses among several by what a value begins with, which is how
 // keys and providers are rotated: the first one writes, all of them read.
 
-import type {Eventually} from '#src/storage/store.js';
+import type {Eventually} from '#src/base/eventually.js';
 
 /** A decrypted value. `isStale` if a write should encrypt it again, since its key or provider is not the one that writes. */
 export interface Decrypted {

@@ -1,8 +1,9 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {messageOf} from '#src/base/message.js';
 import {ValueUnreadable} from '#src/storage/errors.js';
 import type {RecordEncoding} from '#src/storage/etcd/encoding.js';
 import {translatedStore, type Translation} from '#src/storage/translated-store.js';
-import type {Eventually, Store, StoredRecord} from '#src/storage/store.js';
+import type {Store, StoredRecord} from '#src/storage/store.js';
 import type {Decrypted, ValueCipher} from './cipher.js';
 
 export interface EncryptedStoreParts {

@@ -1,8 +1,9 @@
 // The interface of storage engines. The store decides (expectations, revisions, order); an engine keeps records and makes each commit
 // durable at once.
 
+import type {Eventually} from '#src/base/eventually.js';
 import type {ValueUnreadable} from '#src/storage/errors.js';
-import type {Change, Eventually, LeaseId, RevisionNote, StoredRecord} from '#src/storage/store.js';
+import type {Change, LeaseId, RevisionNote, StoredRecord} from '#src/storage/store.js';
 import type {Extent, Page} from './page.js';
 
 export interface GrantedLease {

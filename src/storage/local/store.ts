@@ -1,8 +1,8 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {guarded, held, type Clock} from '#src/base/clock.js';
 import {Pieces} from '#src/base/turn.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {
-  Eventually,
   LeaseId,
   Range,
   RangeQuery,

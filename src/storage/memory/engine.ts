@@ -1,3 +1,4 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {
   sizeOfChange,
   type Commit,
@@ -10,7 +11,7 @@ import {
 import {within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
-import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
+import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {LayeredMap} from './layered-map.js';
 import {SortedKeys} from './sorted-keys.js';
 

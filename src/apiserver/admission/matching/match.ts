@@ -1,6 +1,7 @@
 // Decides whether a webhook or policy receives a request: by its rules (also for other versions of the object), object selector and namespace selector. Match
 // conditions in CEL are evaluated later, by the webhook or policy.
 
+import {andThen} from '#src/base/eventually.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {notFound} from '#src/api/status.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
@@ -87,7 +88,7 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
     return selector.matches(namespace.metadata?.labels ?? {});
   };
   const found = find(name);
-  return found instanceof Promise ? found.then(matchesNamespace) : matchesNamespace(found);
+  return andThen(found, matchesNamespace);
 };
 
 /** Matches a request against criteria, synchronously if the namespace is available. The cheapest checks come first. */
@@ -106,5 +107,5 @@ export const match = (
   )
     return undefined;
   const inside = inNamespace(namespaceSelector, attributes, findNamespace);
-  return inside instanceof Promise ? inside.then(yes => (yes ? version : undefined)) : inside ? version : undefined;
+  return andThen(inside, yes => (yes ? version : undefined));
 };

@@ -1,6 +1,7 @@
 // The versions in which admission can present the objects of a request: those of the stored kind, of a subresource's kind, or of connect options. Conversions
 // happen on use, and results may share parts with the original: they are never changed.
 
+import type {Eventually} from '#src/base/eventually.js';
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
@@ -8,7 +9,6 @@ import type {ServedVersion, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {copied} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {Registry, Resource, ServedResource, Siblings} from '#src/apiserver/registry/registry.js';
 

@@ -1,3 +1,4 @@
+import {andThen} from '#src/base/eventually.js';
 import {sameContent} from '#src/api/equal.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {StatusError, type Status} from '#src/api/status.js';
@@ -59,9 +60,7 @@ export const mutatingPolicies = (
     admit(attributes) {
       // Deleted objects are not mutated.
       if (attributes.operation === 'DELETE') return undefined;
-      const policies = source.policies();
-      if (policies instanceof Promise) return policies.then(all => admit(all, attributes));
-      return policies.length === 0 ? undefined : admit(policies, attributes);
+      return andThen(source.policies(), policies => (policies.length === 0 ? undefined : admit(policies, attributes)));
     },
   };
 };

@@ -1,3 +1,4 @@
+import {isPending} from '#src/base/eventually.js';
 import {admissionEnvironment, compileAdmission, Composition, resultTypes} from '#src/cel/kubernetes/admission.js';
 import type {ReadyCondition} from '#src/apiserver/admission/expressions/conditions.js';
 import type {Ready} from '#src/apiserver/admission/expressions/run.js';
@@ -58,7 +59,7 @@ export const compiledOnce = <S extends CommonSpec, R extends object>(
     // It goes on when that request has ended, since others wait for it.
     const made = new RequestTurns(clock, {user}).run(compile(policy.spec));
     known.set(policy, made);
-    if (made instanceof Promise) void made.then(compiled => known.set(policy, compiled)).catch(() => known.delete(policy));
+    if (isPending(made)) void made.then(compiled => known.set(policy, compiled)).catch(() => known.delete(policy));
     return made;
   };
 };

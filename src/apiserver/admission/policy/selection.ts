@@ -48,7 +48,7 @@ export const selected = async <S extends CommonSpec>(
     const {policy} = bound;
     try {
       const found = match(policy.criteria, attributes, context);
-      const matched = found instanceof Promise ? await found : found;
+      const matched = await found;
       const own = matched && versionsOf(context.registry, attributes)?.own;
       if (own) invocations.push(...(await invocationsOf(bound, {matched, own}, attributes, context, turns)));
     } catch (error) {

@@ -1,3 +1,4 @@
+import {andThen} from '#src/base/eventually.js';
 import type {Status} from '#src/api/status.js';
 import {StatusError} from '#src/api/status.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
@@ -42,9 +43,7 @@ export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & 
   return {
     name: 'ValidatingAdmissionPolicy',
     validate(attributes) {
-      const policies = source.policies();
-      if (policies instanceof Promise) return policies.then(all => validate(all, attributes));
-      return policies.length === 0 ? undefined : validate(policies, attributes);
+      return andThen(source.policies(), policies => (policies.length === 0 ? undefined : validate(policies, attributes)));
     },
   };
 };

@@ -1,3 +1,4 @@
+import {andThen} from '#src/base/eventually.js';
 import {jsonText} from '#src/base/json/json.js';
 import {spanEvent} from '#src/base/span.js';
 import {internalError} from '#src/api/status.js';
@@ -27,9 +28,7 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   return {
     name: 'MutatingAdmissionWebhook',
     admit(attributes) {
-      const hooks = context.source.hooks();
-      if (hooks instanceof Promise) return hooks.then(all => admit(all, attributes));
-      return hooks.length === 0 ? undefined : admit(hooks, attributes);
+      return andThen(context.source.hooks(), hooks => (hooks.length === 0 ? undefined : admit(hooks, attributes)));
     },
   };
 };

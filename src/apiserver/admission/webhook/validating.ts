@@ -1,3 +1,4 @@
+import {andThen} from '#src/base/eventually.js';
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {callHook, isOver, requestTimedOut, tracedCall, type HookCall} from './call.js';
@@ -11,9 +12,7 @@ import {hookCallFor} from './selection.js';
 export const validatingWebhooks = (context: HookContext): AdmissionPlugin => ({
   name: 'ValidatingAdmissionWebhook',
   validate(attributes) {
-    const hooks = context.source.hooks();
-    if (hooks instanceof Promise) return hooks.then(all => validate(all, attributes, context));
-    return hooks.length === 0 ? undefined : validate(hooks, attributes, context);
+    return andThen(context.source.hooks(), hooks => (hooks.length === 0 ? undefined : validate(hooks, attributes, context)));
   },
 });
 

@@ -1,6 +1,7 @@
 // The chain of a server's authorizers, made from its settings: each counts its decisions, webhooks have connections of their own. A chain can be replaced by
 // another while requests use it.
 
+import {andThen, isPending} from '#src/base/eventually.js';
 import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Counter, Meter} from '#src/base/meter.js';
@@ -87,7 +88,7 @@ const counting = (
   return {
     authorize(attributes) {
       const outcome = authorizer.authorize(attributes);
-      return outcome instanceof Promise ? outcome.then(counted) : counted(outcome);
+      return andThen(outcome, counted);
     },
   };
 };
@@ -103,7 +104,7 @@ export class ReplaceableChain implements Authorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     const used = this.#current;
     const outcome = used.chain.authorize(attributes);
-    if (!(outcome instanceof Promise)) return outcome;
+    if (!isPending(outcome)) return outcome;
     used.pending++;
     return outcome.finally(() => {
       used.pending--;

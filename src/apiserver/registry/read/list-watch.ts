@@ -1,6 +1,7 @@
 // List and watch of a resource inside the server. A list-watch passes through these states: listing, watching, restarting after the watch ended. Calls of
 // a handler are in order and never overlap.
 
+import {andThen} from '#src/base/eventually.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
@@ -192,9 +193,7 @@ export const listAndWatchKind = <T extends KubeObject>(
     {
       handle(key, record) {
         if (!record) return handler({metadata: resource.parseKey(key)} as T, true);
-        const object = objectInPieces(resource, record);
-        if (object instanceof Promise) return object.then(parsed => handler(parsed as Readonly<T>, false));
-        handler(object as Readonly<T>, false);
+        return andThen(objectInPieces(resource, record), object => handler(object as Readonly<T>, false));
       },
     },
     signal,

@@ -151,13 +151,13 @@ export const allObjects = async <T extends KubeObject>(
   const {start, end} = scopeOf(resource, namespace, passAll);
   // Most collections are small and are read in every write: one range read, without an iterator.
   const reading = resource.settings.store.range({start, end, bytes: chunkBytes.raw, near, limit: limit || Infinity});
-  const {records, revision, more} = reading instanceof Promise ? await reading : reading;
+  const {records, revision, more} = await reading;
   const found: Readonly<T>[] = [];
   if (records.length === 0 && !more) return found;
   const take = async (each: readonly StoredRecord[]): Promise<void> => {
     for (const record of each) {
       const object = objectInPieces(resource, record);
-      found.push((object instanceof Promise ? await object : object) as Readonly<T>);
+      found.push((await object) as Readonly<T>);
     }
   };
   await take(records);

@@ -1,6 +1,7 @@
-import {notFound, type ResourceRef} from '#src/api/status.js';
+import {andThen, type Eventually} from '#src/base/eventually.js';
+import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Eventually, ReadOptions, StoredRecord} from '#src/storage/store.js';
+import type {ReadOptions, StoredRecord} from '#src/storage/store.js';
 import type {Resource, ServedResource} from '#src/apiserver/registry/registry.js';
 
 /** Returns the record of an object, synchronously if the store is. Throws 404. */
@@ -12,13 +13,10 @@ export const findRecord = (
 ): StoredRecord | Promise<StoredRecord> => {
   const record = resource.settings.store.get(resource.key(namespace, name), options);
   const ref = resource.refIn(kind);
-  if (record instanceof Promise) return record.then(found => requireRecord(ref, name, found));
-  return requireRecord(ref, name, record);
-};
-
-const requireRecord = (ref: ResourceRef, name: string, record: StoredRecord | undefined): StoredRecord => {
-  if (!record) throw notFound(ref, name);
-  return record;
+  return andThen(record, found => {
+    if (!found) throw notFound(ref, name);
+    return found;
+  });
 };
 
 /** Returns the frozen object of a record; a promise if it is long and parsed in steps. */

@@ -1,3 +1,4 @@
+import {andThen, type Eventually} from '#src/base/eventually.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -15,8 +16,7 @@ export const registryReader = (registry: Registry): Reader => {
       const resource = resourceOf(kind);
       if (!resource || !name) return undefined;
       const record = store.get(resource.key(namespace, name), {near: true});
-      if (record instanceof Promise) return record.then(found => found && (objectInPieces(resource, found) as Promise<Readonly<T>>));
-      return record && (objectInPieces(resource, record) as Readonly<T> | Promise<Readonly<T>>);
+      return andThen(record, found => found && (objectInPieces(resource, found) as Eventually<Readonly<T>>));
     },
     list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit = 0) {
       const resource = resourceOf(kind);

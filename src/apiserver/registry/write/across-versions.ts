@@ -1,10 +1,10 @@
+import {isPending, type Eventually} from '#src/base/eventually.js';
 import {jsonText} from '#src/base/json/json.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {Eventually} from '#src/storage/store.js';
 import type {Resource, Siblings} from '#src/apiserver/registry/registry.js';
 
 /** The versions of a built-in resource, for field ownership. They are converted through the hub. */
@@ -90,7 +90,7 @@ class CustomResourceVersions implements Versions {
       this.#known.set(key, found as PlainObject);
       return found as PlainObject;
     };
-    if (converted instanceof Promise) throw new ConversionPending(converted.then(found => void remember(found)));
+    if (isPending(converted)) throw new ConversionPending(converted.then(found => void remember(found)));
     return remember(converted);
   }
 }

@@ -1,3 +1,4 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {collectErrors, collectErrorsInSteps} from '#src/api/collect-errors.js';
 import {generatedName} from '#src/api/names.js';
@@ -12,7 +13,6 @@ import {dropField} from '#src/base/json/drop-field.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
-import type {Eventually} from '#src/storage/store.js';
 import {namespaceMismatch} from '#src/apiserver/registry/address.js';
 import {dropDuplicateOwners, metadataRules, metadataValidationOf} from './metadata.js';
 import {recordCreation} from './field-ownership.js';

@@ -1,5 +1,6 @@
 // The managed fields of creations, updates and unstored objects. Entries are computed in the version of the request.
 
+import {andThen, isPending, type Eventually} from '#src/base/eventually.js';
 import {sameFieldsBut, sameJson} from '#src/api/equal.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {wireTime} from '#src/api/time.js';
@@ -11,7 +12,6 @@ import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js'
 import {trackUpdate} from '#src/schema/apply/update.js';
 import {dropField} from '#src/base/json/drop-field.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import type {Eventually} from '#src/storage/store.js';
 import {acrossVersions, isConversionPending} from './across-versions.js';
 import {withMetadata} from './written-paths.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
@@ -125,11 +125,8 @@ const setTrackedEntries = (
   track: (versions: Versions) => readonly ManagedFieldsEntry[],
 ): Eventually<void> => {
   const result = acrossVersions(resource, track);
-  if (!(result instanceof Promise)) return setEntries(meta, result);
-  return result.then(
-    entries => setEntries(meta, entries),
-    () => setEntries(meta, entries),
-  );
+  const kept = isPending(result) ? result.catch(() => entries) : result;
+  return andThen(kept, tracked => setEntries(meta, tracked));
 };
 
 /** Records the creator as owner of all fields it wrote in a new object. */

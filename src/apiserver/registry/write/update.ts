@@ -1,3 +1,4 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {sameFieldsBut} from '#src/api/equal.js';
 import {invalidObject, invalidText, type FieldError} from '#src/api/field-error.js';
 import {collectErrorsInSteps} from '#src/api/collect-errors.js';
@@ -9,7 +10,7 @@ import {own} from '#src/base/own.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
-import type {Eventually, StoredRecord} from '#src/storage/store.js';
+import type {StoredRecord} from '#src/storage/store.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {releaseAllocated} from './allocation.js';
 import {createObject} from './create.js';
@@ -47,13 +48,13 @@ export const updateObject = (target: UpdateTarget, transform: Transform, context
   const key = resource.key(namespace, name);
   return untilUncontended({resource, name, served: context.served, original: context.original}, async () => {
     const reading = resource.settings.store.get(key);
-    const record = reading instanceof Promise ? await reading : reading;
+    const record = await reading;
     if (record && context.original) checkStored(context.original, record.value);
     try {
       if (!record) return await createInstead(target, transform, context);
       const old = resource.objects.of(key, record.value, record.revision);
       const made = transform(old);
-      return await write(new Update(target, record, old, context), made instanceof Promise ? await made : made);
+      return await write(new Update(target, record, old, context), await made);
     } catch (error) {
       const overtaken = record ? error instanceof RevisionMismatch : isAlreadyExists(error);
       if (!overtaken) throw error;

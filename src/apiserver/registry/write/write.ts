@@ -1,9 +1,9 @@
+import type {Eventually} from '#src/base/eventually.js';
 import {invalidObject, type FieldError} from '#src/api/field-error.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Count, Endpoint, HookContext} from '#src/resources/definition.js';
 import type {Steps} from '#src/base/steps.js';
 import {spanEvent} from '#src/base/span.js';
-import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {RequestTurns} from '#src/apiserver/request/turns.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
@@ -99,7 +99,7 @@ const checkAndStore = async (operation: WriteOperation, object: KubeObject): Pro
   const hooks = resource.hooks(context.user, context.warn, context.served);
   operation.prepare(object, hooks);
   const validation = new RequestTurns(settings.clock, context).run(operation.validate(object, hooks));
-  const errors = validation instanceof Promise ? await validation : validation;
+  const errors = await validation;
   // Authorization is asked only about a write that is valid by the rules of its fields.
   if (errors.length === 0 && endpoint.authorize) {
     errors.push(...(await endpoint.authorize(object, old, hooks, {authorizer: settings.authorizer, reader: settings.writes.pools.reader})));
