@@ -50,7 +50,7 @@ import {type Route} from './handlers/route.js';
 import {router} from './routes.js';
 import {StorageMetrics} from './storage-metrics.js';
 import {Bookmarks} from './watch/bookmarks.js';
-import type {WatchSettings} from './watch/watch.js';
+import type {WatchSettings} from './watch/request.js';
 
 /** The settings of a server besides its registry. Everything with a lifetime is passed in and closed by its owner. */
 export interface ApiServerSettings {

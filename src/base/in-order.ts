@@ -9,6 +9,11 @@ export class InOrder {
     this.#failed = failed;
   }
 
+  /** Whether what is added now has to wait. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
   /** Resolves when what has been added until now is done; undefined if it is. */
   passed(): Promise<void> | undefined {
     return this.#isWaiting ? new Promise(resolve => this.#behind.push(resolve)) : undefined;

@@ -22,7 +22,7 @@ import {header, type RequestContext, type ResourceContext} from '#src/apiserver/
 import {namedClauses} from '#src/serving/accept.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
 import {acceptsPlainJson, negotiate, plainJson, type Accepted, type Offer, type Shape} from '#src/apiserver/request/media-type.js';
-import type {WatchSettings} from '#src/apiserver/watch/watch.js';
+import type {WatchSettings} from '#src/apiserver/watch/request.js';
 import type {Network} from '#src/transport/network.js';
 import type {Connections} from '#src/transport/http1/connections.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
