@@ -327,6 +327,13 @@ test('a value that is named before it is made is found', t => {
   t.deepEqual(setLater(late), ['let pods: Pods | undefined;', 'pods!']);
 });
 
+test('what is a value or a promise goes on through base alone, outside of the store', t => {
+  const problems = product
+    .filter(({path, code}) => /^src\/(?!base\/|storage\/)/.test(path) && /\binstanceof Promise\b/.test(code))
+    .map(({path}) => `${path}: use src/base/eventually.ts`);
+  t.is(lines(problems), '');
+});
+
 test('no folder is made by a recursive mkdir, which spins for ever below /proc', t => {
   const problems = product
     .filter(({code}) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(code))
