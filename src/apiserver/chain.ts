@@ -21,7 +21,7 @@ import {arrive, type Arrived, type Entered, type Received} from './filters/stage
 import {withImpersonation} from './filters/impersonation.js';
 import {withLog} from './filters/log.js';
 import {withLongRunning} from './filters/long-running.js';
-import {withMetrics} from './filters/metrics.js';
+import {withMetrics, type MeasuredRequests} from './filters/metrics.js';
 import {withPriorityAndFairness} from './filters/priority-and-fairness.js';
 import {addHeaders, withResponseHeaders} from './filters/response-headers.js';
 import {withShutdown} from './filters/shutdown.js';
@@ -31,7 +31,6 @@ import type {ResponseEncodings} from './handlers/resource.js';
 import {codecsFor} from './request/codecs.js';
 import {Context, header, type Handler} from './request/context.js';
 import type {LongRunningResponses} from './request/long-running.js';
-import type {RequestMetrics} from './request/metrics.js';
 import {MalformedRequest} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
 import type {RequestLog} from './request/request-log.js';
@@ -45,7 +44,7 @@ export interface ChainSettings {
   readonly authorizer: Authorizer;
   readonly impersonation: Impersonation;
   readonly access: AccessMetrics;
-  readonly metrics: RequestMetrics;
+  readonly metrics: MeasuredRequests;
   readonly requestTimeoutMs: number;
   readonly limits: RequestLimits;
   readonly longRunning: LongRunningResponses;
