@@ -168,7 +168,7 @@ test('exports depth, adds, retries, waits and work durations under the usual nam
   t.is(value('queue_duration_seconds'), 2);
   t.is(value('work_duration_seconds'), 1);
   const {body} = await meter.exposition();
-  t.regex(body, /workqueue_queue_duration_seconds_bucket\{le="1e-8",name="test"\} 0/);
+  t.regex(body, /workqueue_queue_duration_seconds_bucket\{le="1e-08",name="test"\} 0/);
   t.regex(body, /workqueue_work_duration_seconds_bucket\{le="1000",name="test"\} 1/);
 });
 
