@@ -9,7 +9,7 @@ import type {ResourceDefinition} from '#src/resources/definition.js';
 import {resources} from '#src/resources/builtin/index.js';
 import {servedVersions, type EmulatedRelease} from '#src/resources/builtin/served-versions.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
-import {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import {Schemas} from '#src/schema/builtin/schemas.js';
 import type {Store} from '#src/storage/store.js';
 import {Leases} from './registry/leases.js';
@@ -70,7 +70,7 @@ export const createRegistry = (settings: ServerRegistrySettings): Registry => {
     naming,
     schemas,
     cbor: gate('CBORServingAndStorage') ? new CborEncoding(schemas, naming) : undefined,
-    yaml: new YamlThread(clock),
+    yaml: new YamlReader(clock),
     clock,
     random,
     prefix: settings.prefix,

@@ -9,7 +9,7 @@ import {warningHeaders, Warnings} from '#src/apiserver/request/warnings.js';
 import {unifiedDiff} from '#src/resources/validation/unified-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import {Schemas} from '#src/schema/builtin/schemas.js';
-import {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import {aDefinition, aVersion, aWidget, startCustom, widgets} from './custom.js';
 import {aConfigMap, configMaps, startWire, type Received} from './wire.js';
 
@@ -265,15 +265,11 @@ test.serial('others are served while a long YAML text is read', async t => {
 
 test.serial('a YAML text may take so much memory and so much time, and as many may wait', async t => {
   const text = Buffer.from(`a: [${'&a a,'.repeat(200_000)}]`);
-  const small = new YamlThread(systemClock, {megabytes: 24, ms: 60_000, waiting: 1});
-  const short = new YamlThread(systemClock, {megabytes: 256, ms: 20, waiting: 1});
+  const other = `# ${'x'.repeat(100_000)}\na: b`;
+  const small = new YamlReader(systemClock, {megabytes: 24, ms: 60_000, waiting: 1});
+  const short = new YamlReader(systemClock, {megabytes: 256, ms: 20, waiting: 1});
 
-  const answers = await Promise.allSettled([
-    small.parse(text),
-    small.parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`)),
-    small.parse(text),
-    short.parse(text),
-  ]);
+  const answers = await Promise.allSettled([small.parse(text), small.parse(Buffer.from(other)), small.parse(text), short.parse(text)]);
   t.deepEqual(
     answers.map(answer => (answer.status === 'fulfilled' ? answer.value.value : (answer.reason as Error).message)),
     [
@@ -283,6 +279,26 @@ test.serial('a YAML text may take so much memory and so much time, and as many m
       'Request entity too large: reading the YAML takes more than 0.02 s; send it as JSON',
     ],
   );
+});
+
+test.serial('a YAML text waits neither for all those of another user, nor among longer ones', async t => {
+  const reader = new YamlReader(systemClock, {megabytes: 256, ms: 60_000, waiting: 4});
+  const order: string[] = [];
+  const read = (user: string, length: number) =>
+    reader
+      .of(user)
+      .parse(Buffer.from(`# ${'x'.repeat(length)}\na: b`))
+      .then(
+        () => order.push(user),
+        (error: Error) => order.push(`${user}: ${error.message}`),
+      );
+  const long = [...upTo(6).map(() => read('first', 1_000_000)), read('second', 100_000), read('third', 500_000)];
+  const short = reader.of('first').parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`));
+  await Promise.all(long);
+
+  const refused = 'first: too many long YAML bodies are being read, please try again later';
+  t.deepEqual(order, [refused, refused, refused, 'first', 'second', 'third', 'first', 'first']);
+  t.deepEqual((await short).value, {a: 'b'});
 });
 
 test.serial('a response carries as many warnings as its header can hold', t => {

@@ -14,7 +14,7 @@ import {CallAborted} from '#src/transport/http1/calls.js';
 import type {Network} from '#src/transport/network.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import {Pieces} from '#src/base/turn.js';
-import {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import {responseObject} from './response.js';
 
 /** The result of one call as metrics name it. */
@@ -59,7 +59,7 @@ export const openReviewWebhook = async (
   {naming, clock, random, log, network}: ReviewWebhookParts,
 ): Promise<ReviewWebhook> => {
   const connection = await connect(await loadSettings({file, fileFlag: flag, env: {}}), {clock, log, network});
-  const call: ReviewCall = {connection, clock, timeoutMs, userAgent: naming.component('apiserver'), yaml: new YamlThread(clock)};
+  const call: ReviewCall = {connection, clock, timeoutMs, userAgent: naming.component('apiserver'), yaml: new YamlReader(clock)};
   const closing = new AbortController();
   return {
     async post(review, read, observe) {
@@ -91,7 +91,7 @@ interface ReviewCall {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly userAgent: string;
-  readonly yaml: YamlThread;
+  readonly yaml: YamlReader;
 }
 
 /** Sends a review once and returns the object of the response. */

@@ -18,7 +18,7 @@ import {BrokenResponse, callsTo, CallAborted, type CallResult, type KeepAliveCal
 import type {ClientPair} from '#src/transport/request-credentials.js';
 import {readAnchors} from '#src/transport/tls-handshake.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import {ResponseBudget} from './response-budget.js';
 import {responseObject, type Parsing} from './response.js';
 import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
@@ -118,12 +118,12 @@ interface Calling {
   readonly clock: Clock;
   readonly userAgent: string;
   readonly budget: ResponseBudget;
-  readonly yaml: YamlThread;
+  readonly yaml: YamlReader;
 }
 
 export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   const {clock, userAgent, log = noLog, budget = new ResponseBudget()} = parts;
-  const calling: Calling = {clock, userAgent, budget, yaml: new YamlThread(clock)};
+  const calling: Calling = {clock, userAgent, budget, yaml: new YamlReader(clock)};
   const calls = new CallLog(log, clock);
   const closing = new AbortController();
   const kept = new Lru<string, Promise<Webhook>>(bound, {

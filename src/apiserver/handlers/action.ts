@@ -46,7 +46,7 @@ export const runAction = async (
     naming,
     schemas,
     cbor,
-    yaml,
+    yaml: yaml.of(context.user.name),
     kind: action.kind,
     otherVersions: action.otherVersions,
     fieldValidation: query.fieldValidation,

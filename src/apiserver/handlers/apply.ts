@@ -151,11 +151,11 @@ const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceConte
   return {body, value, label};
 };
 
-const readIntent = async ({request}: ResourceContext, settings: Resource['settings']): Promise<ParsedBody> => {
+const readIntent = async ({request, user}: ResourceContext, settings: Resource['settings']): Promise<ParsedBody> => {
   const bytes = await readBytes(request);
   const cbor = mediaTypeOf(request) === cborApplyMediaType ? settings.cbor : undefined;
   try {
-    return cbor ? cbor.parseIntent(bytes) : await settings.yaml.parse(bytes, request.signal);
+    return cbor ? cbor.parseIntent(bytes) : await settings.yaml.of(user.name).parse(bytes, request.signal);
   } catch (error) {
     if (error instanceof DecodeError)
       throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${cbor ? error.message : intentProblem(error)}`, error);

@@ -46,7 +46,7 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
   naming: served.resource.settings.naming,
   schemas: served.resource.settings.schemas,
   cbor: served.resource.settings.cbor,
-  yaml: served.resource.settings.yaml,
+  yaml: served.resource.settings.yaml.of(context.user.name),
   kind: served.kind,
   custom: served.resource.isCustom,
   fieldValidation,

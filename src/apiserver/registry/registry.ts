@@ -16,7 +16,7 @@ import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {storagePath} from '#src/resources/storage-path.js';
 import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
-import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import type {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/builtin/schemas.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
@@ -39,7 +39,7 @@ export interface RegistrySettings {
   /** Present if CBOR is enabled. */
   readonly cbor: CborEncoding | undefined;
   /** Parses request bodies in YAML. */
-  readonly yaml: YamlThread;
+  readonly yaml: YamlReader;
   readonly clock: Clock;
   readonly random: Random;
   /** First part of all keys, for example `/registry`. */

@@ -10,7 +10,7 @@ import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/statu
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
 import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/document.js';
-import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import type {YamlBodies} from '#src/schema/decode/yaml-reader.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
@@ -27,7 +27,7 @@ export interface BodyReader {
   readonly naming: Naming;
   readonly schemas: SchemaSource;
   readonly cbor: CborEncoding | undefined;
-  readonly yaml: YamlThread;
+  readonly yaml: YamlBodies;
   readonly kind: Kind;
   /** Other versions of the group that a body may have. */
   readonly otherVersions?: readonly string[] | undefined;
@@ -54,7 +54,7 @@ export const mediaTypeOf = (request: ApiRequest): string => {
 interface Expected {
   readonly naming: Naming;
   readonly cbor: CborEncoding | undefined;
-  readonly yaml: YamlThread;
+  readonly yaml: YamlBodies;
   readonly apiVersion: string;
   readonly kind: string;
 }
