@@ -17,8 +17,18 @@ const codeOf = name => join(__dirname, `${name}.code`);
 /** Returns the bundle of a program. */
 const scriptOf = (name, folder = __dirname) => [join(folder, `${name}.cjs`), join(folder, 'plat.cjs')].find(file => existsSync(file));
 
+/** Prints an error that nothing handles, and ends the process. Node.js would print the line of the source first, which in a bundle has thousands of characters. */
+const printUncaught = error => {
+  if (process.listenerCount('uncaughtException') > 1) return; // The program itself handles it.
+  const {name, message, stack} = error instanceof Error ? error : {name: 'Error', message: String(error)};
+  const calls = `${stack ?? ''}`.split('\n').filter(line => /^ +at /.test(line));
+  process.stderr.write(`${[`${name}: ${message}`, ...calls].join('\n')}\n`);
+  process.exit(1);
+};
+
 /** Compiles the bundle of a program and runs it. Returns the script and the key of its code cache. */
 const launch = name => {
+  process.on('uncaughtException', printUncaught);
   const filename = scriptOf(name);
   const source = readFileSync(filename);
   const key = keyOf(source);

@@ -298,6 +298,20 @@ counting('a controller manager is at work with no more than 20 modules', async t
   t.true(count > 2 && count <= 20, `${count} modules`);
 });
 
+test('an error that nothing handles is printed without the source of the bundle', t => {
+  const directory = aDirectory();
+  for (const file of ['launch.cjs', 'code-cache.cjs']) copyFileSync(join('tools', file), join(directory, file));
+  const long = `const fail = () => { throw new TypeError('no such thing') }; const s = '${'x'.repeat(30_000)}'`;
+  for (const act of ['fail()', 'setTimeout(fail)', 'return Promise.resolve().then(fail)', 'null.x', 'throw "no such thing"']) {
+    const bundle = `(function (require, module) { ${long}; module.exports.programs = {program() { ${act} }} })`;
+    writeFileSync(join(directory, 'program.cjs'), bundle);
+    const starting = ['-e', "require('./launch.cjs').launch('program')"];
+    const {status, stderr} = spawnSync(process.execPath, starting, {cwd: directory, encoding: 'utf8'});
+    t.is(status, 1);
+    t.regex(stderr, /^(?:TypeError|Error): .{1,200}\n(?: +at .{1,200}\n)*$/, act);
+  }
+});
+
 test('a program continues after errors of timers and promises, and shuts down after an uncaught exception', t => {
   const program = `
     import {runProgram, untilStopped} from '#src/program/program.js';
