@@ -13,10 +13,11 @@ import {confined} from '#src/base/emitters/confined.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, associate} from './connection.js';
 import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
+import {InputLimits} from './http2-input.js';
 import {StreamLimits} from './http2-streams.js';
 import {confineServer, isAnswering, isIdle} from '#src/serving/http1/server.js';
+import {PacedRequests} from '#src/serving/http1/paced-requests.js';
 import {InTurns} from './in-turns.js';
-import {QueuedResponses} from './queued-responses.js';
 import {lastResponse} from './last-response.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
@@ -105,12 +106,6 @@ const ignore = () => {};
 /** The number of handshakes, and of connections that are taken into service, per turn of the event loop: each takes about a millisecond. */
 const maxHandshakesPerTurn = 8;
 
-/**
- * Makes the parser of a connection read from the stream, which supports backpressure, instead of from the handle, which costs less: otherwise pipelined
- * requests during backpressure would break the connection. A data listener has that effect.
- */
-const parseFromStream = (socket: Socket): void => void socket.on('data', ignore).off('data', ignore);
-
 /** A waiting socket has no other error listener yet. */
 const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
   if (!turns.add({begin, isGone: () => socket.destroyed, of: socket})) socket.on('error', ignore);
@@ -151,7 +146,8 @@ class Endpoint implements Listener {
   /** Whether a connection in service has no request, by its remote end: the socket below its TLS socket has the same. */
   readonly #idle = new Map<string, () => boolean>();
   readonly #limits: StreamLimits;
-  readonly #queued = new QueuedResponses();
+  readonly #input: InputLimits;
+  readonly #paced = new PacedRequests();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   readonly #accepted = new InTurns(maxHandshakesPerTurn);
   readonly #closes = new InTurns(maxClosesPerTurn);
@@ -162,6 +158,7 @@ class Endpoint implements Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = new StreamLimits(options.clock);
+    this.#input = new InputLimits(options.clock, (session, code) => this.#disconnect(session, code));
     this.#limit = new ConnectionLimit(options.maxConnections);
     this.#http1 = this.#https();
     this.#beginHandshakesInTurns();
@@ -234,8 +231,8 @@ class Endpoint implements Listener {
     for (const socket of this.#sockets) this.#disconnect(socket);
   }
 
-  #disconnect(connection: TLSSocket | ServerHttp2Session): void {
-    this.#closes.add({begin: () => void connection.destroy(), isGone: () => connection.destroyed, of: connection});
+  #disconnect(connection: {readonly destroyed: boolean; destroy(error?: undefined, code?: number): unknown}, code?: number): void {
+    this.#closes.add({begin: () => void connection.destroy(undefined, code), isGone: () => connection.destroyed, of: connection});
   }
 
   #beginHandshakesInTurns(): void {
@@ -267,10 +264,12 @@ class Endpoint implements Listener {
       this.#idle.set(end, () => isIdle(socket));
       socket.once('close', () => this.#unused.delete(socket));
       for (const serve of http1Listeners) (serve as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
+      this.#paced.accept(socket);
       return;
     }
     this.#http2.once('session', session => {
       associate(session, connection);
+      this.#input.follow(session, socket);
       this.#idle.set(end, () => this.#limits.open(session) === 0);
     });
     this.#http2.emit('connection', socket);
@@ -295,14 +294,10 @@ class Endpoint implements Listener {
       keepAlive: true,
     };
     const server = confineServer(https.createServer(settings), options.handler);
+    this.#paced.follow(server);
     server.on('tlsClientError', () => void this.handshakeErrors++);
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
-      // A response that waits for the previous one has no socket yet.
-      if (!response.socket) {
-        parseFromStream(request.socket);
-        this.#queued.add(request.socket, response);
-      }
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);
     });
@@ -345,7 +340,9 @@ class Endpoint implements Listener {
     });
     server.on('stream', (stream, headers, flags, ...rest) => {
       confined(stream, handler.fault);
-      this.#limits.begin(stream, () => handler.http2(stream, headers, flags, (rest as unknown[])[0] as string[]));
+      const rawHeaders = (rest as unknown[])[0] as string[];
+      this.#input.count(stream, flags, rawHeaders);
+      this.#limits.begin(stream, () => handler.http2(stream, headers, flags, rawHeaders));
     });
     return server;
   }

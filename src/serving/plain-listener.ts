@@ -3,6 +3,7 @@ import {isIP, type AddressInfo, type Socket} from 'node:net';
 import {bindError, hostsToTry, lacksFamily} from './binding.js';
 import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
 import {confineServer, isIdle} from '#src/serving/http1/server.js';
+import {PacedRequests} from '#src/serving/http1/paced-requests.js';
 import type {RequestHandler} from './listener.js';
 
 /** A port without TLS. */
@@ -35,7 +36,11 @@ const plainServer = (handler: RequestHandler): http.Server => {
   };
   const server = confineServer(http.createServer(settings), handler);
   const limit = new ConnectionLimit(maxConnections);
-  server.on('connection', (socket: Socket) => void limit.enter(socket, () => isIdle(socket)));
+  const paced = new PacedRequests();
+  paced.follow(server);
+  server.on('connection', (socket: Socket) => {
+    if (limit.enter(socket, () => isIdle(socket))) paced.accept(socket);
+  });
   return server.on('request', (request, response) => handler.http1(request, response));
 };
 

@@ -6,7 +6,6 @@ import {once} from 'node:events';
 import type {ApiRequest} from '#src/api/request.js';
 import {peerOf} from '#src/serving/limits/connection-limit.js';
 import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
-import type {RequestHandler} from '#src/serving/listener.js';
 import {type TestServer, aWatch, answering, ask1, json, serve} from './server.js';
 import {turn} from './turns.js';
 
@@ -47,6 +46,65 @@ test('streams that are opened and reset at once do not delay others', async t =>
   await ended; // The server has had enough of it.
   t.deepEqual(server.faults, []);
   flood.destroy();
+});
+
+/** A frame of HTTP/2. */
+const frame = (type: number, stream: number, payload: string, flags = 0): Buffer => {
+  const bytes = Buffer.from(payload, 'hex');
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(bytes.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, bytes]);
+};
+
+for (const [name, flood] of [
+  ['WINDOW_UPDATE', frame(8, 0, '00000001')],
+  ['PRIORITY', frame(2, 3, '0000000101')],
+  ['PING', frame(6, 0, '0000000000000000')],
+  ['unknown', frame(77, 0, '00'.repeat(20))],
+] as const)
+  test(`a session that sends ${name} frames without end, and asks for nothing, is ended`, async t => {
+    await using server = await serve(answering(() => json({})));
+    const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['h2']});
+    const ended = new Promise(resolve =>
+      socket
+        .on('error', () => {})
+        .resume()
+        .on('close', resolve),
+    );
+    const send = () => {
+      while (!socket.destroyed && socket.write(Buffer.concat(Array<Buffer>(1000).fill(flood))));
+    };
+    socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, '')]));
+    socket.on('drain', send);
+    send();
+    await ended;
+
+    t.is((await ask1(server)).status, 200);
+    t.deepEqual(server.faults, []);
+  });
+
+test('a session that uploads much, or bodies that nobody wants, is not ended', async t => {
+  await using server = await serve(
+    answering(async ({body, url}) => json({length: url === '/read' && body?.kind === 'bytes' ? (await body.read(1 << 21)).length : 0})),
+  );
+  const session = http2.connect(server.url, {ca: server.ca});
+  const upload = async (path: string, length: number): Promise<number> => {
+    const stream = session.request({':path': path, ':method': 'POST'});
+    stream.on('error', () => {}).end(Buffer.alloc(length));
+    const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders];
+    await once(stream.resume(), 'close');
+    return Number(headers[':status']);
+  };
+  for (let round = 0; round < 3; round++) {
+    t.deepEqual(await Promise.all(Array.from({length: 8}, () => upload('/read', 1 << 20))), Array(8).fill(200));
+    t.deepEqual(await Promise.all(Array.from({length: 50}, () => upload('/', 60_000))), Array(50).fill(200));
+  }
+
+  t.false(session.destroyed);
+  session.destroy();
 });
 
 /** A connection without a request. */
@@ -150,40 +208,43 @@ const pipelined = async (server: TestServer, count: number): Promise<number> => 
   return text.split('HTTP/1.1 200').length - 1;
 };
 
-test('requests that come one after the other are parsed beneath the stream of their connection', async t => {
-  const sockets: import('node:net').Socket[] = [];
-  const requestHandler: RequestHandler = {
-    http1: (request, response) => void (sockets.push(request.socket), response.end()),
-    http2() {},
-    upgrade() {},
-    fault() {},
-  };
-  await using server = await serve(
-    answering(() => json({})),
-    {listener: {handler: requestHandler}},
-  );
-  const agent = new https.Agent({keepAlive: true, ca: server.ca, maxSockets: 1});
-  for (let i = 0; i < 3; i++)
-    await once(
-      https.get({host: '127.0.0.1', port: server.port, agent}).on('response', response => response.resume()),
-      'close',
-    );
-
-  t.deepEqual(
-    sockets.map(socket => [socket === sockets[0], socket.readableDidRead]),
-    [
-      [true, false],
-      [true, false],
-      [true, false],
-    ],
-  );
-  agent.destroy();
-});
-
 test('requests that are sent without waiting for answers are all answered', async t => {
   await using server = await serve(answering(() => json({text: 'x'.repeat(500)})));
 
   t.is(await pipelined(server, 3000), 3000);
+});
+
+test('requests that are sent without waiting for answers begin a few per turn, on one connection or on many', async t => {
+  const inProgress = {now: 0, most: 0};
+  const ofTurn = {begun: 0, most: 0};
+  await using server = await serve(
+    answering(async () => {
+      inProgress.most = Math.max(inProgress.most, ++inProgress.now);
+      if (ofTurn.begun++ === 0) void turn().then(() => (ofTurn.begun = 0));
+      ofTurn.most = Math.max(ofTurn.most, ofTurn.begun);
+      await turn();
+      inProgress.now--;
+      return json({});
+    }),
+  );
+
+  t.deepEqual(await Promise.all(Array.from({length: 10}, () => pipelined(server, 1000))), Array(10).fill(1000));
+  t.true(ofTurn.most <= 200, `${ofTurn.most} in one turn`);
+  t.true(inProgress.most <= 10 * 200, `${inProgress.most} at once`);
+});
+
+test('bodies of requests that are sent without waiting arrive whole', async t => {
+  await using server = await serve(
+    answering(async ({body}) => json({length: body?.kind === 'bytes' ? (await body.read(1 << 20)).length : 0})),
+  );
+  const post = (length: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'b'.repeat(length)}`;
+  const lengths = [1, 2047, 2048, 2049, 100_000, 3, 700_000, 0, 16_384, 5];
+  const text = await exchanged(server, `${lengths.map(post).join('')}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+
+  t.deepEqual(
+    [...text.matchAll(/"length":(\d+)/g)].map(found => Number(found[1])),
+    [...lengths, 0],
+  );
 });
 
 test('a connection is never negotiated again', async t => {

@@ -49,6 +49,17 @@ const unread = async (attacker: Attacker, count: number, path: string): Promise<
 const slowBody = ({target}: Attacker): string =>
   `POST ${target.bodies} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
 
+const pipelined = (attacker: Attacker): string => 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(attacker.many(20_000));
+
+/** Frames of HTTP/2 that ask for nothing: WINDOW_UPDATE, PRIORITY, SETTINGS, PING, of an unknown type. */
+const empty = [
+  '000004080000000000000000 01',
+  '000005020000000003000000 0101',
+  '000000040000000000',
+  '00000806000000000000000000 00000000',
+  '0000004d0000000000',
+].map(text => Buffer.from(text.replaceAll(' ', ''), 'hex'));
+
 /** Bytes that look like frames of HTTP/2. */
 const frames = (attacker: Attacker): Buffer =>
   Buffer.concat(
@@ -97,8 +108,9 @@ const anywhere: Readonly<Record<string, Attack>> = {
   'pipelined requests without reading': attacker =>
     onEach(attacker, attacker.many(10), socket => {
       socket.pause();
-      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(attacker.many(1000)));
+      socket.write(pipelined(attacker));
     }),
+  'pipelined requests': attacker => onEach(attacker, attacker.many(10), socket => void socket.resume().write(pipelined(attacker))),
   async 'malformed requests'(attacker) {
     const answers = await Promise.all(malformed.map(request => attacker.exchange(request)));
     return answers.flatMap((answer, index) =>
@@ -138,6 +150,23 @@ const overHttp2: Readonly<Record<string, Attack>> = {
       for (const cancel of later) cancel();
     }
     return [];
+  },
+  async 'frames that ask for nothing'(attacker) {
+    const alive = await Promise.all(
+      Array.from({length: attacker.many(20)}, async () => {
+        const socket = attacker.socket('h2').resume();
+        const flood = Buffer.concat(Array<Buffer>(2000).fill(attacker.pick(empty)));
+        const send = () => {
+          while (!socket.destroyed && socket.write(flood));
+        };
+        socket.write(preface);
+        socket.on('drain', send);
+        send();
+        for (let waits = 0; waits < 5 && !socket.destroyed; waits++) await attacker.patience(once(socket, 'close'));
+        return !socket.destroyed;
+      }),
+    );
+    return alive.includes(true) ? ['a connection that only sends frames is kept'] : [];
   },
   async 'garbage after the preface'(attacker) {
     for (let count = attacker.many(100); count > 0; count--) {
