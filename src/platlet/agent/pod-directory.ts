@@ -3,7 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {apiSource} from '#src/platlet/sources/api-source.js';
 import {mirrorOf} from '#src/platlet/sources/mirror-pods.js';
 import {PodSources} from '#src/platlet/sources/pod-sources.js';

@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
 import {onAbort} from '#src/base/signals.js';
-import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import {isMirrorPod} from '#src/platlet/pod/origin.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import type {PodPorts} from '#src/platlet/pod/ports.js';
 import {httpGetter} from '#src/platlet/prober/http.js';

@@ -7,7 +7,7 @@ import {isNotFound} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import {expandKnown} from '#src/model/pod/expansion.js';
 import {podFieldValue, resourceFieldValue} from '#src/model/pod/field-values.js';
-import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {WaitingError, type PodVolumes} from '#src/platlet/pod/ports.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import {variableIn} from './variable-file.js';

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {FilesystemStats} from '#src/api/node/stats.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Labels, Meter} from '#src/base/meter.js';
-import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {isStaticPod} from '#src/platlet/pod/origin.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {agentMetricName} from './agent-metrics.js';
 

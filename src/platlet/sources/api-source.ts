@@ -3,7 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {onAbort} from '#src/base/signals.js';
-import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import {isMirrorPod} from '#src/platlet/pod/origin.js';
 import type {PodSource} from './source.js';
 
 export interface ApiSourceParts {

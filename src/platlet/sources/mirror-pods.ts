@@ -11,7 +11,7 @@ import {held, type Clock} from '#src/base/clock.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import {isMirrorPod} from '#src/platlet/pod/origin.js';
 
 export interface MirrorPodsParts {
   readonly client: Client;

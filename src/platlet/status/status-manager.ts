@@ -9,7 +9,7 @@ import {every, held, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
-import {isMirrorPod} from '#src/platlet/pod/admission/priority.js';
+import {isMirrorPod} from '#src/platlet/pod/origin.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
 import type {PodStatuses} from '#src/platlet/pod/ports.js';
 import {illegalTransition, statusPatch} from '#src/platlet/pod/status-patch.js';

@@ -8,7 +8,7 @@ import {messageOf} from '#src/base/message.js';
 import {inNewSpan, spanEvent} from '#src/base/span.js';
 import {firstOf} from '#src/base/signals.js';
 import {parseTime} from '#src/api/time.js';
-import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {containerStatuses, declaredResources} from '#src/platlet/pod/container-statuses.js';
 import type {ConditionState} from '#src/platlet/pod/conditions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';

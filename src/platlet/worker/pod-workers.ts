@@ -7,7 +7,7 @@ import type {Node} from '#src/api/types.js';
 import {held} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
-import {isStaticPod} from '#src/platlet/pod/admission/priority.js';
+import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
