@@ -10,7 +10,7 @@ import {appArmorRejection, featureRejection, shutdownRejection, type NodeFeature
 import {managerRejection, type ManagerRefusal} from './managers.js';
 import {placementRejection, systemRejection, unknownNodeRejection} from './predicates.js';
 import {preemptionVictims} from './preemption.js';
-import {isCritical} from './priority.js';
+import {isCritical} from '#src/platlet/pod/origin.js';
 import type {Rejection} from './rejection.js';
 import {sysctlRejection} from './sysctls.js';
 

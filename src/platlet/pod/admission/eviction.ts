@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {isTolerated} from '#src/model/taints.js';
 import {podQosClass} from '#src/model/pod/qos.js';
-import {isCritical} from './priority.js';
+import {isCritical} from '#src/platlet/pod/origin.js';
 import type {Rejection} from './rejection.js';
 
 /** Returns why a node under pressure refuses a pod. `conditions`: the types of the pressures that are. */

@@ -7,7 +7,7 @@ import type {Node} from '#src/api/types.js';
 import {matchesNode} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
 import {portsConflict, type NodeAllocation} from './allocation.js';
-import {isStaticPod} from './priority.js';
+import {isStaticPod} from '#src/platlet/pod/origin.js';
 import type {Rejection} from './rejection.js';
 
 const failed = (predicate: string, why: string): Rejection => ({reason: predicate, message: `Predicate ${predicate} failed: ${why}`});

@@ -7,7 +7,7 @@ import {compareQuantities, parseQuantity, quantityMilliValue, subtractQuantities
 import {podQosClass, type PodQosClass} from '#src/model/pod/qos.js';
 import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
 import type {Shortage} from './allocation.js';
-import {isCritical} from './priority.js';
+import {isCritical} from '#src/platlet/pod/origin.js';
 
 const priorityOf = ({spec}: Frozen<Pod>): number => spec?.priority ?? 0;
 
