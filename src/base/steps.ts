@@ -83,6 +83,28 @@ export const mappedInSteps = function* <T, U>(items: readonly T[], of: (item: T)
   return results;
 };
 
+/** Returns steps for each of several callers of work that is done once: whoever has its turn does the next step. */
+export const sharedSteps = <T>(work: Steps<T>): (() => Steps<T>) => {
+  type Result = {readonly value: T} | {readonly error: unknown};
+  let result: Result | undefined;
+  const advance = (): Result | undefined => {
+    try {
+      const {done, value} = work.next();
+      return done ? {value} : undefined;
+    } catch (error) {
+      return {error};
+    }
+  };
+  return function* () {
+    for (;;) {
+      const ended = (result ??= advance());
+      if (!ended) yield;
+      else if ('error' in ended) throw ended.error;
+      else return ended.value;
+    }
+  };
+};
+
 /** A value, or the steps that compute it. */
 export type Stepwise<T> = T | Steps<T>;
 

@@ -1,4 +1,5 @@
 import test from 'ava';
+import {runSteps, sharedSteps, type Steps} from '#src/base/steps.js';
 import {FairTurns, nextTurn, ownTurn} from '#src/base/turn.js';
 
 test.serial('tasks that wait for a turn are resumed one by one, and those of several flows alternate', async t => {
@@ -65,4 +66,28 @@ test.serial('of the requests of one flow the one that began first ends first', a
   await Promise.all(resumed);
 
   t.deepEqual(done, ['a', 'x', 'b', 'c']);
+});
+
+test('work that several callers share is done once, whoever does the next step', t => {
+  let done = 0;
+  const shared = sharedSteps(
+    (function* (): Steps<string> {
+      for (; done < 6; done++) yield;
+      return 'made';
+    })(),
+  );
+  const [one, other] = [shared(), shared()];
+
+  for (let turn = 0; turn < 3; turn++) t.false(one.next().done || other.next().done);
+  t.deepEqual(one.next(), {done: true, value: 'made'});
+  t.deepEqual(other.next(), {done: true, value: 'made'});
+  t.is(runSteps(shared()), 'made');
+
+  const failing = sharedSteps(
+    (function* (): Steps<string> {
+      yield;
+      throw new Error('broken');
+    })(),
+  );
+  for (const caller of [failing(), failing()]) t.throws(() => runSteps(caller), {message: 'broken'});
 });

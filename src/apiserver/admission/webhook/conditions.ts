@@ -1,6 +1,7 @@
 import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
+import {sharedSteps, type Steps} from '#src/base/steps.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {ConditionsResult, ReadyCondition} from '#src/apiserver/admission/expressions/conditions.js';
@@ -39,6 +40,19 @@ const language = async () => {
 /** Evaluates match conditions within their common cost limit. */
 export const conditionsIn = (naming: Naming, authorizer: Authorizer, clock: Clock): EvaluateConditions => {
   const programs = new Lru<string, Ready>(bound, {bytesOf: (_, expression) => 2000 + programBytes * expression.length});
+  const compiling = new Map<string, () => Steps<Ready>>();
+  /** Requests that need the same program compile it together. */
+  const compiledOnce = async (expression: string, compile: (expression: string) => Steps<Ready>, turns: RequestTurns): Promise<Ready> => {
+    const work = compiling.get(expression) ?? sharedSteps(compile(expression));
+    compiling.set(expression, work);
+    try {
+      const ready = await turns.run(work());
+      programs.set(expression, ready);
+      return ready;
+    } finally {
+      compiling.delete(expression);
+    }
+  };
   let loaded: Awaited<ReturnType<typeof language>> | undefined;
   return async (conditions, {attributes, matched, own}) => {
     const {compile, evaluateConditions, startRun, budgetOfConditions, Authorizations, authorizerBindings} = (loaded ??= await language());
@@ -49,9 +63,7 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer, clock: Cloc
       const pause = turns.pause();
       if (pause) await pause;
       const known = programs.get(expression);
-      const ready = known ?? (await turns.run(compile(expression)));
-      if (!known) programs.set(expression, ready);
-      compiled.push({expression, ready});
+      compiled.push({expression, ready: known ?? (await compiledOnce(expression, compile, turns))});
     }
     const authorizations = new Authorizations(authorizer);
     const bindings = {...subject, namespaceObject: null, ...authorizerBindings(attributes.user, attributes, authorizations)};

@@ -1,4 +1,4 @@
-import type {Steps} from '#src/base/steps.js';
+import {sharedSteps, type Steps} from '#src/base/steps.js';
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
@@ -42,6 +42,7 @@ export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type:
 export class CompiledRules {
   readonly count: number;
   readonly #compiled: CompiledRule[] = [];
+  readonly #compiling = new Map<number, () => Steps<CompiledRule>>();
   readonly #compile: (index: number) => Steps<CompiledRule>;
 
   constructor(schema: JsonSchema, node: SchemaNode, isRoot: boolean) {
@@ -56,10 +57,16 @@ export class CompiledRules {
     return this.#compiled[index];
   }
 
-  /** Compiles a rule, in steps. */
+  /** Compiles a rule, in steps, once for all who need it. */
   *compiled(index: number): Steps<CompiledRule> {
     yield;
-    return (this.#compiled[index] = yield* this.#compile(index));
+    const known = this.#compiled[index];
+    if (known) return known;
+    const compiling = this.#compiling.get(index) ?? sharedSteps(this.#compile(index));
+    this.#compiling.set(index, compiling);
+    const rule = yield* compiling();
+    this.#compiling.delete(index);
+    return (this.#compiled[index] = rule);
   }
 }
 
