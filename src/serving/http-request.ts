@@ -4,9 +4,9 @@ import {constants} from 'node:http2';
 import type {Duplex} from 'node:stream';
 import type {ApiBody, ApiRequest, Caller} from '#src/api/request.js';
 import type {Connection} from './connection.js';
-import {collectHttp1, UnreadBody, unreadableBody} from './http-body.js';
+import {collectHttp1, UnreadBody, unreadableBody} from './bodies/http-body.js';
 import {type Headers, headersOf} from './http-headers.js';
-import {collectHttp2} from './http2-body.js';
+import {collectHttp2} from './bodies/http2-body.js';
 
 /** The reason of a request's aborted signal. */
 const disconnected = (): Error => new Error('the caller went away');

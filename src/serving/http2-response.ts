@@ -1,7 +1,7 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import {lowerCase, wireValue} from './http-headers.js';
-import {hasEnded} from './http2-body.js';
+import {hasEnded} from './bodies/http2-body.js';
 import {headBytes, pipeStream, sendableStatus, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 

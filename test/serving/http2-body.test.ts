@@ -2,6 +2,7 @@ import test, {type ExecutionContext} from 'ava';
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import {once} from 'node:events';
 import type {ApiRequest, ApiResponse, BodyObserver} from '#src/api/request.js';
+import {BodyChunks} from '#src/serving/bodies/body-chunks.js';
 import {answering, json, serve} from './server.js';
 
 /** A server that answers with the length of each body, and the responses that it has sent to the end. */
@@ -116,4 +117,13 @@ test('a stream that its client closes before the response ends', async t => {
   await isSent;
 
   t.deepEqual(outcomes, [1]);
+});
+
+test('a body that comes byte by byte is kept in few buffers', t => {
+  const sent = Buffer.from(Array.from({length: 100_000}, (_, index) => index % 251));
+  const chunks = new BodyChunks();
+  for (let index = 0; index < sent.length; index++) chunks.push(sent.subarray(index, index + 1));
+
+  t.true(chunks.count < 1000);
+  t.true(chunks.take().equals(sent));
 });

@@ -2,6 +2,7 @@ import {isPending} from '#src/base/eventually.js';
 import type {Readable} from 'node:stream';
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
+import {BodyChunks} from './body-chunks.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;
 
@@ -72,7 +73,7 @@ export const endedEarly = (cause: unknown): Error => badRequest('the body of the
 /** Collects the body of an HTTP/1.1 request. */
 export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
   new Promise((resolve, reject) => {
-    let chunks: Buffer[] = [];
+    const chunks = new BodyChunks();
     let length = 0;
     // The listeners of a body that came whole stay: removing them takes longer than what they do afterwards.
     let isSettled = false;
@@ -83,7 +84,7 @@ export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
     const stop = (error: Error) => {
       if (isSettled) return;
       void settle(false);
-      chunks = [];
+      chunks.clear();
       stream.off('data', take).pause();
       reject(error);
     };
@@ -97,9 +98,9 @@ export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
     const finish = () => {
       if (isSettled) return;
       const proceed = (refusal: Error | undefined) => {
+        const bytes = chunks.take();
         if (refusal) reject(refusal);
-        else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
-        chunks = [];
+        else resolve(bytes);
       };
       const refusal = settle(true);
       if (isPending(refusal)) refusal.then(proceed, reject);
