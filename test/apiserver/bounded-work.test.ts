@@ -6,7 +6,7 @@ import type {ConfigMap} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
 import {missing} from '#src/apiserver/authorization/coverage.js';
 import {warningHeaders, Warnings} from '#src/apiserver/request/warnings.js';
-import {unifiedDiff} from '#src/resources/validation/unified-diff.js';
+import {unifiedDiff} from '#src/schema/error-texts/unified-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import {Schemas} from '#src/schema/builtin/schemas.js';
 import {YamlReader} from '#src/schema/decode/yaml-reader.js';

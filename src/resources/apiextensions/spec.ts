@@ -1,7 +1,7 @@
 import type {Findings} from '#src/api/collect-errors.js';
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
-import {internalList} from '#src/resources/validation/internal-form.js';
+import {internalList} from '#src/schema/error-texts/internal-form.js';
 import {someSchema, type JsonSchema} from '#src/schema/json-schema.js';
 import {validateConversion} from './conversion.js';
 import type {Ratcheting} from './ratcheting.js';

@@ -13,7 +13,7 @@ import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/v
 import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
 import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
 import {defaultTemplate, selectorOrNone, validateRunsForever, validateSelected} from '#src/resources/workload/template.js';

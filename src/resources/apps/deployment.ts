@@ -8,7 +8,7 @@ import {immutable, semanticallyEqual} from '#src/resources/validation/equality.j
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {dropUnservedReplicaCount, validateReplicaTemplate} from '#src/resources/workload/replicas.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';

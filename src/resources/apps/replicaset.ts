@@ -7,7 +7,7 @@ import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/co
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {dropUnservedReplicaCount, validateReplicaTemplate} from '#src/resources/workload/replicas.js';
 import {validateCounters, validateParts} from '#src/resources/workload/status.js';

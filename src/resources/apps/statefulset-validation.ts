@@ -8,7 +8,7 @@ import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
 import {selectorOrNone, validateSelected, validateWorkloadSelector, type PodTemplate} from '#src/resources/workload/template.js';

@@ -3,7 +3,7 @@ import type {SelfSubjectAccessReview, SubjectAccessReview} from '#src/api/types.
 import type {UserInfo} from '#src/api/user.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Attributes, Decision} from '#src/api/authorization.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {readSelectors, selectorProblems, validateSelectors} from './selectors.js';
 
 // Validation and execution of access reviews, shared by the three kinds that ask the authorizer about one access.

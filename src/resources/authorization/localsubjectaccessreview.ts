@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {LocalSubjectAccessReview} from '#src/api/types.js';
 import {defineResource, type ActionContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {reviewAccess, subjectOf, validateBareMetadata, validateSubject} from './access.js';
 
 function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {namespace}: ActionContext): Iterable<FieldError> {

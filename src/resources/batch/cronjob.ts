@@ -7,7 +7,7 @@ import {defineResource, type Column, type HookContext} from '#src/resources/defi
 import {dropDisabledTemplateFields} from '#src/resources/core/pod/template.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {defaultTemplate} from '#src/resources/workload/template.js';
 import {defaultFailurePolicy, jobSpecWarnings} from './job.js';

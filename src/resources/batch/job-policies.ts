@@ -4,7 +4,7 @@ import {duplicate, invalid, invalidUnshown, notSupported, required, tooLong, too
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {countIndexes, IndexesError} from './indexes.js';
 
 export type JobSpec = NonNullable<ObjectOf<typeof kinds.jobs>['spec']>;

@@ -7,7 +7,7 @@ import {immutable, immutableInternal} from '#src/resources/validation/equality.j
 import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {selectorOrNone, validateSelected} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';

@@ -3,7 +3,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
-import {internalDiff, internalForm} from '#src/resources/validation/internal-form.js';
+import {internalDiff, internalForm} from '#src/schema/error-texts/internal-form.js';
 import {renamedNodeLabels} from '#src/resources/validation/node-labels.js';
 import {sourceFields, type VolumeSpec} from './persistentvolume-validation.js';
 

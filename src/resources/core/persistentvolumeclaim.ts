@@ -8,7 +8,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {claimSpecWarnings, validateClaimSpec, type ClaimAllowances} from '#src/resources/validation/claim-spec.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
-import {internalDiff} from '#src/resources/validation/internal-form.js';
+import {internalDiff} from '#src/schema/error-texts/internal-form.js';
 import {hasInvalidValues} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';

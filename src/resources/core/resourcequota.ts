@@ -8,7 +8,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceName, resourceQuantity, type ResourceList} from '#src/resources/validation/resource-lists.js';
 import {isHugePages} from '#src/model/resource-names.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 
 type ResourceQuota = ObjectOf<typeof kinds.resourceQuotas>;

@@ -5,7 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {mandatoryObjects, type FlowSchema} from './bootstrap.js';
 
 type Spec = NonNullable<FlowSchema['spec']>;

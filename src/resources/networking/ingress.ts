@@ -9,7 +9,7 @@ import {balancerHostname} from '#src/resources/core/service/validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {internalList} from '#src/resources/validation/internal-form.js';
+import {internalList} from '#src/schema/error-texts/internal-form.js';
 import {dnsSubdomain, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
 import {validateLocalReference} from './ingressclass.js';
 

@@ -4,7 +4,7 @@ import {parseRange} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutableText} from '#src/resources/validation/equality.js';
-import {internalForm, internalList} from '#src/resources/validation/internal-form.js';
+import {internalForm, internalList} from '#src/schema/error-texts/internal-form.js';
 import {canonicalRange} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';

@@ -9,7 +9,7 @@ import {immutable} from '#src/resources/validation/equality.js';
 import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateLabels} from '#src/resources/validation/object-meta.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
 import {each} from '#src/resources/validation/values.js';
 

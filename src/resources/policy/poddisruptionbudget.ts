@@ -6,7 +6,7 @@ import {validateConditions} from '#src/resources/validation/conditions.js';
 import {notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 
 type Budget = ObjectOf<typeof kinds.podDisruptionBudgets>;

@@ -4,7 +4,7 @@ import type {HookContext} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {immutableInternal, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {dnsLabel, oneOf} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
 import {identity, list, set} from './collections.js';

@@ -2,7 +2,7 @@ import {invalid, invalidText, required, tooLong, type FieldError} from '#src/api
 import type {NodeSelector} from '#src/api/pod.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
 import {validateCapacity, type Capacity} from './capacity.js';

@@ -8,7 +8,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {internalList} from '#src/resources/validation/internal-form.js';
+import {internalList} from '#src/schema/error-texts/internal-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
 import {set} from './collections.js';

@@ -1,6 +1,6 @@
 import {semanticallyEqual} from '#src/api/equal.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {internalForm} from './internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 
 export {semanticallyEqual};
 

@@ -5,7 +5,7 @@ import type {KubeObject, PodTemplateSpec} from '#src/api/types.js';
 import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
 import {givenEmpty} from '#src/schema/decode/emptied.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 
 // Defaults and validation of pod templates and selectors that workloads share.
 

@@ -1,7 +1,7 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {jsonText} from '#src/base/json/json.js';
 import {isBeyondRange} from '#src/base/json/number-range.js';
-import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
+import {embeddedOf, goName} from '#src/schema/error-texts/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {decodedCopy} from './decoded-copy.js';

@@ -4,7 +4,7 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {decode} from '#src/schema/decode/decode.js';
 import {markers} from '#src/schema/markers/index.js';
-import {goNames} from '#src/schema/markers/go-names.js';
+import {goNames} from '#src/schema/error-texts/go-names.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {Schemas} from '#src/schema/builtin/schemas.js';
 

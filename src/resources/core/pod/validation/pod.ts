@@ -3,7 +3,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
-import {internalDiff, internalForm, internalList, sameInternalForm} from '#src/resources/validation/internal-form.js';
+import {internalDiff, internalForm, internalList, sameInternalForm} from '#src/schema/error-texts/internal-form.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
 import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {validateUnreservedPath} from '#src/resources/validation/paths.js';
 import {each, fileMode, oneOf} from '#src/resources/validation/values.js';
 import {fileFields, validateFieldRef, validateResourceFieldRef} from './references.js';

@@ -1,7 +1,7 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {emptyText, labelValueProblems} from '#src/api/names.js';
 import type {PodSpec, Toleration} from '#src/api/pod.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {dnsLabel, dnsSubdomain, oneOf, qualifiedName} from '#src/resources/validation/values.js';
 
 // Validation of the fields that the scheduler reads, except affinity and spreading.

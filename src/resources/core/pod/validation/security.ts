@@ -1,6 +1,6 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {AppArmorProfile, PodSpec, SeccompProfile, SecurityContext} from '#src/api/pod.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import {oneOf, systemId} from '#src/resources/validation/values.js';
 import type {ContainerRules, PodSpecRules} from './rules.js';

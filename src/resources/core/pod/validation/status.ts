@@ -1,5 +1,5 @@
 import {isIpv6, parseLooseIp} from '#src/base/ip-address.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {duplicate, forbiddenField, internalFieldError, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
 import {immutable} from '#src/resources/validation/equality.js';

@@ -5,7 +5,7 @@ import {podQosClass, qosClassOf} from '#src/model/pod/qos.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
-import {internalDiff, sameInternalForm} from '#src/resources/validation/internal-form.js';
+import {internalDiff, sameInternalForm} from '#src/schema/error-texts/internal-form.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {podRules, validatePodObject} from './pod.js';
 

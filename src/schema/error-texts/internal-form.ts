@@ -1,3 +1,7 @@
+// This folder repeats how the original's language prints values and types, since clients see it: a few messages show values, or a diff of two values, as the
+// original's internal types (every field present, with another name and in another order), and errors of decoding name Go types. The rules themselves stand with
+// the kinds; nobody who reads them has to look here. It is used when an error is reported, and never for stored objects.
+
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {givenEmpty} from '#src/schema/decode/emptied.js';
@@ -5,9 +9,6 @@ import {internalFields} from './internal-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 
 // Converts wire values to the original's internal types, for the few error texts that show them. Used on errors only, never for stored objects.
-
-// A few messages show values, or a diff of two values, as the original's internal types: every field is present, with another name and in another order.
-
 type Wire = Readonly<Record<string, unknown>>;
 
 interface Field {
