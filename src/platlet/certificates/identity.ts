@@ -17,9 +17,11 @@ import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
 import type {ClientIdentity, ConnectionSettings} from '#src/transport/settings.js';
 import {readMaterial} from '#src/transport/tls-material.js';
 import {requestFirstCertificate} from './first-certificate.js';
-import {CertificateManager} from './manager.js';
+import {AgentCertificate} from './certificate.js';
 import {clientRenewals, observeLifetime} from './metrics.js';
 import {PairStore, type StoredPair} from './pair-store.js';
+import {CertificateRequester, type CertificateSigner} from './requester.js';
+import {CertificateRotation} from './rotation.js';
 import {settingsText} from './settings-file.js';
 import {clientTemplate} from './template.js';
 import {untilWithoutCertificate} from './without-certificate.js';
@@ -164,18 +166,17 @@ const renewedIdentity = async <C extends IdentityConnection>(
   const {agent} = start.naming;
   const store = new PairStore({files, host, clock, folder, prefix: `${agent}-client`, configured: own && filesOf(own)});
   if (!own) await files.write(settingsFile, settingsText(first, certificateIn(store)), 0o600);
-  let main: C | undefined;
-  // A certificate that has expired is only shown to ask for another.
-  const manager = await openManager(parts, {store, own, agent, connection: current => (current && main) ?? start});
-  const shown = observeLifetime({meter, clock}, agent, 'client', manager);
+  const certificate = await AgentCertificate.open(store, clock, own && pairIn(own));
+  const shown = observeLifetime({meter, clock}, agent, 'client', certificate);
   undo.defer(() => shown[Symbol.dispose]());
-  const lost = untilWithoutCertificate(manager, parts);
-  lost.catch(() => {}); // It may come before anything waits for it.
   // A certificate that is due at once is renewed by itself.
-  const connection = await opened({...first, identity: identityWith(manager.current)}, start.naming);
-  main = connection;
-  manager.onChange(pair => useCertificate(connection, pair, parts));
-  manager.start();
+  const connection = await opened({...first, identity: identityWith(certificate.current)}, start.naming);
+  // A certificate that has expired is only shown to ask for another.
+  const rotation = rotationOf(parts, {certificate, agent, connection: current => (current ? connection : start)});
+  const lost = untilWithoutCertificate(certificate, rotation, parts);
+  lost.catch(() => {}); // It may come before anything waits for it.
+  rotation.onChange(pair => useCertificate(connection, pair, parts));
+  rotation.start();
   const cleanup = undo.move();
   return {connection, lost, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -184,35 +185,32 @@ const renewedIdentity = async <C extends IdentityConnection>(
 const identityWith = (pair: StoredPair | undefined): ClientIdentity =>
   pair ? {certificate: {cert: {data: pair.certificate}, key: {data: pair.key}}} : {};
 
-interface ManagerOf<C> {
-  readonly store: PairStore;
-  readonly own: ConnectionSettings | undefined;
+/** The certificate of a node's user, and how others are requested. */
+interface Rotated {
+  readonly certificate: AgentCertificate;
   /** The first word of the names of metrics. */
   readonly agent: string;
   /** Returns the connection to request by. */
-  connection(current: StoredPair | undefined): C;
+  connection(current: StoredPair | undefined): IdentityConnection;
 }
 
-const openManager = <C extends IdentityConnection>(
-  parts: IdentityParts<C>,
-  {store, own, agent, connection}: ManagerOf<C>,
-): Promise<CertificateManager> => {
-  const {nodeName, clock, random, log, meter, signal} = parts;
-  return CertificateManager.open({
+const rotationOf = (
+  {nodeName, clock, random, log, meter, signal}: Omit<IdentityParts<unknown>, 'open'>,
+  {certificate, agent, connection}: Rotated,
+): CertificateRotation => {
+  const signer = (current: StoredPair | undefined): CertificateSigner => {
+    const {naming, client} = connection(current);
+    return {client: client('certificates'), signerName: naming.signers.apiserverClientAgent};
+  };
+  return new CertificateRotation({
+    certificate,
+    requester: new CertificateRequester({use: 'client auth', signer, clock, random, log, signal}),
+    template: () => clientTemplate(nodeName),
+    renewals: clientRenewals(meter, agent),
     clock,
     random,
     log,
-    meter,
     signal,
-    ...clientRenewals(meter, agent),
-    store,
-    use: 'client auth',
-    template: () => clientTemplate(nodeName),
-    first: own && pairIn(own),
-    async requester(current) {
-      const {naming, client} = connection(current);
-      return {client: client('certificates'), signerName: naming.signers.apiserverClientAgent};
-    },
   });
 };
 

@@ -1,15 +1,14 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
-import type {CertificateManager, CertificateManagerParts} from './manager.js';
-
-type Observers = Pick<CertificateManagerParts, 'renewed' | 'failed'>;
+import type {AgentCertificate} from './certificate.js';
+import type {Renewals} from './rotation.js';
 
 const hour = 3600;
 const day = 24 * hour;
 const month = 30 * day;
 
 /** Returns what counts the renewals of a client certificate that failed. `agent` is the first word of the names of metrics. */
-export const clientRenewals = (meter: Meter, agent: string): Observers => {
+export const clientRenewals = (meter: Meter, agent: string): Renewals => {
   const errors = meter.counter({
     name: `${agent}_certificate_manager_client_expiration_renew_errors`,
     help: 'The attempts to renew the client certificate that failed.',
@@ -18,7 +17,7 @@ export const clientRenewals = (meter: Meter, agent: string): Observers => {
 };
 
 /** Returns what counts the renewals of a serving certificate. */
-export const servingRenewals = (meter: Meter, agent: string): Observers => {
+export const servingRenewals = (meter: Meter, agent: string): Renewals => {
   const errors = meter.counter({
     name: `${agent}_server_expiration_renew_errors`,
     help: 'The attempts to renew the serving certificate that failed.',
@@ -36,12 +35,12 @@ export const observeLifetime = (
   {meter, clock}: {readonly meter: Meter; readonly clock: Pick<Clock, 'now'>},
   agent: string,
   use: 'client' | 'server',
-  manager: Pick<CertificateManager, 'expiresAt'>,
+  certificate: Pick<AgentCertificate, 'last'>,
 ): Disposable =>
   meter.observed(
     {
       name: `${agent}_certificate_manager_${use}_ttl_seconds`,
       help: `In how many seconds the ${use} certificate expires; negative if it has, and infinite if there is none.`,
     },
-    () => [[{}, manager.expiresAt === undefined ? Infinity : (manager.expiresAt - clock.now()) / 1000]],
+    () => [[{}, certificate.last ? (certificate.last.leaf.notAfter - clock.now()) / 1000 : Infinity]],
   );

@@ -2,14 +2,21 @@
 
 import type {SecureContextOptions} from 'node:tls';
 import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
-import {CertificateManager, type CertificateManagerParts} from './manager.js';
+import {AgentCertificate} from './certificate.js';
 import {observeLifetime, servingRenewals} from './metrics.js';
-import type {StoredPair} from './pair-store.js';
+import type {PairStore, StoredPair} from './pair-store.js';
+import {CertificateRequester} from './requester.js';
+import {CertificateRotation} from './rotation.js';
 import {servingTemplate} from './template.js';
 
-export interface ServingParts extends Pick<CertificateManagerParts, 'store' | 'clock' | 'random' | 'log' | 'meter' | 'signal'> {
+export interface ServingParts {
+  readonly store: PairStore;
   readonly nodeName: string;
   readonly naming: Naming;
   readonly client: Client;
@@ -17,6 +24,11 @@ export interface ServingParts extends Pick<CertificateManagerParts, 'store' | 'c
   addresses(): readonly {readonly type: string; readonly address: string}[];
   /** Whether a certificate without IP addresses is requested, too. */
   readonly allowsNamesAlone: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly signal: AbortSignal;
 }
 
 /** The certificate of a port, which may come later. */
@@ -30,27 +42,27 @@ export interface ServingCertificate {
 /** Opens the certificate of an agent. Rejects if its file cannot be used. */
 export const openServingCertificate = async (parts: ServingParts): Promise<ServingCertificate> => {
   const {nodeName, naming, client, addresses, allowsNamesAlone, store, clock, random, log, meter, signal} = parts;
-  const manager = await CertificateManager.open({
-    store,
+  const certificate = await AgentCertificate.open(store, clock);
+  const signer = () => ({client, signerName: naming.signers.agentServing});
+  const rotation = new CertificateRotation({
+    certificate,
+    requester: new CertificateRequester({use: 'server auth', signer, clock, random, log, signal}),
+    template: () => servingTemplate(nodeName, addresses(), allowsNamesAlone),
+    renewals: servingRenewals(meter, naming.agent),
     clock,
     random,
     log,
-    meter,
     signal,
-    ...servingRenewals(meter, naming.agent),
-    use: 'server auth',
-    template: () => servingTemplate(nodeName, addresses(), allowsNamesAlone),
-    requester: () => Promise.resolve({client, signerName: naming.signers.agentServing}),
   });
-  const shown = observeLifetime(parts, naming.agent, 'server', manager);
+  const shown = observeLifetime(parts, naming.agent, 'server', certificate);
   onAbort(signal, () => shown[Symbol.dispose]());
   return {
     get contextOptions() {
-      return manager.current ? contextOf(manager.current) : {};
+      return certificate.current ? contextOf(certificate.current) : {};
     },
     follow(changed) {
-      manager.onChange(pair => changed(contextOf(pair)));
-      manager.start();
+      rotation.onChange(pair => changed(contextOf(pair)));
+      rotation.start();
     },
   };
 };

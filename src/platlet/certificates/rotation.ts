@@ -1,0 +1,176 @@
+// When the certificate of an agent is replaced: at once if there is none, before it expires, and when it is to have another content.
+
+import {isForbidden, isNotFound, isUnauthorized} from '#src/api/status.js';
+import {held, sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {jittered, type Random} from '#src/base/random.js';
+import type {KeyPairPem} from '#src/pki/key-pair.js';
+import {formatGoTime} from '#src/pki/encoding/times.js';
+import type {AgentCertificate} from './certificate.js';
+import type {StoredPair} from './pair-store.js';
+import type {CertificateRequester, PendingCertificate} from './requester.js';
+import {lackOf, type CertificateTemplate} from './template.js';
+
+/** What is told of the renewals of a certificate. */
+export interface Renewals {
+  /** Called after each renewal with the age of the certificate before. */
+  renewed?(ageMs: number): void;
+  /** Called after each attempt that fails. */
+  failed?(): void;
+}
+
+export interface CertificateRotationParts {
+  readonly certificate: AgentCertificate;
+  readonly requester: CertificateRequester;
+  /** Returns what the certificate is to have; undefined as long as that is not known. Looked at each second. */
+  template(): CertificateTemplate | undefined;
+  readonly renewals: Renewals;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** The delays between the first attempts, which vary by a tenth; then there is one each 32 s. */
+const firstDelays = [2_000, 4_000, 8_000, 16_000];
+const laterMs = 32_000;
+const lookMs = 1_000;
+
+/** Returns when a certificate is due for renewal: after 70 % to 90 % of its life. */
+export const renewalTime = ({notBefore, notAfter}: {readonly notBefore: number; readonly notAfter: number}, random: Random): number => {
+  const life = notAfter - notBefore;
+  return notBefore + jittered(random, life, 0.2) - life * 0.3;
+};
+
+const sameTemplate = (one: CertificateTemplate | undefined, other: CertificateTemplate | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** Renews the certificate of an agent. */
+export class CertificateRotation {
+  readonly #parts: CertificateRotationParts;
+  readonly #listeners = new Set<(pair: StoredPair) => void>();
+  /** Whether the certificate is to be replaced at once. */
+  #isForced: boolean;
+  /** What the last request that was sent was for. */
+  #requested: CertificateTemplate | undefined;
+  #isServerHealthy = false;
+
+  constructor(parts: CertificateRotationParts) {
+    this.#parts = parts;
+    this.#isForced = parts.certificate.isProvisional;
+  }
+
+  /** Whether the API server answered the last request. */
+  get isServerHealthy(): boolean {
+    return this.#isServerHealthy;
+  }
+
+  /** Calls `listener` with each new certificate. */
+  onChange(listener: (pair: StoredPair) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Keeps the certificate up to date in the background, until the signal aborts. */
+  start(): void {
+    const {signal, clock} = this.#parts;
+    void this.#run().catch((error: unknown) => {
+      if (!signal.aborted) clock.unhandled(error);
+    });
+  }
+
+  async #run(): Promise<void> {
+    const {clock, signal, template} = this.#parts;
+    for (;;) {
+      await this.#untilDue();
+      if (template()) await this.#renewUntilDone();
+      await sleep(clock, lookMs, signal);
+    }
+  }
+
+  /** Waits until the certificate is to be replaced: it is due, or it is to have what it does not have. */
+  async #untilDue(): Promise<void> {
+    const {certificate, requester, clock, random, log, signal, template} = this.#parts;
+    const pair = certificate.last;
+    if (this.#isForced || !pair || this.#lack() !== undefined) {
+      this.#isForced = false;
+      return;
+    }
+    const {use} = requester;
+    const {leaf} = pair;
+    const due = renewalTime(leaf, random);
+    log
+      .v(2)
+      .info(
+        {use, expires: formatGoTime(leaf.notAfter), due: formatGoTime(due)},
+        'certificate expiration and rotation deadline are determined',
+      );
+    while (clock.now() < due) {
+      await sleep(clock, Math.min(lookMs, due - clock.now()), signal);
+      if (this.#lack() === undefined || sameTemplate(this.#requested, template())) continue;
+      log.v(2).info({use}, 'the certificate template changed, rotating');
+      return;
+    }
+  }
+
+  #lack(): string | undefined {
+    const {certificate, template} = this.#parts;
+    const wanted = template();
+    return certificate.last && wanted && lackOf(certificate.last.leaf, wanted);
+  }
+
+  async #renewUntilDone(): Promise<void> {
+    const {requester, clock, random, log, signal} = this.#parts;
+    const {use} = requester;
+    for (let attempt = 0; !(await this.#renew()); attempt++) {
+      if (attempt === firstDelays.length) log.error({use}, 'reached backoff limit, still unable to rotate certs');
+      const delay = firstDelays[attempt];
+      await sleep(clock, delay === undefined ? laterMs : jittered(random, delay, 0.1), signal);
+    }
+  }
+
+  /** Requests a certificate once and waits for it. Returns whether there is a new one. */
+  async #renew(): Promise<boolean> {
+    const {requester, renewals, clock, log, signal, template} = this.#parts;
+    const {use} = requester;
+    const wanted = template();
+    if (!wanted) return false;
+    log.v(2).info({use}, 'rotating certificates');
+    let failure = 'failed while requesting a signed certificate from the control plane';
+    try {
+      const pending = await held(clock, () => this.#send(wanted));
+      failure = 'certificate request was not signed';
+      const pair = await pending.issued(() => sameTemplate(wanted, template()));
+      failure = 'unable to store the new cert/key pair';
+      await held(clock, () => this.#use(pair));
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      renewals.failed?.();
+      log.error({use, err: error}, failure);
+      return false;
+    }
+  }
+
+  async #send(template: CertificateTemplate): Promise<PendingCertificate> {
+    const {certificate, requester} = this.#parts;
+    try {
+      const pending = await requester.send(template, certificate.current);
+      this.#requested = template;
+      return pending;
+    } catch (error) {
+      // A refusal is an answer, too.
+      this.#isServerHealthy = isUnauthorized(error) || isNotFound(error) || isForbidden(error);
+      throw error;
+    }
+  }
+
+  async #use(pair: KeyPairPem): Promise<void> {
+    const {certificate, requester, renewals, clock, log} = this.#parts;
+    const before = certificate.last;
+    const stored = await certificate.replace(pair);
+    this.#isServerHealthy = true;
+    if (before) renewals.renewed?.(clock.now() - before.leaf.notBefore);
+    log.info({use: requester.use, expires: formatGoTime(stored.leaf.notAfter)}, 'a new certificate is in use');
+    for (const listener of this.#listeners) listener(stored);
+  }
+}
