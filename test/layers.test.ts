@@ -296,15 +296,6 @@ test('what puts a program together makes each value before it is named', t => {
 /** The most dependencies of a class: more hide which it uses. */
 const maxDependencies = 8;
 
-/** Classes of the node agent and of simulated nodes with more, by the interface that lists them, until they are split: they may not grow. */
-const wideClasses: Readonly<Record<string, number>> = {
-  CertificateManagerParts: 12,
-  ImagePullerParts: 9,
-  NodeCgroupsParts: 12,
-  NodeVolumesParts: 13,
-  OperationParts: 9,
-};
-
 test('a class of an agent lists what it depends on, in few members', t => {
   const sizes = product
     .filter(({path}) => /^src\/(?:platlet|simulation)\//.test(path))
@@ -313,7 +304,7 @@ test('a class of an agent lists what it depends on, in few members', t => {
   const constructed = new Set(
     product.flatMap(({code}) => [...code.matchAll(/\bconstructor\([^)]*?: (\w+Parts)\b/g)].map(([, name]) => name)),
   );
-  const wide = sizes.filter(([name, size]) => constructed.has(name) && size > (wideClasses[name] ?? maxDependencies));
+  const wide = sizes.filter(([name, size]) => constructed.has(name) && size > maxDependencies);
 
   t.true(sizes.length > 50);
   t.deepEqual(wide, []);

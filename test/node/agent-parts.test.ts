@@ -8,11 +8,11 @@ import {systemClock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {systemRandom} from '#src/base/random.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
-import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
-import {NodeCgroups} from '#src/platlet/cgroups/node-cgroups.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
+import {ImagePulls} from '#src/platlet/images/image-pulls.js';
+import {PullCredentials} from '#src/platlet/images/pull-credentials.js';
 import {ImagePuller} from '#src/platlet/images/puller.js';
 import {Environments} from '#src/platlet/inputs/environment.js';
 import {NodePodConfigs} from '#src/platlet/inputs/pod-configs.js';
@@ -23,10 +23,11 @@ import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
 import {hostPath} from '#src/platlet/volumes/host-path.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
-import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {Recorder} from '#src/runtime/events/events.js';
 import {anAgent, createNode, describePod, nodeName, podNamed, podsOf, run, type TimedPlane} from '#test/platlet/agent.js';
+import {nodeCgroups} from '#test/platlet/cgroups/groups.js';
+import {nodeVolumes} from '#test/platlet/volumes/node-volumes.js';
 import {cgroupsAt} from './cgroups.js';
 import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
@@ -61,23 +62,19 @@ const startAgent = async (): Promise<() => Promise<void>> => {
   const allocatable = (): Record<string, string> => ({cpu: '2', memory: '1Gi'});
   const onFolders = {...shared, allocatableMemory: () => 2 ** 30, excludesSwap: false};
   const payloads = new Payloads({objects, tokens, allocatable});
-  const volumes = new NodeVolumes({
+  const {volumes, mounts} = nodeVolumes({
     ...shared,
     events,
     objects,
     tokens,
     claims: new Claims(client),
-    mountsRecursively: async () => false,
     node: () => undefined,
     plugins: [emptyDir(onFolders), hostPath(systemHost), ...payloadVolumes({...onFolders, payloads})],
   });
   const limits = {enforcesCpuLimits: true, cpuPeriod: 100_000, pageSizes: []};
-  const cgroups = new NodeCgroups({
+  const cgroups = await nodeCgroups({
     ...shared,
     events,
-    hierarchy: await cgroupHierarchy(systemHost),
-    node: {kind: 'Node', metadata: {name: nodeName}},
-    activePods: () => [],
     capacity: new Map(),
     reservation: {agent: new Map(), system: new Map(), threshold: new Map()},
     settings: {...limits, root: node.cgroup, perPod: true, enforced: new Set(), agentGroup: '', systemGroup: ''},
@@ -86,7 +83,7 @@ const startAgent = async (): Promise<() => Promise<void>> => {
   const configs = new NodePodConfigs({
     ...shared,
     events,
-    volumes,
+    mounts,
     environments: new Environments({
       objects,
       services: () => [],
@@ -105,7 +102,13 @@ const startAgent = async (): Promise<() => Promise<void>> => {
       resources: {...limits, memoryCapacity: 2 ** 30, killsGroups: false},
     },
   });
-  const images = new ImagePuller({...shared, runtime, objects, events, limits: {parallel: 1, qps: 5, burst: 10}});
+  const images = new ImagePuller({
+    runtime,
+    credentials: new PullCredentials({...shared, objects}),
+    pulls: new ImagePulls({runtime, clock: systemClock, limits: {parallel: 1, qps: 5, burst: 10}}),
+    events,
+    clock: systemClock,
+  });
   const output = new ContainerFiles(systemHost, folders);
   const agent = await anAgent(plane, runtime, {volumes, cgroups, configs, images, output, runtimeName: 'containerd'});
   return async () => {

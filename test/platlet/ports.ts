@@ -9,7 +9,6 @@ export const noVolumes = (calls: string[] = []): PodVolumes => ({
   async mount({metadata}) {
     calls.push(`mount ${metadata?.name}`);
   },
-  mountsOf: () => Promise.resolve([]),
   async release() {
     calls.push('release');
     return true;

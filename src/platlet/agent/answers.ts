@@ -36,7 +36,7 @@ export const answersOf = (parts: AgentParts, {host, directory, prober, volumes}:
     periodMs: settings.volumeStatsAggPeriod,
     signal,
     pods: () => directory.shown,
-    pathsOf: uid => volumes.pathsOf(uid),
+    pathsOf: uid => new Map([...volumes.mounted(uid)].map(([name, {path}]) => [name, path])),
   });
   const stats = new NodeStatsReader({
     node: {name: identity.nodeName, machine: identity.machine},

@@ -78,7 +78,3 @@ export class NodeFolders {
     return join(this.podLogs, `${namespace}_${name}_${uid}`);
   }
 }
-
-/** Returns the name of the plugin that a folder belongs to; undefined if it is no plugin's. */
-export const pluginOfFolder = (folder: string): string | undefined =>
-  folder.startsWith(volumeFolderPrefix) ? folder.slice(volumeFolderPrefix.length) : undefined;

@@ -7,7 +7,7 @@ import {isNotFound} from '#src/api/status.js';
 import type {Random} from '#src/base/random.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
-import {WaitingError, type ContainerConfigRequest, type PodConfigs, type PodVolumes} from '#src/platlet/pod/ports.js';
+import {WaitingError, type ContainerConfigRequest, type PodConfigs, type PodMounts} from '#src/platlet/pod/ports.js';
 import type {ContainerConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {containerConfig} from './container-config.js';
@@ -36,7 +36,7 @@ export interface PodConfigsParts {
   readonly random: Random;
   readonly events: EventRecorder;
   readonly environments: Pick<Environments, 'of'>;
-  readonly volumes: Pick<PodVolumes, 'mountsOf' | 'groupsOf'>;
+  readonly mounts: PodMounts;
   /** Returns the handler of a RuntimeClass. Rejects with `NotFound` if there is none of the name. */
   handlerOf(runtimeClass: string): Promise<string>;
   readonly settings: PodConfigSettings;
@@ -65,7 +65,7 @@ export class NodePodConfigs implements PodConfigs {
     attempt: number,
     cgroupParent: string,
   ): Promise<{readonly config: SandboxConfig; readonly handler: string}> {
-    const {host, folders, settings, events, volumes} = this.#parts;
+    const {host, folders, settings, events, mounts} = this.#parts;
     const {runtimeClassName, hostUsers} = pod.spec ?? {};
     const handler = runtimeClassName ? await this.#handler(runtimeClassName) : '';
     if (hostUsers === false)
@@ -79,25 +79,25 @@ export class NodePodConfigs implements PodConfigs {
     const {dns, warnings} = podResolver(pod, {...settings, hostFile: await this.#resolverFile()});
     for (const [reason, message] of warnings) events.warning(pod, reason, message);
     const hostname = kernelHostname(pod, podNames(pod, settings.clusterDomain));
-    const volumeGroups = volumes.groupsOf?.(pod) ?? [];
+    const volumeGroups = mounts.groupsOf?.(pod) ?? [];
     const resources = sandboxResources(pod, settings.resources);
     return {handler, config: sandboxConfig(pod, {attempt, cgroupParent, hostname, dns, logDirectory, resources, volumeGroups})};
   }
 
   async container(request: ContainerConfigRequest): Promise<ContainerConfig> {
     const {pod, container, attempt, sandbox, image, targetId} = request;
-    const {host, folders, environments, volumes, settings} = this.#parts;
+    const {host, folders, environments, settings} = this.#parts;
     if ('volumeDevices' in container && container.volumeDevices?.length)
       throw new WaitingError('CreateContainerConfigError', 'raw block volumes are not supported');
     const security = containerSecurity(pod, container, {
       image,
-      volumeGroups: volumes.groupsOf?.(pod) ?? [],
+      volumeGroups: this.#parts.mounts.groupsOf?.(pod) ?? [],
       settings: settings.security,
       ...(targetId === undefined ? {} : {targetId}),
     });
     await host.makeFolder(join(sandbox.logDirectory, container.name), logMode);
     const environment = await environments.of({pod, container, addresses: request.addresses});
-    const mounts: MountConfig[] = [...(await volumes.mountsOf(pod, container, environment))];
+    const mounts: MountConfig[] = [...(await this.#parts.mounts.mountsOf(pod, container, environment))];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
     const resources = containerResources(pod, container, settings.resources);

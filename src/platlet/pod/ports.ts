@@ -23,16 +23,20 @@ export class WaitingError extends Error {
 export interface PodVolumes {
   /** Mounts what the pod asks for, and refreshes what is mounted. Rejects after a while, with the text of a `FailedMount` event, while volumes are missing. */
   mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
-  /** Returns the mounts of a container, whose volumes are mounted. Throws `WaitingError`. */
-  mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>, environment: ReadonlyMap<string, string>): Promise<readonly MountConfig[]>;
-  /** Returns the groups that own volumes of a pod. */
-  groupsOf?(pod: Frozen<Pod>): readonly number[];
   /** Returns a file in a mounted volume of a pod, of at most so many bytes; undefined if it is missing. */
   readFile?(pod: Frozen<Pod>, volume: string, path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is called again until then. */
   release(uid: string): Promise<boolean>;
   /** Removes what is left of pods that are not known. */
   sweep?(isKnown: (uid: string) => boolean): Promise<void>;
+}
+
+/** What containers have of the volumes of their pods. */
+export interface PodMounts {
+  /** Returns the groups that own volumes of a pod. */
+  groupsOf?(pod: Frozen<Pod>): readonly number[];
+  /** Returns the mounts of a container, whose volumes are mounted. Throws `WaitingError`. */
+  mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>, environment: ReadonlyMap<string, string>): Promise<readonly MountConfig[]>;
 }
 
 /** The cgroups of pods. */

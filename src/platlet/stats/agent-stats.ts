@@ -6,7 +6,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {groupOfProcess, groupUsage} from '#src/platlet/cgroups/usage.js';
 import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
-import {podsGroup} from '#src/platlet/cgroups/node-cgroups.js';
+import {podsGroup} from '#src/platlet/cgroups/qos-groups.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {ClaimUsage} from '#src/platlet/metrics/observed.js';

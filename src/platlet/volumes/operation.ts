@@ -7,25 +7,18 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {onAbort} from '#src/base/signals.js';
-import type {Naming} from '#src/api/naming.js';
-import type {Node} from '#src/api/types.js';
-import {matchesNodeSelector} from '#src/model/node-affinity.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import type {Claims} from './claims.js';
 import {giveToGroup} from './ownership.js';
-import type {MountedVolume, PersistentVolume, VolumePlugin, VolumeRequest} from './plugin.js';
+import type {MountedVolume, VolumeRequest} from './plugin.js';
+import type {VolumeResolver} from './resolver.js';
 
-export interface OperationParts {
-  readonly naming: Naming;
+export interface VolumeOperationParts {
+  readonly resolver: VolumeResolver;
   readonly host: Host;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
-  readonly plugins: readonly VolumePlugin[];
-  readonly claims: Pick<Claims, 'of'>;
-  /** Returns the Node; undefined while it is not known. */
-  node(): Frozen<Node> | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +35,7 @@ const backoff = exponential(500, 122_000);
 
 /** Brings one volume of a pod to be mounted, and up to date. */
 export class VolumeOperation {
-  readonly #parts: OperationParts;
+  readonly #parts: VolumeOperationParts;
   readonly name: string;
   #pod: Frozen<Pod> | undefined;
   #result: MountedVolume | undefined;
@@ -57,7 +50,7 @@ export class VolumeOperation {
   #shownName = '';
   #waiting: (() => void)[] = [];
 
-  constructor(parts: OperationParts, name: string) {
+  constructor(parts: VolumeOperationParts, name: string) {
     this.#parts = parts;
     this.name = name;
     this.#ending = onAbort(parts.signal, () => this.stop());
@@ -122,36 +115,25 @@ export class VolumeOperation {
   }
 
   async #setUp(pod: Frozen<Pod>): Promise<MountedVolume> {
-    const {claims, plugins, naming} = this.#parts;
-    const volume = pod.spec?.volumes?.find(({name}) => name === this.name);
-    if (!volume) throw new Error(`volume ${JSON.stringify(this.name)} is not in the pod any more`);
-    const claimed = await claims.of(pod, volume);
-    const isReadonly = claimed?.isReadonly ?? false;
+    const {resolver} = this.#parts;
+    const resolved = await resolver.resolve(pod, this.name);
+    const {volume, persistent, isReadonly} = resolved;
     const request: VolumeRequest = {
       pod,
       name: this.name,
       volume,
       isReadonly,
-      ...(claimed ? {persistent: claimed.persistent} : {}),
+      ...(persistent ? {persistent} : {}),
       giveToGroup: path => this.#giveToGroup(pod, isReadonly, path),
     };
     this.#isProcessed = true;
-    this.#shownName = claimed?.persistent.metadata?.name ?? this.name;
-    const plugin = plugins.find(each => each.supports(request));
-    if (!plugin) throw new Error(`no volume plugin matched name: ${sourceOf(request)}`);
+    this.#shownName = persistent?.metadata?.name ?? this.name;
+    const plugin = resolver.pluginOf(request);
     this.#isRefreshed = plugin.isRefreshed;
-    if (claimed) this.#checkNode(claimed.persistent);
+    if (!resolver.allowsNode(resolved)) throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
     const mounted = await plugin.setUp(request);
-    const group = Number(claimed?.persistent.metadata?.annotations?.[naming.subKey('pv.beta', 'gid')]);
-    return Number.isSafeInteger(group) && group > 0 ? {...mounted, groups: [group]} : mounted;
-  }
-
-  /** A persistent volume may be for other nodes only. */
-  #checkNode({spec}: Frozen<PersistentVolume>): void {
-    const required = spec?.nodeAffinity?.required;
-    const node = this.#parts.node();
-    if (required && node && !matchesNodeSelector(required, node))
-      throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
+    const groups = resolver.groupsOf(resolved);
+    return groups.length > 0 ? {...mounted, groups} : mounted;
   }
 
   async #giveToGroup(pod: Frozen<Pod>, isReadonly: boolean, path: string): Promise<void> {
@@ -169,20 +151,3 @@ export class VolumeOperation {
     });
   }
 }
-
-/** Returns the type of a volume, as the field that has it. */
-const sourceOf = ({volume, persistent}: VolumeRequest): string => {
-  const fields = Object.keys(persistent?.spec ?? volume);
-  const plain = new Set([
-    'name',
-    'accessModes',
-    'capacity',
-    'claimRef',
-    'persistentVolumeReclaimPolicy',
-    'storageClassName',
-    'volumeMode',
-    'nodeAffinity',
-    'mountOptions',
-  ]);
-  return fields.find(field => !plain.has(field)) ?? 'unknown';
-};

@@ -2,16 +2,15 @@ import {join} from 'node:path';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {parseQuantity} from '#src/api/quantity.js';
-import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
-import {NodeCgroups, type NodeCgroupSettings} from '#src/platlet/cgroups/node-cgroups.js';
 import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {measuredCgroups} from '#src/platlet/metrics/cgroups.js';
 import {noCgroups} from '#test/platlet/ports.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
 import {aPod} from '#test/platlet/pod/objects.js';
+import {nodeCgroups, type TestGroups} from './groups.js';
 
 const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids'];
 const unifiedNames = 'cpuset cpu io memory hugetlb pids';
@@ -72,7 +71,7 @@ const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
   };
 };
 
-const allSettings: NodeCgroupSettings = {
+const allSettings: TestGroups['settings'] = {
   root: '/',
   pageSizes: ['2MB'],
   perPod: true,
@@ -84,20 +83,15 @@ const allSettings: NodeCgroupSettings = {
   systemGroup: '',
 };
 
-const aNode = async (host: FolderHost, settings: Partial<NodeCgroupSettings> = {}) => {
+const aNode = async (host: FolderHost, settings: Partial<TestGroups['settings']> = {}) => {
   const clock = new VirtualClock(0);
   const lifetime = new AbortController();
   const events: string[] = [];
   const record = (_: object, reason: string, message: string): void => void events.push(`${reason}: ${message}`);
-  const cgroups = new NodeCgroups({
-    naming: naming('plat'),
+  const cgroups = await nodeCgroups({
     host,
-    hierarchy: await cgroupHierarchy(host),
     clock,
-    log: noLog,
     events: {normal: record, warning: record},
-    node: {kind: 'Node', metadata: {name: 'node'}},
-    activePods: () => [],
     capacity: new Map([
       ['cpu', parseQuantity('2')],
       ['memory', parseQuantity('1000')],

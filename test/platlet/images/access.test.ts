@@ -8,6 +8,8 @@ import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {ImageAccess} from '#src/platlet/images/image-access.js';
+import {ImagePulls} from '#src/platlet/images/image-pulls.js';
+import {PullCredentials} from '#src/platlet/images/pull-credentials.js';
 import {ImagePuller} from '#src/platlet/images/puller.js';
 import {PullRecords} from '#src/platlet/images/pull-records.js';
 import {verificationOf} from '#src/platlet/images/verification.js';
@@ -70,7 +72,14 @@ class Node implements Disposable {
     const needsVerification = verificationOf(this.policy, this.allowlist);
     this.access = await ImageAccess.open({...parts, records, needsVerification, meter, agent: 'platlet'});
     const limits = {parallel: 1, qps: 0, burst: 0};
-    this.puller = new ImagePuller({...parts, objects, events: {normal() {}, warning() {}}, limits, access: this.access});
+    this.puller = new ImagePuller({
+      runtime,
+      credentials: new PullCredentials({naming: parts.naming, objects, log: noLog}),
+      pulls: new ImagePulls({runtime, clock, limits, access: this.access}),
+      access: this.access,
+      events: {normal() {}, warning() {}},
+      clock,
+    });
     return this;
   }
 

@@ -7,7 +7,9 @@ import {noLog} from '#src/base/log.js';
 import {sleep} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {credentialsFor, keyringOf} from '#src/platlet/images/keyring.js';
-import {ImagePuller, type ImagePullerParts} from '#src/platlet/images/puller.js';
+import {ImagePulls, type ImagePullsParts} from '#src/platlet/images/image-pulls.js';
+import {PullCredentials} from '#src/platlet/images/pull-credentials.js';
+import {ImagePuller} from '#src/platlet/images/puller.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
 import type {Image} from '#src/platlet/runtime/images.js';
 import {RuntimeError} from '#src/platlet/runtime/runtime.js';
@@ -28,27 +30,27 @@ class Registry {
   running = 0;
   most = 0;
 
-  puller(limits: Partial<ImagePullerParts['limits']> = {}): ImagePuller {
+  puller(limits: Partial<ImagePullsParts['limits']> = {}): ImagePuller {
+    const {clock, objects} = this;
     const record = (type: string) => (_: object, reason: string, message: string) => void this.events.push(`${type} ${reason}: ${message}`);
-    return new ImagePuller({
-      naming: naming('plat'),
-      clock: this.clock,
-      log: noLog,
-      objects: this.objects,
-      events: {normal: record('Normal'), warning: record('Warning')},
-      limits: {parallel: 1, qps: 0, burst: 0, ...limits},
-      runtime: {
-        imageStatus: async ({image: name}) => this.images.get(name) ?? [...this.images.values()].find(({id}) => id === name),
-        pullImage: async ({image: name}, credentials) => {
-          this.pulls.push(`${name}${credentials ? ` as ${credentials.username}` : ''}`);
-          this.most = Math.max(this.most, ++this.running);
-          await sleep(this.clock, this.pullMs);
-          this.running--;
-          if (this.error) throw this.error;
-          this.images.set(name, image(`sha256:${name}`, {uid: 5}));
-          return `sha256:${name}`;
-        },
+    const runtime: ImagePullsParts['runtime'] = {
+      imageStatus: async ({image: name}) => this.images.get(name) ?? [...this.images.values()].find(({id}) => id === name),
+      pullImage: async ({image: name}, credentials) => {
+        this.pulls.push(`${name}${credentials ? ` as ${credentials.username}` : ''}`);
+        this.most = Math.max(this.most, ++this.running);
+        await sleep(clock, this.pullMs);
+        this.running--;
+        if (this.error) throw this.error;
+        this.images.set(name, image(`sha256:${name}`, {uid: 5}));
+        return `sha256:${name}`;
       },
+    };
+    return new ImagePuller({
+      runtime,
+      credentials: new PullCredentials({naming: naming('plat'), objects, log: noLog}),
+      pulls: new ImagePulls({runtime, clock, limits: {parallel: 1, qps: 0, burst: 0, ...limits}}),
+      events: {normal: record('Normal'), warning: record('Warning')},
+      clock,
     });
   }
 

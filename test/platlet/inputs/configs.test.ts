@@ -31,7 +31,7 @@ const parts = (host: FolderHost, fields: Partial<PodConfigsParts> = {}): Recorde
     warnings,
     events: {normal() {}, warning: (_, reason) => void warnings.push(reason)},
     environments: {of: async () => new Map([['COLOR', 'red']])},
-    volumes: {mountsOf: async () => []},
+    mounts: {mountsOf: async () => []},
     async handlerOf(name) {
       throw notFound({group: 'node.plat.io', resource: 'runtimeclass'}, name);
     },

@@ -106,14 +106,14 @@ test('what a former agent left of pods that are gone is removed', async t => {
   await before.mount(podWith([{name: 'e', emptyDir: {medium: 'Memory'}}]));
   await before.mount(podWith([{name: 'e', emptyDir: {}}], {}, {uid: 'kept'}));
   using world = aWorld({}, before.host);
-  t.deepEqual([...(await world.volumes.present()).keys()], ['kept', 'u']);
+  t.deepEqual(await world.folders.pods(), ['kept', 'u']);
   await world.volumes.sweep(uid => uid === 'kept');
   t.deepEqual(await world.host.list(world.host.folders.pods), ['kept']);
   t.deepEqual(world.host.mounted, []);
 });
 
 const mountOf = async (world: ReturnType<typeof aWorld>, pod: Pod, environment = noEnvironment) =>
-  (await world.volumes.mountsOf(pod, pod.spec!.containers[0]!, environment))[0]!;
+  (await world.mounts.mountsOf(pod, pod.spec!.containers[0]!, environment))[0]!;
 
 const mounting = (mount: object) => ({containers: [{name: 'app', volumeMounts: [{name: 'v', mountPath: '/v', ...mount}]}]});
 

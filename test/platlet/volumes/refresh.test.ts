@@ -5,11 +5,11 @@ import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
-import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {anAgent, aPlaneWithNode, run, type AgentPlane} from '#test/platlet/agent.js';
 import {folderHost, textOf, type FolderHost} from '#test/platlet/host.js';
 import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
+import {nodeVolumes} from './node-volumes.js';
 import {nodeUser, reading} from './reading.js';
 
 /** The agent of a node whose pods have the volumes with contents of the API server. */
@@ -20,14 +20,13 @@ const anAgentWithVolumes = async (plane: AgentPlane, host: FolderHost): Promise<
   const shared = {clock, naming, host, folders: host.folders, random: seededRandom(1), log: noLog, signal: lifetime.signal};
   const tokens = new PodTokens({...shared, client: plane.client(nodeUser)});
   const payloads = new Payloads({objects, tokens, allocatable: () => ({})});
-  const volumes = new NodeVolumes({
+  const {volumes} = nodeVolumes({
     ...shared,
     objects,
     tokens,
     events: {normal() {}, warning() {}},
     claims: {of: async () => undefined},
     plugins: payloadVolumes({...shared, payloads, allocatableMemory: () => 2 ** 30, excludesSwap: false}),
-    mountsRecursively: async () => false,
     node: () => undefined,
   });
   const runtime = new MemoryRuntime(clock);

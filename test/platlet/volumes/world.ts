@@ -8,10 +8,10 @@ import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
-import {NodeVolumes, type NodeVolumesParts} from '#src/platlet/volumes/pod-volumes.js';
 import {folderHost} from '#test/platlet/host.js';
 import {memoryObjects} from '#test/platlet/inputs/objects.js';
 import {aPod} from '#test/platlet/pod/objects.js';
+import {nodeVolumes, type TestVolumesParts} from './node-volumes.js';
 
 type Volumes = NonNullable<NonNullable<Pod['spec']>['volumes']>;
 
@@ -28,7 +28,7 @@ export const podWith = (volumes: Volumes, spec: Parameters<typeof aPod>[0] = {},
   );
 
 /** The volumes of a node on a temporary folder. */
-export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost()) => {
+export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost()) => {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   const objects = memoryObjects();
   const events: string[] = [];
@@ -47,7 +47,7 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
     localVolume({host, folders: host.folders, events: recorder}),
     ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads}),
   ];
-  const volumes = new NodeVolumes({
+  const {volumes, folders, mounts} = nodeVolumes({
     naming: naming('plat'),
     host,
     folders: host.folders,
@@ -58,7 +58,6 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
     events: recorder,
     claims: {of: async () => undefined},
     tokens: {forget: uid => void forgotten.push(uid)},
-    mountsRecursively: async () => false,
     node: () => undefined,
     signal: lifetime.signal,
     ...fields,
@@ -70,6 +69,8 @@ export const aWorld = (fields: Partial<NodeVolumesParts> = {}, host = folderHost
     events,
     forgotten,
     volumes,
+    folders,
+    mounts,
     mount: (pod: Pod) => volumes.mount(pod, lifetime.signal),
     at: (plugin: string, name = 'v') => host.folders.volume('u', plugin, name),
     [Symbol.dispose]() {

@@ -1,0 +1,88 @@
+// Part of the sixth stage of an agent: the control groups of its pods.
+
+import {join} from 'node:path';
+import {checkReservation, podsLimits} from '#src/platlet/cgroups/allocatable.js';
+import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {NodeAllocatable, reservedGroups} from '#src/platlet/cgroups/node-allocatable.js';
+import {NodeCgroups, type NodeCgroupSettings} from '#src/platlet/cgroups/node-cgroups.js';
+import type {CgroupLimits} from '#src/platlet/cgroups/numbers.js';
+import {QosGroups, type ReservedMemory} from '#src/platlet/cgroups/qos-groups.js';
+import {CgroupWriter} from '#src/platlet/cgroups/writer.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import {measuredCgroups} from '#src/platlet/metrics/cgroups.js';
+import {listOf, reservationOf} from '#src/platlet/node/capacity.js';
+import type {Machine} from '#src/platlet/node/machine.js';
+import type {PodCgroups} from '#src/platlet/pod/ports.js';
+import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
+import type {Cluster} from './cluster.js';
+import type {NodeStage} from './node.js';
+import type {AgentParts} from './parts.js';
+
+/** The values of the stages before. */
+interface Before {
+  readonly hierarchy: CgroupHierarchy;
+  readonly cluster: Pick<Cluster, 'events' | 'node'>;
+  readonly node: Pick<NodeStage, 'node'>;
+  readonly working: Pick<WorkingPods, 'active'>;
+}
+
+/** Creates the groups of the node's pods. Rejects where the machine does not have them. */
+export const podCgroups = async (
+  {settings, gate, naming, clock, log, host, identity, metrics}: AgentParts,
+  {hierarchy, cluster, node: {node}, working}: Before,
+  signal: AbortSignal,
+): Promise<PodCgroups> => {
+  const capacity = listOf(node.capacity);
+  const reservation = reservationOf(settings);
+  checkReservation(capacity, reservation);
+  const enforced = new Set(settings.enforceNodeAllocatable);
+  const limits = podsLimits(capacity, reservation, enforced.has('pods'));
+  const writer = new CgroupWriter(host, hierarchy);
+  const groups = cgroupSettings(settings, identity.machine);
+  const classes = new QosGroups({
+    writer,
+    root: groups.root,
+    reservedMemory: gate('QOSReserved') ? reservedMemoryOf(settings, limits) : undefined,
+    activePods: () => working.active,
+    clock,
+    log,
+    signal,
+  });
+  const allocatable = new NodeAllocatable({
+    writer,
+    pods: {group: classes.groupOf('Guaranteed'), limits, isEnforced: enforced.has('pods')},
+    reserved: reservedGroups(naming, reservation, {
+      enforced,
+      agentGroup: settings.kubeReservedCgroup,
+      systemGroup: settings.systemReservedCgroup,
+    }),
+    events: cluster.events,
+    node: cluster.node,
+    clock,
+    log,
+    signal,
+  });
+  const cgroups = new NodeCgroups({writer, classes, allocatable, settings: groups, clock});
+  await cgroups.start();
+  return measuredCgroups(cgroups, metrics, clock);
+};
+
+const cgroupSettings = (settings: Settings, machine: Machine): NodeCgroupSettings => ({
+  root: join('/', settings.cgroupRoot),
+  pageSizes: pageSizesOf(machine),
+  perPod: settings.cgroupsPerQOS,
+  enforcesCpuLimits: settings.cpuCFSQuota,
+  cpuPeriod: cpuPeriodOf(settings),
+  ...(settings.podPidsLimit > 0 ? {podPids: settings.podPidsLimit} : {}),
+});
+
+const reservedMemoryOf = ({qosReserved}: Settings, {memoryBytes = 0}: CgroupLimits): ReservedMemory | undefined => {
+  const percent = /^(\d+)%$/.exec(qosReserved['memory'] ?? '')?.[1];
+  return percent === undefined ? undefined : {allocatableBytes: memoryBytes, percent: Number(percent)};
+};
+
+/** The period of CPU quotas in microseconds, as the kernel has it. */
+export const cpuPeriodOf = ({cpuCFSQuotaPeriod}: Settings): number => Math.round(cpuCFSQuotaPeriod * 1000);
+
+/** The sizes of huge pages, as control groups name them. */
+export const pageSizesOf = ({hugepages}: Machine): readonly string[] => Object.keys(hugepages).map(size => size.replace('i', 'B'));

@@ -1,0 +1,62 @@
+// Part of the sixth stage of an agent: what pulls the images of its pods, and which pods may use which.
+
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import {ImageAccess} from '#src/platlet/images/image-access.js';
+import {ImagePulls} from '#src/platlet/images/image-pulls.js';
+import {PullCredentials} from '#src/platlet/images/pull-credentials.js';
+import {ImagePuller} from '#src/platlet/images/puller.js';
+import {PullRecords} from '#src/platlet/images/pull-records.js';
+import {verificationOf} from '#src/platlet/images/verification.js';
+import {imageSizeRange} from '#src/platlet/metrics/image-sizes.js';
+import type {Cluster} from './cluster.js';
+import type {AgentParts} from './parts.js';
+import type {PodInputs} from './pod-objects.js';
+
+/** The images of a node's pods. */
+export interface PodImagesStage {
+  readonly images: ImagePuller;
+  /** Decides which pods may use which images; undefined if all may. */
+  readonly access: ImageAccess | undefined;
+}
+
+/** The values of the stages before. */
+interface Before {
+  readonly folders: NodeFolders;
+  readonly cluster: Pick<Cluster, 'events'>;
+  readonly inputs: Pick<PodInputs, 'objects'>;
+}
+
+/** Creates what provides the images of pods. Rejects if what was pulled before cannot be read. */
+export const podImages = async (parts: AgentParts, {folders, cluster: {events}, inputs: {objects}}: Before): Promise<PodImagesStage> => {
+  const {settings, naming, runtime, clock, log, metrics} = parts;
+  const {serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst} = settings;
+  const access = await accessOf(parts, folders);
+  const limits = {parallel: serializeImagePulls ? 1 : maxParallelImagePulls || Infinity, qps: registryPullQPS, burst: registryBurst};
+  const images = new ImagePuller({
+    runtime,
+    credentials: new PullCredentials({naming, objects, log}),
+    pulls: new ImagePulls({runtime, clock, limits, access}),
+    access,
+    events,
+    clock,
+    pulled: (seconds, bytes) => metrics.pullDuration.observe(seconds, {image_size_in_bytes: imageSizeRange(bytes)}),
+  });
+  return {images, access};
+};
+
+const accessOf = async (
+  {gate, host, naming, settings, runtime, clock, log, meter}: AgentParts,
+  {root}: NodeFolders,
+): Promise<ImageAccess | undefined> => {
+  if (!gate('PlatletEnsureSecretPulledImages')) return undefined;
+  const {imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist: allowlist} = settings;
+  return ImageAccess.open({
+    records: await PullRecords.open({host, naming, root}),
+    needsVerification: verificationOf(policy, allowlist),
+    runtime,
+    clock,
+    log,
+    meter,
+    agent: naming.agent,
+  });
+};

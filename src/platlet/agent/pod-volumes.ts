@@ -1,0 +1,85 @@
+// Part of the sixth stage of an agent: the volumes of its pods, of all types that need no plugin of others.
+
+import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Machine} from '#src/platlet/node/machine.js';
+import {Claims} from '#src/platlet/volumes/claims.js';
+import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
+import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
+import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
+import {VolumeOperation} from '#src/platlet/volumes/operation.js';
+import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
+import {Payloads} from '#src/platlet/volumes/payloads.js';
+import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
+import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
+import {VolumeResolver} from '#src/platlet/volumes/resolver.js';
+import {PodTokens} from '#src/platlet/volumes/tokens.js';
+import {VolumeFolders} from '#src/platlet/volumes/volume-folders.js';
+import type {Cluster} from './cluster.js';
+import type {NodeStage} from './node.js';
+import type {AgentParts} from './parts.js';
+import type {PodInputs} from './pod-objects.js';
+
+/** The volumes of a node's pods, and what containers mount of them. */
+export interface PodVolumesStage {
+  readonly volumes: NodeVolumes;
+  readonly mounts: ContainerMounts;
+}
+
+/** The values of the stages before. */
+interface Before {
+  readonly folders: NodeFolders;
+  readonly cluster: Pick<Cluster, 'events' | 'registered'>;
+  readonly node: Pick<NodeStage, 'allocatable' | 'health'>;
+  readonly inputs: Pick<PodInputs, 'objects' | 'handlerOf'>;
+}
+
+/** Creates the volumes of pods. */
+export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSignal): PodVolumesStage => {
+  const {clients, clock, random, log, naming, host} = parts;
+  const {folders, cluster, inputs} = before;
+  const {events} = cluster;
+  const {objects} = inputs;
+  const tokens = new PodTokens({client: clients.main, clock, random, log});
+  const plugins = pluginsOf(parts, before, tokens);
+  const resolver = new VolumeResolver({naming, plugins, claims: new Claims(clients.main), node: cluster.registered});
+  const volumes = new NodeVolumes({
+    operation: name => new VolumeOperation({resolver, host, clock, log, events, signal}, name),
+    folders: new VolumeFolders({host, folders, log}),
+    host,
+    objects,
+    tokens,
+    clock,
+  });
+  return {volumes, mounts: new ContainerMounts({volumes, host, folders, log, mountsRecursively: recursiveMounts(before)})};
+};
+
+const pluginsOf = (
+  {host, clock, random, identity}: Pick<AgentParts, 'host' | 'clock' | 'random' | 'identity'>,
+  {folders, cluster: {events}, node: {allocatable}, inputs: {objects}}: Before,
+  tokens: PodTokens,
+): readonly VolumePlugin[] => {
+  const excludesSwap = excludesSwapOn(identity.machine);
+  const allocatableMemory = (): number => quantityNumber(parseQuantity(allocatable()['memory'] ?? '0'));
+  const payloads = new Payloads({objects, tokens, allocatable});
+  return [
+    emptyDir({host, folders, allocatableMemory, excludesSwap}),
+    ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads}),
+    hostPath(host),
+    localVolume({host, folders, events}),
+  ];
+};
+
+/** Whether file systems in memory are to be kept from being swapped, and the kernel can do it. */
+const excludesSwapOn = ({swapBytes, kernelVersion}: Machine): boolean => {
+  const [major = 0, minor = 0] = kernelVersion.split('.').map(part => parseInt(part, 10));
+  return swapBytes > 0 && (major > 6 || (major === 6 && minor >= 4));
+};
+
+/** Returns what looks whether the runtime of a pod can mount read-only all that is below a mount. */
+const recursiveMounts =
+  ({node: {health}, inputs}: Before): ContainerMountsParts['mountsRecursively'] =>
+  async ({spec}) => {
+    const name = spec?.runtimeClassName ? await inputs.handlerOf(spec.runtimeClassName) : '';
+    return health.status?.handlers?.some(handler => handler.name === name && handler.recursiveReadOnlyMounts) ?? false;
+  };

@@ -1,0 +1,114 @@
+// Enforces what a node gives to pods: limits the group of all pods, and those that resources are reserved for.
+
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
+import {reservedLimits, type Reservation} from './allocatable.js';
+import type {CgroupLimits} from './numbers.js';
+import type {CgroupWriter} from './writer.js';
+
+/** The group of all pods. */
+export interface LimitedPods {
+  readonly group: string;
+  readonly limits: CgroupLimits;
+  /** Whether what is reserved is kept from pods, which is an event then. */
+  readonly isEnforced: boolean;
+}
+
+/** A group that resources are reserved for. */
+export interface ReservedGroup {
+  readonly title: string;
+  readonly name: string;
+  readonly group: string;
+  readonly limits: CgroupLimits;
+}
+
+export interface EnforcementSettings {
+  /** What is enforced, of `--enforce-node-allocatable`. */
+  readonly enforced: ReadonlySet<string>;
+  readonly agentGroup: string;
+  readonly systemGroup: string;
+}
+
+/** Returns the groups whose limits are enforced, of the agent and of the system. */
+export const reservedGroups = (
+  {prefix}: Naming,
+  {agent, system}: Reservation,
+  {enforced, agentGroup, systemGroup}: EnforcementSettings,
+): readonly ReservedGroup[] => {
+  const all = [
+    {flag: 'system-reserved', name: 'system', title: 'System', group: systemGroup, reserved: system},
+    {
+      flag: `${prefix}-reserved`,
+      name: prefix,
+      title: `${prefix.charAt(0).toUpperCase()}${prefix.slice(1)}`,
+      group: agentGroup,
+      reserved: agent,
+    },
+  ];
+  return all.flatMap(({flag, title, name, group, reserved}) =>
+    (['all', 'compressible'] as const)
+      .filter(part => enforced.has(part === 'all' ? flag : `${flag}-compressible`))
+      .map(part => ({title, name, group, limits: reservedLimits(reserved, part)})),
+  );
+};
+
+export interface NodeAllocatableParts {
+  readonly writer: CgroupWriter;
+  readonly pods: LimitedPods;
+  readonly reserved: readonly ReservedGroup[];
+  readonly events: EventRecorder;
+  /** The Node that events are about. */
+  readonly node: Regarding;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+const retryMs = 60_000;
+
+/** Limits what pods and others may use together. */
+export class NodeAllocatable {
+  readonly #parts: NodeAllocatableParts;
+
+  constructor(parts: NodeAllocatableParts) {
+    this.#parts = parts;
+  }
+
+  /** Limits the groups. Rejects if one that resources are reserved for cannot be limited; that of pods is tried again. */
+  async enforce(): Promise<void> {
+    for (const each of this.#parts.reserved) await this.#limitReserved(each);
+    await this.#limitPods();
+  }
+
+  async #limitPods(): Promise<void> {
+    const {writer, pods, events, node, clock, log, signal} = this.#parts;
+    try {
+      await writer.apply(pods.group, pods.limits);
+      if (pods.isEnforced) events.normal(node, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+    } catch (error) {
+      events.warning(
+        node,
+        'FailedNodeAllocatableEnforcement',
+        `Failed to update Node Allocatable Limits ${JSON.stringify(pods.group)}: ${messageOf(error)}`,
+      );
+      log.error({err: error}, 'failed to update the limits of all pods');
+      if (!signal.aborted) clock.schedule(retryMs, () => this.#limitPods());
+    }
+  }
+
+  async #limitReserved({title, name, group, limits}: ReservedGroup): Promise<void> {
+    const {writer, events, node} = this.#parts;
+    try {
+      if (!(await writer.isMade(group))) throw new Error(`${group} cgroup does not exist`);
+      await writer.apply(group, limits);
+    } catch (error) {
+      const message = `Failed to enforce ${title} Reserved Cgroup Limits on ${JSON.stringify(group)}: ${messageOf(error)}`;
+      events.warning(node, 'FailedNodeAllocatableEnforcement', message);
+      throw new Error(message, {cause: error});
+    }
+    events.normal(node, 'NodeAllocatableEnforced', `Updated limits on ${name} reserved cgroup ${group}`);
+  }
+}

@@ -1,0 +1,91 @@
+// The groups of the classes of pods, which have what their pods request together.
+
+import {join} from 'node:path';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {every, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {PodQosClass} from '#src/model/pod/qos.js';
+import {burstableShares, leastShares, reservedMemoryLimits, type CgroupLimits} from './numbers.js';
+import type {CgroupWriter} from './writer.js';
+
+/** Memory that pods of lower classes cannot use. */
+export interface ReservedMemory {
+  /** What pods may use together. */
+  readonly allocatableBytes: number;
+  /** The percentage of what higher classes request that is kept for them. */
+  readonly percent: number;
+}
+
+export interface QosGroupsParts {
+  readonly writer: CgroupWriter;
+  /** The group in which that of all pods is: `/` for the topmost. */
+  readonly root: string;
+  /** Absent: no memory is kept. */
+  readonly reservedMemory?: ReservedMemory | undefined;
+  /** The pods of the node that have not ended. */
+  activePods(): readonly Frozen<Pod>[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** The names of groups are the same in every naming, so that an agent of the other naming finds its pods again. */
+export const podsGroup = 'kubepods';
+const classFolders: Readonly<Record<PodQosClass, string>> = {Guaranteed: '', Burstable: 'burstable', BestEffort: 'besteffort'};
+const updateMs = 60_000;
+
+/** The groups of the classes of pods. That of guaranteed pods is the one of all pods. */
+export class QosGroups {
+  readonly #parts: QosGroupsParts;
+  /** The pods that have groups, by uid: they may not be among the active ones yet. */
+  readonly #pods = new Map<string, Frozen<Pod>>();
+
+  constructor(parts: QosGroupsParts) {
+    this.#parts = parts;
+  }
+
+  groupOf(qos: PodQosClass): string {
+    return join('/', this.#parts.root, podsGroup, classFolders[qos]);
+  }
+
+  /** The groups of all classes, those above before those below. */
+  get all(): readonly string[] {
+    return (Object.keys(classFolders) as PodQosClass[]).map(qos => this.groupOf(qos));
+  }
+
+  async create(): Promise<void> {
+    for (const group of this.all) await this.#parts.writer.create(group);
+  }
+
+  /** Gives the classes what they need, now and until the signal aborts. Rejects if that fails the first time. */
+  async follow(): Promise<void> {
+    const {clock, log, signal} = this.#parts;
+    await this.#update();
+    every(clock, updateMs, signal, () =>
+      this.#update().catch((error: unknown) => log.error({err: error}, 'failed to update the cgroups of QoS classes')),
+    );
+  }
+
+  /** Gives the classes what they need with another pod. */
+  add(pod: Frozen<Pod>): Promise<void> {
+    this.#pods.set(pod.metadata?.uid ?? '', pod);
+    return this.#update();
+  }
+
+  remove(uid: string): void {
+    this.#pods.delete(uid);
+  }
+
+  async #update(): Promise<void> {
+    const {writer, reservedMemory, activePods} = this.#parts;
+    const pods = [...new Map([...this.#pods, ...activePods().map(pod => [pod.metadata?.uid ?? '', pod] as const)]).values()];
+    const memory = reservedMemory && reservedMemoryLimits(pods, reservedMemory.allocatableBytes, reservedMemory.percent);
+    const limitsOf = (qos: 'Burstable' | 'BestEffort', cpuShares: number): CgroupLimits => ({
+      cpuShares,
+      ...(memory ? {memoryBytes: Math.max(0, memory[qos])} : {}),
+    });
+    await writer.apply(this.groupOf('Burstable'), limitsOf('Burstable', burstableShares(pods)));
+    await writer.apply(this.groupOf('BestEffort'), limitsOf('BestEffort', leastShares));
+  }
+}

@@ -1,0 +1,56 @@
+// The credentials that the secrets of a pod have for an image.
+
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Secret} from '#src/api/types.js';
+import type {Log} from '#src/base/log.js';
+import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
+import {credentialsFor, keyringOf, type TrackedCredentials} from './keyring.js';
+
+export interface PullCredentialsParts {
+  readonly naming: Naming;
+  readonly objects: Pick<PodObjects, 'secret'>;
+  readonly log: Log;
+}
+
+interface PullSecrets {
+  readonly secrets: readonly Frozen<Secret>[];
+  readonly missing: readonly string[];
+}
+
+/** Reads the secrets that pods name for their images. */
+export class PullCredentials {
+  readonly #parts: PullCredentialsParts;
+
+  constructor(parts: PullCredentialsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the names of secrets that a pod names and that cannot be read. */
+  async missing(pod: Frozen<Pod>): Promise<readonly string[]> {
+    return (await this.#read(pod)).missing;
+  }
+
+  /** Returns the credentials of a pod for an image, in the order in which they are tried. */
+  async of(pod: Frozen<Pod>, image: string): Promise<readonly TrackedCredentials[]> {
+    const {secrets} = await this.#read(pod);
+    return credentialsFor(keyringOf(this.#parts.naming, secrets), image);
+  }
+
+  async #read({metadata, spec}: Frozen<Pod>): Promise<PullSecrets> {
+    const {objects, log} = this.#parts;
+    const secrets: Frozen<Secret>[] = [];
+    const missing: string[] = [];
+    for (const {name = ''} of spec?.imagePullSecrets ?? []) {
+      if (!name) continue;
+      try {
+        secrets.push(await objects.secret(metadata?.namespace ?? '', name));
+      } catch (error) {
+        log.v(2).info({secret: name, err: error}, 'unable to retrieve pull secret, the image pull may not succeed');
+        missing.push(name);
+      }
+    }
+    return {secrets, missing};
+  }
+}

@@ -1,0 +1,129 @@
+// The mounts of containers: where in a volume they begin, how mounts propagate, and what is read-only.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod, VolumeMount} from '#src/api/pod.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {expand} from '#src/model/pod/expansion.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {WaitingError, type PodMounts} from '#src/platlet/pod/ports.js';
+import type {MountConfig} from '#src/platlet/runtime/configs.js';
+import type {MountedVolume} from './plugin.js';
+import type {NodeVolumes} from './pod-volumes.js';
+import {checkSubPath, prepareSubPath} from './sub-paths.js';
+
+export interface ContainerMountsParts {
+  /** The volumes that are mounted. */
+  readonly volumes: Pick<NodeVolumes, 'mounted'>;
+  readonly host: Host;
+  readonly folders: NodeFolders;
+  /** Whether the runtime of a pod can mount read-only all that is below a mount. */
+  mountsRecursively(pod: Frozen<Pod>): Promise<boolean>;
+  readonly log: Log;
+}
+
+/** A mount of a container. */
+interface Mount {
+  readonly pod: Frozen<Pod>;
+  readonly container: string;
+  readonly volume: MountedVolume;
+  readonly mount: Frozen<VolumeMount>;
+  /** Which of the container's mounts it is. */
+  readonly index: number;
+  /** The variables that the path in the volume may name. */
+  readonly environment: ReadonlyMap<string, string>;
+}
+
+const propagations = {HostToContainer: 'host-to-container', Bidirectional: 'bidirectional', None: 'private'} as const;
+
+const refusal = (message: string, cause?: unknown): WaitingError => new WaitingError('CreateContainerConfigError', message, {cause});
+
+/** Returns what containers mount of the volumes of their pods. */
+export class ContainerMounts implements PodMounts {
+  readonly #parts: ContainerMountsParts;
+
+  constructor(parts: ContainerMountsParts) {
+    this.#parts = parts;
+  }
+
+  async mountsOf(
+    pod: Frozen<Pod>,
+    {name: container, volumeMounts = []}: Frozen<AnyContainer>,
+    environment: ReadonlyMap<string, string>,
+  ): Promise<readonly MountConfig[]> {
+    const volumes = this.#parts.volumes.mounted(pod.metadata?.uid ?? '');
+    const mounts: MountConfig[] = [];
+    for (const [index, mount] of volumeMounts.entries()) {
+      const volume = volumes.get(mount.name);
+      if (!volume) throw refusal(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container)}`);
+      mounts.push(await this.#configOf({pod, container, volume, mount, index, environment}));
+    }
+    return mounts;
+  }
+
+  groupsOf({metadata}: Frozen<Pod>): readonly number[] {
+    const volumes = this.#parts.volumes.mounted(metadata?.uid ?? '');
+    return [...new Set([...volumes.values()].flatMap(({groups = []}) => groups))];
+  }
+
+  async #configOf({pod, container, volume, mount, index, environment}: Mount): Promise<MountConfig> {
+    const uid = pod.metadata?.uid ?? '';
+    const recursiveReadonly = await this.#isRecursive(pod, mount);
+    const path = subPathOf(mount, container, environment);
+    return {
+      containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
+      hostPath: path ? await this.#prepare({uid, volumePath: volume.path, path, volume: mount.name, container, index}) : volume.path,
+      readonly: mount.readOnly === true || volume.isReadonly === true,
+      ...(recursiveReadonly ? {recursiveReadonly} : {}),
+      propagation: propagations[(mount.mountPropagation ?? 'None') as keyof typeof propagations],
+    };
+  }
+
+  /** Whether all that is below a mount is to be read-only, too. */
+  async #isRecursive(
+    pod: Frozen<Pod>,
+    {name, readOnly, recursiveReadOnly: mode = 'Disabled', mountPropagation: propagation = 'None'}: Frozen<VolumeMount>,
+  ): Promise<boolean> {
+    if (mode === 'Disabled') return false;
+    const what = `volume ${JSON.stringify(name)} requested recursive read-only mode, but it is not`;
+    if (!readOnly) throw refusal(`${what} read-only`);
+    if (propagation !== 'None') throw refusal(`${what} compatible with propagation ${JSON.stringify(propagation)}`);
+    const isAble = await this.#parts.mountsRecursively(pod);
+    if (mode === 'Enabled' && !isAble) throw refusal(`${what} supported by the runtime`);
+    return isAble;
+  }
+
+  async #prepare(sub: Parameters<typeof prepareSubPath>[2]): Promise<string> {
+    const {host, folders, log} = this.#parts;
+    try {
+      return await prepareSubPath(host, folders, sub);
+    } catch (error) {
+      // The details would say what is on the host.
+      log.error({container: sub.container, volume: sub.volume, err: error}, 'failed to prepare subPath for volumeMount of the container');
+      throw refusal(
+        `failed to prepare subPath for volumeMount ${JSON.stringify(sub.volume)} of container ${JSON.stringify(sub.container)}`,
+        error,
+      );
+    }
+  }
+}
+
+/** Returns the path in its volume at which a mount begins; nothing for the volume itself. */
+const subPathOf = (
+  {name, subPath, subPathExpr}: Frozen<VolumeMount>,
+  container: string,
+  environment: ReadonlyMap<string, string>,
+): string | undefined => {
+  const path = subPathExpr ? expand(subPathExpr, variable => environment.get(variable)) : subPath;
+  if (subPathExpr && path === undefined)
+    throw refusal(
+      `failed to expand subPathExpr ${JSON.stringify(subPathExpr)} for volumeMount ${JSON.stringify(name)} of container ${JSON.stringify(container)}`,
+    );
+  try {
+    if (path) checkSubPath(path);
+  } catch (error) {
+    throw refusal(messageOf(error), error);
+  }
+  return path;
+};

@@ -1,0 +1,60 @@
+// What pods' volumes have on the disk of a node.
+
+import {join} from 'node:path';
+import type {Log} from '#src/base/log.js';
+import type {NodeFolders} from '#src/platlet/host/folders.js';
+import {mountsBelow, removeUnmounted, type Host} from '#src/platlet/host/host.js';
+
+export interface VolumeFoldersParts {
+  readonly host: Host;
+  readonly folders: NodeFolders;
+  readonly log: Log;
+}
+
+const podMode = 0o750;
+
+/** The folders of pods in which their volumes are. */
+export class VolumeFolders {
+  readonly #parts: VolumeFoldersParts;
+
+  constructor(parts: VolumeFoldersParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes the folders of a pod. */
+  async make(uid: string): Promise<void> {
+    const {host, folders} = this.#parts;
+    for (const folder of [folders.pod(uid), folders.volumes(uid), this.#plugins(uid)]) await host.makeFolder(folder, podMode);
+  }
+
+  /** Unmounts and removes the volumes of a pod. Returns whether nothing is left. */
+  async empty(uid: string): Promise<boolean> {
+    const {host, folders, log} = this.#parts;
+    try {
+      // What is mounted comes first: to remove a folder that is one would remove what others have there.
+      for (const {path} of await mountsBelow(host, folders.pod(uid))) await host.unmount(path);
+      for (const folder of [folders.subPaths(uid), folders.volumes(uid), this.#plugins(uid)]) await removeUnmounted(host, folder);
+      return true;
+    } catch (error) {
+      log.error({pod: uid, err: error}, 'volumes of a pod could not be removed');
+      return false;
+    }
+  }
+
+  /** Removes the folder of a pod whose volumes are removed, if nothing is mounted there. */
+  async remove(uid: string): Promise<void> {
+    const {host, folders, log} = this.#parts;
+    if ((await mountsBelow(host, folders.pod(uid))).length === 0) return host.removeTree(folders.pod(uid));
+    log.error({pod: uid}, `orphaned pod ${JSON.stringify(uid)} found, but volume paths are still present on disk`);
+  }
+
+  /** Returns the pods that have folders. */
+  pods(): Promise<readonly string[]> {
+    const {host, folders} = this.#parts;
+    return host.list(folders.pods);
+  }
+
+  #plugins(uid: string): string {
+    return join(this.#parts.folders.pod(uid), 'plugins');
+  }
+}
