@@ -7,7 +7,7 @@ import {ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
-import {noteEmpty} from '#src/schema/decode/emptied.js';
+import {noteEmpty} from '#src/schema/emptied.js';
 import {aConfigMap, admin, configMaps, startWire, words} from './wire.js';
 
 const key = '/registry/configmaps/default/a';

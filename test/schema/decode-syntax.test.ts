@@ -1,6 +1,6 @@
 import test from 'ava';
 import {decode, decodeValue} from '#src/schema/decode/decode.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 import {strictDecodingText} from '#src/schema/decode/error.js';

@@ -1,4 +1,4 @@
-import {hasEmptied} from '#src/schema/decode/emptied.js';
+import {hasEmptied} from '#src/schema/emptied.js';
 import {put} from '#src/base/json/put.js';
 import {type PlainObject} from '#src/schema/decode/plain.js';
 

@@ -1,7 +1,7 @@
 import type {Findings} from '#src/api/collect-errors.js';
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
-import {emptiedWithin, givenEmpty} from '#src/schema/decode/emptied.js';
+import {emptiedWithin, givenEmpty} from '#src/schema/emptied.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateFullName} from '#src/resources/validation/domain-names.js';
 import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';

@@ -1,4 +1,4 @@
-import {emptiedWithin} from '#src/schema/decode/emptied.js';
+import {emptiedWithin} from '#src/schema/emptied.js';
 import type {Findings} from '#src/api/collect-errors.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';

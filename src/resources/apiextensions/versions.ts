@@ -1,5 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
-import {emptiedFields} from '#src/schema/decode/emptied.js';
+import {emptiedFields} from '#src/schema/emptied.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, tooLong, type FieldError} from '#src/api/field-error.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
 

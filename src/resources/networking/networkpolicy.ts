@@ -1,4 +1,4 @@
-import {emptiedWithin} from '#src/schema/decode/emptied.js';
+import {emptiedWithin} from '#src/schema/emptied.js';
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';

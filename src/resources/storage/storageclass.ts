@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';

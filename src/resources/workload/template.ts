@@ -3,7 +3,7 @@ import {dnsLabelProblems} from '#src/api/names.js';
 import {labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject, PodTemplateSpec} from '#src/api/types.js';
 import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {internalForm} from '#src/schema/error-texts/internal-form.js';
 

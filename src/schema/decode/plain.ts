@@ -2,7 +2,7 @@
 
 import {copyJson} from '#src/base/json/json-copy.js';
 import {put} from '#src/base/json/put.js';
-import {keepNotes} from './emptied.js';
+import {keepNotes} from '#src/schema/emptied.js';
 
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
 export type PlainObject = Record<string, unknown>;

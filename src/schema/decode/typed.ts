@@ -5,7 +5,7 @@ import {embeddedOf, goName} from '#src/schema/error-texts/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {decodedCopy} from './decoded-copy.js';
-import {noteEmpty} from './emptied.js';
+import {noteEmpty} from '#src/schema/emptied.js';
 import {beyondRange, DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {numberLiterals} from './number-literals.js';

@@ -4,11 +4,10 @@
 
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {internalFields} from './internal-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 
-// Converts wire values to the original's internal types, for the few error texts that show them. Used on errors only, never for stored objects.
 type Wire = Readonly<Record<string, unknown>>;
 
 interface Field {

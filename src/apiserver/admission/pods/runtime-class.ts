@@ -9,7 +9,7 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {mergedTolerations} from './tolerations.js';
 
 type RuntimeClass = ObjectOf<typeof kinds.runtimeClasses>;

@@ -1,7 +1,7 @@
 import type {WrittenPaths} from '#src/resources/definition.js';
 import {dropField} from '#src/base/json/drop-field.js';
 import {put} from '#src/base/json/put.js';
-import {keepNote, keepNotes} from '#src/schema/decode/emptied.js';
+import {keepNote, keepNotes} from '#src/schema/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 
 /** A plain object of unknown shape. */

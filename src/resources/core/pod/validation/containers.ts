@@ -3,7 +3,7 @@ import type {AnyContainer, Container, ContainerPort, ContainerRestartRule, Ephem
 import {isSidecar} from '#src/model/pod/restart.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
 import {dnsLabel, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
-import {emptiedFields, givenEmpty} from '#src/schema/decode/emptied.js';
+import {emptiedFields, givenEmpty} from '#src/schema/emptied.js';
 import {validateEnv, validateEnvFrom} from './environment.js';
 import {validateDevices, validateMounts} from './mounts.js';
 import {validateRunning} from './probes.js';

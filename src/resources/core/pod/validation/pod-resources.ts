@@ -3,7 +3,7 @@ import type {PodSpec, ResourceRequirements} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity} from '#src/api/quantity.js';
 import {containerLimits, containerRequests} from '#src/model/pod/requests.js';
 import {podResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
-import {givenEmpty} from '#src/schema/decode/emptied.js';
+import {givenEmpty} from '#src/schema/emptied.js';
 import {isHugePages} from '#src/model/resource-names.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 import type {PodSpecRules} from './rules.js';
