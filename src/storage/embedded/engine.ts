@@ -15,7 +15,6 @@ import type {
 import type {Extent, Page} from '#src/storage/local/page.js';
 import type {LeaseId, RevisionNote, StoredRecord} from '#src/storage/store.js';
 import {Compaction} from './compaction.js';
-import {DeletedKeys} from './deleted-keys.js';
 import {dataFile} from './directory.js';
 import type {HotRanges} from './hot-ranges.js';
 import {encodeChange, encodeNumber, leaseKey, metaKeys, tables, underKey} from './layout.js';
@@ -44,7 +43,6 @@ export class EmbeddedEngine implements StorageEngine {
   readonly #directory: string;
   readonly #release: () => void;
   readonly #records: RecordTree;
-  readonly #deleted: DeletedKeys;
   readonly #reader: RangeReader;
   readonly #writer: TreeWriter;
   readonly #compaction: Compaction;
@@ -59,7 +57,6 @@ export class EmbeddedEngine implements StorageEngine {
     this.#directory = directory;
     this.#release = release;
     this.#records = new RecordTree(tree);
-    this.#deleted = new DeletedKeys(this.#records);
     this.#durable = this.#records.newestRevision();
     this.#reader = new RangeReader(this.#records, hot, revision);
     this.#writer = new TreeWriter(tree, {directory, log, isLockReplaced});
@@ -178,7 +175,7 @@ export class EmbeddedEngine implements StorageEngine {
     if (damage && !this.#records.ownHead(key, before)) before = 0;
     if (!previous) {
       // A creation links to the deletion before it, which may be part of this very commit.
-      before = deletions.get(key) ?? this.#deleted.at(key);
+      before = deletions.get(key) ?? this.#records.revisionAt(tables.gone + key);
       if (before !== 0) writes.remove(tables.gone + key);
     }
     writes.put(revision, encodeChange(key, record, revision, before));
@@ -187,7 +184,6 @@ export class EmbeddedEngine implements StorageEngine {
       writes.remove(tables.head + key);
       writes.put(tables.gone + key, encodeNumber(tables.gone + key, revision));
       deletions.set(key, revision);
-      this.#deleted.deleted(key);
     }
     if (previous?.lease === record?.lease) return;
     if (previous?.lease !== undefined) writes.remove(underKey(previous.lease, key));
