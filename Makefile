@@ -82,7 +82,7 @@ ALIKE ?= $(if $(PLAT_ORACLE),$(PLAT_ORACLE)/alike)
 
 ## alike: send the recorded requests of the original to a server, and print where the responses differ; ALIKE names the folder with run.sh and the recording
 alike: build
-	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER' >&2; exit 2; }
+	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER; docs/testing.md describes how to make one' >&2; exit 2; }
 	@bash '$(ALIKE)/run.sh' . $(ALIKE_ARGS) || [ $$? -eq 1 ]
 
 ## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables
