@@ -123,6 +123,9 @@ test('the examples of all recipes compile and work together', async t => {
     refused: 'seasons.scheduling.k8s.io "long" is forbidden: a season is no longer than a year',
     label: 'hot',
     winter: 'accepted',
+    skier:
+      '0/1 nodes are available: 1 node(s) were in winter. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.',
+    syncs: '# HELP season_controller_syncs_total [BETA] Number of seasons that were looked at, by their weather.',
     pressures: ['DiskPressure'],
     summer: `configmaps "summer" is forbidden: ValidatingAdmissionPolicy 'seasons' with binding 'seasons' denied request: failed expression: seasonOf(7) == 'summer' && seasonOf(1) == object.data.season`,
   });
