@@ -133,18 +133,32 @@ const agentsOf = async (
   const address = options.nodeIp || advertisedAddress({bindAddress: options.bindAddress, advertiseAddress: ''}, 'IPv4');
   const bindAddress = options.bindAddress || address;
   const names = Array.from({length: options.nodes}, (_, index) => `${options.nodeNamePrefix}${index}`);
-  const shared = {naming, clock, random, log, signal};
   const delegate = connection.client('agents', {timeoutMs: 10_000});
-  const security = await agentSecurity({...shared, delegate, ...(options.clientCaFile ? {clientCaFile: options.clientCaFile} : {})});
+  const security = await agentSecurity({
+    delegate,
+    naming,
+    clock,
+    random,
+    log,
+    signal,
+    ...(options.clientCaFile ? {clientCaFile: options.clientCaFile} : {}),
+  });
   const certificates = await componentCertificates({
-    ...shared,
+    naming,
+    clock,
+    log,
+    signal,
     options: {...options, bindAddress, tlsSniCertKey: []},
     name: 'nodes',
     hosts: [address, hostname()],
   });
   const agents = await openNodeAgents({
-    ...shared,
-    ...security,
+    naming,
+    clock,
+    random,
+    log,
+    authenticators: security.authenticators,
+    authorizer: security.authorizer,
     names,
     bindAddress,
     firstPort: options.securePort,

@@ -16,9 +16,18 @@ export interface PodValidationParts {
 }
 
 /** Returns what finds the errors of static pods: what an API server would refuse to create. */
-export const staticPodValidation = ({nodeName, ...parts}: PodValidationParts): ((pod: Frozen<Pod>) => readonly string[]) => {
+export const staticPodValidation = ({
+  nodeName,
+  naming,
+  clock,
+  random,
+  gate,
+}: PodValidationParts): ((pod: Frozen<Pod>) => readonly string[]) => {
   const context = {
-    ...parts,
+    naming,
+    clock,
+    random,
+    gate,
     user: {name: `${wellKnown.nodeUserPrefix}${nodeName}`, groups: [wellKnown.nodes]},
     served: kinds.pods,
     warn() {},

@@ -27,26 +27,25 @@ const deniedTtlMs = 30_000;
 export const agentSecurity = async (
   parts: AgentSecurityParts,
 ): Promise<{readonly authenticators: readonly Authenticator[]; readonly authorizer: Authorizer}> => {
-  const {delegate, naming, clock} = parts;
+  const {delegate, naming, clock, random} = parts;
   const authorities = await authoritiesOf(parts);
   return {
     authenticators: [
       whenTrusted(authorities, trusted => x509Authenticator(trusted, {clock, naming, withUid: false})),
-      tokenReviewAuthenticator(delegate, {...parts, cacheTtlMs: tokenTtlMs}),
+      tokenReviewAuthenticator(delegate, {clock, random, cacheTtlMs: tokenTtlMs}),
     ],
-    authorizer: accessReviewAuthorizer(delegate, {...parts, allowedTtlMs, deniedTtlMs}),
+    authorizer: accessReviewAuthorizer(delegate, {clock, random, allowedTtlMs, deniedTtlMs}),
   };
 };
 
-const authoritiesOf = async (parts: AgentSecurityParts): Promise<() => TrustAnchors | undefined> => {
-  const {clientCaFile, delegate, log} = parts;
+const authoritiesOf = async ({clientCaFile, delegate, clock, log, signal}: AgentSecurityParts): Promise<() => TrustAnchors | undefined> => {
   if (clientCaFile) {
-    const held = await followAuthorities(clientCaFile, {...parts, files: systemFiles, flag: '--client-ca-file'});
+    const held = await followAuthorities(clientCaFile, {files: systemFiles, clock, log, signal, flag: '--client-ca-file'});
     return () => held.current;
   }
   try {
     const trust = await LookedUpTrust.load(delegate);
-    trust.follow(delegate, parts);
+    trust.follow(delegate, {clock, log, signal});
     return () => trust.current.clientAuthorities;
   } catch (error) {
     log.warn(

@@ -67,17 +67,22 @@ export class PlaneNodes {
    * and without that authorizer everything.
    */
   async start(api: Pick<RunningApiServer, 'clientAs' | 'authorizesNodes'>): Promise<(() => Promise<void>) | undefined> {
-    const {count, rulesFile, podRanges, naming, ...rest} = this.#parts;
+    const {count, rulesFile, podRanges, naming, clock, random, log, meter, version, freeze} = this.#parts;
     if (count === 0) return undefined;
     const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
     const simulation = await startSimulation({
-      ...rest,
       nodes: count,
       volumes: true,
       watchSeconds: watchSecondsInProcess,
       ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
       ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
       naming,
+      clock,
+      random,
+      log,
+      meter,
+      version,
+      freeze,
       client: api.clientAs(
         {name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]},
         'plat/simulation',

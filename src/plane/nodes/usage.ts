@@ -3,8 +3,8 @@ import {agentsUsage, type AgentsUsageParts} from './agents-usage.js';
 import type {SimulatedNodes} from './simulated-nodes.js';
 
 /** The usage of nodes and pods: of those simulated in this process, and of others. */
-export const planeUsage = (nodes: SimulatedNodes, others: Omit<AgentsUsageParts, 'isKnown'>): UsageReader =>
-  joined([nodes.usage, agentsUsage({...others, isKnown: node => nodes.nodeAt(node) !== undefined})]);
+export const planeUsage = (nodes: SimulatedNodes, {client, clock, log}: Omit<AgentsUsageParts, 'isKnown'>): UsageReader =>
+  joined([nodes.usage, agentsUsage({client, clock, log, isKnown: node => nodes.nodeAt(node) !== undefined})]);
 
 /** Joins several readers; the first that has an item is used. */
 const joined = (readers: readonly UsageReader[]): UsageReader => {

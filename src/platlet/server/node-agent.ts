@@ -125,7 +125,7 @@ const archived = async (parts: NodeAgentParts, of: ContainerAddress, timeoutSeco
 };
 
 const logsOf = async (parts: NodeAgentParts, of: ContainerAddress, query: LogQuery, signal: AbortSignal): Promise<LogText> => {
-  const {runtime} = parts;
+  const {runtime, files, clock, log, open} = parts;
   const pod = podAt(parts, of, `pod ${quoted(of.pod)} does not exist`);
   if (![...specContainers(pod.spec!)].some(({container}) => container.name === of.container))
     throw new AgentError(404, `container ${quoted(of.container)} not found in pod ${quoted(of.pod)}`);
@@ -144,5 +144,5 @@ const logsOf = async (parts: NodeAgentParts, of: ContainerAddress, query: LogQue
       throw error;
     }
   };
-  return readLogFile({...parts, path: logPath, query, signal, isRunning});
+  return readLogFile({path: logPath, query, files, clock, log, open, signal, isRunning});
 };

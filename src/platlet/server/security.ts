@@ -46,28 +46,37 @@ export const agentSecurity = async (parts: AgentSecurityParts): Promise<AgentSec
   };
 };
 
-const certificateAuthenticators = async (parts: AgentSecurityParts): Promise<Authenticator[]> => {
-  const {settings, clock, naming, withUid} = parts;
+const certificateAuthenticators = async ({
+  settings,
+  naming,
+  clock,
+  files,
+  log,
+  signal,
+  withUid,
+}: AgentSecurityParts): Promise<Authenticator[]> => {
   const file = settings['authentication.x509.clientCAFile'];
   if (!file) return [];
   try {
-    return [x509Authenticator(await followAuthorities(file, {...parts, flag: '--client-ca-file'}), {clock, naming, withUid})];
+    const trusted = await followAuthorities(file, {files, clock, log, signal, flag: '--client-ca-file'});
+    return [x509Authenticator(trusted, {clock, naming, withUid})];
   } catch (cause) {
     throw new Error(`unable to load client CA file ${file}: ${(cause as Error).message}`, {cause});
   }
 };
 
-const tokenAuthenticators = ({settings, delegate, ...rest}: AgentSecurityParts): Authenticator[] => {
+const tokenAuthenticators = ({settings, delegate, clock, random}: AgentSecurityParts): Authenticator[] => {
   if (!settings['authentication.webhook.enabled']) return [];
   if (!delegate) throw new Error('no client provided, cannot use webhook authentication');
-  return [tokenReviewAuthenticator(delegate, {...rest, cacheTtlMs: settings['authentication.webhook.cacheTTL']})];
+  return [tokenReviewAuthenticator(delegate, {clock, random, cacheTtlMs: settings['authentication.webhook.cacheTTL']})];
 };
 
-const authorizerOf = ({settings, delegate, ...rest}: AgentSecurityParts): Authorizer => {
+const authorizerOf = ({settings, delegate, clock, random}: AgentSecurityParts): Authorizer => {
   if (settings['authorization.mode'] === 'AlwaysAllow') return {authorize: () => ({decision: 'allow'})};
   if (!delegate) throw new Error('no client provided, cannot use webhook authorization');
   return accessReviewAuthorizer(delegate, {
-    ...rest,
+    clock,
+    random,
     allowedTtlMs: settings['authorization.webhook.cacheAuthorizedTTL'],
     deniedTtlMs: settings['authorization.webhook.cacheUnauthorizedTTL'],
   });
