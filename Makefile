@@ -54,6 +54,14 @@ format: node_modules
 test: build lint
 	@node tools/test.mjs $(TESTS)
 
+## test-quick: build and run the tests that start no program and do not take long, first those that changed since the main branch and those that depend on it
+test-quick: build
+	@node tools/test.mjs --quick
+
+## test-count: check that the scripts into which `make test` combines test files declare the tests of every file
+test-count: build
+	@node tools/test-count.mjs
+
 ## fuzz: damage certificates and tokens, send a million random requests, then fill every list and map of every kind and send it through every write, pair lists of objects that are compared, and attack ports by connections; FUZZ_ROUNDS, FUZZ_REQUESTS, FUZZ_CASES, FUZZ_OF_EACH, FUZZ_SEED, FUZZ_ONLY, FUZZ_BYTES, FUZZ_PAIRS and FUZZ_ATTACKS choose
 fuzz: build
 	@FUZZ_ROUNDS=$${FUZZ_ROUNDS:-20} node tools/test.mjs test/pki/fuzz.test.ts test/pki/token-fuzz.test.ts
@@ -107,4 +115,4 @@ plots: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test fuzz faults soak soak-watches frameworks alike docs api bench plots clean
+.PHONY: help install build up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks alike docs api bench plots clean

@@ -1,88 +1,94 @@
-// Combines compiled test files into a few scripts. Modules are then loaded and compiled once per script and not once per file, which took a third of the time.
-import {build} from 'esbuild';
-import {readFileSync, readdirSync, rmSync, statSync} from 'node:fs';
+// Combines compiled test files into a few scripts, and bundles those that stay separate. Modules are then loaded and compiled once per script and not once per
+// file, and a separate file loads a few parts instead of a thousand modules, which took a third of the time.
+import {build, stop} from 'esbuild';
+import {readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
+import {secondsOf, startsPrograms, testFiles} from './test-files.mjs';
 
 /** The output folder. */
 export const folder = 'dist/together';
 
-/** Files that stay separate: they wait for programs or sockets of their own, while other tests can run. */
-const starts = /^(cli|docs|e2e|faults|node|storage)\//;
+/** Folders whose files stay separate where they start programs: they wait for these, while other tests can run. */
+const waiting = /^(cli|docs|e2e|faults|node|storage)\//;
 
 /** A file that imports modules by computed names would get different instances than its script. */
-const loadsByName = /\bimport\((?!['"])/;
+const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));
 
 /** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */
 const placeOf = path =>
   path
-    .slice(resolve('dist/test').length + 1)
-    .replace(/(\.test)?\.js$/, '')
+    .slice('dist/test/'.length)
+    .replace(/\.test\.js$/, '')
     .split('/')
     .join(' › ');
 
 /**
- * The replacement of ava for a file in a script. Its tests run serially, so that no more servers run at once than in a separate file, and are registered
+ * The replacement of ava for the files of a script. Their tests run serially, so that no more servers run at once than in a separate file, and are registered
  * only after all files are loaded, because ava rejects tests registered after an asynchronous file when others were registered before.
  */
-const avaFor = path => `
+const ava = `
 import test from 'ava';
-import {declared} from 'declared';
-const place = ${JSON.stringify(`${placeOf(path)} › `)};
+import {script} from 'script';
 const under = declare => Object.assign(
-  (title, ...rest) => void declared.push(() => (typeof title === 'string' ? declare(place + title, ...rest) : declare(title, ...rest))),
+  (title, ...rest) => {
+    const {place} = script;
+    script.declared.push(() => (typeof title === 'string' ? declare(place + title, ...rest) : declare(title, ...rest)));
+  },
   Object.fromEntries(Object.entries(declare).map(([name, value]) => [name, under(value)])),
 );
 const serial = under(test.serial);
 export default Object.assign(serial, {serial});
 `;
 
-const scriptOf = files => `
-${files.map(file => `import ${JSON.stringify(resolve(file))};\n`).join('')}
-import {declared} from 'declared';
-for (const declare of declared) declare();
+const placedAt = path => `
+import {script} from 'script';
+script.place = ${JSON.stringify(`${placeOf(path)} › `)};
 `;
+
+const scriptOf = files => `
+${files.map(file => `import ${JSON.stringify(`place:${file}`)};\nimport ${JSON.stringify(resolve(file))};\n`).join('')}
+import {script} from 'script';
+for (const declare of script.declared.splice(0)) declare();
+`;
+
+/** Where modules read files beside their own, these are beside what was compiled. Texts that name import.meta.url, as programs that a test writes, stay. */
+const atTheirPlaces = build =>
+  build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => {
+    const contents = readFileSync(path, 'utf8');
+    return {
+      contents: contents.includes('import.meta.url') ? `const ownUrl = ${JSON.stringify(pathToFileURL(path).href)};${contents}` : contents,
+    };
+  });
 
 const together = scripts => ({
   name: 'together',
   setup(build) {
-    const virtual = (namespace, contents) =>
+    const virtual = (namespace, filter, contents) => {
+      build.onResolve({filter}, ({path}) => ({path, namespace, sideEffects: true}));
       build.onLoad({filter: /./, namespace}, ({path}) => ({contents: contents(path), resolveDir: process.cwd()}));
-    build.onResolve({filter: /^script:/}, ({path}) => ({path, namespace: 'script'}));
-    virtual('script', path => scriptOf(scripts[path.slice('script:'.length)]));
-    build.onResolve({filter: /^declared$/}, ({path}) => ({path, namespace: 'declared'}));
-    virtual('declared', () => 'export const declared = [];');
-    build.onResolve({filter: /^ava$/}, ({importer, namespace}) =>
-      namespace === 'ava' ? {path: 'ava', external: true} : {path: importer, namespace: 'ava'},
-    );
-    virtual('ava', avaFor);
+    };
+    virtual('scripts', /^scripts:/, path => scriptOf(scripts[path.slice('scripts:'.length)]));
+    virtual('place', /^place:/, path => placedAt(path.slice('place:'.length)));
+    virtual('script', /^script$/, () => "export const script = {place: '', declared: []};");
+    build.onResolve({filter: /^ava$/, namespace: 'ava'}, () => ({path: 'ava', external: true}));
+    virtual('ava', /^ava$/, () => ava);
     build.onResolve({filter: /^[^.#/]/}, () => ({external: true}));
-    // Tests that read files beside their own still find them.
-    build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => ({
-      contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
-    }));
+    atTheirPlaces(build);
   },
 });
 
-/** Writes the scripts and returns the files for ava to run: scripts of similar length with neighbouring files, and the separate files. */
-export const putTogether = async (count = 9) => {
-  const all = readdirSync('dist/test', {recursive: true})
-    .filter(file => file.endsWith('.test.js'))
-    .sort();
-  const isApart = file => starts.test(file) || loadsByName.test(readFileSync(join('dist/test', file), 'utf8'));
-  const files = all.filter(file => !isApart(file)).map(file => join('dist/test', file));
-  const sizes = files.map(file => statSync(file).size);
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+const apart = {
+  name: 'apart',
+  setup(build) {
+    build.onResolve({filter: /^[^.#/]/}, ({kind}) => (kind === 'entry-point' ? undefined : {external: true}));
+    atTheirPlaces(build);
+  },
+};
 
-  const scripts = {};
-  let before = 0;
-  for (const [i, file] of files.entries()) {
-    (scripts[1 + Math.floor((count * before) / total)] ??= []).push(file);
-    before += sizes[i];
-  }
-  rmSync(folder, {recursive: true, force: true});
-  await build({
-    entryPoints: Object.fromEntries(Object.keys(scripts).map(name => [`${name}.test`, `script:${name}`])),
+const bundle = (entryPoints, plugin) =>
+  build({
+    entryPoints,
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -91,11 +97,62 @@ export const putTogether = async (count = 9) => {
     format: 'esm',
     platform: 'node',
     target: 'node20',
+    define: {'import.meta.url': 'ownUrl'},
     tsconfigRaw: '{}', // Its paths lead to the sources; what was compiled is bundled.
     chunkNames: 'parts/[hash]',
     charset: 'utf8',
     logLevel: 'warning',
-    plugins: [together(scripts)],
+    plugins: [plugin],
   });
-  return [...Object.keys(scripts).map(name => `${folder}/${name}.test.js`), ...all.filter(isApart).map(file => join('dist/test', file))];
+
+/** Divides files among at most `count` scripts that take about the same time, neighbours together. */
+const divided = (files, count) => {
+  const total = files.reduce((sum, file) => sum + secondsOf(file), 0);
+  const scripts = {};
+  let before = 0;
+  for (const file of files) {
+    (scripts[`script-${1 + Math.floor((count * before) / total)}`] ??= []).push(join('dist/test', file));
+    before += secondsOf(file);
+  }
+  return scripts;
+};
+
+const bundleScripts = async scripts => {
+  const names = Object.keys(scripts);
+  await bundle(Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`])), together(scripts));
+  return names.map(name => `${folder}/${name}.test.js`);
+};
+
+/** Bundles all test files. Returns the scripts, and the separate files; of these, those that take longest come first. */
+export const everythingTogether = async (all = testFiles(), count = 10) => {
+  const named = all.filter(loadsByName);
+  const waiters = all.filter(file => !named.includes(file) && waiting.test(file) && startsPrograms(join('dist/test', file)));
+  const [scripts] = await Promise.all([
+    bundleScripts(
+      divided(
+        all.filter(file => !named.includes(file) && !waiters.includes(file)),
+        count,
+      ),
+    ),
+    bundle(Object.fromEntries(waiters.map(file => [file.replace(/\.js$/, ''), join('dist/test', file)])), apart),
+  ]);
+  await stop();
+  const separate = [...named, ...waiters].sort((one, other) => secondsOf(other) - secondsOf(one));
+  return {scripts, separate: separate.map(file => join(named.includes(file) ? 'dist/test' : folder, file))};
+};
+
+/** Bundles groups of files, the first of which run first. Returns the files for ava. */
+export const quickTogether = async (groups, count = 6) => {
+  const named = groups.flat().filter(loadsByName);
+  const scripts = {};
+  for (const [rank, group] of groups.entries()) {
+    const parts = divided(
+      group.filter(file => !named.includes(file)),
+      rank === groups.length - 1 ? count : 2,
+    );
+    for (const part of Object.values(parts)) scripts[`script-${Object.keys(scripts).length + 1}`] = part;
+  }
+  const files = await bundleScripts(scripts);
+  await stop();
+  return [...files, ...named.map(file => join('dist/test', file))];
 };

@@ -1,11 +1,12 @@
 // Runs the compiled tests with ava. The last line is a summary: `N passed, N failed`, and the number of skipped tests, if any.
-// Arguments are passed to ava; test files may be given by their source path (test/pki/chain.test.ts).
+// Arguments are passed to ava; test files may be given by their source path (test/pki/chain.test.ts). `--quick` runs the tests that are soon done.
 import {stripVTControlCharacters} from 'node:util';
 import {spawn} from 'node:child_process';
-import {existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
+import {appendFileSync, existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {folder, putTogether} from './test-together.mjs';
+import {quickFiles} from './test-quick.mjs';
+import {everythingTogether, folder, quickTogether} from './test-together.mjs';
 
 const args = process.argv
   .slice(2)
@@ -17,21 +18,14 @@ const isBundled = () => {
   return existsSync(bundle) && existsSync(compiled) && statSync(bundle).mtimeMs >= statSync(compiled).mtimeMs;
 };
 
-// Without arguments test files are combined into scripts; named files run separately.
-const isEverything = args.length === 0;
-rmSync(folder, {recursive: true, force: true});
 /** The temporary folder of all tests, removed at the end. */
 const scratch = mkdtempSync(join(tmpdir(), 'plat-tests-'));
-process.on('exit', () => {
-  for (const each of [folder, scratch]) rmSync(each, {recursive: true, force: true});
-});
-const run = isEverything ? await putTogether() : args;
-
-const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...run], {
-  stdio: ['inherit', 'pipe', 'inherit'],
-  env: {...process.env, TMPDIR: scratch, ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
-});
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+const isQuick = args[0] === '--quick';
+/** What is removed before and after: named files, which run as they were compiled, leave the scripts to a run that uses them. */
+const made = isQuick || args.length === 0 ? [folder, scratch] : [scratch];
+const clear = each => rmSync(each, {recursive: true, force: true});
+made.filter(each => each !== scratch).forEach(clear);
+process.on('exit', () => made.forEach(clear));
 
 const counts = {passed: 0, failed: 0, skipped: 0};
 const reasons = new Set();
@@ -51,24 +45,66 @@ const read = line => {
 const notText = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/g;
 
 /** Returns the line for the terminal: with the test's path in the repository, and without control characters. */
-const withPath = line => (isEverything ? line.replace(/\b(?:together › \d+|test) › /, '') : line).replaceAll(notText, '\uFFFD');
+const withPath = line => line.replace(/\b(?:script-\d+|together|test) › /, '').replaceAll(notText, '\uFFFD');
 
-let rest = '';
-child.stdout.setEncoding('utf8').on('data', text => {
-  const lines = (rest + text).split('\n');
-  rest = lines.pop();
-  for (const line of lines) {
-    console.log(withPath(line));
-    read(line);
-  }
-});
+const times = process.env['PLAT_TEST_TIMES'];
 
-child.on('close', code => {
-  if (rest) console.log(withPath(rest));
-  read(rest);
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
-  if (reasons.size > 0) console.log(`\nskipped because:\n${[...reasons].map(reason => `  ${reason}\n`).join('')}`);
-  const {passed, failed, skipped} = counts;
-  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-  process.exitCode = failed > 0 ? 1 : 0;
-});
+/** Notes how long a test took, if ava says so: tools/test-times.mjs. */
+const time = line => {
+  const [, title, minutes = 0, seconds = 0, milliseconds = 0] =
+    /^\s*[✔✘] (.*) \((?:(\d+)m ?)?(?:([\d.]+)s)?(?:(\d+)ms)?\)$/.exec(stripVTControlCharacters(line)) ?? [];
+  if (times && title) appendFileSync(times, `${JSON.stringify({title, seconds: 60 * minutes + Number(seconds) + milliseconds / 1000})}\n`);
+};
+
+const tell = line => {
+  const text = withPath(line);
+  console.log(text);
+  time(text);
+  read(line);
+};
+
+const children = new Set();
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => children.forEach(child => child.kill(signal)));
+
+/** Runs ava on files, which begin in their order, and resolves with its exit code. */
+const ava = (files, options = []) =>
+  new Promise(resolve => {
+    const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...options, ...files], {
+      stdio: ['inherit', 'pipe', 'inherit'],
+      env: {...process.env, TMPDIR: scratch, PLAT_TEST_ORDER: files.join('\n'), ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
+    });
+    children.add(child);
+    let rest = '';
+    child.stdout.setEncoding('utf8').on('data', text => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop();
+      for (const line of lines) tell(line);
+    });
+    child.on('close', code => {
+      children.delete(child);
+      if (rest) tell(rest);
+      resolve(code);
+    });
+  });
+
+/** Runs everything: scripts, which compute, beside the files that start programs and wait for these. */
+const runEverything = async () => {
+  const {scripts, separate} = await everythingTogether();
+  return Promise.all([ava(scripts), ava(separate, ['--concurrency=2'])]);
+};
+
+const runQuick = async () => {
+  const {files, notes} = quickFiles();
+  const codes = await ava(await quickTogether(files));
+  reasons.clear(); // Of the tests that are chosen, all run.
+  for (const note of notes) reasons.add(note);
+  return [codes];
+};
+
+const codes = isQuick ? await runQuick() : args.length > 0 ? [await ava(args)] : await runEverything();
+
+if (codes.some(code => code !== 0) && counts.failed === 0) counts.failed = 1;
+if (reasons.size > 0) console.log(`\nskipped because:\n${[...reasons].map(reason => `  ${reason}\n`).join('')}`);
+const {passed, failed, skipped} = counts;
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+process.exitCode = failed > 0 ? 1 : 0;

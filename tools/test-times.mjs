@@ -1,0 +1,81 @@
+// Times of test files. ava loads this module into every process before the tests; where PLAT_TEST_TIMES names a file, each process appends a line with its wall
+// time, and the CPU time of itself and of the programs it started, and tools/test.mjs one for each test. `node tools/test-times.mjs FILE` prints a table of it,
+// and `--write` writes which test files take long to test/long-tests.json.
+import {appendFileSync, existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {relative} from 'node:path';
+import process from 'node:process';
+import {fileURLToPath} from 'node:url';
+
+/** The length of a tick of /proc/PID/stat, in seconds. */
+const tick = 0.01;
+
+/** From how many seconds on a file takes long. */
+const long = 2;
+
+/** Returns the CPU seconds of this process, and of those it started and waited for. */
+const cpuSeconds = () => {
+  const fields = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  const [user, system, childUser, childSystem] = fields.slice(11, 15).map(ticks => Number(ticks) * tick);
+  return {own: user + system, started: childUser + childSystem};
+};
+
+const rowsOf = path =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+
+const lengthOf = ({began, ended}) => (ended - began) / 1000;
+
+/** Prints the processes of a run in the order of their cost. */
+const print = rows => {
+  const start = Math.min(...rows.map(({began}) => began));
+  const columns = (...cells) => console.log(cells.map((cell, i) => (i < 5 ? String(cell).padStart(8) : cell)).join(' '));
+  columns('at', 'wall', 'own', 'started', 'idle', 'file');
+  for (const row of rows.toSorted((one, other) => lengthOf(other) - lengthOf(one))) {
+    const {began, own, started, file} = row;
+    const idle = Math.max(0, lengthOf(row) - own - started);
+    columns(...[(began - start) / 1000, lengthOf(row), own, started, idle].map(seconds => seconds.toFixed(1)), file);
+  }
+  const sum = key => rows.reduce((total, row) => total + row[key], 0);
+  const [wall, own, started] = [(Math.max(...rows.map(({ended}) => ended)) - start) / 1000, sum('own'), sum('started')].map(Math.round);
+  console.log(`${rows.length} processes, ${wall} s, CPU ${own + started} s, of these ${started} s in programs that tests started`);
+};
+
+/** Returns the test file of a title. */
+const fileOf = title => {
+  const parts = title.split(' › ');
+  for (let length = parts.length - 1; length > 0; length--) {
+    const file = `${parts.slice(0, length).join('/')}.test.ts`;
+    if (existsSync(`test/${file}`)) return file;
+  }
+  return undefined;
+};
+
+/** Writes the files that take long: separate ones by their processes, others by their tests. */
+const write = (processes, tests) => {
+  const seconds = new Map();
+  for (const {title, seconds: each} of tests) seconds.set(fileOf(title), (seconds.get(fileOf(title)) ?? 0) + each);
+  for (const row of processes) {
+    const file = row.file.replace(/^dist\/(test|together)\//, '').replace(/\.js$/, '.ts');
+    if (existsSync(`test/${file}`)) seconds.set(file, lengthOf(row));
+  }
+  const found = [...seconds].filter(([file, each]) => file && each >= long).map(([file, each]) => [file, Math.round(each)]);
+  writeFileSync('test/long-tests.json', `${JSON.stringify(Object.fromEntries(found.sort()), undefined, 2)}\n`);
+};
+
+const out = process.env['PLAT_TEST_TIMES'];
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const rows = rowsOf(process.argv[2]);
+  const [processes, tests] = [rows.filter(({file}) => file), rows.filter(({title}) => title)];
+  if (process.argv[3] === '--write') write(processes, tests);
+  else print(processes);
+} else if (out) {
+  const began = Date.now() - process.uptime() * 1000;
+  const {default: test} = await import('ava');
+  const file = relative(process.cwd(), fileURLToPath(test.meta.file));
+  process.on('exit', () => appendFileSync(out, `${JSON.stringify({file, began, ended: Date.now(), ...cpuSeconds()})}\n`));
+}
