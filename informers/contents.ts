@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {Groups, type Group, type Grouping} from './groups.js';
 import type {Index} from './lister.js';
-import {Shelves} from './shelves.js';
+import {IndexBuckets} from './index-buckets.js';
 
 /** Called when an index or grouping throws for an object, which is then missing from that index only. */
 export type IndexFailure<T extends KubeObject> = (error: unknown, object: Frozen<T>) => void;
@@ -15,7 +15,12 @@ const objectsPerStep = 200;
 const fewValues = 8;
 
 /** Takes an object from the shelves of values that it no longer has. */
-const takeOthers = <T extends KubeObject>(shelves: Shelves<T>, key: string, before: readonly string[], now: readonly string[]): void => {
+const takeOthers = <T extends KubeObject>(
+  shelves: IndexBuckets<T>,
+  key: string,
+  before: readonly string[],
+  now: readonly string[],
+): void => {
   const kept = now.length > fewValues ? new Set(now) : undefined;
   for (const value of before) if (!(kept ? kept.has(value) : now.includes(value))) shelves.take(value, key);
 };
@@ -23,11 +28,11 @@ const takeOthers = <T extends KubeObject>(shelves: Shelves<T>, key: string, befo
 /** The objects of a cache by key, with their indexes, which are built on first use. */
 export class Contents<T extends KubeObject> {
   readonly #objects = new Map<string, Frozen<T>>();
-  readonly #namespaces = new Shelves<T>();
-  readonly #indexes = new Map<Index<T>, Shelves<T>>();
+  readonly #namespaces = new IndexBuckets<T>();
+  readonly #indexes = new Map<Index<T>, IndexBuckets<T>>();
   readonly #groupings = new Map<Grouping<T>, Groups<T>>();
   /** Indexes that are being built in steps. Each write changes them as well, so that the objects that were visited already stay right. */
-  readonly #unfinished = new Map<Index<T>, Shelves<T>>();
+  readonly #unfinished = new Map<Index<T>, IndexBuckets<T>>();
   readonly #failed: IndexFailure<T>;
 
   constructor(failed: IndexFailure<T>) {
@@ -53,7 +58,7 @@ export class Contents<T extends KubeObject> {
   /** Builds an index in steps, between which objects may be added, replaced and dropped. A reader that needs it before the end builds it at once. */
   *indexing(index: Index<T>): Steps<void> {
     if (this.#indexes.has(index)) return;
-    const shelves = new Shelves<T>();
+    const shelves = new IndexBuckets<T>();
     this.#unfinished.set(index, shelves);
     try {
       yield* this.#fillAll(index, shelves);
@@ -63,7 +68,7 @@ export class Contents<T extends KubeObject> {
     }
   }
 
-  index(index: Index<T>): Shelves<T> {
+  index(index: Index<T>): IndexBuckets<T> {
     if (!this.#indexes.has(index)) runSteps(this.#build(index));
     return this.#indexes.get(index)!;
   }
@@ -112,12 +117,12 @@ export class Contents<T extends KubeObject> {
   }
 
   *#build(index: Index<T>): Steps<void> {
-    const shelves = new Shelves<T>();
+    const shelves = new IndexBuckets<T>();
     yield* this.#fillAll(index, shelves);
     this.#indexes.set(index, shelves);
   }
 
-  *#fillAll(index: Index<T>, shelves: Shelves<T>): Steps<void> {
+  *#fillAll(index: Index<T>, shelves: IndexBuckets<T>): Steps<void> {
     let count = 0;
     for (const object of this.#objects.values()) {
       this.#fill(index, shelves, object);
@@ -125,7 +130,7 @@ export class Contents<T extends KubeObject> {
     }
   }
 
-  get #allIndexes(): readonly ReadonlyMap<Index<T>, Shelves<T>>[] {
+  get #allIndexes(): readonly ReadonlyMap<Index<T>, IndexBuckets<T>>[] {
     return this.#unfinished.size > 0 ? [this.#indexes, this.#unfinished] : [this.#indexes];
   }
 
@@ -146,7 +151,7 @@ export class Contents<T extends KubeObject> {
     for (const groups of this.#groupings.values()) this.#tried(old, () => groups.take(key, old));
   }
 
-  #fill(index: Index<T>, shelves: Shelves<T>, object: Frozen<T>): void {
+  #fill(index: Index<T>, shelves: IndexBuckets<T>, object: Frozen<T>): void {
     for (const value of this.#valuesOf(index, object)) shelves.fill(value, object);
   }
 

@@ -1,8 +1,8 @@
 import type {KubeObject} from '#src/api/types.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {isSteps, type Steps, type Stepwise} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {isSteps, type Steps, type MaybeSteps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {Change} from './change.js';
 import type {Listener} from './replay.js';
 
@@ -39,8 +39,8 @@ interface News<T extends KubeObject> {
  */
 export class Delivery<T extends KubeObject> {
   readonly #options: DeliveryOptions<T>;
-  readonly #pieces: Pieces;
-  readonly #pending: {readonly change: () => Stepwise<readonly Change<T>[]>; readonly handled: () => void}[] = [];
+  readonly #pieces: Yielder;
+  readonly #pending: {readonly change: () => MaybeSteps<readonly Change<T>[]>; readonly handled: () => void}[] = [];
   #update: Update<T> | undefined;
   #news: News<T> | undefined;
   #isBusy = false;
@@ -48,7 +48,7 @@ export class Delivery<T extends KubeObject> {
 
   constructor(options: DeliveryOptions<T>) {
     this.#options = options;
-    this.#pieces = new Pieces(options.clock);
+    this.#pieces = new Yielder(options.clock);
   }
 
   /** Whether all changes have been delivered. */
@@ -57,7 +57,7 @@ export class Delivery<T extends KubeObject> {
   }
 
   /** Queues an update of the cache: `change` makes it, at once or in steps, its changes are delivered to the subscribers at that time, and then `handled` is called. A listener may call `add`. */
-  add(change: () => Stepwise<readonly Change<T>[]>, handled: () => void = () => {}): void {
+  add(change: () => MaybeSteps<readonly Change<T>[]>, handled: () => void = () => {}): void {
     this.#pending.push({change, handled});
     if (!this.#isBusy) this.#work();
   }

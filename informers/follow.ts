@@ -9,7 +9,7 @@ import {Backoff} from './backoff.js';
 import type {ListOptions} from '#src/client/client.js';
 import {UnreadableEvent} from '#src/client/errors.js';
 import type {ListerWatcher} from './lister-watcher.js';
-import {after, neverSilentFor} from './timing.js';
+import {afterDelay, neverSilentFor} from './timing.js';
 
 /** An event of a list and watch: the whole list, or one watch event. Bookmarks only show that the server is alive. */
 export type Followed<T extends KubeObject> =
@@ -217,7 +217,7 @@ export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: Fol
           const waitMs = backoff.next(isBrokenConnection(error) ? mostAfterBreakMs : Infinity);
           retreat(position, error);
           onError?.(error, waitMs);
-          return after(clock, waitMs);
+          return afterDelay(clock, waitMs);
         },
       }),
     );

@@ -4,7 +4,7 @@ import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client, ListOptions, ResourceClient, WatchOptions} from '#src/client/client.js';
-import {after} from './timing.js';
+import {afterDelay} from './timing.js';
 import type {ResolvedSelection} from './selection.js';
 
 /** The list and watch calls of an informer. */
@@ -40,6 +40,6 @@ export const emptyListerWatcher = <T extends KubeObject>(
   clock: Clock,
 ): ListerWatcher<T> => ({
   list: () => Promise.resolve({apiVersion: apiVersionOf(naming, kind), kind: kind.listKind, metadata: {resourceVersion: '0'}, items: []}),
-  watch: () => after(clock, quietMs).pipe(ignoreElements()),
+  watch: () => afterDelay(clock, quietMs).pipe(ignoreElements()),
   isProbed: () => Promise.resolve(true),
 });

@@ -2,7 +2,7 @@ import type {Subscriber} from 'rxjs';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Pieces} from '#src/base/turn.js';
+import type {Yielder} from '#src/base/turn.js';
 import type {Change} from './change.js';
 
 /** Receives changes in order. */
@@ -34,17 +34,17 @@ export class Replay<T extends KubeObject> implements Listener<T> {
   }
 
   /** Delivers as much as one turn of the event loop has room for. Returns undefined if that is all, or a promise that resolves after all, or once the subscription ends. */
-  run(pieces: Pieces, clock: Clock): Promise<void> | undefined {
+  run(pieces: Yielder, clock: Clock): Promise<void> | undefined {
     const pause = this.#deliver(pieces);
     return pause && this.#goOnAfter(pause, pieces, clock);
   }
 
-  async #goOnAfter(first: Promise<void>, pieces: Pieces, clock: Clock): Promise<void> {
+  async #goOnAfter(first: Promise<void>, pieces: Yielder, clock: Clock): Promise<void> {
     using _ = clock.hold();
     for (let pause: Promise<void> | undefined = first; pause; pause = this.#deliver(pieces)) await pause;
   }
 
-  #deliver(pieces: Pieces): Promise<void> | undefined {
+  #deliver(pieces: Yielder): Promise<void> | undefined {
     const count = this.#objects.length;
     // A subscriber may cause changes meanwhile.
     for (; this.#delivered < count + this.#changes.length && !this.#subscriber.closed; this.#delivered++) {

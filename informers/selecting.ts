@@ -55,8 +55,8 @@ export const selecting = <T extends KubeObject, W extends object = LabelSelector
     parentsOf(lister, {metadata}) {
       const {namespace = '', labels = {}} = metadata ?? {};
       const parents: Frozen<T>[] = [];
-      const addFrom = (shelf: string): void => {
-        for (const parent of lister.by(index, shelf)) if (selectorOf(parent)?.matches(labels)) parents.push(parent);
+      const addFrom = (bucket: string): void => {
+        for (const parent of lister.by(index, bucket)) if (selectorOf(parent)?.matches(labels)) parents.push(parent);
       };
       addFrom(anyLabels(namespace));
       for (const key of Object.keys(labels)) addFrom(label(namespace, key, labels[key]!));

@@ -2,13 +2,13 @@ import {Observable, type Subscription} from 'rxjs';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {isGone, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {guarded, held, type Clock} from '#src/base/clock.js';
+import {guarded, withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
 import {Delivery} from './delivery.js';
@@ -59,7 +59,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   readonly #options: SharedInformerOptions;
   readonly #cache: Cache<T>;
   readonly #listeners = new Set<Listener<T>>();
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #delivery: Delivery<T>;
   readonly #waiters = new Set<{readonly synced: () => void; readonly refused: (error: Error) => void}>();
   #metrics: InformerMetrics | undefined;
@@ -72,7 +72,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   constructor(api: ListerWatcher<T>, options: SharedInformerOptions) {
     this.#api = this.#trimming(api);
     this.#options = options;
-    this.#pieces = new Pieces(options.clock);
+    this.#pieces = new Yielder(options.clock);
     this.#cache = new Cache<T>((error, object) => this.#stumbled(error, 'an index failed on an object', object));
     this.#delivery = new Delivery({
       ...options,
@@ -172,7 +172,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
    * at once.
    */
   whenIndexed(...indexes: readonly Index<T>[]): Promise<void> {
-    return held(this.#options.clock, () => runStepsInPieces(this.#cache.indexing(indexes), this.#pieces));
+    return withClockHeld(this.#options.clock, () => runStepsYielding(this.#cache.indexing(indexes), this.#pieces));
   }
 
   #stumbled(error: unknown, message: string, object?: Frozen<T>): void {

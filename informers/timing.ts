@@ -2,7 +2,7 @@ import {Observable, type MonoTypeOperatorFunction} from 'rxjs';
 import type {Clock} from '#src/base/clock.js';
 
 /** Emits once and completes after `ms` on `clock`. */
-export const after = (clock: Clock, ms: number): Observable<void> =>
+export const afterDelay = (clock: Clock, ms: number): Observable<void> =>
   new Observable(subscriber => {
     const timer = clock.schedule(ms, () => {
       subscriber.next();

@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {pagesOf} from '#src/client/pages.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {reasonToDelete} from './policy.js';
@@ -14,7 +14,7 @@ const atOnce = 16;
  */
 export const cleaner = ({client, writer, clock}: KeyedContext): Reconcile => {
   const listed = client.resource(kinds.certificateSigningRequests);
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   const requests = writer(kinds.certificateSigningRequests);
   return async (_, {log, signal}) => {
     for await (const page of pagesOf(listed, {signal})) {

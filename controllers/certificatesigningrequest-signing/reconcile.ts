@@ -13,9 +13,9 @@ import {certificatePem} from '#src/pki/certificate.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {KeyedContext, Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {held} from '#src/base/clock.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {withClockHeld} from '#src/base/clock.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
 import {SigningPair} from './key-pair.js';
 import {signingChecks} from './policy.js';
@@ -59,7 +59,7 @@ const signer = (context: Context, token: SignerToken, pair: Pick<SigningPair, 'c
   const issued = async (csr: CachedRequest, request: SigningRequest) => {
     const {usages = [], expirationSeconds} = csr.spec;
     const signing = signRequestInSteps(pair.current(), request, {usages, expirationSeconds, maximumTtlMs, now: clock.now()});
-    const raw = await held(clock, () => runStepsInPieces(signing, new Pieces(clock)));
+    const raw = await withClockHeld(clock, () => runStepsYielding(signing, new Yielder(clock)));
     return withStatus(csr, {certificate: Buffer.from(certificatePem({raw})).toString('base64')});
   };
 

@@ -5,7 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {NotImplemented, type Instances} from '#src/runtime/cloud.js';
 import {settled, type Attempt, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -27,7 +27,7 @@ export const lifecycle = (context: KeyedContext<CloudLifecycleOptions>): Reconci
   }
   const cached = lister(kinds.nodes);
   const nodes = writer(kinds.nodes);
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   const shutdown = {key: naming.subKey('node.cloudprovider', 'shutdown'), effect: 'NoSchedule'};
   const uninitialized = naming.subKey('node.cloudprovider', 'uninitialized');
 

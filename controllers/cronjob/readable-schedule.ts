@@ -1,6 +1,6 @@
-import {held} from '#src/base/clock.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {withClockHeld} from '#src/base/clock.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {CronError, isTimeZone} from '#src/model/cron.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {CachedCronJob} from './kinds.js';
@@ -26,7 +26,7 @@ export const readSchedule = async (
   }
   try {
     return isLongSchedule(schedule)
-      ? await held(clock, () => runStepsInPieces(scheduleInSteps(cronJob), new Pieces(clock)))
+      ? await withClockHeld(clock, () => runStepsYielding(scheduleInSteps(cronJob), new Yielder(clock)))
       : scheduleOf(cronJob);
   } catch (error) {
     if (!(error instanceof CronError)) throw error;

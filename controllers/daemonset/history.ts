@@ -14,8 +14,8 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isAlreadyExists} from '#src/api/status.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {hashLabel, type DaemonSet} from './kinds.js';
 
@@ -36,14 +36,14 @@ export class Histories {
   readonly #context: Context;
   readonly #cached;
   readonly #claim;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
 
   constructor(context: Context) {
     const {client, clock, lister} = context;
     this.#context = context;
     this.#cached = indexingChildren(lister(kinds.controllerRevisions));
     this.#claim = claimer({client, parents: kinds.daemonSets, children: kinds.controllerRevisions});
-    this.#pieces = new Pieces(clock);
+    this.#pieces = new Yielder(clock);
   }
 
   /** Returns the history of a set, with the current template as the newest revision. `podsOf` is called when pods have to be relabelled. */
@@ -56,11 +56,11 @@ export class Histories {
       parent: set,
       kind: kinds.daemonSets,
       labels: template.metadata?.labels ?? {},
-      patch: await runStepsInPieces(templatePatch(template), this.#pieces),
+      patch: await runStepsYielding(templatePatch(template), this.#pieces),
       hashLabel,
       naming,
     };
-    const made = await runStepsInPieces(newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount}), this.#pieces);
+    const made = await runStepsYielding(newRevision({...desired, revision: 0, collisionCount: set.status?.collisionCount}), this.#pieces);
     const [old, current]: [Revision[], Revision[]] = [[], []];
     for (const revision of own.sort(byRevision)) ((await this.#isSame(revision, made)) ? current : old).push(revision);
     const number = nextRevision(old);
@@ -91,7 +91,7 @@ export class Histories {
   }
 
   #isSame(a: Revision, b: Revision): Promise<boolean> {
-    return runStepsInPieces(sameRevision(a, b), this.#pieces);
+    return runStepsYielding(sameRevision(a, b), this.#pieces);
   }
 
   async #withHash(revision: Revision): Promise<Revision> {

@@ -7,8 +7,8 @@ import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
 import {templateHashInSteps} from '#src/model/template-hash.js';
 import {sameJson} from '#src/api/equal.js';
 import {messageOf} from '#src/base/message.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {annotationsOf, annotationsOfNewest, revisionOf, sizeAnnotations} from './annotations.js';
 import {condition, conditionOf, withCondition} from './conditions.js';
 import {progressDeadlineOf, replicasOf, type DeploymentStatus, type ReplicaSet} from './kinds.js';
@@ -71,7 +71,7 @@ const newSet = async (sync: DeploymentSync): Promise<ReplicaSet> => {
   const {deployment, all, context} = sync;
   const {template, selector, minReadySeconds} = deployment.spec!;
   const {name = '', namespace = ''} = deployment.metadata ?? {};
-  const hash = await runStepsInPieces(templateHashInSteps(template, deployment.status?.collisionCount), new Pieces(context.clock));
+  const hash = await runStepsYielding(templateHashInSteps(template, deployment.status?.collisionCount), new Yielder(context.clock));
   const labels = {...template.metadata?.labels, [hashLabel]: hash};
   const sizes = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), context.keys);
   return {

@@ -8,8 +8,8 @@ import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {hasCause} from '#src/api/status.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {truncated} from './capacity.js';
@@ -42,7 +42,7 @@ export const endpointsReconciler = ({
   const {desiredOf, isUpToDate} = desiredEndpoints(naming, names);
   const times = triggerTimes();
   const written = ownWrites();
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
 
   listen(kinds.services, ({object}) => enqueue(keyOf(object), {loop: 'services'}));
   listen(kinds.pods, change => {
@@ -86,7 +86,7 @@ export const endpointsReconciler = ({
 
     const selected = podsOfService(pods, service);
     const time = times.next(service, selected);
-    const found = withinCapacity(await runStepsInPieces(subsetsFor(service, selected), pieces));
+    const found = withinCapacity(await runStepsYielding(subsetsFor(service, selected), pieces));
     const current = endpoints.get(key);
     if (!current) {
       await create(desiredOf(service, undefined, found, time), text);
@@ -97,7 +97,7 @@ export const endpointsReconciler = ({
         `endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`,
       );
     }
-    if (!(await runStepsInPieces(isUpToDate(current, service, found), pieces)))
+    if (!(await runStepsYielding(isUpToDate(current, service, found), pieces)))
       await update(desiredOf(service, current, found, time), text);
     return settled;
   };

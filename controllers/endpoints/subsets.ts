@@ -15,7 +15,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {sortedByInSteps} from '#src/base/sort-steps.js';
-import {mappedInSteps, type Steps} from '#src/base/steps.js';
+import {mapInSteps, type Steps} from '#src/base/steps.js';
 import {isReady} from '#src/model/pod/state.js';
 
 export type Endpoints = ObjectOf<typeof kinds.endpoints>;
@@ -58,7 +58,7 @@ const addressOf = (service: Frozen<Service>, pod: Frozen<Pod>): EndpointAddress 
 /** Returns the ports of a service in a pod. */
 const portsOf = function* ({spec}: Frozen<Service>, pod: Frozen<Pod>): Steps<readonly Port[]> {
   const targetPort = targetPorts(pod);
-  const found = yield* mappedInSteps(spec?.ports ?? [], (each): Port | undefined => {
+  const found = yield* mapInSteps(spec?.ports ?? [], (each): Port | undefined => {
     const port = targetPort(each);
     if (port === undefined) return undefined;
     const {name, protocol = 'TCP', appProtocol} = each;
@@ -133,7 +133,7 @@ export const subsetsFor = function* (service: Frozen<Service>, pods: readonly Fr
   }
   const subsets = yield* packSubsets(endpointAddresses);
   if (!isFixed || ports.length === 0 || pods.length === 0) return subsets;
-  const texts = yield* mappedInSteps(yield* portsOf(service, pods[0]!), (port): readonly [string, Port] => [portText(port), port]);
+  const texts = yield* mapInSteps(yield* portsOf(service, pods[0]!), (port): readonly [string, Port] => [portText(port), port]);
   const shared = (yield* sortedByInSteps(texts, byText)).map(([, port]) => port);
   return subsets.map(subset => ({...subset, ports: shared}));
 };

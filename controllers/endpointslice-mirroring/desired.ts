@@ -11,7 +11,7 @@ import {
 } from '#controllers/shared/endpoints/endpoint-slices.js';
 import {readAddress, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Frozen} from '#src/api/key.js';
-import {mappedInSteps, type Steps} from '#src/base/steps.js';
+import {mapInSteps, type Steps} from '#src/base/steps.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {ObjectReference} from '#src/api/types.js';
 
@@ -43,7 +43,7 @@ export const groupText = function* ({addressType, ports}: Frozen<EndpointSlice>)
 };
 
 const portsOf = ({ports = []}: Frozen<Subset>): Steps<SlicePort[]> =>
-  mappedInSteps(ports, ({name = '', port, protocol = 'TCP', appProtocol}) => ({
+  mapInSteps(ports, ({name = '', port, protocol = 'TCP', appProtocol}) => ({
     name,
     port,
     protocol,

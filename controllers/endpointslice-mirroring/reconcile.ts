@@ -4,8 +4,8 @@ import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {Expected, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {changesFor, type MirrorRules} from './changes.js';
 import {desiredOf, type Endpoints} from './desired.js';
@@ -38,7 +38,7 @@ export const mirroringReconciler = ({
   const maxEndpoints = options.mirroringMaxEndpointsPerSubset;
   const metrics = mirrorMetrics(meter, maxEndpoints);
   const mirror = new MirrorWriter({writes: writer(kinds.endpointSlices), tracker, metrics});
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   const rules: MirrorRules = {naming, names, maxEndpoints};
   const leader = naming.subKey('control-plane.alpha', 'leader');
 
@@ -70,7 +70,7 @@ export const mirroringReconciler = ({
     const existing = slicesOf(slices, key);
     if (tracker.isStale(key, existing)) throw new Expected('EndpointSlice informer cache is out of date');
 
-    const {groups, invalid, skipped} = await runStepsInPieces(desiredOf(object, maxEndpoints), pieces);
+    const {groups, invalid, skipped} = await runStepsYielding(desiredOf(object, maxEndpoints), pieces);
     metrics.skipped(skipped);
     if (invalid > 0) events.warning(object, 'InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
     if (skipped > invalid) {
@@ -80,7 +80,7 @@ export const mirroringReconciler = ({
         `A max of ${maxEndpoints} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`,
       );
     }
-    const changes = await runStepsInPieces(changesFor(object, existing, groups, rules), pieces);
+    const changes = await runStepsYielding(changesFor(object, existing, groups, rules), pieces);
     metrics.counted(changes.counts);
     metrics.updated(changes.counts.updated);
     metrics.packed(

@@ -9,7 +9,7 @@ import {
 } from '#controllers/shared/endpoints/pod-endpoints.js';
 import {hasFixedPorts, type Service} from '#controllers/shared/endpoints/services.js';
 import type {Frozen} from '#src/api/key.js';
-import {mappedInSteps, type Steps} from '#src/base/steps.js';
+import {mapInSteps, type Steps} from '#src/base/steps.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {isReady} from '#src/model/pod/state.js';
@@ -25,7 +25,7 @@ export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[
 /** Returns the service's ports resolved for a pod. Named ports that no container has are left out. */
 const portsFor = function* ({spec}: Frozen<Service>, pod: Frozen<Pod>): Steps<SlicePort[]> {
   const targetPort = targetPorts(pod);
-  const found = yield* mappedInSteps(spec?.ports ?? [], (each): SlicePort | undefined => {
+  const found = yield* mapInSteps(spec?.ports ?? [], (each): SlicePort | undefined => {
     const port = targetPort(each);
     if (port === undefined) return undefined;
     const {name = '', protocol = 'TCP', appProtocol} = each;

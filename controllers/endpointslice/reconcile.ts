@@ -7,7 +7,7 @@ import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';
 import {keyOf, keyText, parseKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {sliceMetrics} from './metrics.js';
@@ -45,7 +45,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
     metrics,
     maxEndpoints: options.maxEndpointsPerSlice,
     writer: sliceWrites,
-    pieces: new Pieces(clock),
+    pieces: new Yielder(clock),
   });
   const batchMs = options.endpointsliceUpdatesBatchPeriod;
 

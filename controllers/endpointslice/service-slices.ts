@@ -8,8 +8,8 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import type {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import type {Yielder} from '#src/base/turn.js';
 import {addressTypesOf, endpointFor, portGroups, type PortGroup} from './desired.js';
 import {distributionOf, withSameZoneHints, withoutHints, type SlicePlan} from './hints.js';
 import type {SliceMetrics} from './metrics.js';
@@ -25,7 +25,7 @@ interface SliceParts {
   readonly topology: ZoneTopology;
   readonly metrics: SliceMetrics;
   readonly writer: SliceWriter;
-  readonly pieces: Pieces;
+  readonly pieces: Yielder;
 }
 
 /** Brings the slices of a service to the endpoints of its pods, one address type after the other. */
@@ -72,7 +72,7 @@ export class ServiceSlices {
       const pause = pieces.pause();
       if (pause) await pause;
       if (!isEndpoint(pod, {terminating: true})) continue;
-      const group = await runStepsInPieces(of(pod), pieces);
+      const group = await runStepsYielding(of(pod), pieces);
       const {nodeName = ''} = pod.spec ?? {};
       const node = nodes.get(nodeName);
       // A pod on an unknown node may be deleted with it. It must not block the other endpoints.
@@ -101,7 +101,7 @@ export class ServiceSlices {
   ): Promise<void> {
     const {naming, metrics, writer, pieces} = this.#parts;
     const key = keyText(keyOf(service));
-    const {creates, updates, unchanged, deletes, counts, parts} = await runStepsInPieces(
+    const {creates, updates, unchanged, deletes, counts, parts} = await runStepsYielding(
       planSlices(service, existing, groups, this.#parts),
       pieces,
     );

@@ -3,7 +3,7 @@ import {isResync} from '#informers/change.js';
 import type {Borrowed, Informers} from '#informers/factory.js';
 import {groupResource, kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import type {Graph} from './graph.js';
 
 /** A key for one resource in one version. */
@@ -50,7 +50,7 @@ export class Monitors implements Disposable {
       if (this.#isDisposed) return;
       if (this.#monitors.has(key)) continue;
       this.#monitors.set(key, this.#start(found));
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 

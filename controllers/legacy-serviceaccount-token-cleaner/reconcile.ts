@@ -6,7 +6,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Secret} from '#src/api/types.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -31,7 +31,7 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const pods = indexing(lister(kinds.pods), podsBySecret);
   const cached = lister(tokenSecrets);
   const secrets = writer(kinds.secrets);
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
 
   const mark = (secret: Frozen<Secret>, now: number) =>
     secrets.patch(secret, 'merge', {

@@ -3,7 +3,7 @@ import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Lease, Node} from '#src/api/types.js';
-import {held, sleep} from '#src/base/clock.js';
+import {withClockHeld, sleep} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import {healthAfterWrite, observe, type Grace, type Health, type Observation} from './health.js';
 import {graceOf, type LifecycleOptions} from './options.js';
@@ -97,7 +97,7 @@ export class HealthRecords {
     this.#records.set(name, observation.health);
     if (!observation.conditions) return {...observation, node};
     const next = copyOf<Node>(node);
-    const updated = await held(clock, () =>
+    const updated = await withClockHeld(clock, () =>
       client
         .resource(kinds.nodes)
         .update({...next, status: {...next.status, conditions: [...observation.conditions!] as never}}, {subresource: 'status', signal}),
@@ -108,6 +108,6 @@ export class HealthRecords {
 
   #read({metadata}: Frozen<Node>): Promise<Frozen<Node>> {
     const {client, clock, signal} = this.#context;
-    return held(clock, () => client.resource(kinds.nodes).get(metadata?.name ?? '', {signal}));
+    return withClockHeld(clock, () => client.resource(kinds.nodes).get(metadata?.name ?? '', {signal}));
   }
 }

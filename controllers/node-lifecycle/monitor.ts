@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Lease, Node} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import type {Zones} from './disruption.js';
 import {durations} from './durations.js';
@@ -31,7 +31,7 @@ const concurrency = 8;
 const evictionRetryMs = 50;
 
 /** Processes all items, a few at a time, and yields to other work. */
-const forEachConcurrently = async <T>(pieces: Pieces, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
+const forEachConcurrently = async <T>(pieces: Yielder, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
   const rest = items.values();
   const worker = async () => {
     for (const item of rest) {
@@ -49,7 +49,7 @@ export class HealthMonitor {
   readonly #records: HealthRecords;
   readonly #evict: ReturnType<typeof evicting>;
   readonly #timed: ReturnType<typeof durations>;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #known = new Map<string, Frozen<Node>>();
   /** Nodes whose pods may have to be marked again. */
   readonly #toRetry = new Set<string>();
@@ -60,7 +60,7 @@ export class HealthMonitor {
     this.#records = new HealthRecords(context, leases);
     this.#evict = evicting(context.naming);
     this.#timed = durations(context);
-    this.#pieces = new Pieces(context.clock);
+    this.#pieces = new Yielder(context.clock);
   }
 
   /** Whether there are nodes to monitor, including deleted ones to report. */

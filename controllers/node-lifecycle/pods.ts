@@ -6,7 +6,7 @@ import type {Lister} from '#informers/lister.js';
 import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 
 /** The pods of a node, and the way to mark them as not ready. */
@@ -34,7 +34,7 @@ export const nodePods = (
     const conditions = notReady(pod, clock.now());
     if (!conditions) return;
     const next = copyOf<Pod>(pod);
-    if (!(await unlessMissing(held(clock, () => pods.updateStatus({...next, status: {...next.status, conditions}}))))) return;
+    if (!(await unlessMissing(withClockHeld(clock, () => pods.updateStatus({...next, status: {...next.status, conditions}}))))) return;
     events.warning(pod, 'NodeNotReady', 'Node is not ready');
   };
   return {

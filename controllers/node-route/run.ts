@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
-import {held, sleep, type Clock} from '#src/base/clock.js';
+import {withClockHeld, sleep, type Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {jittered} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
@@ -64,7 +64,7 @@ export const nodeRoutes = (context: ControllerContext<RouteOptions>): Run => {
   return async signal => {
     for (let failures = 0; !signal.aborted;) {
       try {
-        await held(clock, () => reconcile(signal));
+        await withClockHeld(clock, () => reconcile(signal));
         failures = 0;
       } catch (error) {
         failures += 1;

@@ -1,6 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Labels, Meter} from '#src/base/meter.js';
-import type {ActualWorld, AttachableVolume, DesiredWorld} from './world.js';
+import type {ActualWorld, AttachableVolume, DesiredWorld} from './attachment-state.js';
 
 /** The durations of attaching and detaching. */
 export class OperationTimes {

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
-import type {ActualWorld} from './world.js';
+import type {ActualWorld} from './attachment-state.js';
 
 /** Writes into the status of nodes which volumes are attached to them. */
 export class NodeReport {

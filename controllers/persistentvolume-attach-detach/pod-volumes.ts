@@ -8,7 +8,7 @@ import {isTerminal} from '#src/model/pod/state.js';
 import {claimOfVolume, type Claim, type Volume} from '#src/model/volumes.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import {specOf, type VolumePlugins, type VolumeSource, type VolumeSpec} from '#controllers/shared/volumes/plugin.js';
-import type {AttachableVolume, DesiredWorld} from './world.js';
+import type {AttachableVolume, DesiredWorld} from './attachment-state.js';
 
 /** Returns a volume with its plugin if it has to be attached. */
 export const attachable = (spec: VolumeSpec, plugins: VolumePlugins): AttachableVolume | undefined => {

@@ -11,7 +11,7 @@ import type {Operations} from '#controllers/shared/volumes/operations.js';
 import type {OperationTimes} from './metrics.js';
 import type {NodeReport} from './node-report.js';
 import type {AttachDetachOptions} from './options.js';
-import type {ActualVolume, ActualWorld, AttachableVolume, DesiredWorld, WantedVolume} from './world.js';
+import type {ActualVolume, ActualWorld, AttachableVolume, DesiredWorld, WantedVolume} from './attachment-state.js';
 
 /** How long to wait for a node to unmount a volume before it is detached by force. */
 const unmountMs = 360_000;

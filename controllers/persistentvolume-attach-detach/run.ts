@@ -3,7 +3,7 @@ import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
-import {every} from '#src/base/clock.js';
+import {runEvery} from '#src/base/clock.js';
 import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
 import type {ControllerContext, Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
@@ -22,7 +22,7 @@ import {PassLoop} from './pass-loop.js';
 import {PodVolumes} from './pod-volumes.js';
 import {Reconciler} from './reconciler.js';
 import {noteAttached} from './start.js';
-import {ActualWorld, DesiredWorld} from './world.js';
+import {ActualWorld, DesiredWorld} from './attachment-state.js';
 
 /** How often pods that vanished are dropped, and how often all are noted anew: both only make up for lost events. */
 const populateMs = 60_000;
@@ -81,13 +81,13 @@ export const attachDetach = async (context: Context): Promise<Run> => {
     loop.wake();
     const counts = countAttachable(meter, desired, actual);
     let populations = 0;
-    every(clock, populateMs, signal, () => {
+    runEvery(clock, populateMs, signal, () => {
       for (const key of desired.podKeys()) if (!pods.get(key)) desired.removePod(key);
       if (++populations % populationsPerListing === 0) for (const pod of pods.list()) podVolumes.process(pod);
       wake();
     });
     if (!options.disableAttachDetachReconcileSync)
-      every(clock, options.attachDetachReconcileSyncPeriod, signal, async () => {
+      runEvery(clock, options.attachDetachReconcileSyncPeriod, signal, async () => {
         await reconciler.sync();
         wake();
       });

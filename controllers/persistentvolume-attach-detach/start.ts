@@ -7,7 +7,7 @@ import type {Volume} from '#src/model/volumes.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import type {Attachment} from './csi-attacher.js';
 import {attachable} from './pod-volumes.js';
-import type {ActualWorld, AttachableVolume} from './world.js';
+import type {ActualWorld, AttachableVolume} from './attachment-state.js';
 
 /** Returns the volume that a unique name stands for. Its plugin can detach it, even if no object refers to it any more. */
 const volumeNamed = (name: string, plugins: readonly VolumePlugin[]): AttachableVolume | undefined => {

@@ -5,8 +5,8 @@ import type {Pod, PodCondition} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Log} from '#src/base/log.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import type {Counter} from '#src/base/meter.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -40,7 +40,7 @@ export const collector = (context: KeyedContext<Options>): Reconcile => {
 /** Passes over all pods, which look at them in pieces. Failed deletions are retried by the next pass. */
 class Passes {
   readonly #context: KeyedContext<Options>;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #deletions: Counter;
   readonly #failures: Counter;
   /** When to look up each node that pods name and the cache does not hold. */
@@ -48,7 +48,7 @@ class Passes {
 
   constructor(context: KeyedContext<Options>) {
     this.#context = context;
-    this.#pieces = new Pieces(context.clock);
+    this.#pieces = new Yielder(context.clock);
     const labels = ['namespace', 'reason'];
     this.#deletions = context.meter.counter({
       name: 'pod_gc_collector_force_delete_pods_total',
@@ -73,7 +73,7 @@ class Passes {
       return node !== undefined && isOutOfService(node, outOfService);
     });
     const terminated = await this.#those(all, isTerminated);
-    const surplus = await runStepsInPieces(terminatedBeyond(terminated, options.terminatedPodGcThreshold), this.#pieces);
+    const surplus = await runStepsYielding(terminatedBeyond(terminated, options.terminatedPodGcThreshold), this.#pieces);
     await this.#collect({reason: 'terminated', pods: surplus}, log);
     await this.#collect({reason: 'out-of-service', pods: stuck}, log);
     const lost = await this.#lostNodes(all, log);

@@ -2,7 +2,7 @@ import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
 const maxAgeMs = 15 * 60_000;
@@ -11,7 +11,7 @@ const maxAgeMs = 15 * 60_000;
 export const cleaner = ({lister, writer, clock}: KeyedContext): Reconcile => {
   const cached = lister(kinds.podCertificateRequests);
   const requests = writer(kinds.podCertificateRequests);
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   return async (_, {log, signal}) => {
     const latest = clock.now() - maxAgeMs;
     for (const request of cached.list()) {

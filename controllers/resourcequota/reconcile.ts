@@ -3,8 +3,8 @@ import {unlessMissing} from '#src/client/missing.js';
 import {isResync, type Change} from '#informers/change.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
@@ -18,7 +18,7 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   const writes = writer(kinds.resourceQuotas);
   const evaluators = quotaEvaluators(naming, gate => gates.enabled(gate));
   const usage = cachedUsage();
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   const counting = quotasCounting(quotas, evaluators);
 
   /** Whether a change may lower the usage of a quota, also by moving an object out of its scope: the server itself charges what raises it. */
@@ -46,7 +46,7 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
       failures.push(error);
       return counted.isWatched;
     });
-    for (const evaluator of await runStepsInPieces(evaluatorsOf(quota, evaluators, isServed), pieces)) {
+    for (const evaluator of await runStepsYielding(evaluatorsOf(quota, evaluators, isServed), pieces)) {
       try {
         const objects = await counted.list(evaluator, key.namespace, signal);
         if (objects) Object.assign(used, await usageOf(quota, {evaluator, objects, usage, now: clock.now(), pieces}));

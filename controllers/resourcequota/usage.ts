@@ -7,7 +7,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Steps} from '#src/base/steps.js';
-import type {Pieces} from '#src/base/turn.js';
+import type {Yielder} from '#src/base/turn.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {countedResource, type QuotaEvaluators} from '#src/model/quota/evaluators.js';
@@ -117,7 +117,7 @@ export interface Counted {
   readonly objects: readonly Frozen<KubeObject>[];
   readonly usage: Usage;
   readonly now: number;
-  readonly pieces: Pieces;
+  readonly pieces: Yielder;
 }
 
 /** Returns the total usage of the objects for each name that the quota limits, zero included. Pauses between objects where there are many. */

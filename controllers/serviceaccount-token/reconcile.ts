@@ -6,7 +6,7 @@ import {keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import {forgetSecret} from './references.js';
@@ -29,7 +29,7 @@ const unlessChanged = async (write: Promise<unknown>): Promise<void> => {
 /** Three loops: of deleted accounts, of secrets, and of references to deleted secrets. */
 export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Promise<Loops> => {
   const {client, clock, files, lister, naming, options, random, serverAuthority, writer} = context;
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   const material = await tokenMaterial(files, options.serviceAccountPrivateKeyFile, options.rootCaFile, serverAuthority);
   const cachedAccounts = lister(kinds.serviceAccounts);
   const cachedSecrets = indexing(lister(tokenSecrets), byAccount);

@@ -5,7 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {Taint} from '#src/model/taints.js';
@@ -53,13 +53,13 @@ export const changeTaints = async (
     if (!taints) return;
     const body = {metadata: {uid, resourceVersion: known.metadata?.resourceVersion}, spec: {taints: taints.length > 0 ? taints : null}};
     try {
-      await held(clock, () => nodes.patch(name, 'strategic', body, {signal}));
+      await withClockHeld(clock, () => nodes.patch(name, 'strategic', body, {signal}));
       return;
     } catch (error) {
       if (!isConflict(error) || attempt >= maxAttempts) throw error;
     }
     await pause(jittered(random, conflictMs, 1));
-    known = await held(clock, () => nodes.get(name, {signal}));
+    known = await withClockHeld(clock, () => nodes.get(name, {signal}));
     if (known.metadata?.uid !== uid) return;
   }
 };

@@ -9,7 +9,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isConflict} from '#src/api/status.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {controllerOf} from '#src/model/owners.js';
 import {nextAvailability} from '#src/model/pod/state.js';
 import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
@@ -60,7 +60,7 @@ class StatefulSetSyncer {
   readonly #claimRevisions;
   readonly #claims;
   readonly #podWriter;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #allowsMaxUnavailable: boolean;
   readonly #semanticComparison: boolean;
 
@@ -73,7 +73,7 @@ class StatefulSetSyncer {
     this.#claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
     this.#claims = storage(context);
     this.#podWriter = podWrites(context, this.#claims);
-    this.#pieces = new Pieces(clock);
+    this.#pieces = new Yielder(clock);
     this.#allowsMaxUnavailable = gates.enabled('MaxUnavailableStatefulSet');
     this.#semanticComparison = gates.enabled('StatefulSetSemanticRevisionComparison');
   }

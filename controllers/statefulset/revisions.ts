@@ -16,10 +16,10 @@ import {sameContent, sameInSteps} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import type {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import type {Yielder} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import {defaultPodTemplate} from '#src/model/pod/defaults.js';
 import type {StatefulSet} from './kinds.js';
@@ -54,7 +54,7 @@ const lastEqual = function* (revisions: readonly Revision[], to: Revision, label
 
 /** Returns a template with the current defaults applied. */
 const filledIn = function* (template: Frozen<PodTemplateSpec>): Steps<PodTemplateSpec> {
-  const copy = (yield* parsedInSteps(yield* encodedInSteps(template))) as PodTemplateSpec;
+  const copy = (yield* parseInSteps(yield* encodedInSteps(template))) as PodTemplateSpec;
   defaultPodTemplate(copy);
   yield;
   return copy;
@@ -70,7 +70,7 @@ export interface RevisionsOptions {
   /** Whether a semantically equal revision is reused. */
   readonly semanticComparison: boolean;
   readonly client: Client;
-  readonly pieces: Pieces;
+  readonly pieces: Yielder;
   /** The set's revisions in order. */
   readonly revisions: readonly Revision[];
 }
@@ -89,25 +89,25 @@ export const revisionPairOf = async (
     parent: set,
     kind: kinds.statefulSets,
     labels: set.spec?.template.metadata?.labels ?? {},
-    patch: await runStepsInPieces(templatePatch(set.spec!.template), pieces),
+    patch: await runStepsYielding(templatePatch(set.spec!.template), pieces),
     revision: number,
     collisionCount: set.status?.collisionCount ?? 0,
     naming,
   };
   const label = revisionHashLabel(naming);
-  const candidate = await runStepsInPieces(newRevision(desired), pieces);
+  const candidate = await runStepsYielding(newRevision(desired), pieces);
   const latest = revisions.at(-1);
-  const equal = await runStepsInPieces(lastEqual(revisions, candidate, label), pieces);
+  const equal = await runStepsYielding(lastEqual(revisions, candidate, label), pieces);
   const currentOr = (update: Revision) => revisions.find(({metadata}) => metadata?.name === set.status?.currentRevision) ?? update;
   const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): RevisionPair => ({
     update,
     current: currentOr(update),
     collisionCount,
   });
-  if (equal && latest && (await runStepsInPieces(isEqual(latest, equal, label), pieces))) return at(latest);
+  if (equal && latest && (await runStepsYielding(isEqual(latest, equal, label), pieces))) return at(latest);
   if (set.metadata?.deletionTimestamp) return equal && at(equal);
   if (equal) return at(await renumbered(client, equal, number));
-  if (semanticComparison && latest && (await runStepsInPieces(isSemanticallyEqual(set, latest), pieces))) return at(latest);
+  if (semanticComparison && latest && (await runStepsYielding(isSemanticallyEqual(set, latest), pieces))) return at(latest);
   const {revision, collisionCount} = await createRevision(client, desired, pieces);
   return at(revision, collisionCount);
 };

@@ -3,7 +3,7 @@ import {unlessMissing} from '#src/client/missing.js';
 import {keyText, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
-import {held, sleep} from '#src/base/clock.js';
+import {withClockHeld, sleep} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 
 const maxAttempts = 5;
@@ -52,7 +52,7 @@ export const evictor = (context: ControllerContext) => {
   return async (key: ObjectKey, uid: string | undefined, fireAt: number): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        await held(clock, () => evict(key, uid));
+        await withClockHeld(clock, () => evict(key, uid));
         return duration.observe((clock.now() - fireAt) / 1000);
       } catch (error) {
         if (isNotFound(error)) return;

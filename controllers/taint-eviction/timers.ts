@@ -1,5 +1,5 @@
-import {held, type Clock} from '#src/base/clock.js';
-import {Pieces} from '#src/base/turn.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
+import {Yielder} from '#src/base/turn.js';
 
 /** A scheduled eviction: the pod's uid, and when it is due, in ms since the epoch. */
 export interface ScheduledEviction {
@@ -27,13 +27,13 @@ export interface EvictionTimers {
 
 export const timers = (clock: Clock): EvictionTimers => {
   const all = new Map<string, Entry>();
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
 
   /** Many may be due at once. One that is cancelled while it waits does not start. */
   const begin = async (key: string, entry: Entry, act: () => Promise<void>): Promise<void> => {
     for (let pause = pieces.pause(); pause; pause = pieces.pause()) {
       const turn = pause;
-      await held(clock, () => turn);
+      await withClockHeld(clock, () => turn);
     }
     if (all.get(key) !== entry) return;
     entry.timer = undefined;

@@ -1,6 +1,6 @@
 import {unlessMissing} from '#src/client/missing.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Client} from '#src/client/client.js';
@@ -39,7 +39,7 @@ const typesOf = async (
 export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): Reconcile => {
   const policies = lister(kinds.validatingAdmissionPolicies);
   const served = servedResources(client, clock);
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
   const apiVersion = apiVersionOf(client.naming, kinds.validatingAdmissionPolicies);
 
   return async ({name}) => {
@@ -50,7 +50,7 @@ export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): R
     // Loaded on demand: the CEL implementation is large, and most clusters have no policies.
     const {typeWarnings} = await import('./type-check.js');
     const mark = String((clock.now() * 1_000_000) % 1_000_000_000);
-    const expressionWarnings = await runStepsInPieces(typeWarnings(policy, types, params, mark), pieces);
+    const expressionWarnings = await runStepsYielding(typeWarnings(policy, types, params, mark), pieces);
     const status = {observedGeneration: generation, typeChecking: expressionWarnings.length > 0 ? {expressionWarnings} : {}};
     const intent = {apiVersion, kind: kinds.validatingAdmissionPolicies.kind, metadata: {name}, status};
     await unlessMissing(

@@ -1,5 +1,5 @@
 import {weightLeft} from '#src/base/json/json-weight.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {Steps} from '#src/base/steps.js';
 
 /** Returns whether two JSON values are equal, regardless of key order; an absent key equals an undefined one. */
@@ -11,7 +11,7 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   }
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
-  for (const key in left) if (!sameJson(left[key], own(right, key))) return false;
+  for (const key in left) if (!sameJson(left[key], ownValue(right, key))) return false;
   for (const key in right) if (right[key] !== undefined && !Object.hasOwn(left, key)) return false;
   return true;
 };
@@ -20,7 +20,7 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
 export const sameFieldsBut = (a: object, b: object, ignored: ReadonlySet<string>): boolean => {
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
-  for (const key in left) if (!ignored.has(key) && !sameJson(left[key], own(right, key))) return false;
+  for (const key in left) if (!ignored.has(key) && !sameJson(left[key], ownValue(right, key))) return false;
   for (const key in right) if (!ignored.has(key) && right[key] !== undefined && !Object.hasOwn(left, key)) return false;
   return true;
 };
@@ -40,7 +40,7 @@ const equal = (a: unknown, b: unknown, isNone: (value: unknown) => boolean): boo
   }
   if (typeof a !== 'object' || typeof b !== 'object') return false;
   const [left, right] = [a as Fields, b as Fields];
-  for (const key in left) if (!equal(left[key], own(right, key), isNone)) return false;
+  for (const key in left) if (!equal(left[key], ownValue(right, key), isNone)) return false;
   for (const key in right) if (!Object.hasOwn(left, key) && !equal(undefined, right[key], isNone)) return false;
   return true;
 };
@@ -72,7 +72,7 @@ export const sameInSteps = function* (a: unknown, b: unknown, same: (a: unknown,
   if (typeof a !== 'object' || typeof b !== 'object' || Array.isArray(a) || Array.isArray(b)) return false;
   const [left, right] = [a as Fields, b as Fields];
   for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
-    if (!(yield* sameInSteps(own(left, key), own(right, key), same))) return false;
+    if (!(yield* sameInSteps(ownValue(left, key), ownValue(right, key), same))) return false;
     yield;
   }
   return true;

@@ -26,7 +26,7 @@ const quoted = (text: string): string => {
 };
 
 /** Returns a value as error messages show it: strings quoted, numbers and booleans bare, everything else as JSON that is safe in HTML. */
-export const shown = (value: unknown): string => {
+export const printedValue = (value: unknown): string => {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quoted(value);
   const text = jsonText(value);
@@ -45,7 +45,7 @@ export const required = (path: string, detail?: string): FieldError => ({
 export const invalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
   reason: 'FieldValueInvalid',
-  detail: because(`Invalid value: ${shown(value)}`, detail),
+  detail: because(`Invalid value: ${printedValue(value)}`, detail),
 });
 /** Like `invalid`, with the formatted text of the value. */
 export const invalidText = (path: string, text: string, detail: string): FieldError => ({
@@ -62,14 +62,14 @@ export const invalidUnshown = (path: string, detail: string): FieldError => ({
 export const typeInvalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
   reason: 'FieldValueTypeInvalid',
-  detail: because(`Invalid value: ${shown(value)}`, detail),
+  detail: because(`Invalid value: ${printedValue(value)}`, detail),
 });
 /** An error: the value is none of the supported ones, which are shown in the order given. */
 export const notSupported = (path: string, value: unknown, supported: readonly string[]): FieldError => ({
   path,
   reason: 'FieldValueNotSupported',
   detail: because(
-    `Unsupported value: ${shown(value)}`,
+    `Unsupported value: ${printedValue(value)}`,
     supported.length > 0 ? `supported values: ${supported.map(v => JSON.stringify(v)).join(', ')}` : '',
   ),
 });
@@ -83,14 +83,14 @@ export const forbiddenField = (path: string, detail: string): FieldError => ({
 export const duplicate = (path: string, value: unknown): FieldError => ({
   path,
   reason: 'FieldValueDuplicate',
-  detail: `Duplicate value: ${shown(value)}`,
+  detail: `Duplicate value: ${printedValue(value)}`,
 });
 /** Like `duplicate`, with the value left out. */
 export const duplicateUnshown = (path: string): FieldError => ({path, reason: 'FieldValueDuplicate', detail: 'Duplicate value'});
 export const notFoundValue = (path: string, value: unknown): FieldError => ({
   path,
   reason: 'FieldValueNotFound',
-  detail: `Not found: ${shown(value)}`,
+  detail: `Not found: ${printedValue(value)}`,
 });
 /** An error: a text is too long. */
 export const tooLong = (path: string, bytes: number): FieldError => ({

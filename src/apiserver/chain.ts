@@ -16,7 +16,7 @@ import {withAuthentication, type Authentication} from './filters/authentication.
 import {withAuthorization} from './filters/authorization.js';
 import {withDeadline} from './filters/deadline.js';
 import {refusal, withHandlerErrors, withRefusals} from './filters/failures.js';
-import {Filters, pass} from './filters/filter.js';
+import {Filters, passThrough} from './filters/filter.js';
 import {arrive, type Arrived, type Entered, type Received} from './filters/stages.js';
 import {withImpersonation} from './filters/impersonation.js';
 import {withLog} from './filters/log.js';
@@ -69,17 +69,17 @@ export const buildHandlerChain = (settings: ChainSettings): ApiHandler => {
   const {clock, encodings, access, auditor, tracer, log} = settings;
   const observers = {metrics: access, clock, log};
   const handle = new Filters(withLongRunning(settings.longRunning))
-    .through(log ? withLog(log) : pass)
+    .through(log ? withLog(log) : passThrough)
     .through(withMetrics(settings.metrics, clock))
-    .through(auditor ? withAuditTrail(auditor) : pass)
+    .through(auditor ? withAuditTrail(auditor) : passThrough)
     .through(withResponseHeaders)
     .through(withRefusals(settings))
     .through(withDeadline(clock, settings.requestTimeoutMs))
     .through(withShutdown(settings.draining))
     .through(withAuthentication(settings.authentication, observers))
-    .through(auditor ? withAudit : pass)
+    .through(auditor ? withAudit : passThrough)
     .through(withImpersonation(settings.impersonation, clock))
-    .through(tracer ? withTracing(tracer) : pass)
+    .through(tracer ? withTracing(tracer) : passThrough)
     .through(withPriorityAndFairness(encodings.naming, settings.limits))
     .through(withAuthorization(settings.authorizer, observers))
     .through(withHandlerErrors(settings))

@@ -3,7 +3,7 @@
 
 import type {ApiResponse} from '#src/api/request.js';
 import {andThen} from '#src/base/eventually.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectSubresource, View} from '#src/resources/definition.js';
@@ -85,7 +85,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     };
   }
   if (!isAddress(served, target)) return undefined;
-  const connectSubresource = own(definition.connectSubresources, target.subresource);
+  const connectSubresource = ownValue(definition.connectSubresources, target.subresource);
   if (connectSubresource && relays(connectSubresource, verb))
     return context => connect(connectSubresource, services, served, context as ResourceContext);
   // Only custom resources support HEAD.
@@ -146,7 +146,9 @@ const subresourceHandler = (services: ResourceServices, info: RequestInfo & {rea
 const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
   !subresource ||
   Boolean(
-    own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource),
+    ownValue(definition.subresources, subresource) ??
+    ownValue(definition.actions, subresource) ??
+    ownValue(definition.connectSubresources, subresource),
   );
 
 /** Whether the resource has this URL, whatever the verb. */
@@ -170,8 +172,8 @@ const offers = (
   if (definition.review) return verb === 'create';
   if (definition.virtual) return verb === (item ? 'get' : 'list');
   if (subresource) {
-    if (verb === 'create') return own(definition.actions, subresource) !== undefined;
-    const endpoint = own(definition.subresources, subresource);
+    if (verb === 'create') return ownValue(definition.actions, subresource) !== undefined;
+    const endpoint = ownValue(definition.subresources, subresource);
     return endpoint !== undefined && (endpoint.verbs ?? endpointVerbs).some(offered => offered === verb);
   }
   if (verb === 'deletecollection' && definition.deletion?.excludesCollection) return false;

@@ -6,7 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Labels} from '#src/base/meter.js';
 import type {Tracer} from '#src/observe/tracer.js';
 import {noLog, type Log} from '#src/base/log.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {ActionContext, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -128,9 +128,9 @@ const isServed = (registry: Registry, {group, version, resource, subresource}: R
     definition !== undefined &&
     (!subresource ||
       Boolean(
-        own(definition.subresources, subresource) ??
-        own(definition.actions, subresource) ??
-        own(definition.connectSubresources, subresource),
+        ownValue(definition.subresources, subresource) ??
+        ownValue(definition.actions, subresource) ??
+        ownValue(definition.connectSubresources, subresource),
       ))
   );
 };

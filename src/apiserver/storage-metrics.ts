@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Labels, Meter} from '#src/base/meter.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
@@ -50,7 +50,7 @@ export class StorageMetrics {
         }
       };
       void now();
-      every(clock, periodMs, signal, now);
+      runEvery(clock, periodMs, signal, now);
     };
     if (this.#store.shared) poll('counts', countEveryMs, () => this.#countAll(signal));
     const size = meter.gauge({

@@ -103,7 +103,7 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
  * Calls `run` every `periodMs`, the first time after one period, until the signal aborts. A function is asked for the next period each time. Runs never overlap; a
  * failure is reported and does not prevent the next run.
  */
-export const every = (clock: Clock, periodMs: number | (() => number), signal: AbortSignal, run: () => void | Promise<void>): void => {
+export const runEvery = (clock: Clock, periodMs: number | (() => number), signal: AbortSignal, run: () => void | Promise<void>): void => {
   let timer: Disposable = nothing;
   const next = () => {
     if (signal.aborted) return;
@@ -120,7 +120,7 @@ export const every = (clock: Clock, periodMs: number | (() => number), signal: A
 };
 
 /** Holds the clock until `act` has settled. */
-export const held = async <T>(clock: Clock, act: () => Promise<T>): Promise<T> => {
+export const withClockHeld = async <T>(clock: Clock, act: () => Promise<T>): Promise<T> => {
   using _ = clock.hold();
   return await act();
 };

@@ -11,7 +11,7 @@ export const andThen = <A, B>(value: Eventually<A>, next: (value: A) => Eventual
  * Runs a function and goes on with its value or its error, synchronously unless it returns a promise. An error of `done` is thrown, and not passed to
  * `failed`.
  */
-export const settled = <A, B>(
+export const settle = <A, B>(
   run: () => Eventually<A>,
   done: (value: A) => Eventually<B>,
   failed: (error: unknown) => Eventually<B>,
@@ -26,8 +26,8 @@ export const settled = <A, B>(
 };
 
 /** Runs a function and passes its value or error to a callback, synchronously unless it returns a promise. Returns or throws what the function did. */
-export const observed = <T>(run: () => Eventually<T>, done: (value: T) => void, failed: (error: unknown) => void): Eventually<T> =>
-  settled<T, T>(
+export const observe = <T>(run: () => Eventually<T>, done: (value: T) => void, failed: (error: unknown) => void): Eventually<T> =>
+  settle<T, T>(
     run,
     value => {
       done(value);

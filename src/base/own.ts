@@ -1,3 +1,3 @@
 /** Returns the own property under an untrusted key, never an inherited one. */
-export const own = <T>(table: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
+export const ownValue = <T>(table: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
   table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;

@@ -1,6 +1,6 @@
 // Long work as a generator, which the caller may run at once or in pieces, so that one computation never blocks the event loop.
 
-import {ownTurn, type Pieces} from './turn.js';
+import {yieldInTurn, type Yielder} from './turn.js';
 
 /** Work in small steps: the caller may pause after each; the last returns the result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
@@ -14,7 +14,7 @@ export const runSteps = <T>(work: Steps<T>): T => {
 };
 
 /** Runs the steps in pieces and yields to the event loop between them. */
-export const runStepsInPieces = async <T>(work: Steps<T>, pieces: Pieces): Promise<T> => {
+export const runStepsYielding = async <T>(work: Steps<T>, pieces: Yielder): Promise<T> => {
   for (;;) {
     const {done, value} = work.next();
     if (done) return value;
@@ -24,7 +24,7 @@ export const runStepsInPieces = async <T>(work: Steps<T>, pieces: Pieces): Promi
 };
 
 /** Runs the steps at once until `pause` returns a promise, which is awaited before the next, and then in pieces. */
-export const runStepsBetweenPauses = <T>(work: Steps<T>, pause: () => Promise<void> | undefined): T | Promise<T> => {
+export const runStepsWithPauses = <T>(work: Steps<T>, pause: () => Promise<void> | undefined): T | Promise<T> => {
   for (;;) {
     const {done, value} = work.next();
     if (done) return value;
@@ -44,11 +44,11 @@ const afterPause = async <T>(work: Steps<T>, pause: () => Promise<void> | undefi
 };
 
 /** Does each step in a turn of the event loop of its own. */
-export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
+export const runStepsOnePerTurn = async <T>(work: Steps<T>): Promise<T> => {
   for (;;) {
     const {done, value} = work.next();
     if (done) return value;
-    await ownTurn();
+    await yieldInTurn();
   }
 };
 
@@ -74,7 +74,7 @@ export class StepCount {
 const mappedAtOnce = 500;
 
 /** Returns what a function makes of each item, in steps. */
-export const mappedInSteps = function* <T, U>(items: readonly T[], of: (item: T) => U): Steps<U[]> {
+export const mapInSteps = function* <T, U>(items: readonly T[], of: (item: T) => U): Steps<U[]> {
   const results: U[] = [];
   for (let from = 0; from < items.length; from += mappedAtOnce) {
     for (const item of items.slice(from, from + mappedAtOnce)) results.push(of(item));
@@ -84,7 +84,7 @@ export const mappedInSteps = function* <T, U>(items: readonly T[], of: (item: T)
 };
 
 /** Returns steps for each of several callers of work that is done once: whoever has its turn does the next step. */
-export const sharedSteps = <T>(work: Steps<T>): (() => Steps<T>) => {
+export const shareSteps = <T>(work: Steps<T>): (() => Steps<T>) => {
   type Result = {readonly value: T} | {readonly error: unknown};
   let result: Result | undefined;
   const advance = (): Result | undefined => {
@@ -106,13 +106,13 @@ export const sharedSteps = <T>(work: Steps<T>): (() => Steps<T>) => {
 };
 
 /** A value, or the steps that compute it. */
-export type Stepwise<T> = T | Steps<T>;
+export type MaybeSteps<T> = T | Steps<T>;
 
 /** Whether a value that may need steps does. */
-export const isSteps = <T>(work: Stepwise<T>): work is Steps<T> =>
+export const isSteps = <T>(work: MaybeSteps<T>): work is Steps<T> =>
   typeof work === 'object' && work !== null && !Array.isArray(work) && Symbol.iterator in work && 'next' in work;
 
 /** Yields the steps of a value that may need some. */
-export const stepping = function* <T>(work: Stepwise<T>): Steps<T> {
+export const stepsOf = function* <T>(work: MaybeSteps<T>): Steps<T> {
   return isSteps(work) ? yield* work : work;
 };

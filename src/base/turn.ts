@@ -4,7 +4,7 @@ import type {Clock} from './clock.js';
 // compactions all wait here, so that a request waits for one piece of each user at most.
 
 /** Resolves in the next turn of the event loop. */
-export const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+export const yieldToEventLoop = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 /** A task that waits for a turn. */
 interface Waiter {
@@ -23,7 +23,7 @@ let lastOrder = 0;
  * other requests wait for one piece only, however many tasks run at the same time. Flows take turns: the tasks of one user, however many, delay a task of
  * another by one piece each time. The server's own work has no flow and counts as one.
  */
-export const ownTurn = (flow = '', order = ++lastOrder): Promise<void> =>
+export const yieldInTurn = (flow = '', order = ++lastOrder): Promise<void> =>
   new Promise(resolve => {
     const waiter = {order, resume: resolve};
     const tasks = waiting.get(flow);
@@ -86,7 +86,7 @@ const budgetOf = (clock: Monotonic): TurnBudget => {
 };
 
 /** Splits long work into pieces and yields to the event loop between them. All workers that share an instance are resumed together. */
-export class Pieces {
+export class Yielder {
   readonly #budget: TurnBudget;
   #next: Promise<void> | undefined;
 
@@ -97,7 +97,7 @@ export class Pieces {
   /** Returns a promise to await before going on, once work with this clock has lasted 5 ms in this turn of the event loop; undefined before. */
   pause(): Promise<void> | undefined {
     if (this.#next || !this.#budget.isExhausted(sliceMs)) return this.#next;
-    this.#next = ownTurn().then(() => {
+    this.#next = yieldInTurn().then(() => {
       this.#next = undefined;
       this.#budget.begin();
     });
@@ -112,7 +112,7 @@ const requestSliceMs = 1;
  * The turns of one request among those of all others: each waits for a turn of its own, in which flows alternate. Of one flow the request that began first goes
  * on first: if all went on together they would end together, and hold their seats until then.
  */
-export class FairTurns {
+export class FairYielder {
   readonly #budget: TurnBudget;
   readonly #order = ++lastOrder;
 
@@ -127,6 +127,6 @@ export class FairTurns {
 
   /** Resolves in a turn of its own. */
   next(flow: string): Promise<void> {
-    return ownTurn(flow, this.#order).then(() => this.#budget.begin());
+    return yieldInTurn(flow, this.#order).then(() => this.#budget.begin());
   }
 }

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
-import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
-import {runStepsInTurns} from '#src/base/steps.js';
+import {parseInSteps, pieceBytes} from '#src/base/json/json-steps.js';
+import {runStepsOnePerTurn} from '#src/base/steps.js';
 import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
@@ -101,7 +101,7 @@ export class Content {
       return binary.decodeInPieces(body, this.#settings!.naming);
     if (body.length <= pieceBytes || !/\bjson\b/.test(contentType)) return this.read(body, contentType);
     try {
-      return await runStepsInTurns(parsedInSteps(body));
+      return await runStepsOnePerTurn(parseInSteps(body));
     } catch {
       return body.toString();
     }

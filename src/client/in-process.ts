@@ -6,14 +6,14 @@ import {bodyLimit, type ApiBody, type ApiRequest, type ApiResponse, type ApiHand
 import {entityTooLarge} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
-import {held, systemClock, type Clock} from '#src/base/clock.js';
-import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
+import {withClockHeld, systemClock, type Clock} from '#src/base/clock.js';
+import {parseInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {encodedWithin} from '#src/base/json/json-text-steps.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import {unlessAborted} from '#src/base/signals.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {nextTurn, Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {yieldToEventLoop, Yielder} from '#src/base/turn.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';
 import type {Client} from './client.js';
 import {eventSink} from './event-sink.js';
@@ -45,14 +45,14 @@ setMaxListeners(0, never); // No limit on listeners: each concurrent call adds o
 /** A caller that reaches the API handler in process as one user. */
 export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = systemClock}: Omit<InProcessOptions, 'naming'>): Caller => {
   const caller = {user};
-  const slowly = <T>(work: Steps<T>): Promise<T> => held(clock, () => runStepsInPieces(work, new Pieces(clock)));
+  const slowly = <T>(work: Steps<T>): Promise<T> => withClockHeld(clock, () => runStepsYielding(work, new Yielder(clock)));
   const bodyOf = (body: unknown): ApiBody | undefined | Promise<ApiBody> => {
     if (body === undefined) return undefined;
     if (typeof body === 'string') return ofBytes(Buffer.from(body));
     const heavy = new Set<object>();
     if (weightLeft(body, mostWeight, heavy) >= 0) return {kind: 'object', value: detached(body)};
     // In another turn: the caller made the body in this one, and weighing it took as long as it has keys.
-    return held(clock, nextTurn)
+    return withClockHeld(clock, yieldToEventLoop)
       .then(() => slowly(encodedWithin(body, bodyLimit, heavy)))
       .then(ofBytes);
   };
@@ -104,7 +104,7 @@ const detached = (value: unknown): unknown => {
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key];
-    if (item !== undefined) put(copy, key, detached(item));
+    if (item !== undefined) setProperty(copy, key, detached(item));
   }
   return copy;
 };
@@ -152,7 +152,7 @@ const complete = async (
       : body.kind === 'object'
         ? body.inPieces?.()
         : body.kind === 'bytes' && isLongJson(body)
-          ? slowly(parsedInSteps(Buffer.from(body.bytes)))
+          ? slowly(parseInSteps(Buffer.from(body.bytes)))
           : undefined;
   if (!coming) return response;
   const object = withNumbers(await (signal ? unlessAborted(coming, signal) : coming));

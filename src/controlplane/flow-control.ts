@@ -2,7 +2,7 @@ import {sameContent} from '#src/api/equal.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import {damagedRecordCause, hasCause, isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {every, sleep, type Clock} from '#src/base/clock.js';
+import {runEvery, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import {autoupdateKey, mandatoryObjects, suggestedObjects, type PriorityLevel} from '#src/resources/flowcontrol/bootstrap.js';
@@ -133,7 +133,7 @@ export const maintainFlowControl = async ({client, clock, log, revision}: FlowCo
     }
   }
   let settledAt: number | undefined;
-  every(clock, periodMs, signal, async () => {
+  runEvery(clock, periodMs, signal, async () => {
     using _ = clock.hold();
     try {
       const now = await revision?.();

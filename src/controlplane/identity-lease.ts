@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {Lease} from '#src/api/types.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
@@ -68,8 +68,8 @@ export const maintainIdentityLease = async (settings: IdentitySettings, signal: 
     }
   };
   await attempt('announcing the server failed', renew);
-  every(clock, isAlone ? renewAloneMs : renewMs, signal, () => attempt('announcing the server failed', renew));
-  every(clock, sweepMs, signal, () => attempt('taking away leases of dead servers failed', () => sweep(client, clock)));
+  runEvery(clock, isAlone ? renewAloneMs : renewMs, signal, () => attempt('announcing the server failed', renew));
+  runEvery(clock, sweepMs, signal, () => attempt('taking away leases of dead servers failed', () => sweep(client, clock)));
 };
 
 const isDead = ({spec}: Lease, now: number): boolean => {

@@ -3,7 +3,7 @@
 
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isInvalid} from '#src/api/status.js';
-import {every, sleep, type Clock} from '#src/base/clock.js';
+import {runEvery, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Client} from '#src/client/client.js';
@@ -154,7 +154,7 @@ export class SelfService {
       }
     };
     await attempt();
-    every(clock, periodMs, signal, attempt);
+    runEvery(clock, periodMs, signal, attempt);
     this.#isEntered = true;
   }
 

@@ -1,6 +1,6 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {parseTime} from '#src/api/time.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import {isManagedAddress} from '#src/model/service-range.js';
@@ -52,7 +52,7 @@ export class ServiceRepair {
   /** Runs passes periodically; failures are logged and retried. */
   follow(signal: AbortSignal): void {
     const {clock, log} = this.#parts;
-    every(clock, periodMs, signal, async () => {
+    runEvery(clock, periodMs, signal, async () => {
       try {
         await this.run();
       } catch (error) {

@@ -1,5 +1,5 @@
 import {caches} from '#src/base/cache-bound.js';
-import {ownTurn} from '#src/base/turn.js';
+import {yieldInTurn} from '#src/base/turn.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
 import {HistogramSeries, ValueSeries, type LabelLimits, type Sample} from './series.js';
 import {annotatedHelp, isHidden, stabilityOf} from './stability.js';
@@ -99,7 +99,7 @@ export class MetricsRegistry implements Meter {
   /** Returns the bytes of the exposition, which are made in pieces. */
   async encoded(others: readonly MetricsRegistry[] = []): Promise<Exposition> {
     const prom = await import('prom-client');
-    await ownTurn(); // Loading it takes 30 ms.
+    await yieldInTurn(); // Loading it takes 30 ms.
     const families = new Map<string, Metric[]>();
     for (const metric of [this, ...others].flatMap(each => [...each.#metrics.values()])) {
       const family = families.get(metric.spec.name);
@@ -108,7 +108,7 @@ export class MetricsRegistry implements Meter {
     }
     const format = new Formatter(prom);
     for (const [first, ...rest] of families.values()) await format.family(first!, rest, annotatedHelp(first!.spec, this.#release));
-    await ownTurn();
+    await yieldInTurn();
     const ofProcess = this.#options.process ? await this.#ofProcess(prom) : '';
     const bytes = Buffer.concat([Buffer.from(ofProcess), ...format.pieces, Buffer.from('\n')]);
     return {contentType: prom.Registry.PROMETHEUS_CONTENT_TYPE, bytes};
@@ -232,7 +232,7 @@ class Formatter {
       if (++this.#lines < linesPerTurn) continue;
       await write();
       this.#lines = 0;
-      await ownTurn();
+      await yieldInTurn();
     }
     if (values.length > 0 || !isBegun) await write();
   }

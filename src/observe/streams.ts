@@ -1,4 +1,4 @@
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 
 export interface LogStreams {
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export const logWriter = ({clock, bufferBytes, flushMs, out, err, isError = isEr
     bytes = 0;
   };
   const room = flushMs > 0 ? bufferBytes : 0;
-  if (room > 0) every(clock, flushMs, signal, flush);
+  if (room > 0) runEvery(clock, flushMs, signal, flush);
   signal.addEventListener('abort', flush, {once: true});
   return line => {
     if (isError(line)) {

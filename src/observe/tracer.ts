@@ -2,7 +2,7 @@
 // what does not fit the queue is dropped and counted.
 
 import {randomBytes} from 'node:crypto';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {outsideSpans, type Span, type SpanAttributes} from '#src/base/span.js';
 
@@ -94,7 +94,7 @@ export class Tracer {
   constructor(options: TracerOptions) {
     this.#options = options;
     this.#threshold = (wholeRange * BigInt(options.samplingRatePerMillion)) / 1_000_000n;
-    every(options.clock, exportIntervalMs, this.#stopping.signal, () => this.#flush());
+    runEvery(options.clock, exportIntervalMs, this.#stopping.signal, () => this.#flush());
   }
 
   /** Begins a trace, or continues one; undefined if it is not sampled. */

@@ -1,4 +1,4 @@
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import {processHeap, type EngineHeap} from './engine-heap.js';
 
 const mb = 1 << 20;
@@ -28,7 +28,7 @@ export const boundHeapGrowth = (clock: Clock, signal: AbortSignal, heap: EngineH
   let notBefore = 0;
   let last = Infinity;
   let periodMs = checkMs;
-  every(
+  runEvery(
     clock,
     () => periodMs,
     signal,

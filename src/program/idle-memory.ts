@@ -1,5 +1,5 @@
 import {shrinkCaches} from '#src/base/cache-bound.js';
-import {every, sleep, type Clock} from '#src/base/clock.js';
+import {runEvery, sleep, type Clock} from '#src/base/clock.js';
 import {andThen} from '#src/base/eventually.js';
 import {processHeap, type EngineHeap} from './engine-heap.js';
 
@@ -44,7 +44,7 @@ export const releaseIdleMemory = (
     heap.startCollection();
     return sleep(clock, stepsMs, signal).catch(() => undefined);
   };
-  every(clock, checkMs, signal, () => {
+  runEvery(clock, checkMs, signal, () => {
     idle = heap.busy() < idleBelow ? idle + 1 : 0;
     if (idle === longIdleChecks) shrink();
     const {reserved: taken, used} = heap.sizes();

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import {nextTurn, Pieces} from '#src/base/turn.js';
+import {yieldToEventLoop, Yielder} from '#src/base/turn.js';
 import type {WorkQueue} from './work-queue.js';
 
 /** The workers of a queue. */
@@ -24,7 +24,7 @@ export const work = <T>(
   onUnhandledError: (error: unknown, item: T) => void,
 ): Workers => {
   const pool = new PQueue({concurrency});
-  const pieces = new Pieces(queue.clock);
+  const pieces = new Yielder(queue.clock);
   let items = 0;
   let isStopped = false;
   const processNext = async () => {
@@ -33,7 +33,7 @@ export const work = <T>(
     if (item === undefined) return;
     try {
       await process(item);
-      if (++items % itemsPerTurn === 0) await nextTurn();
+      if (++items % itemsPerTurn === 0) await yieldToEventLoop();
     } catch (error) {
       onUnhandledError(error, item);
     } finally {

@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from './definition.js';
 
 /** Returns a version whose objects have the same fields as the hub's. */
-export const alike = <Hub extends KubeObject>(
+export const sameFieldsVersion = <Hub extends KubeObject>(
   kind: Kind,
   rest: Omit<ServedVersion<Hub>, 'kind' | 'toHub' | 'fromHub'> = {},
 ): ServedVersion<Hub> => ({

@@ -3,7 +3,7 @@ import type {Source} from '#informers/selection.js';
 import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
 import {parseDuration} from '#src/api/duration.js';
 import type {Kind} from '#src/api/kinds/index.js';
-import {every as repeatEvery, type Clock} from '#src/base/clock.js';
+import {runEvery as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Priority} from '#src/queue/work-queue.js';
 import type {KeyedController} from './controller.js';

@@ -9,8 +9,8 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {nextTurn, Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {yieldToEventLoop, Yielder} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {messageOf} from '#src/base/message.js';
@@ -69,7 +69,7 @@ export class Scheduler {
   readonly #metrics: SchedulerMetrics;
   readonly #binder: PodBinder;
   readonly #decider: Decider;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   #wake: () => void = () => {};
   /** Holds a virtual clock while a pod is active. */
   #hold: Disposable | undefined;
@@ -77,7 +77,7 @@ export class Scheduler {
   constructor(parts: SchedulerParts) {
     const {naming, clock, lister, gate, meter} = parts;
     this.#parts = parts;
-    this.#pieces = new Pieces(clock);
+    this.#pieces = new Yielder(clock);
     const cache = (this.cache = new Cache(naming));
     this.volumes = new VolumeBinder(parts);
     this.devices = new Devices({...parts, countCreation: status => this.#metrics.countClaimCreation(status)});
@@ -162,7 +162,7 @@ export class Scheduler {
       if (pod) {
         await this.#schedule(pod, signal);
         this.queue.done();
-        await nextTurn(); // Lets bindings and watch events proceed between any two pods.
+        await yieldToEventLoop(); // Lets bindings and watch events proceed between any two pods.
         continue;
       }
       this.#hold?.[Symbol.dispose]();
@@ -239,9 +239,9 @@ export class Scheduler {
   async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
     this.cache.freeze();
     try {
-      return await runStepsInPieces(this.#decider.decide(info, profile, since), this.#pieces);
+      return await runStepsYielding(this.#decider.decide(info, profile, since), this.#pieces);
     } finally {
-      await runStepsInPieces(this.cache.applyDeferred(), this.#pieces);
+      await runStepsYielding(this.cache.applyDeferred(), this.#pieces);
     }
   }
 

@@ -1,5 +1,5 @@
 import type {Random} from '#src/base/random.js';
-import {StepCount, stepping, type Steps} from '#src/base/steps.js';
+import {StepCount, stepsOf, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import {scoresPerStep, type Cluster, type Score} from '#src/scheduler/framework/plugin.js';
@@ -14,7 +14,7 @@ export const totalScores = function* (
   const totals = nodes.map(() => 0);
   const steps = new StepCount(scoresPerStep);
   for (const {plugin, weight, prepare} of scores) {
-    const scorer = yield* stepping(prepare(pod, nodes, cluster));
+    const scorer = yield* stepsOf(prepare(pod, nodes, cluster));
     if (!scorer) continue;
     const known = scorer.signature === undefined ? undefined : cluster.memo.column(`score ${plugin} ${scorer.signature}`);
     const score = (node: NodeInfo) => scorer.score(node);

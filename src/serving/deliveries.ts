@@ -4,8 +4,8 @@
 import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {FairTurns} from '#src/base/turn.js';
-import {InTurns} from './in-turns.js';
+import {FairYielder} from '#src/base/turn.js';
+import {PacedActions} from './paced-actions.js';
 
 /** The default limit of buffered bytes, in all responses and watches of a server together. */
 const defaultWaitingBytes = 256 << 20;
@@ -32,7 +32,7 @@ export class Deliveries {
   readonly #upgraded = new Set<Upgraded>();
   /** In the order of their last progress, the longest ago first. */
   readonly #waiting = new Set<Sent>();
-  readonly #disconnects = new InTurns(maxDisconnectsPerTurn);
+  readonly #disconnects = new PacedActions(maxDisconnectsPerTurn);
   readonly clock: Clock;
   #isLooking = false;
   #isCuttingOff = false;
@@ -138,7 +138,7 @@ export class Sent {
   readonly #ownBytes: number;
   #bytes = 0;
   #over = false;
-  #turns: FairTurns | undefined;
+  #turns: FairYielder | undefined;
 
   constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined, ownBytes: number) {
     this.#deliveries = deliveries;
@@ -153,7 +153,7 @@ export class Sent {
 
   /** Returns a promise to await before the next slice, if requests have worked long enough in this turn of the event loop. */
   pause(): Promise<void> | undefined {
-    this.#turns ??= new FairTurns(this.#deliveries.clock);
+    this.#turns ??= new FairYielder(this.#deliveries.clock);
     return this.#turns.pause(this.#delivery?.flow ?? '');
   }
 

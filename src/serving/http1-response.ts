@@ -1,7 +1,7 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {finished, type Readable, type Writable} from 'node:stream';
 import {discard, type ApiResponse} from '#src/api/request.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
 import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
@@ -93,7 +93,7 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
 
 /** Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the source. */
 export const pipeStream = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
-  finished(confined(source), error => {
+  finished(confineErrors(source), error => {
     if (error) outlet.destroy(error);
   });
   outlet.once('close', () => source.destroy());

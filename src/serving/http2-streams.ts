@@ -4,7 +4,7 @@
  */
 import {constants, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import type {Clock} from '#src/base/clock.js';
-import {InTurns} from './in-turns.js';
+import {PacedActions} from './paced-actions.js';
 
 /** The number of requests that begin in one turn of the event loop; others wait for the next. */
 const maxPerTurn = 32;
@@ -21,7 +21,7 @@ interface SessionStreams {
 
 export class StreamLimits {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #turns = new InTurns(maxPerTurn);
+  readonly #turns = new PacedActions(maxPerTurn);
   readonly #sessions = new WeakMap<ServerHttp2Session, SessionStreams>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {

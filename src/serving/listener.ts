@@ -8,8 +8,8 @@ import {constants as crypto} from 'node:crypto';
 import type {AddressInfo, Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
-import {every, type Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, associate} from './connection.js';
 import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
@@ -17,7 +17,7 @@ import {InputLimits} from './http2-input.js';
 import {StreamLimits} from './http2-streams.js';
 import {confineServer, isAnswering, isIdle} from '#src/serving/http1/server.js';
 import {PacedRequests} from '#src/serving/http1/paced-requests.js';
-import {InTurns} from './in-turns.js';
+import {PacedActions} from './paced-actions.js';
 import {lastResponse} from './last-response.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
@@ -107,7 +107,7 @@ const ignore = () => {};
 const maxHandshakesPerTurn = 8;
 
 /** A waiting socket has no other error listener yet. */
-const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
+const inTurn = (turns: PacedActions, socket: Socket, begin: () => void): void => {
   if (!turns.add({begin, isGone: () => socket.destroyed, of: socket})) socket.on('error', ignore);
 };
 
@@ -148,9 +148,9 @@ class Endpoint implements Listener {
   readonly #limits: StreamLimits;
   readonly #input: InputLimits;
   readonly #paced = new PacedRequests();
-  readonly #handshakes = new InTurns(maxHandshakesPerTurn);
-  readonly #accepted = new InTurns(maxHandshakesPerTurn);
-  readonly #closes = new InTurns(maxClosesPerTurn);
+  readonly #handshakes = new PacedActions(maxHandshakesPerTurn);
+  readonly #accepted = new PacedActions(maxHandshakesPerTurn);
+  readonly #closes = new PacedActions(maxClosesPerTurn);
   #draining = false;
   handshakeErrors = 0;
   #closed: Promise<void> | undefined;
@@ -222,7 +222,7 @@ class Endpoint implements Listener {
       this.drain();
       for (const socket of this.#sockets) if (this.#unused.has(socket)) this.#disconnect(socket);
       // The response of a watch announced keep-alive: after its end the connection is idle.
-      every(clock, idleCheckMs, closed.signal, () => this.#http1.closeIdleConnections());
+      runEvery(clock, idleCheckMs, closed.signal, () => this.#http1.closeIdleConnections());
     });
   }
 
@@ -240,7 +240,7 @@ class Endpoint implements Listener {
     const beginnings = server.listeners('connection') as ((this: https.Server, socket: Socket) => void)[];
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
-      confined(socket, this.#options.handler.fault);
+      confineErrors(socket, this.#options.handler.fault);
       const end = remoteEnd(socket);
       if (!this.#limit.enter(socket, () => this.#idle.get(end)?.() ?? true)) return;
       inTurn(this.#handshakes, socket, () => {
@@ -250,7 +250,7 @@ class Endpoint implements Listener {
   }
 
   #accept(socket: TLSSocket, http1Listeners: readonly unknown[]): void {
-    confined(socket, this.#options.handler.fault);
+    confineErrors(socket, this.#options.handler.fault);
     this.#sockets.add(socket);
     const end = remoteEnd(socket);
     socket.once('close', () => {
@@ -327,9 +327,9 @@ class Endpoint implements Listener {
       maxHeaderListSize: maxHeaderBytes,
       enablePush: false,
     };
-    const server = confined(http2.createServer({maxHeaderListPairs: defaults.maxHeaders, settings}), handler.fault);
+    const server = confineErrors(http2.createServer({maxHeaderListPairs: defaults.maxHeaders, settings}), handler.fault);
     server.on('session', session => {
-      confined(session, handler.fault);
+      confineErrors(session, handler.fault);
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
       // It fires on idle watches too, which must be kept.
@@ -339,7 +339,7 @@ class Endpoint implements Listener {
       if (this.#draining) session.close();
     });
     server.on('stream', (stream, headers, flags, ...rest) => {
-      confined(stream, handler.fault);
+      confineErrors(stream, handler.fault);
       const rawHeaders = (rest as unknown[])[0] as string[];
       this.#input.count(stream, flags, rawHeaders);
       this.#limits.begin(stream, () => handler.http2(stream, headers, flags, rawHeaders));

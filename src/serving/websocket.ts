@@ -4,7 +4,7 @@ import type {WebSocket, WebSocketServer} from 'ws';
 import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {confined, confinedTo} from '#src/base/emitters/confined.js';
+import {confineErrors, confinedTo} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
 import {noHead, pacedWebSocket} from './streams/websocket-server.js';
 
@@ -70,7 +70,7 @@ export class WebSocketWatches {
     const server = await (this.#server ??= webSocketServer());
     const connection = pacedWebSocket(socket, head, this.#clock, maxMessageBytes);
     server.handleUpgrade(incoming, connection, noHead, client => {
-      confined(client);
+      confineErrors(client);
       const watch = body.start(new MessageSink(client, body.contentType, sent));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());

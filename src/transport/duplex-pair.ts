@@ -1,6 +1,6 @@
 import {Duplex} from 'node:stream';
 import {addSocketMethods} from './socket-methods.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** The maximum number of unread bytes before the writer has to wait. */
 const heldBytes = 64 << 10;
@@ -14,7 +14,7 @@ export class PairedEnd extends Duplex {
 
   constructor() {
     super({allowHalfOpen: true, readableHighWaterMark: heldBytes});
-    confined(this).on('error', () => {});
+    confineErrors(this).on('error', () => {});
   }
 
   join(other: PairedEnd): void {

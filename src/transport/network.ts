@@ -5,7 +5,7 @@ import {lookup} from 'node:dns/promises';
 import {connect, isIP, type Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** The network port. Errors use Go's wording. */
 export interface Network {
@@ -91,7 +91,7 @@ const connected = (host: string, port: string, clock: Clock): Promise<Socket> =>
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
     };
-    const socket = confined(connect(options));
+    const socket = confineErrors(connect(options));
     const timer = clock.schedule(dialTimeoutMs, () =>
       socket.destroy(Object.assign(new Error(`dial ${place(host, port)}: i/o timeout`), {code: 'ETIMEDOUT'})),
     );

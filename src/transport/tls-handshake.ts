@@ -4,7 +4,7 @@
 import type {Duplex} from 'node:stream';
 import {connect, type TLSSocket} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {checkHost} from '#src/pki/host-names.js';
@@ -59,7 +59,7 @@ export const handshake = (connection: Duplex, trust: ServerTrust, clock: Clock):
       ALPNProtocols: [...(trust.protocols ?? ['http/1.1'])],
       ...trust.pair,
     };
-    const socket = confined(connect(options));
+    const socket = confineErrors(connect(options));
     const end = (error: Error): void => {
       timer[Symbol.dispose]();
       socket.off('error', fail);

@@ -3,7 +3,7 @@ import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
-import {unpacked} from '#src/schema/openapi/packing.js';
+import {unpackDocument} from '#src/schema/openapi/packing.js';
 import {aDefinition, aWidget, definitions, startCustom, widgets} from './custom.js';
 
 /** The tests of the official conformance suite on definitions of custom resources; test/apiserver/conformance-proofs.ts maps them. */
@@ -57,7 +57,7 @@ const start = async () => {
     version: 'unversioned',
   });
   env.server.registry.onChange(() => documents.invalidate());
-  const read = async (document: Parameters<typeof unpacked>[0]) => JSON.parse(String(await unpacked(document))) as Json;
+  const read = async (document: Parameters<typeof unpackDocument>[0]) => JSON.parse(String(await unpackDocument(document))) as Json;
   return {
     ...env,
     swagger: async () =>

@@ -6,7 +6,7 @@ import {versionInfo} from '#src/api/version.js';
 import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
-import {unpacked} from '#src/schema/openapi/packing.js';
+import {unpackDocument} from '#src/schema/openapi/packing.js';
 import {startWire} from './wire.js';
 
 interface Named {
@@ -237,7 +237,7 @@ compare('what is passed on to nodes and what runs there is described as the refe
   };
   const read = (text: string) => (JSON.parse(text, withoutTexts) as {paths: Record<string, object>}).paths;
   const wanted = read(readFileSync(join(oracle ?? '', 'openapi-v3', 'api__v1_openapi.json'), 'utf8'));
-  const own = read(String(await unpacked((await documents.document('api/v1'))!)));
+  const own = read(String(await unpackDocument((await documents.document('api/v1'))!)));
 
   t.deepEqual(Object.keys(own).sort(), Object.keys(wanted).sort());
   for (const [path, item] of Object.entries(wanted))

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {listAndWatchKind, listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {Compacted} from '#src/storage/errors.js';
 import {memoryStore} from '#src/storage/memory/index.js';
@@ -116,7 +116,7 @@ test('a write is acknowledged when the followers of its kind have handled it', a
   );
   const acknowledged: string[] = [];
   const turns = async () => {
-    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    for (let turn = 0; turn < 20; turn++) await yieldToEventLoop();
   };
 
   const made = post(configMaps, aConfigMap('a')).then(() => acknowledged.push('created'));

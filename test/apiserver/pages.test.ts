@@ -3,7 +3,7 @@ import {pagesOf, type PagedBody, type WatchSink} from '#src/api/request.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {StatusError} from '#src/api/status.js';
 import {caches} from '#src/base/cache-bound.js';
-import {ownTurn} from '#src/base/turn.js';
+import {yieldInTurn} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
@@ -203,7 +203,7 @@ test('a selection stops when its caller is gone, and a list when its time is up'
     remoteAddress: '',
     signal: gone.signal,
   });
-  await ownTurn();
+  await yieldInTurn();
   gone.abort();
   t.is((await answer).status, 504);
   t.true(ranges.length < 4);

@@ -5,7 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {jsonText, parseJson, withNumbers} from '#src/base/json/json.js';
-import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
+import {runEvery, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import {followFiles, passingFiles, systemFiles} from '#src/base/files/files.js';
 import {exponentialBuckets} from '#src/base/meter.js';
@@ -103,7 +103,7 @@ test('a periodic callback that fails runs again after the next period', async t 
   const {of, errors, clock} = reporting(new VirtualClock());
   const stop = new AbortController();
   let runs = 0;
-  every(clock, 1000, stop.signal, () => {
+  runEvery(clock, 1000, stop.signal, () => {
     runs++;
     if (runs === 1) throw new Error('thrown');
     if (runs === 2) return Promise.reject(new Error('rejected'));

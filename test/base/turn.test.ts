@@ -1,16 +1,16 @@
 import test from 'ava';
-import {runSteps, sharedSteps, type Steps} from '#src/base/steps.js';
-import {FairTurns, nextTurn, ownTurn} from '#src/base/turn.js';
+import {runSteps, shareSteps, type Steps} from '#src/base/steps.js';
+import {FairYielder, yieldToEventLoop, yieldInTurn} from '#src/base/turn.js';
 
 test.serial('tasks that wait for a turn are resumed one by one, and those of several flows alternate', async t => {
   const resumed: string[] = [];
   const wait = async (flow: string, name: string): Promise<void> => {
-    await ownTurn(flow);
+    await yieldInTurn(flow);
     resumed.push(name);
   };
   const tasks = [wait('many', 'a'), wait('many', 'b'), wait('many', 'c'), wait('few', 'x'), wait('', 'own'), wait('few', 'y')];
 
-  await nextTurn();
+  await yieldToEventLoop();
   const first = [...resumed];
   await Promise.all(tasks);
 
@@ -22,7 +22,7 @@ test.serial('a flow that waits again takes its place behind the others', async t
   const resumed: string[] = [];
   const work = async (flow: string, pieces: number): Promise<void> => {
     for (let piece = 0; piece < pieces; piece++) {
-      await ownTurn(flow);
+      await yieldInTurn(flow);
       resumed.push(flow);
     }
   };
@@ -39,7 +39,7 @@ test.serial(
     const clock = {monotonic: () => now};
     const done: string[] = [];
     const request = async (flow: string): Promise<void> => {
-      const turn = new FairTurns(clock).pause(flow);
+      const turn = new FairYielder(clock).pause(flow);
       if (turn) await turn;
       done.push(flow);
       now += 0.6; // The time that the piece takes.
@@ -58,7 +58,7 @@ test.serial('of the requests of one flow the one that began first ends first', a
   const clock = {monotonic: () => 0};
   const done: string[] = [];
   const request = async (flow: string, name: string): Promise<void> => {
-    const turns = new FairTurns(clock);
+    const turns = new FairYielder(clock);
     for (let piece = 0; piece < 3; piece++) await turns.next(flow);
     done.push(name);
   };
@@ -70,7 +70,7 @@ test.serial('of the requests of one flow the one that began first ends first', a
 
 test('work that several callers share is done once, whoever does the next step', t => {
   let done = 0;
-  const shared = sharedSteps(
+  const shared = shareSteps(
     (function* (): Steps<string> {
       for (; done < 6; done++) yield;
       return 'made';
@@ -83,7 +83,7 @@ test('work that several callers share is done once, whoever does the next step',
   t.deepEqual(other.next(), {done: true, value: 'made'});
   t.is(runSteps(shared()), 'made');
 
-  const failing = sharedSteps(
+  const failing = shareSteps(
     (function* (): Steps<string> {
       yield;
       throw new Error('broken');

@@ -7,7 +7,7 @@ import {StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/s
 import type {ConfigMap} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {inProcessClient} from '#src/client/in-process.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 
 const user = {name: 'system:plat-controller-manager', groups: ['system:authenticated']};
 
@@ -239,7 +239,7 @@ test('a map of very many keys that is sent is looked through once in a turn', as
   for (let hop = 0; hop < 50; hop++) await Promise.resolve();
   t.is(looks, 1, 'it is written in another turn');
   while (seen.length === 0) {
-    await nextTurn();
+    await yieldToEventLoop();
     atEach.push(looks);
   }
   await made;

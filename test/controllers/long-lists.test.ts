@@ -13,8 +13,8 @@ import {revisionPairOf} from '#controllers/statefulset/revisions.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
 import {namespace, plat, quiet} from './children.js';
 import {contextOver} from './context.js';
@@ -37,7 +37,7 @@ const slow = <T extends object>(clock: WorkingClock, items: readonly T[]): T[] =
 
 /** Does work in pieces. Fails if the loop does not run in between, or if there was no work. */
 const inPieces = async <T>(t: ExecutionContext, clock: WorkingClock, work: Steps<T>): Promise<T> => {
-  const result = await runStepsInPieces(work, new Pieces(clock));
+  const result = await runStepsYielding(work, new Yielder(clock));
   t.true(clock.longestMs > 0 && clock.longestMs < mostMs, `${clock.longestMs} ms in one turn`);
   return result;
 };
@@ -59,7 +59,7 @@ test('a stateful set with very many variables does not hold the loop for its rev
   await using plane = await quiet();
   const clock = new WorkingClock();
   const set = workload(clock) as Frozen<StatefulSet>;
-  const options = {client: plane.client(), pieces: new Pieces(clock), semanticComparison: true};
+  const options = {client: plane.client(), pieces: new Yielder(clock), semanticComparison: true};
 
   const made = await revisionPairOf(set, {...options, revisions: []});
   const longer = {
@@ -144,7 +144,7 @@ test('the ports of a pod are read once for all ports of a service', async t => {
   );
   const service = {spec: {clusterIP: 'None', ports: counted(1_000, index => ({port: index + 1, targetPort: `p${index}`}))}};
 
-  await runStepsInPieces(subsetsFor(service as never, [pod]), new Pieces(clock));
+  await runStepsYielding(subsetsFor(service as never, [pod]), new Yielder(clock));
 
   t.is(Math.round(clock.monotonic() / lookMs), 1_000);
 });

@@ -13,14 +13,14 @@ import {
   type RevisionOf,
 } from '#controllers/shared/children/revisions.js';
 import {runSteps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {ago, aPod, cacheOf, environmentOf, namespace, ownersOf, plat, quiet, template} from './children.js';
 
-const pieces = new Pieces(new VirtualClock());
+const pieces = new Yielder(new VirtualClock());
 const made = (of: RevisionOf): ControllerRevision => runSteps(newRevision(of));
 const aParent = {metadata: {namespace, name: 'parent', uid: '1', annotations: {note: 'x'}}};
 const history = {parent: aParent, kind: kinds.statefulSets, labels: {app: 'a'}, patch: runSteps(templatePatch(template)), naming: plat};

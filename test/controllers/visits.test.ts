@@ -19,7 +19,7 @@ import {parseQuantity} from '#src/api/quantity.js';
 import {parseLabelSelector, selectorForLabels} from '#src/api/selectors/label-selector.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {parseIp, parseRange, type IpRange} from '#src/base/ip-address.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {rangeWithin, isServiceAddress} from '#src/model/service-range.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
@@ -193,7 +193,7 @@ test('the usage of an object is computed once for all quotas, and again while it
   };
   const objects = [labelled(1), labelled(2), {metadata: {...labelled(3).metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}}];
   const usage = cachedUsage();
-  const pieces = new Pieces(new VirtualClock());
+  const pieces = new Yielder(new VirtualClock());
   const count = () => usageOf({spec: {hard: {pods: '9'}}}, {evaluator, objects, usage, now: 0, pieces});
 
   t.deepEqual([await count(), await count(), await count()], [{pods: '3'}, {pods: '3'}, {pods: '3'}]);

@@ -5,8 +5,8 @@ import {Delivery} from '#informers/delivery.js';
 import {indexing, type Grouping, type Index} from '#informers/lister.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
 
 const count = 2_000;
@@ -190,7 +190,7 @@ for (const change of ['objects change', 'a new list comes'] as const) {
       return {...object, metadata: {...object.metadata, labels: {part: 'moved'}}};
     };
 
-    const indexed = runStepsInPieces(cache.indexing([byPart]), new Pieces(clock));
+    const indexed = runStepsYielding(cache.indexing([byPart]), new Yielder(clock));
     let turns = 0;
     const write = (): void => {
       if (turns++ > 5) return;

@@ -1,7 +1,7 @@
 import {Subject} from 'rxjs';
 import test, {type ExecutionContext} from 'ava';
 import {noLog} from '#src/base/log.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {seededRandom} from '#src/base/random.js';
 import {
   createManager,
@@ -20,7 +20,7 @@ import {recordingLog} from '#test/runtime/environment.js';
 
 /** Lets a reconcile that is in progress wait until what it caused has arrived, which the virtual clock does not do. */
 const turns = async (count: number) => {
-  for (let left = count; left > 0; left--) await nextTurn();
+  for (let left = count; left > 0; left--) await yieldToEventLoop();
 };
 
 const aWorld = (t: ExecutionContext) => {

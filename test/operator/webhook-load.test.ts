@@ -2,7 +2,7 @@ import test from 'ava';
 import {once} from 'node:events';
 import net from 'node:net';
 import {connect, type TLSSocket} from 'node:tls';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {converting, createManager, defaulting, validating, type KubeObject} from '#src/operator/index.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -28,7 +28,7 @@ const longestTurn = async (action: () => Promise<unknown>): Promise<number> => {
   const over = new AbortController();
   let longest = 0;
   const ended = action().finally(() => over.abort());
-  while (!over.signal.aborted) longest = Math.max(longest, await cpuOf(nextTurn));
+  while (!over.signal.aborted) longest = Math.max(longest, await cpuOf(yieldToEventLoop));
   await ended;
   return longest;
 };
@@ -83,7 +83,7 @@ test('beyond fifty requests of a webhook in progress, further ones are refused u
     defaulting(Backup, () => {}),
   ]);
   const held = Array.from({length: 50}, () => review({spec: {}}));
-  while (answers.length < 50) await nextTurn();
+  while (answers.length < 50) await yieldToEventLoop();
 
   const refused = await send(path, '{}');
   t.is(refused.status, 429);
@@ -94,7 +94,7 @@ test('beyond fifty requests of a webhook in progress, further ones are refused u
   answers.splice(0).forEach(answer => answer());
   t.true((await Promise.all(held)).every(({response}) => response['allowed'] === true));
   const after = review({spec: {}});
-  while (answers.length === 0) await nextTurn();
+  while (answers.length === 0) await yieldToEventLoop();
   answers[0]!();
   t.is((await after).response['allowed'], true);
 });
@@ -109,7 +109,7 @@ test('a manager that stops lets requests in progress end, and cuts those off tha
   });
   const sent = [send(path, body), send(path, body)];
   const outcomes = Promise.allSettled(sent);
-  while (answers.length < 2) await nextTurn();
+  while (answers.length < 2) await yieldToEventLoop();
   stop.abort();
   answers[0]!();
 
@@ -117,7 +117,7 @@ test('a manager that stops lets requests in progress end, and cuts those off tha
   const ends: unknown[] = [];
   void ended.then(outcome => ends.push(outcome));
   while (ends.length === 0) {
-    await nextTurn();
+    await yieldToEventLoop();
     await clock.advance(1000);
   }
   t.deepEqual(ends, ['stopped']);
@@ -151,13 +151,14 @@ test('bodies that come slowly keep no other request waiting, and end by the long
   const slow = [...(await slowBodies(port, 60, path)), ...(await slowBodies(port, 3, '/convert'))];
   const answers: string[] = [];
   for (const socket of slow) socket.once('data', (chunk: Buffer) => answers.push(chunk.toString('latin1', 9, 12)));
-  while (!(await manager.metrics()).body.includes(`controller_runtime_webhook_requests_in_flight{webhook="${path}"} 60`)) await nextTurn();
+  while (!(await manager.metrics()).body.includes(`controller_runtime_webhook_requests_in_flight{webhook="${path}"} 60`))
+    await yieldToEventLoop();
 
   t.is((await review({spec: {}})).response['allowed'], true);
   const request = {uid: 'u1', desiredAPIVersion: 'example.com/v1', objects: []};
   t.is((await send('/convert', JSON.stringify({apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request}))).status, 200);
   await clock.advance(30_000);
-  while (answers.length < 63) await nextTurn();
+  while (answers.length < 63) await yieldToEventLoop();
   t.deepEqual([...new Set(answers)], ['504']);
   for (const socket of slow) socket.destroy();
 });

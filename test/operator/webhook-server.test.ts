@@ -1,7 +1,7 @@
 import test from 'ava';
 import {noLog} from '#src/base/log.js';
 import {runSteps} from '#src/base/steps.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {converting, createManager, defaulting, invalid, validating, warning, type Webhook} from '#src/operator/index.js';
 import {jsonDifference} from '#src/operator/webhooks/json-difference.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -144,7 +144,7 @@ test('a webhook that takes longer than its caller waits is answered for, and tol
   const answers: Awaited<ReturnType<typeof send>>[] = [];
   void send(`${path}?timeout=2s`, JSON.stringify(body)).then(answer => answers.push(answer));
   while (answers.length === 0) {
-    await nextTurn();
+    await yieldToEventLoop();
     await clock.advance(500);
   }
   t.is(answers[0]!.status, 504);

@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {startPlane} from '#src/plane/plane.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aServer} from '#test/cli/programs.js';
@@ -27,7 +27,7 @@ const readOld = async (...apiserverArgs: readonly string[]): Promise<number> => 
     const {get, post, put} = wire(plane.api.handler);
     const first = (await post(configMaps, configMap(''))).json().metadata!.resourceVersion!;
     for (let version = 0; version < 20; version++) await put(`${configMaps}/a`, configMap(String(version).repeat(1000)));
-    for (let turn = 0; turn < 50; turn++) await nextTurn();
+    for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
     return (await get(`${configMaps}?resourceVersion=${first}&resourceVersionMatch=Exact`)).status;
   } finally {
     rmSync(dataDir, {recursive: true, force: true});

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {parseTime} from '#src/api/time.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {startPlane} from '#src/plane/plane.js';
@@ -26,7 +26,7 @@ test('the components of a plane are elected by its server, in its times', async 
     schedulerArgs: ['--leader-elect=true', gate, '--emulated-version=1.34'],
   });
   const turns = async (): Promise<undefined> => {
-    for (let turn = 0; turn < 50; turn++) await nextTurn();
+    for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
   };
   while (!(await Promise.race([starting.then(() => true), turns()]))) await clock.advance(100);
   await using plane = await starting;

@@ -1,5 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {wire} from '#test/apiserver/wire.js';
 import {etcdMissing, EtcdServer, hasEtcd} from '#test/storage/etcd-server.js';
@@ -42,7 +42,7 @@ etcdTest('while etcd hangs, requests end with 504 at their limit, and lists from
   const {get, post, patch} = wire(plane.api.handler);
   await post(configMaps, {metadata: {name: 'a'}});
   // The cache learns of the object a little later than its client.
-  while ((await get(`${configMaps}/a?resourceVersion=0`)).status !== 200) await nextTurn();
+  while ((await get(`${configMaps}/a?resourceVersion=0`)).status !== 200) await yieldToEventLoop();
 
   server.pause();
   const refused = await Promise.all([
@@ -75,7 +75,7 @@ etcdTest('a plane whose etcd was wiped is not ready until it has read what is th
 
   t.is((await get(`${configMaps}/a`)).status, 404);
   t.is((await patch(`${configMaps}/a`, {data: {a: '1'}})).status, 404);
-  while ((await get('/readyz')).status !== 200) await nextTurn();
+  while ((await get('/readyz')).status !== 200) await yieldToEventLoop();
   for (const path of bootstrapped) t.is((await get(path)).status, 200, path);
   t.is((await post(configMaps, {metadata: {name: 'a'}, data: {a: '2'}})).status, 201);
   t.like((await get(`${configMaps}/a`)).json(), {data: {a: '2'}});

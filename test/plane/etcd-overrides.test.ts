@@ -6,7 +6,7 @@ import {naming as namingOf} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {serverOverrides} from '#src/apiserver/registry/server-overrides.js';
 import {systemClock} from '#src/base/clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {EtcdClient} from '#src/storage/etcd/client.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
@@ -149,7 +149,7 @@ etcdTest('a resource with servers of its own is kept there, with their versions,
 });
 
 const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await nextTurn();
+  while (!holds()) await yieldToEventLoop();
 };
 
 etcdTest('a watch of a resource with servers of its own resumes at their versions, and ends with 410 when they were wiped', async t => {
@@ -192,7 +192,7 @@ etcdTest('health, metrics and component statuses cover every set of servers', as
   ]);
   let metrics = '';
   while (!/storage_cluster_id="etcd-1"/.test(metrics)) {
-    await nextTurn();
+    await yieldToEventLoop();
     metrics = (await get('/metrics')).text;
   }
   t.regex(metrics, /^apiserver_storage_size_bytes\{storage_cluster_id="etcd-0"\} [1-9]\d+$/m);

@@ -9,7 +9,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import {recordEncoding} from '#src/apiserver/registry/record-encoding.js';
 import {systemClock} from '#src/base/clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {localServingPair, planeMaterial} from '#src/plane/inputs/material.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {decodeObject} from '#src/schema/protobuf/decode.js';
@@ -369,7 +369,7 @@ if (server) {
     const plane = await start('metrics', '--kvstore-count-metric-poll-period=50ms');
     let text = '';
     while (!/^apiserver_storage_objects\{resource="namespaces"\} 4$/m.test(text)) {
-      await nextTurn(); // An answer may take no turn of the event loop, which the poll needs.
+      await yieldToEventLoop(); // An answer may take no turn of the event loop, which the poll needs.
       text = await ask(plane);
     }
     await plane.stop();

@@ -7,7 +7,7 @@ import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
-import {runSteps, stepping} from '#src/base/steps.js';
+import {runSteps, stepsOf} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
 import {NodeMemo} from '#src/scheduler/cache/node-memo.js';
@@ -113,7 +113,7 @@ export const shouldQueue = (
 
 /** The scores of each node. */
 export const scoresOf = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {
-  const scorer = runSteps(stepping(prepare(toPodInfo(pod), cluster.nodes, cluster)));
+  const scorer = runSteps(stepsOf(prepare(toPodInfo(pod), cluster.nodes, cluster)));
   if (!scorer) return undefined;
   const scores = cluster.nodes.map(node => scorer.score(node));
   scorer.normalize?.(scores, cluster.nodes);

@@ -4,7 +4,7 @@ import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {DescribedAddress, DescribedGroup} from '#src/schema/openapi/description.js';
 import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
-import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
+import {unpackDocument, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
 import {Schemas} from '#src/schema/builtin/schemas.js';
 
@@ -31,7 +31,7 @@ export const schemas = new Schemas();
 export const documents = (name: 'plat' | 'kubernetes') =>
   new OpenApiDocuments({schemas, naming: naming(name), clock: systemClock, groups: () => groups, version: 'v1.35.0'});
 
-export const bytesOf = async (document: Promise<PackedDocument> | undefined): Promise<Buffer> => unpacked((await document)!);
+export const bytesOf = async (document: Promise<PackedDocument> | undefined): Promise<Buffer> => unpackDocument((await document)!);
 export const parsed = async (document: Promise<PackedDocument> | undefined): Promise<Json> =>
   JSON.parse(String(await bytesOf(document))) as Json;
 export const at = (value: unknown, ...path: readonly string[]): unknown =>

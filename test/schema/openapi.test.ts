@@ -5,7 +5,7 @@ import {naming} from '#src/api/naming.js';
 import {systemClock} from '#src/base/clock.js';
 import type {DescribedGroup} from '#src/schema/openapi/description.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
-import {unpacked} from '#src/schema/openapi/packing.js';
+import {unpackDocument} from '#src/schema/openapi/packing.js';
 import {type Json, at, bytesOf, crontabDocument, customGroups, documents, groups, parsed, resource, schemas} from './openapi-documents.js';
 
 test('the index names every document with its hash', async t => {
@@ -153,7 +153,7 @@ test('documents have the formats of strings, and the keys and merge types of lis
 test('the tag of a document is the hash of its content, and concurrent requests build it once', async t => {
   const made = documents('plat');
   const [once, again] = await Promise.all([made.swagger(), made.swagger()]);
-  const bytes = await unpacked(once);
+  const bytes = await unpackDocument(once);
 
   t.is(once, again);
   t.is(once.size, bytes.length);
@@ -178,8 +178,8 @@ test('documents list no values of fields of built-in types if they are not to', 
 
 test('all who need an uncompressed document at the same time share one', async t => {
   const document = (await documents('kubernetes').document('api/v1'))!;
-  const [first, second] = await Promise.all([unpacked(document), unpacked(document)]);
-  const third = await unpacked(document);
+  const [first, second] = await Promise.all([unpackDocument(document), unpackDocument(document)]);
+  const third = await unpackDocument(document);
 
   t.is(first, second);
   t.is(third, first);

@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
-import {put} from '#src/base/json/put.js';
-import {copied, isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {setProperty} from '#src/base/json/set-property.js';
+import {copied, isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {
   deleteFromPrimitiveList,
@@ -14,7 +14,7 @@ import {
 const isEmpty = (object: PlainObject): boolean => Object.keys(object).length === 0;
 
 const byKey = (list: readonly unknown[], mergeKey: string): Map<unknown, PlainObject> =>
-  new Map(list.filter(isPlainObject).map(item => [own(item, mergeKey), item]));
+  new Map(list.filter(isPlainObject).map(item => [ownField(item, mergeKey), item]));
 
 const objectsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[], meta: PatchMeta): void => {
   const [before, after] = [byKey(from, meta.mergeKey), byKey(to, meta.mergeKey)];
@@ -23,14 +23,14 @@ const objectsDiff = (patch: PlainObject, key: string, from: readonly unknown[], 
     const old = before.get(id);
     const change = old ? diff(old, item, meta.node, meta.retainKeys) : (copied(item) as PlainObject);
     if (isEmpty(change)) continue;
-    put(change, meta.mergeKey, id);
+    setProperty(change, meta.mergeKey, id);
     changes.push(change);
   }
   for (const id of before.keys()) if (!after.has(id)) changes.push({[patchDirective]: 'delete', [meta.mergeKey]: id});
   const reordered = !sameJson([...before.keys()], [...after.keys()]);
-  if (changes.length > 0) put(patch, key, changes);
+  if (changes.length > 0) setProperty(patch, key, changes);
   if (changes.length > 0 || reordered)
-    put(
+    setProperty(
       patch,
       `${setElementOrder}/${key}`,
       [...after.keys()].map(id => ({[meta.mergeKey]: id})),
@@ -41,14 +41,14 @@ const scalarsDiff = (patch: PlainObject, key: string, from: readonly unknown[], 
   const [before, after] = [new Set(from), new Set(to)];
   const added = to.filter(item => !before.has(item));
   const removed = from.filter(item => !after.has(item));
-  if (added.length > 0) put(patch, key, added);
-  if (removed.length > 0) put(patch, `${deleteFromPrimitiveList}/${key}`, [...new Set(removed)]);
-  if (!sameJson(from, to)) put(patch, `${setElementOrder}/${key}`, copied(to));
+  if (added.length > 0) setProperty(patch, key, added);
+  if (removed.length > 0) setProperty(patch, `${deleteFromPrimitiveList}/${key}`, [...new Set(removed)]);
+  if (!sameJson(from, to)) setProperty(patch, `${setElementOrder}/${key}`, copied(to));
 };
 
 const listsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[], meta: PatchMeta): void => {
   if (sameJson(from, to)) return;
-  if (meta.strategy !== 'merge' || from.length === 0) put(patch, key, copied(to));
+  if (meta.strategy !== 'merge' || from.length === 0) setProperty(patch, key, copied(to));
   else if ([...from, ...to].every(isPlainObject)) objectsDiff(patch, key, from, to, meta);
   else scalarsDiff(patch, key, from, to);
 };
@@ -56,20 +56,20 @@ const listsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to
 const diff = (from: PlainObject, to: PlainObject, node: SchemaNode | undefined, retainKeys: boolean): PlainObject => {
   const patch: PlainObject = {};
   for (const key of Object.keys(to)) {
-    const [old, value] = [own(from, key), to[key]];
+    const [old, value] = [ownField(from, key), to[key]];
     const meta = patchMeta(node, key);
     if (isPlainObject(old) && isPlainObject(value) && meta.strategy !== 'replace') {
       const inner = diff(old, value, meta.node, meta.retainKeys);
-      if (!isEmpty(inner)) put(patch, key, inner);
+      if (!isEmpty(inner)) setProperty(patch, key, inner);
     } else if (Array.isArray(old) && Array.isArray(value)) {
       listsDiff(patch, key, old, value, meta);
     } else if (!sameJson(old, value)) {
-      put(patch, key, copied(value));
+      setProperty(patch, key, copied(value));
     }
   }
-  for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) put(patch, key, null);
+  for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) setProperty(patch, key, null);
   const retained = Object.keys(to).filter(key => to[key] !== null);
-  if (retainKeys && retained.length > 0 && !isEmpty(patch)) put(patch, retainKeysDirective, retained.sort());
+  if (retainKeys && retained.length > 0 && !isEmpty(patch)) setProperty(patch, retainKeysDirective, retained.sort());
   return patch;
 };
 

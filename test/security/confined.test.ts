@@ -11,7 +11,7 @@ import {WebSocket} from 'ws';
 import type {ApiRequest} from '#src/api/request.js';
 import {systemClock, withErrorHandler} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {confined, confinedTo} from '#src/base/emitters/confined.js';
+import {confineErrors, confinedTo} from '#src/base/emitters/confined.js';
 import {seededRandom} from '#src/base/random.js';
 import {upgradeToWebSocket} from '#src/serving/agent/upgrade.js';
 import {createHttpServer} from '#src/serving/http-server.js';
@@ -27,7 +27,7 @@ const bang = () => {
 
 test('an error of a listener ends its stream with the error, and is reported once', async t => {
   const reports: unknown[] = [];
-  const stream = confined(new PassThrough(), error => reports.push((error as Error).message));
+  const stream = confineErrors(new PassThrough(), error => reports.push((error as Error).message));
   stream.on('data', bang);
   const closed = once(stream, 'close');
   stream.write('x');
@@ -39,8 +39,8 @@ test('an error of a listener ends its stream with the error, and is reported onc
 test('an error that is emitted to nobody is reported, and one of a callback ends its stream', async t => {
   const reports: unknown[] = [];
   const report = (error: unknown) => reports.push((error as Error).message);
-  confined(new EventEmitter(), report).emit('error', new Error('to nobody'));
-  const stream = confined(new PassThrough(), report);
+  confineErrors(new EventEmitter(), report).emit('error', new Error('to nobody'));
+  const stream = confineErrors(new PassThrough(), report);
   stream.write('x', confinedTo(stream, bang));
   await once(stream, 'close').catch(() => undefined);
 
@@ -48,7 +48,7 @@ test('an error that is emitted to nobody is reported, and one of a callback ends
 });
 
 test('an error of a listener of a server ends what the event hands over', t => {
-  const server = confined(http.createServer());
+  const server = confineErrors(http.createServer());
   server.on('connection', bang);
   const connection = new PassThrough().on('error', () => {});
   server.emit('connection', connection);
@@ -57,11 +57,13 @@ test('an error of a listener of a server ends what the event hands over', t => {
 });
 
 test('an error of a listener of a child process or a thread ends it', async t => {
-  const child = confined(spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {stdio: 'ignore'}));
+  const child = confineErrors(spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {stdio: 'ignore'}));
   child.on('spawn', bang);
   t.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
 
-  const worker = confined(new Worker('require("worker_threads").parentPort.postMessage(1); setInterval(() => {}, 1000)', {eval: true}));
+  const worker = confineErrors(
+    new Worker('require("worker_threads").parentPort.postMessage(1); setInterval(() => {}, 1000)', {eval: true}),
+  );
   worker.on('message', bang);
   t.deepEqual(await once(worker, 'exit'), [1]);
 });

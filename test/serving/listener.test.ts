@@ -6,10 +6,10 @@ import tls from 'node:tls';
 import {once} from 'node:events';
 import type {ApiRequest} from '#src/api/request.js';
 import {bindError, refusePortSharing} from '#src/serving/binding.js';
-import {InTurns} from '#src/serving/in-turns.js';
+import {PacedActions} from '#src/serving/paced-actions.js';
 import {listen} from '#src/serving/listener.js';
 import {systemClock} from '#src/base/clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {aPair} from './credentials.js';
 import {type TestServer, aWatch, anEvent, answering, ask1, ask2, bothVersions, json, serve} from './server.js';
 import {turn} from './turns.js';
@@ -219,7 +219,7 @@ test('a handshake that does not come ends the connection', async t => {
 });
 
 test('concurrent requests begin a few per turn of the event loop, and cancelled ones never do', async t => {
-  const turns = new InTurns(8);
+  const turns = new PacedActions(8);
   const begun: number[] = [];
   for (let index = 0; index < 20; index++) turns.add({begin: () => void begun.push(index), isGone: () => index % 2 === 1, of: {}});
   t.is(begun.length, 8);
@@ -260,9 +260,9 @@ test('connections that are closed all at once while their clients send end witho
     client.on('drain', () => send(client)).on('error', () => {});
     send(client);
   }
-  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
   await server[Symbol.asyncDispose]();
-  while (server.listener.connections > 0) await nextTurn();
+  while (server.listener.connections > 0) await yieldToEventLoop();
   await ended;
 
   t.true(clients.every(({destroyed}) => destroyed));
@@ -274,11 +274,11 @@ test('a closing listener closes a few connections per turn of the event loop', a
   );
   const clients = await Promise.all(Array.from({length: 60}, () => upgraded(server)));
   for (const client of clients) client.on('error', () => {});
-  while (server.listener.connections < 60) await nextTurn();
+  while (server.listener.connections < 60) await yieldToEventLoop();
   const closing = server.listener.close();
   const left: number[] = [];
   for (let turn = 0; server.listener.connections > 0; turn++) {
-    await nextTurn();
+    await yieldToEventLoop();
     left.push(server.listener.connections);
   }
   await closing;

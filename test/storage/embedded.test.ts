@@ -1,7 +1,7 @@
 import {rmSync} from 'node:fs';
 import test from 'ava';
 import {seededRandom} from '#src/base/random.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HotRanges, pageOf} from '#src/storage/embedded/hot-ranges.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
@@ -52,7 +52,7 @@ test('a range that was found empty has what is written in it, also when it was r
   t.deepEqual(await read('/k/', '/k0'), []);
 
   const writing = store.create('/k/a/one', bytes('x'));
-  await nextTurn(); // The commit has begun.
+  await yieldToEventLoop(); // The commit has begun.
   const during = await read('/k/a/', '/k/a0');
   const revision = await writing;
 

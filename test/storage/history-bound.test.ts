@@ -2,7 +2,7 @@ import {rmSync} from 'node:fs';
 import test from 'ava';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {noLog} from '#src/base/log.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
 import {Compacted} from '#src/storage/errors.js';
@@ -28,14 +28,14 @@ const update = async (store: Store, key: string, times: number): Promise<number>
 
 /** Waits until the store was compacted up to a revision. */
 const compactedTo = async (store: Store, revision: number): Promise<void> => {
-  while ((await store.compacted()) < revision) await nextTurn();
+  while ((await store.compacted()) < revision) await yieldToEventLoop();
 };
 
 test('beyond its bound the oldest history is compacted, and no more than a sixty-fourth too much', async t => {
   const maxBytes = 64 * changeBytes;
   const store = await bounded(fresh(), maxBytes);
   await update(store, '/a', 64);
-  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
   t.is(await store.compacted(), 0);
 
   // 65 superseded records, where 64 fit, and one less is kept.
@@ -54,7 +54,7 @@ test('beyond its bound the oldest history is compacted, and no more than a sixty
 test('records that exist do not count towards the bound of history', async t => {
   const store = await bounded(fresh(), 10 * changeBytes);
   for (let index = 0; index < 100; index++) await store.create(`/k/${index}`, value);
-  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
 
   t.is(await store.compacted(), 0);
   const revision = (await store.get('/k/0'))!.revision;
@@ -71,7 +71,7 @@ test('deletions count towards the bound, with what they delete', async t => {
   const store = await bounded(fresh(), 10 * deletionBytes);
   const revisions = await Promise.all(Array.from({length: 10}, (_, index) => store.create(`/k${index}`, value)));
   await Promise.all(revisions.map((revision, index) => store.delete(`/k${index}`, revision)));
-  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
   t.is(await store.compacted(), 0);
 
   await store.delete('/k', await store.create('/k', value));
@@ -99,7 +99,7 @@ test('a compaction at its interval leaves the whole bound to later history', asy
   const revision = await update(store, '/a', 60);
   await store.compact(revision);
   await update(store, '/a', 64);
-  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
 
   t.is(await store.compacted(), revision);
   await store.close();

@@ -1,9 +1,9 @@
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition} from '#src/api/types.js';
-import {held, type Clock} from '#src/base/clock.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {parseSigningRequestInSteps, type SigningRequest} from '#src/pki/signing-request.js';
 import {
   forLoop,
@@ -111,8 +111,8 @@ export const whileDue = (
 /** Parses the PKCS #10 structure of a request, in pieces if it is long. */
 export const signingRequestIn = async (csr: CachedRequest, clock: Clock): Promise<SigningRequest> => {
   try {
-    return await held(clock, () =>
-      runStepsInPieces(parseSigningRequestInSteps(Buffer.from(csr.spec.request, 'base64')), new Pieces(clock)),
+    return await withClockHeld(clock, () =>
+      runStepsYielding(parseSigningRequestInSteps(Buffer.from(csr.spec.request, 'base64')), new Yielder(clock)),
     );
   } catch (error) {
     const cause = messageOf(error);

@@ -12,9 +12,9 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {mostOf} from '#src/base/extremes.js';
 import {canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import type {Pieces} from '#src/base/turn.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import type {Yielder} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {textHashInSteps} from '#src/model/template-hash.js';
@@ -36,7 +36,7 @@ export interface RevisionData {
 /** Returns the patch that restores the template. Keys are in canonical order, as clients compare revisions by bytes. */
 export const templatePatch = function* (template: Frozen<PodTemplateSpec>): Steps<RevisionData> {
   const text = yield* canonicalJsonInSteps({spec: {template: {...template, $patch: 'replace'}}});
-  return {data: (yield* parsedInSteps(Buffer.from(text))) as object, text};
+  return {data: (yield* parseInSteps(Buffer.from(text))) as object, text};
 };
 
 /** Returns the template of a revision; undefined if it has none. */
@@ -128,22 +128,22 @@ export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<Controller
 export const createRevision = async (
   client: Client,
   of: RevisionOf,
-  pieces: Pieces,
+  pieces: Yielder,
 ): Promise<{readonly revision: ControllerRevision; readonly collisionCount: number}> => {
   const resource = client.resource(kinds.controllerRevisions);
   const {namespace = ''} = of.parent.metadata ?? {};
   // The label keeps the first hash: it identifies the data, not the name.
   const first = of.collisionCount ?? 0;
-  const made = await runStepsInPieces(newRevision({...of, collisionCount: first}), pieces);
+  const made = await runStepsYielding(newRevision({...of, collisionCount: first}), pieces);
   for (let collisionCount = first; ; collisionCount++) {
-    const name = revisionName(of.parent, await runStepsInPieces(textHashInSteps(of.patch.text, collisionCount), pieces));
+    const name = revisionName(of.parent, await runStepsYielding(textHashInSteps(of.patch.text, collisionCount), pieces));
     try {
       return {revision: await resource.create({...made, metadata: {...made.metadata, name}}), collisionCount};
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
     const existing = await resource.get(name, {namespace});
-    if (await runStepsInPieces(sameRevision(existing, made), pieces)) return {revision: existing, collisionCount};
+    if (await runStepsYielding(sameRevision(existing, made), pieces)) return {revision: existing, collisionCount};
   }
 };
 

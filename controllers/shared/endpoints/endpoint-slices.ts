@@ -8,7 +8,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {sortedInSteps} from '#src/base/sort-steps.js';
-import {mappedInSteps, type Steps} from '#src/base/steps.js';
+import {mapInSteps, type Steps} from '#src/base/steps.js';
 import {withoutVersion} from './pod-endpoints.js';
 import type {SliceTracker} from './slice-tracker.js';
 
@@ -101,7 +101,7 @@ const portText = ({name, port, protocol, appProtocol}: Frozen<SlicePort>): strin
 
 /** A key that is equal for lists of the same ports, in any order. A service may have tens of thousands. */
 export const portsText = function* (ports: readonly Frozen<SlicePort>[] | undefined | null): Steps<string> {
-  return (yield* sortedInSteps(yield* mappedInSteps(ports ?? [], portText))).join();
+  return (yield* sortedInSteps(yield* mapInSteps(ports ?? [], portText))).join();
 };
 
 /** A key that identifies an endpoint across changes of its state. */

@@ -6,7 +6,7 @@ import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
-import {mappedInSteps, type Steps} from '#src/base/steps.js';
+import {mapInSteps, type Steps} from '#src/base/steps.js';
 import {isReady, isTerminal} from '#src/model/pod/state.js';
 import {selectedPods} from '#controllers/shared/children/selected.js';
 
@@ -20,7 +20,7 @@ export const hasSelector = ({spec}: Frozen<Service>): boolean => Object.keys(spe
 
 /** Whether the service's ports lead to the same ports of all pods: none refers to them by name. */
 export const hasFixedPorts = function* ({spec}: Frozen<Service>): Steps<boolean> {
-  const areNumbers = yield* mappedInSteps(spec?.ports ?? [], ({targetPort}) => typeof targetPort !== 'string');
+  const areNumbers = yield* mapInSteps(spec?.ports ?? [], ({targetPort}) => typeof targetPort !== 'string');
   return areNumbers.every(Boolean);
 };
 

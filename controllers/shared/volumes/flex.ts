@@ -1,5 +1,5 @@
 import {join} from 'node:path';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -22,7 +22,7 @@ export interface FlexParts {
 export const flexPlugins = async ({files, clock, log, folder, attacher}: FlexParts): Promise<readonly VolumePlugin[]> => {
   let names: readonly string[];
   try {
-    names = await held(clock, () => files.foldersIn(folder));
+    names = await withClockHeld(clock, () => files.foldersIn(folder));
   } catch (error) {
     log.warn({folder, err: error}, `volume plugins of third parties cannot be read: ${messageOf(error)}`);
     return [];

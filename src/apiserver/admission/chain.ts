@@ -1,7 +1,7 @@
 // Runs the plugins of one phase in order. The plugins of a request are known by its operation, resource and subresource: those that do not handle it are not
 // called. The write pipeline of the registry decides when each phase runs.
 
-import {andThen, firstResult, settled, type Eventually} from '#src/base/eventually.js';
+import {andThen, firstResult, settle, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -140,7 +140,7 @@ class PhaseRun {
       step.durations?.accepted.observe(0);
       return undefined;
     }
-    return settled(
+    return settle(
       () => call(this.#attributes),
       outcome => this.#passed(step, outcome),
       error => this.#refused(step, error),

@@ -1,12 +1,12 @@
 import type {Clock} from '#src/base/clock.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {mergeParts} from '#src/schema/openapi/aggregated.js';
-import {Packing, unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
+import {Packing, unpackDocument, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {definitionMessageInSteps, pathMessageInSteps, swaggerMessage} from '#src/schema/openapi/swagger-message.js';
 import {rootOf, type Registration} from './registrations.js';
 import type {RemoteOpenApi} from './remote-openapi.js';
@@ -15,12 +15,12 @@ import type {RemoteOpenApi} from './remote-openapi.js';
 export class MergedOpenApi {
   readonly #own: OpenApiDocuments;
   readonly #remote: RemoteOpenApi;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   #swagger: Promise<PackedDocument> | undefined;
   #message: Promise<PackedDocument> | undefined;
 
   constructor(own: OpenApiDocuments, remote: RemoteOpenApi, clock: Pick<Clock, 'monotonic'>) {
-    this.#pieces = new Pieces(clock);
+    this.#pieces = new Yielder(clock);
     this.#own = own;
     this.#remote = remote;
     remote.onChange(() => this.forget());
@@ -37,7 +37,7 @@ export class MergedOpenApi {
     const own = await this.#own.index();
     const others = this.#remote.versionThree;
     if (others.length === 0) return own;
-    const {paths} = JSON.parse((await unpacked(own)).toString()) as {paths: PlainObject};
+    const {paths} = JSON.parse((await unpackDocument(own)).toString()) as {paths: PlainObject};
     for (const [registration, document] of others) {
       const name = documentOf(registration);
       if ('made' in document) paths[name] = {serverRelativeURL: `/openapi/v3/${name}?hash=${document.made.hash}`};
@@ -69,22 +69,22 @@ export class MergedOpenApi {
   }
 
   async #madeSwagger(): Promise<PackedDocument> {
-    return Packing.whole(await runStepsInPieces(encodedInSteps(await this.#merged()), this.#pieces));
+    return Packing.whole(await runStepsYielding(encodedInSteps(await this.#merged()), this.#pieces));
   }
 
   async #madeMessage(): Promise<PackedDocument> {
     const {paths, definitions, ...frame} = await this.#merged();
     const [pathMessages, definitionMessages] = await Promise.all([
-      runStepsInPieces(messages(paths, pathMessageInSteps), this.#pieces),
-      runStepsInPieces(messages(definitions, definitionMessageInSteps), this.#pieces),
+      runStepsYielding(messages(paths, pathMessageInSteps), this.#pieces),
+      runStepsYielding(messages(definitions, definitionMessageInSteps), this.#pieces),
     ]);
     return Packing.whole(swaggerMessage(frame, pathMessages, definitionMessages));
   }
 
   async #merged(): Promise<PlainObject> {
-    const own = await runStepsInPieces(parsedInSteps(await unpacked(await this.#own.swagger())), this.#pieces);
+    const own = await runStepsYielding(parseInSteps(await unpackDocument(await this.#own.swagger())), this.#pieces);
     const parts = this.#remote.versionTwo.map(([, part]) => part);
-    return runStepsInPieces(mergeParts(own as PlainObject, parts), this.#pieces);
+    return runStepsYielding(mergeParts(own as PlainObject, parts), this.#pieces);
   }
 }
 

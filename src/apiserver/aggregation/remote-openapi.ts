@@ -2,12 +2,12 @@
 // Documents are read across turns of the event loop.
 
 import type {UserInfo} from '#src/api/user.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import type {Log} from '#src/base/log.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
-import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
+import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PackedDocument} from '#src/schema/openapi/packing.js';
 import type {DocumentPart} from '#src/schema/openapi/aggregated.js';
 import type {Connections} from '#src/transport/http1/connections.js';
@@ -49,14 +49,14 @@ interface VersionTwo extends Hashed {
 /** Caches the OpenAPI documents of the aggregated servers. The last one is kept while a server is not available. */
 export class RemoteOpenApi {
   readonly #parts: RemoteOpenApiParts;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #two = new Map<string, VersionTwo>();
   readonly #three = new Map<string, VersionThree>();
   readonly #listeners = new Set<() => void>();
 
   constructor(parts: RemoteOpenApiParts) {
     this.#parts = parts;
-    this.#pieces = new Pieces(parts.backends.clock);
+    this.#pieces = new Yielder(parts.backends.clock);
   }
 
   onChange(listener: () => void): void {
@@ -87,7 +87,7 @@ export class RemoteOpenApi {
       if (response.status === 404) return this.#madeThree(registration);
       if (response.status !== 200) throw new Error('Error, could not get list of group versions for APIService');
       const index: unknown = JSON.parse(response.body.toString());
-      const paths = isPlainObject(index) ? own(index, 'paths') : undefined;
+      const paths = isPlainObject(index) ? ownField(index, 'paths') : undefined;
       return {listed: isPlainObject(paths) ? paths : {}, hash: await hashOf(response.body)};
     });
   }
@@ -150,7 +150,7 @@ export class RemoteOpenApi {
     const response = await this.#request(registration, '/openapi/v2', known?.etag ? {headers: {'if-none-match': known.etag}} : {});
     if (response.status === 304 || response.status === 404) return undefined;
     if (response.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${response.status}`);
-    const document = await this.#inPieces(parsedInSteps(response.body));
+    const document = await this.#inPieces(parseInSteps(response.body));
     if (!isPlainObject(document)) throw new Error('the OpenAPI document is no object');
     const {pathsUnder} = await import('#src/schema/openapi/aggregated.js');
     const {paths: _, definitions: __, parameters: ___, ...frame} = document;
@@ -171,6 +171,6 @@ export class RemoteOpenApi {
   }
 
   #inPieces<T>(work: Steps<T>): Promise<T> {
-    return runStepsInPieces(work, this.#pieces);
+    return runStepsYielding(work, this.#pieces);
   }
 }

@@ -1,13 +1,13 @@
 // One audit event and its two texts: a line of JSON (audit.k8s.io/v1) and the legacy line. Encoded on first use; never changed.
 
 import type {AuditLevel} from '#src/api/audit.js';
-import {shown} from '#src/api/field-error.js';
+import {printedValue} from '#src/api/field-error.js';
 import type {Status} from '#src/api/status.js';
 import {wireMicroTime} from '#src/api/time.js';
 import type {UserInfo} from '#src/api/user.js';
 import {jsonText} from '#src/base/json/json.js';
 import type {Stage} from './policy.js';
-import {quoted} from './quoted.js';
+import {quote} from './quoted.js';
 
 /** What is known of a request when it is received; the same for all of its events. */
 export interface RequestFacts {
@@ -128,14 +128,14 @@ const clientText = (sourceAddresses: readonly string[], userAgent: string): stri
 };
 
 const referenceText = ({resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource}: ObjectReference): string => {
-  let text = `{"resource":${quoted(resource)}`;
-  if (namespace) text += `,"namespace":${quoted(namespace)}`;
+  let text = `{"resource":${quote(resource)}`;
+  if (namespace) text += `,"namespace":${quote(namespace)}`;
   if (name) text += `,"name":${JSON.stringify(name)}`;
   if (uid) text += `,"uid":${JSON.stringify(uid)}`;
-  if (apiGroup) text += `,"apiGroup":${quoted(apiGroup)}`;
-  if (apiVersion) text += `,"apiVersion":${quoted(apiVersion)}`;
+  if (apiGroup) text += `,"apiGroup":${quote(apiGroup)}`;
+  if (apiVersion) text += `,"apiVersion":${quote(apiVersion)}`;
   if (resourceVersion) text += `,"resourceVersion":${JSON.stringify(resourceVersion)}`;
-  if (subresource) text += `,"subresource":${quoted(subresource)}`;
+  if (subresource) text += `,"subresource":${quote(subresource)}`;
   return `${text}}`;
 };
 
@@ -157,11 +157,11 @@ const areSorted = (annotations: ReadonlyMap<string, string>): boolean => {
 const annotationsText = (annotations: ReadonlyMap<string, string>): string => {
   const sorted = areSorted(annotations) ? annotations : [...annotations].sort(([one], [other]) => (one < other ? -1 : 1));
   let text = '';
-  for (const [key, value] of sorted) text += `${text === '' ? '' : ','}${quoted(key)}:${quoted(value)}`;
+  for (const [key, value] of sorted) text += `${text === '' ? '' : ','}${quote(key)}:${quote(value)}`;
   return text;
 };
 
-const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${quoted(apiVersion)},`;
+const typeText = (apiVersion: string): string => `"kind":"Event","apiVersion":${quote(apiVersion)},`;
 
 /** The fields before the audit id, which are the same for all events of a level. */
 const beginnings = new Map<string, Partial<Record<AuditLevel, string>>>();
@@ -175,7 +175,7 @@ const beginningOf = (apiVersion: string, level: AuditLevel): string => {
 const restText = (facts: RequestFacts, impersonated: ImpersonatedUser | undefined): string => {
   const {uri, verb, user, sourceAddresses, userAgent} = facts;
   const known = user && textsOf(user, facts);
-  let text = `","requestURI":${JSON.stringify(uri)},"verb":${quoted(verb)},"user":${known ? known.user : '{}'}`;
+  let text = `","requestURI":${JSON.stringify(uri)},"verb":${quote(verb)},"user":${known ? known.user : '{}'}`;
   if (impersonated) text += `,"impersonatedUser":${userText(impersonated.user)}`;
   if (impersonated?.constraint) text += `,"authenticationMetadata":${jsonText({impersonationConstraint: impersonated.constraint})}`;
   return text + (known ? known.client : clientText(sourceAddresses, userAgent));
@@ -239,7 +239,7 @@ export class AuditEvent {
     const {stage, request, impersonated, object, status} = this.#fields;
     const {user, uri, verb, userAgent, auditId, sourceAddresses} = request.facts;
     // Each name is quoted, and then the list once more.
-    const list = (names: readonly string[]): string => names.map(name => shown(name)).join(',');
+    const list = (names: readonly string[]): string => names.map(name => printedValue(name)).join(',');
     const [name, groups] = user?.name ? [user.name, user.groups.length > 0 ? list(user.groups) : '<none>'] : ['<none>', '<none>'];
     const [as, asGroups] = impersonated ? [impersonated.user.name, list(impersonated.user.groups)] : ['<self>', '<lookup>'];
     const parts = {
@@ -259,7 +259,7 @@ export class AuditEvent {
     // RFC 3339 with as many decimals as needed.
     const received = request.received.replace(/\.?0*Z$/, 'Z');
     return `${received} AUDIT: ${Object.entries(parts)
-      .map(([key, value]) => `${key}=${shown(value)}`)
+      .map(([key, value]) => `${key}=${printedValue(value)}`)
       .join(' ')}`;
   }
 

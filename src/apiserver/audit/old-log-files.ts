@@ -5,7 +5,7 @@ import {access, readdir, rm, stat} from 'node:fs/promises';
 import {basename, dirname, extname, join} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {createGzip} from 'node:zlib';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 
 /** Which rotated files are kept, and in which form. */
@@ -67,7 +67,7 @@ export class OldLogFiles {
   /** Removes and compresses files in the background. A failure is logged, and tried again after the next rotation. */
   clean(): void {
     this.#isDue = true;
-    this.#cleaning ??= held(this.#options.clock, () => this.#cleanAll()).finally(() => (this.#cleaning = undefined));
+    this.#cleaning ??= withClockHeld(this.#options.clock, () => this.#cleanAll()).finally(() => (this.#cleaning = undefined));
   }
 
   async settled(): Promise<void> {

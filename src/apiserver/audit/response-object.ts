@@ -4,8 +4,8 @@
 import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {withoutManagedFields} from './managed-fields.js';
 
 /** The longest object of a response that an event contains, in bytes. Differs from upstream, where it has no bound. */
@@ -30,14 +30,14 @@ const inForm = ({omitsManagedFields}: ObjectForm, bytes: Buffer): Steps<Buffer> 
 
 const finished = (form: ObjectForm, bytes: Buffer): Buffer | Promise<Buffer> => {
   const steps = inForm(form, bytes);
-  return steps ? runStepsInPieces(steps, new Pieces(form.clock)) : bytes;
+  return steps ? runStepsYielding(steps, new Yielder(form.clock)) : bytes;
 };
 
 type ObjectBody = Extract<ApiResponse['body'], {kind: 'object'}>;
 
 const encoded = async (body: ObjectBody, form: ObjectForm): Promise<Buffer> => {
   const object = (await body.inPieces?.()) ?? body.object();
-  return finished(form, await runStepsInPieces(encodedInSteps(object), new Pieces(form.clock)));
+  return finished(form, await runStepsYielding(encodedInSteps(object), new Yielder(form.clock)));
 };
 
 /** A body and its object. */

@@ -4,8 +4,8 @@ import type {CallResult} from '#src/transport/http1/calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {jsonExtentInSteps} from '#src/base/json/json-extent.js';
 import {pieceBytes} from '#src/base/json/json-steps.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import type {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import type {Yielder} from '#src/base/turn.js';
 import {parseBody, parseJsonBodyInSteps} from '#src/schema/decode/document.js';
 import type {YamlBodies} from '#src/schema/decode/yaml-reader.js';
 
@@ -55,7 +55,7 @@ export interface Parsing {
   /** A response with more values is refused: its objects would take many times the memory of its text. */
   readonly maxValues: number;
   /** Splits the parsing of long responses. */
-  readonly pieces: Pieces;
+  readonly pieces: Yielder;
   readonly yaml: YamlBodies;
 }
 
@@ -70,7 +70,7 @@ const parsed = async (body: Buffer, {maxValues, pieces, yaml}: Parsing): Promise
   const start = body.toString('utf8', 0, maxShown);
   if (body.length <= pieceBytes) return (/^\s*\{/.test(start) ? parseBody(body, 'json') : await yaml.parse(body)).value;
   if (!/^\s*[{["]/.test(start)) throw new Error(`the response has more than ${pieceBytes} bytes and is not JSON`);
-  return runStepsInPieces(inSteps(body, maxValues), pieces);
+  return runStepsYielding(inSteps(body, maxValues), pieces);
 };
 
 const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value;

@@ -13,7 +13,7 @@ import {connect, type HttpConnection} from '#src/transport/client/http-connectio
 import {CallAborted} from '#src/transport/http1/calls.js';
 import type {Network} from '#src/transport/network.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import {responseObject} from './response.js';
 
@@ -111,7 +111,7 @@ const answered = async (
     const cause = signal.aborted ? (signal.reason as Error) : reasonOf(error);
     throw new Error(`Post ${JSON.stringify(server + path)}: ${cause.message.split('\n', 1)[0]}`, {cause});
   });
-  return responseObject(reply, {maxValues, pieces: new Pieces(clock), yaml});
+  return responseObject(reply, {maxValues, pieces: new Yielder(clock), yaml});
 };
 
 /** The attempt took too long. */

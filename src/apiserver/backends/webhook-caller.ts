@@ -2,8 +2,8 @@
 // what a review contains; admission and conversion check the responses.
 
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -223,8 +223,8 @@ const post = async (
   deadline: number,
 ): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
-  const pieces = new Pieces(clock);
-  const body = await runStepsInPieces(encodedInSteps(review), pieces);
+  const pieces = new Yielder(clock);
+  const body = await runStepsYielding(encodedInSteps(review), pieces);
   for (let retries = 0; ; retries++) {
     using held = budget.hold();
     let response: CallResult;

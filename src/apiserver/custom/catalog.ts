@@ -17,9 +17,9 @@ import {
   type ServedResource,
   type Siblings,
 } from '#src/apiserver/registry/registry.js';
-import {held} from '#src/base/clock.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {withClockHeld} from '#src/base/clock.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {surveyed} from '#src/schema/custom/facts.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {StoredRecord} from '#src/storage/store.js';
@@ -148,10 +148,10 @@ export class CustomCatalog implements CustomResources {
     const definition = (await (objects.inPieces(key, value, revision, settings.clock) ?? objects.of(key, value, revision))) as Definition;
     const before = this.#entries.get(name);
     if (before && sameService(before.definition, definition)) return;
-    const pieces = new Pieces(settings.clock);
+    const pieces = new Yielder(settings.clock);
     for (const {schema} of definition.spec.versions) {
       const source = schema?.openAPIV3Schema as JsonSchema | undefined;
-      if (source) await held(settings.clock, () => runStepsInPieces(surveyed(source), pieces));
+      if (source) await withClockHeld(settings.clock, () => runStepsYielding(surveyed(source), pieces));
     }
     this.#replace(name, new Entry(record, objects, definition));
   }

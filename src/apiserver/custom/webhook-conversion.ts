@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json/json.js';
 import {isBeyondRange} from '#src/base/json/number-range.js';
 import {bytesOfWeight, weightLeft} from '#src/base/json/json-weight.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
 import {plainFailure, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -60,7 +60,7 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
   const location = locationOf(definition);
   const accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
   const {name = ''} = definition.metadata ?? {};
-  const pieces = new Pieces(clock);
+  const pieces = new Yielder(clock);
 
   const callWebhook = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
     const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};

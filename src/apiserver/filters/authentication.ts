@@ -1,7 +1,7 @@
 import type {Authenticator} from '#src/api/authentication.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import {andThen, observed, type Eventually} from '#src/base/eventually.js';
+import {andThen, observe, type Eventually} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import type {RequestLog} from '#src/apiserver/request/request-log.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
@@ -27,7 +27,7 @@ export const withAuthentication =
     if ('user' in caller) return next(timed.identified(caller.user, caller.notes));
     const {times, info} = timed;
     const startedAt = clock.monotonic();
-    const found = observed(
+    const found = observe(
       () => userOf(authentication, timed),
       user => {
         metrics.authenticated(user, startedAt);

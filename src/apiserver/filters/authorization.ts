@@ -1,6 +1,6 @@
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {Clock} from '#src/base/clock.js';
-import {andThen, observed, type Eventually} from '#src/base/eventually.js';
+import {andThen, observe, type Eventually} from '#src/base/eventually.js';
 import {traced} from '#src/base/span.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {internalRefusal} from '#src/apiserver/request/plain-refusal.js';
@@ -20,7 +20,7 @@ export const withAuthorization =
   next => {
     const decide = (attributes: Attributes, {times, trail}: Entered): Eventually<Decision> => {
       const startedAt = clock.monotonic();
-      return observed(
+      return observe(
         () => authorizer.authorize(attributes),
         decision => {
           metrics.authorized(decision, startedAt);

@@ -2,7 +2,7 @@
 
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {insufficientStorage, internalError, serviceUnavailable, StatusError, type Status} from '#src/api/status.js';
-import {andThen, settled, type Eventually} from '#src/base/eventually.js';
+import {andThen, settle, type Eventually} from '#src/base/eventually.js';
 import {encoded} from '#src/apiserver/handlers/encode.js';
 import {errorFormat, type ResponseEncodings} from '#src/apiserver/handlers/resource.js';
 import {codecsFor} from '#src/apiserver/request/codecs.js';
@@ -23,7 +23,7 @@ export const withHandlerErrors =
   (failures: Failures): Filter<Entered, Entered, Answer, ApiResponse> =>
   next =>
   entered =>
-    settled(
+    settle(
       () => next(entered),
       response => ({response}),
       error => failure(failures, entered.request, error),
@@ -34,7 +34,7 @@ export const withRefusals =
   (failures: Failures): Filter<Received, Received> =>
   next =>
   received =>
-    settled(
+    settle(
       () => next(received),
       answer => answer,
       error => refusal(failures, received.request, error),

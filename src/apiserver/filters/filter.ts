@@ -35,4 +35,4 @@ export class Filters<In, Out, To, From> {
 }
 
 /** Adds nothing, where a filter is off. */
-export const pass = <Stage, Out>(next: Handle<Stage, Out>): Handle<Stage, Out> => next;
+export const passThrough = <Stage, Out>(next: Handle<Stage, Out>): Handle<Stage, Out> => next;

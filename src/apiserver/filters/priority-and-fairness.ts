@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import {andThen, settled} from '#src/base/eventually.js';
+import {andThen, settle} from '#src/base/eventually.js';
 import {traced} from '#src/base/span.js';
 import {Entry, type RequestLimits} from '#src/apiserver/flowcontrol/entry.js';
 import {noAttributes} from './tracing.js';
@@ -17,7 +17,7 @@ export const withPriorityAndFairness =
     const entry = new Entry(limits, identified);
     identified.flowLogFields = () => entry.logFields;
     identified.deadline.onExpired = () => entry.stopReading();
-    return settled(
+    return settle(
       () => {
         const place = entry.enter();
         const {ready} = place;

@@ -3,7 +3,7 @@
 
 import type {ApiResponse} from '#src/api/request.js';
 import {StatusError} from '#src/api/status.js';
-import {observed} from '#src/base/eventually.js';
+import {observe} from '#src/base/eventually.js';
 import {inSpan, traced, type Span, type SpanAttributes} from '#src/base/span.js';
 import type {Tracer} from '#src/observe/tracer.js';
 import {header, type RequestTimes} from '#src/apiserver/request/context.js';
@@ -27,7 +27,7 @@ export const withTracing =
       span.set({'http.response.status_code': status});
       span.end(status >= 500 ? (error ?? new Error('')) : undefined);
     };
-    return observed(
+    return observe(
       () => inSpan(span, () => next(identified)),
       ({response, error}) => end(response.status, error),
       error => end(error instanceof StatusError ? (error.status.code ?? 500) : 500, error),

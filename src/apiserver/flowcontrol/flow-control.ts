@@ -4,10 +4,10 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {InFlight} from './in-flight.js';
@@ -103,7 +103,7 @@ export class FlowControl {
       listAndWatchKind(registry, kinds.flowSchemas, (schema, isGone) => this.#note(schemas, schema, isGone), signal),
     ]);
     this.#settle();
-    every(clock, adjustmentMs, signal, () => this.adjust());
+    runEvery(clock, adjustmentMs, signal, () => this.adjust());
   }
 
   /** Adjusts the limits of the levels to their demand. */
@@ -130,7 +130,7 @@ export class FlowControl {
   #changed(): void {
     if (this.#isOutdated) return;
     this.#isOutdated = true;
-    nextTurn()
+    yieldToEventLoop()
       .then(() => this.#settle())
       .catch((error: unknown) => this.#parts.clock.unhandled(error));
   }

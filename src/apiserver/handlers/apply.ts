@@ -5,7 +5,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest, notFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {andThen} from '#src/base/eventually.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
@@ -181,7 +181,7 @@ const checkKind = (body: ParsedBody, apiVersion: string, kind: string): void => 
   if (body.apiVersion !== apiVersion) {
     throw badRequest(`Incorrect version specified in apply patch. Specified patch version: ${body.apiVersion}, expected: ${apiVersion}`);
   }
-  if (isPlainObject(metadata) && own(metadata, 'managedFields') !== undefined && metadata['managedFields'] !== null)
+  if (isPlainObject(metadata) && ownValue(metadata, 'managedFields') !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil');
 };
 

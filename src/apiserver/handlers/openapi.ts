@@ -2,7 +2,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {Registration} from '#src/apiserver/aggregation/registrations.js';
-import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
+import {unpackDocument, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {compressedHeaders, isCompressed} from '#src/serving/compression.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
 import type {Route} from './route.js';
@@ -48,7 +48,7 @@ const documentBody = async (
 ): Promise<ApiResponse> => {
   if (isCompressed(request, document.size))
     return {status: 200, headers: compressedHeaders(headers), body: {kind: 'bytes', bytes: document.packed, contentType}};
-  return {status: 200, headers, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
+  return {status: 200, headers, body: {kind: 'bytes', bytes: await unpackDocument(document), contentType}};
 };
 
 const documentResponse = async (

@@ -1,4 +1,4 @@
-import {andThen, isPending, settled} from '#src/base/eventually.js';
+import {andThen, isPending, settle} from '#src/base/eventually.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
@@ -40,7 +40,7 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   }
 
   function find(): ReturnType<typeof findRecord> {
-    return settled(
+    return settle(
       () => findRecord(served, namespace, name, isCached && version === '0' ? {near: true} : undefined),
       record => record,
       error => {

@@ -7,7 +7,7 @@ import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext, VirtualContext} from '#src/resources/definition.js';
 import type {Gauge} from '#src/base/meter.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
@@ -157,7 +157,7 @@ export const representationFor = (context: RequestContext, served: ServedResourc
 
 /** What is asked for where a whole object is answered: some addresses know no tables. */
 export const wantedItem = ({resource: {definition}}: ServedResource, {target: {subresource}}: ResourceContext): 'item' | 'outcome' =>
-  subresource && own(definition.subresources, subresource)?.hasNoTable ? 'outcome' : 'item';
+  subresource && ownValue(definition.subresources, subresource)?.hasNoTable ? 'outcome' : 'item';
 
 /** Whether any of the media types that an address answers in is accepted: a request that accepts none does not get to the address. */
 export const reachesAddress = (

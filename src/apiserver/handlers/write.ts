@@ -4,7 +4,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import {currentSpan, spanEvent} from '#src/base/span.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
@@ -61,7 +61,7 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const {resource} = served;
   const {definition, settings} = resource;
   const {subresource, namespace} = context.target;
-  const action = subresource ? own(definition.actions, subresource) : definition.review;
+  const action = subresource ? ownValue(definition.actions, subresource) : definition.review;
   if (action) return runAction(services, served, context, action);
   const shown = representationFor(context, served, 'item');
   const query = parseWriteQuery(settings.naming, context.info.query, 'CreateOptions');

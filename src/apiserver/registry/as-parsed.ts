@@ -1,5 +1,5 @@
 import {hasEmptied} from '#src/schema/emptied.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {type PlainObject} from '#src/schema/decode/plain.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ const objectAsParsed = (fields: Fields): Fields => {
   for (const key of Object.keys(fields)) {
     const parsed = asParsed(fields[key]);
     if (!copy && (parsed === undefined || parsed !== fields[key])) copy = before(key, fields);
-    if (copy && parsed !== undefined) put(copy, key, parsed);
+    if (copy && parsed !== undefined) setProperty(copy, key, parsed);
   }
   return copy ?? fields;
 };
@@ -37,7 +37,7 @@ const before = (end: string, fields: Fields): PlainObject => {
   const copy: PlainObject = {};
   for (const key of Object.keys(fields)) {
     if (key === end) break;
-    put(copy, key, fields[key]);
+    setProperty(copy, key, fields[key]);
   }
   return copy;
 };

@@ -1,4 +1,4 @@
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Store} from '#src/storage/store.js';
 
@@ -44,10 +44,10 @@ const compactOne = ({store, clock, log, intervalMs}: CompactionSettings, signal:
       if (!signal.aborted) log.error({err: error}, 'compacting the store failed; it is tried again');
     }
   };
-  if (!store.note) return every(clock, intervalMs, signal, compact);
+  if (!store.note) return runEvery(clock, intervalMs, signal, compact);
   const first = clock.schedule(age < 0 ? 0 : Math.max(0, intervalMs - age), async () => {
     await compact();
-    every(clock, intervalMs, signal, compact);
+    runEvery(clock, intervalMs, signal, compact);
   });
   signal.addEventListener('abort', () => first[Symbol.dispose](), {once: true});
 };

@@ -1,6 +1,6 @@
 // The metrics and spans of requests to the store, by resource, under the names that the original uses for etcd.
 
-import {observed, type Eventually} from '#src/base/eventually.js';
+import {observe, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {traced} from '#src/base/span.js';
@@ -67,7 +67,7 @@ class StoreMetrics {
 
   measured<T>(operation: Operation, request: () => Eventually<T>): Eventually<T> {
     const startedAt = this.#clock.monotonic();
-    return observed(
+    return observe(
       () => this.#traced(operation, request),
       () => this.#finished(operation, startedAt, false),
       error => this.#failed(operation, startedAt, error),

@@ -2,12 +2,12 @@
 
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {parseJson} from '#src/base/json/json.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
 import {Lru} from '#src/base/lru.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {asParsed} from './as-parsed.js';
 import {recordJson, recordObject} from './record.js';
@@ -90,8 +90,8 @@ export class ObjectCache {
     const id = `${key} ${revision}`;
     let work = this.#parsing.get(id);
     if (work) return work;
-    work = held(clock, () =>
-      runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Pieces(clock)),
+    work = withClockHeld(clock, () =>
+      runStepsYielding(parseInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Yielder(clock)),
     )
       .then(parsed => {
         const object = parsed as KubeObject;
@@ -107,8 +107,8 @@ export class ObjectCache {
   /** Returns an object of its own for a record, which may be changed: in steps that yield to the event loop if the record is long; undefined for one that is short. */
   copyInPieces(value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
     if (value.length < longRecordBytes) return undefined;
-    const parsed = parsedInSteps(recordJson(value, revision, '', ''), {parse: parseJson}) as Steps<KubeObject>;
-    return held(clock, () => runStepsInPieces(parsed, new Pieces(clock)));
+    const parsed = parseInSteps(recordJson(value, revision, '', ''), {parse: parseJson}) as Steps<KubeObject>;
+    return withClockHeld(clock, () => runStepsYielding(parsed, new Yielder(clock)));
   }
 
   /** Empties the cache: keys and revisions stand for other objects now. */

@@ -12,7 +12,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {storagePath} from '#src/resources/storage-path.js';
 import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
@@ -191,7 +191,7 @@ export class Resource {
 
   /** Returns how an address is written: the main one, or a subresource that the kind has. */
   endpoint(subresource: string): Endpoint<KubeObject> {
-    return subresource ? own(this.definition.subresources, subresource)! : this.definition.main;
+    return subresource ? ownValue(this.definition.subresources, subresource)! : this.definition.main;
   }
 
   key(namespace: string, name: string): string {

@@ -2,7 +2,7 @@ import {parseDuration} from '#src/api/duration.js';
 import {badRequest, StatusError, timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import {LinkedQueue, type Linked} from '#src/base/collections/linked-queue.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import type {RequestInfo} from './request-info.js';
 import {isLongRunning} from './request-info.js';
 
@@ -111,7 +111,7 @@ export class Deadlines {
         },
       );
       if (this.#fresh.push(waiting) === 1)
-        nextTurn()
+        yieldToEventLoop()
           .then(this.#watchFresh)
           .catch((error: unknown) => this.#clock.unhandled(error));
     });

@@ -2,7 +2,7 @@
  * Requests whose work would block the event loop. A body, or the stored object that a request changes or converts, has a weight: about the time it takes to
  * read, validate, merge and write it. Above `maxWeight` the request is moved to another thread (`LargeRequests`) before anything was done for it.
  */
-import {settled} from '#src/base/eventually.js';
+import {settle} from '#src/base/eventually.js';
 import {jsonText} from '#src/base/json/json.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -104,7 +104,7 @@ export const handleOrMove = (large: LargeRequests | undefined, context: RequestC
     for (const text of [...context.warnings].slice(warnings)) context.warnings.delete(text); // The other thread reports the warnings again.
     return elsewhere(large, context, body?.bytes, run);
   };
-  return settled(
+  return settle(
     () => run(context.movableWith(body)),
     response => response,
     moved,

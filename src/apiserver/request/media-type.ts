@@ -3,7 +3,7 @@
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
 import type {CborEncoding} from './cbor-encoding.js';
@@ -83,7 +83,7 @@ export interface Offer {
 const mediaOf = (type: string, {binary, cbor}: Offer): Accepted['media'] | undefined => {
   if (binary && type === binary.protobufMediaType) return 'binary';
   if (cbor && type === cborMediaType) return 'cbor';
-  return own(medias, type);
+  return ownValue(medias, type);
 };
 
 const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape, {binary, stream}: Offer): string => {

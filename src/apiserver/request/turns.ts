@@ -1,6 +1,6 @@
-import {held, type Clock} from '#src/base/clock.js';
-import {runStepsBetweenPauses, type Steps} from '#src/base/steps.js';
-import {FairTurns} from '#src/base/turn.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
+import {runStepsWithPauses, type Steps} from '#src/base/steps.js';
+import {FairYielder} from '#src/base/turn.js';
 import {requestTimeout} from './deadline.js';
 
 /** The request that work is done for; absent parts for the server's own work. */
@@ -23,7 +23,7 @@ export const checkEnd = ({original}: WorkingRequest, clock: Pick<Clock, 'monoton
 export class RequestTurns {
   readonly #clock: Clock;
   readonly #request: WorkingRequest;
-  #turns: FairTurns | undefined;
+  #turns: FairYielder | undefined;
 
   constructor(clock: Clock, request: WorkingRequest) {
     this.#clock = clock;
@@ -31,13 +31,13 @@ export class RequestTurns {
   }
 
   run<T>(work: Steps<T>): T | Promise<T> {
-    return runStepsBetweenPauses(work, () => this.pause());
+    return runStepsWithPauses(work, () => this.pause());
   }
 
   /** Returns a promise to await before the next of many short pieces of work, once work has lasted a millisecond in this turn; undefined before. */
   pause(): Promise<void> | undefined {
-    this.#turns ??= new FairTurns(this.#clock);
+    this.#turns ??= new FairYielder(this.#clock);
     const turn = this.#turns.pause(this.#request.user?.name ?? '');
-    return turn && held(this.#clock, () => turn).then(() => checkEnd(this.#request, this.#clock));
+    return turn && withClockHeld(this.#clock, () => turn).then(() => checkEnd(this.#request, this.#clock));
   }
 }

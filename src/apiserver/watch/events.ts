@@ -8,10 +8,10 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
-import {held} from '#src/base/clock.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
-import {runSteps, runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {withClockHeld} from '#src/base/clock.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
+import {runSteps, runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {deepFreeze, longRecordBytes} from '#src/apiserver/registry/object-cache.js';
 import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
@@ -129,7 +129,7 @@ const ofMetadata = (
   shown: StoredRecord,
 ): ObjectMaker | undefined => {
   if (!metadataText) return undefined;
-  const parsed = () => parsedInSteps(Buffer.from(metadataText(shown)), {freezes: true});
+  const parsed = () => parseInSteps(Buffer.from(metadataText(shown)), {freezes: true});
   const known = () => {
     const metadata = objects.peek(record.key, record.revision)?.metadata ?? objects.metadataInWriting(record);
     return metadata && shown !== record ? {...metadata, resourceVersion: String(shown.revision)} : metadata;
@@ -139,7 +139,8 @@ const ofMetadata = (
       const metadata = known();
       return metadata ? deepFreeze(one({metadata} as KubeObject)) : runSteps(parsed());
     },
-    later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),
+    later: () =>
+      record.value.length < longRecordBytes ? undefined : withClockHeld(clock, () => runStepsYielding(parsed(), new Yielder(clock))),
   };
 };
 

@@ -15,7 +15,7 @@ interface Confined extends EventEmitter {
  * emitter itself, if it can be destroyed or killed; for a server, the connection or request that the event hands over. Whoever emits the event does not see
  * the error. To be called where the emitter begins.
  */
-export const confined = <E extends EventEmitter>(emitter: E, report?: Report): E => {
+export const confineErrors = <E extends EventEmitter>(emitter: E, report?: Report): E => {
   const own = emitter as Confined;
   own[reportOf] = report ?? own[reportOf];
   own.emit = emit;

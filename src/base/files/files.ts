@@ -5,7 +5,7 @@ import {constants, fsync, statSync, watch, type Stats} from 'node:fs';
 import {open, readdir, readFile, rename, rm} from 'node:fs/promises';
 import {basename, dirname, join} from 'node:path';
 import {promisify} from 'node:util';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import {makeFolder} from './folder.js';
 import type {Log} from '#src/base/log.js';
 
@@ -189,7 +189,7 @@ export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, che
   watchAgain();
   const stamps = () => [...folders, ...paths].map(path => files.stamp(path)).join();
   let known: string | undefined; // A change between the caller's first read and the first poll is found by that poll.
-  every(clock, periodMs, signal, () => {
+  runEvery(clock, periodMs, signal, () => {
     const now = stamps();
     if (now === known) return;
     known = now;

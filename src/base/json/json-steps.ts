@@ -1,5 +1,5 @@
 import type {Steps} from '#src/base/steps.js';
-import {put} from './put.js';
+import {setProperty} from './set-property.js';
 
 /** How much is parsed in one step. */
 export const pieceBytes = 64 << 10;
@@ -128,7 +128,7 @@ class Reader {
     const value: Container = open.isArray ? [] : {};
     open.value = value;
     if (!around) this.root = value;
-    else if (!Array.isArray(around.value)) put(around.value!, this.#keyOf(open), value);
+    else if (!Array.isArray(around.value)) setProperty(around.value!, this.#keyOf(open), value);
     else if (this.#body.toString('latin1', open.entry, open.start).trim() === '') around.value.push(value);
     else throw malformed(open.entry);
   }
@@ -160,7 +160,7 @@ class Reader {
     let isEmpty = true;
     for (const key in entries) {
       isEmpty = false;
-      put(value!, key, entries[key]);
+      setProperty(value!, key, entries[key]);
     }
     if (isEmpty) throw malformed(from);
   }
@@ -183,7 +183,7 @@ const malformed = (at: number): SyntaxError => new SyntaxError(`malformed JSON a
  * Parses JSON in steps of some 64 KB, so that a long document does not block the event loop. The result is that of `parse`, deeply frozen if asked for.
  * Throws SyntaxError for what is no JSON.
  */
-export const parsedInSteps = function* (
+export const parseInSteps = function* (
   body: Buffer,
   {freezes = false, parse = JSON.parse}: {readonly freezes?: boolean; readonly parse?: (text: string) => unknown} = {},
 ): Steps<unknown> {

@@ -1,6 +1,6 @@
 // JSON with whole numbers kept to the digit: beyond what a number holds exactly, those of 64 bits are bigints. All else is as `JSON` has it, and costs the same.
 
-import {put} from './put.js';
+import {setProperty} from './set-property.js';
 
 /** So many digits in a row may be more than a number holds exactly, where they stand alone. */
 const manyDigits = 16;
@@ -90,7 +90,7 @@ class ExactReader {
     const object: Record<string, unknown> = {};
     for (this.#at++; this.#peek() !== '}';) {
       const key = this.#scalar() as string;
-      put(object, key, this.value(depth + 1));
+      setProperty(object, key, this.value(depth + 1));
     }
     this.#at++;
     return object;

@@ -13,7 +13,7 @@ import {
   type Pair,
   type YAMLMap,
 } from 'yaml';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {formatSingle} from '#src/base/text/double.js';
 import {malformed, YamlError} from './error.js';
 import {formatKey, formatMember} from './go-syntax.js';
@@ -120,7 +120,7 @@ class Reader {
         this.repeated.push({key: formatKey(found), line: this.#lineOf(value) || this.#lineOf(key)});
       }
       open.keys.add(identity);
-      put(open.object, name, item);
+      setProperty(open.object, name, item);
     }
     return open.object;
   }

@@ -39,7 +39,10 @@ export const scaled = ({min, max}: Range, factor: number): Range => ({
 });
 
 /** Returns the smallest range that contains both. */
-export const around = (left: Range, right: Range): Range => ({min: Math.min(left.min, right.min), max: Math.max(left.max, right.max)});
+export const coveringRange = (left: Range, right: Range): Range => ({
+  min: Math.min(left.min, right.min),
+  max: Math.max(left.max, right.max),
+});
 
 /** A node whose cost is estimated. */
 export interface EstimatedNode {

@@ -6,7 +6,7 @@ import {Bytes, characters} from '#src/cel/values/values.js';
 import {chosenSize, libraryEstimates, standardEstimates} from './overloads.js';
 import {
   anything,
-  around,
+  coveringRange,
   exactly,
   nothing,
   one,
@@ -51,7 +51,7 @@ const literalSize = (value: Literal): number =>
 const unset: Range = {min: unbounded, max: 0};
 
 const entriesAround = (left: Entries | undefined, right: Entries | undefined): Entries | undefined =>
-  left && right && {kind: left.kind, key: around(left.key, right.key), value: around(left.value, right.value)};
+  left && right && {kind: left.kind, key: coveringRange(left.key, right.key), value: coveringRange(left.value, right.value)};
 
 class Estimator {
   readonly #ast: CheckedAst;
@@ -120,8 +120,8 @@ class Estimator {
     let size: Range | undefined;
     for (const overload of overloads) {
       const estimate = this.#estimate(expr, {overload, target, args, sizeOf}, costs);
-      cost = around(cost, estimate.cost);
-      if (estimate.size) size = size ? around(size, estimate.size) : estimate.size;
+      cost = coveringRange(cost, estimate.cost);
+      if (estimate.size) size = size ? coveringRange(size, estimate.size) : estimate.size;
       if (overload === 'index_list' || overload === 'index_map') {
         const [from] = expr.args as [Expr];
         size = this.#entriesOf(from)?.value;
@@ -146,7 +146,7 @@ class Estimator {
       case 'conditional': {
         const [, whenTrue, whenFalse] = expr.args as [Expr, Expr, Expr];
         this.#setEntries(expr, entriesAround(this.#entriesOf(whenTrue), this.#entriesOf(whenFalse)));
-        return {cost: sum(first, around(second, third)), size: chosenSize(call.args[1]!, call.args[2]!)};
+        return {cost: sum(first, coveringRange(second, third)), size: chosenSize(call.args[1]!, call.args[2]!)};
       }
       default:
     }
@@ -160,7 +160,7 @@ class Estimator {
     let items = expr.elements.length === 0 ? {...unset, min: 0} : unset;
     const costs = expr.elements.map(element => {
       const cost = this.cost(element);
-      items = around(items, this.#size(element) ?? anything);
+      items = coveringRange(items, this.#size(element) ?? anything);
       return cost;
     });
     this.#setEntries(expr, {kind: 'list', key: one, value: items});
@@ -172,8 +172,8 @@ class Estimator {
     let [keys, values] = [empty, empty];
     const costs = expr.entries.map(({key, value}) => {
       const cost = sum(this.cost(key), this.cost(value));
-      keys = around(keys, this.#size(key) ?? anything);
-      values = around(values, this.#size(value) ?? anything);
+      keys = coveringRange(keys, this.#size(key) ?? anything);
+      values = coveringRange(values, this.#size(value) ?? anything);
       return cost;
     });
     this.#setEntries(expr, {kind: 'map', key: keys, value: values});

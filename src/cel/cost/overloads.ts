@@ -1,6 +1,6 @@
 import {bool, bytes, double, duration, int, string, timestamp, uint} from '#src/cel/values/types.js';
 import {
-  around,
+  coveringRange,
   unbounded,
   exactly,
   one,
@@ -129,4 +129,4 @@ export const standardEstimates: ReadonlyMap<string, EstimateOf> = new Map<string
 ]);
 
 /** The size of `a ? b : c`: the range that covers both branches. */
-export const chosenSize = (whenTrue: EstimatedNode, whenFalse: EstimatedNode): Range => around(known(whenTrue), known(whenFalse));
+export const chosenSize = (whenTrue: EstimatedNode, whenFalse: EstimatedNode): Range => coveringRange(known(whenTrue), known(whenFalse));

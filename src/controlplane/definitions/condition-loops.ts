@@ -4,8 +4,8 @@
 import {keyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
-import {runStepsInPieces, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js';
 import {conditionOf, isTrue, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
@@ -22,7 +22,7 @@ interface ConditionCheck {
   readonly name: string;
   readonly type: string;
   /** Undefined if the condition should be absent. */
-  check(definition: Cached, naming: Naming): Stepwise<CheckedCondition | undefined>;
+  check(definition: Cached, naming: Naming): MaybeSteps<CheckedCondition | undefined>;
   /** Changes when the condition may have to change. Otherwise servers of two releases would keep overwriting each other's texts. */
   trigger(definition: Cached, naming: Naming): string;
   /** How long the check of a definition that exists at the start may be delayed. Undefined if there is nothing to check. */
@@ -44,7 +44,7 @@ const conditionLoop = ({doc, name: loop, type, check, trigger, waitMs}: Conditio
     create({lister, writer, clock, naming}) {
       const definitions = lister(kinds.customResourceDefinitions);
       const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
-      const pieces = new Pieces(clock);
+      const pieces = new Yielder(clock);
       const seen = new Map<string, string>();
       const checked = new Map<string, {readonly on: string; readonly result: CheckedCondition | undefined}>();
       return async ({name}) => {
@@ -57,7 +57,7 @@ const conditionLoop = ({doc, name: loop, type, check, trigger, waitMs}: Conditio
         const now = `${cached.metadata?.uid} ${trigger(cached, naming)}`;
         if (seen.get(name) === now) return settled;
         const known = checked.get(name);
-        const result = known?.on === now ? known.result : await runStepsInPieces(stepping(check(cached, naming)), pieces);
+        const result = known?.on === now ? known.result : await runStepsYielding(stepsOf(check(cached, naming)), pieces);
         checked.set(name, {on: now, result});
         if (result ? hasCondition(cached, result) : !conditionOf(cached, type)) return settled;
         const definition = withOwnStatus(cached);

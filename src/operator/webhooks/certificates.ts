@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {ObjectMeta} from '#src/api/types.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import {contentOf, followFiles, systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -85,7 +85,7 @@ export const followCertificate = async (source: CertificateSource, parts: Certif
   if (isFolder) {
     const paths = [fileNames.certificate, fileNames.key, fileNames.authorities].map(name => join(source.folder, name));
     followFiles({files: systemFiles, clock, paths, signal, check});
-  } else every(clock, periodMs, signal, check);
+  } else runEvery(clock, periodMs, signal, check);
   return {current: () => material, onChange: listener => added(listeners, listener)};
 };
 

@@ -1,5 +1,5 @@
-import {put} from '#src/base/json/put.js';
-import {own} from '#src/base/own.js';
+import {setProperty} from '#src/base/json/set-property.js';
+import {ownValue} from '#src/base/own.js';
 import type {Steps} from '#src/base/steps.js';
 
 /** An operation of a JSON patch (RFC 6902). */
@@ -39,7 +39,7 @@ const inDigits = function* (from: unknown, to: unknown, exact: unknown, known: R
   const [fromParts, exactParts] = [partsOf(from), partsOf(exact)];
   const result = (Array.isArray(to) ? [] : {}) as Record<string, unknown>;
   for (const [field, value] of Object.entries(to)) {
-    put(result, field, yield* inDigits(own(fromParts, field), value, own(exactParts, field), known));
+    setProperty(result, field, yield* inDigits(ownValue(fromParts, field), value, ownValue(exactParts, field), known));
     yield;
   }
   return result;
@@ -71,7 +71,7 @@ export const jsonDifference = function* (from: unknown, to: unknown, path = '', 
     if (after === undefined) {
       if (before !== undefined) operations.push({op: 'remove', path: at});
     } else if (before === undefined) operations.push({op: 'add', path: at, value: after});
-    else for (const operation of yield* jsonDifference(before, after, at, own(exact as Fields, field))) operations.push(operation);
+    else for (const operation of yield* jsonDifference(before, after, at, ownValue(exact as Fields, field))) operations.push(operation);
     yield;
   }
   return operations;

@@ -1,9 +1,9 @@
 import {badRequest} from '#src/api/status.js';
 import {parseJson} from '#src/base/json/json.js';
-import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
 import {messageOf} from '#src/base/message.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import type {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import type {Yielder} from '#src/base/turn.js';
 
 /** The most characters of a text of a review that its answer repeats: a uid has 36, an apiVersion no more than a name. */
 const maxRepeated = 253;
@@ -15,9 +15,9 @@ export const isRepeatable = (value: unknown): value is string =>
 /** The body of a review, which may be large: what is done with it must not block the event loop. */
 export class ReceivedReview {
   readonly #body: Buffer;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
 
-  constructor(body: Uint8Array, pieces: Pieces) {
+  constructor(body: Uint8Array, pieces: Yielder) {
     this.#body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     this.#pieces = pieces;
   }
@@ -34,7 +34,7 @@ export class ReceivedReview {
 
   async #parsed(parse: (text: string) => unknown): Promise<unknown> {
     try {
-      return await this.inPieces(parsedInSteps(this.#body, {parse}));
+      return await this.inPieces(parseInSteps(this.#body, {parse}));
     } catch (cause) {
       throw badRequest(`the review is not JSON: ${messageOf(cause)}`, cause);
     }
@@ -42,7 +42,7 @@ export class ReceivedReview {
 
   /** Runs work with pauses in which others have their turn. */
   inPieces<T>(work: Steps<T>): Promise<T> {
-    return runStepsInPieces(work, this.#pieces);
+    return runStepsYielding(work, this.#pieces);
   }
 
   /** Returns a promise to await before going on, once work has lasted as long as it may in one turn; undefined before. */

@@ -18,8 +18,8 @@ import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {firstOf, unlessAborted} from '#src/base/signals.js';
-import {runStepsInPieces} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import {notFoundPage, text} from '#src/serving/administration/route.js';
 import {peerOf} from '#src/serving/limits/connection-limit.js';
 import {Deliveries} from '#src/serving/deliveries.js';
@@ -137,7 +137,7 @@ const placesOf = (most: number): Pick<Route, 'enter'> => {
 };
 
 const handlerOf = (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts, bodies: IncomingBodies): ApiHandler => {
-  const pieces = new Pieces(parts.clock);
+  const pieces = new Yielder(parts.clock);
   return async request => {
     const [path = ''] = request.url.split('?', 1);
     const route = routes.get(path);
@@ -147,7 +147,7 @@ const handlerOf = (routes: ReadonlyMap<string, Route>, parts: WebhookServerParts
     try {
       const answer = await answered(route, request, pieces, {...parts, bodies});
       code = answer.code;
-      return text(await runStepsInPieces(encodedInSteps(answer.review), pieces), 200, 'application/json');
+      return text(await runStepsYielding(encodedInSteps(answer.review), pieces), 200, 'application/json');
     } catch (error) {
       const refusal = error instanceof StatusError ? error : internalError(new Error('the webhook failed'));
       if (refusal !== error) parts.log.error({webhook: path, err: error}, 'a webhook failed');
@@ -164,7 +164,7 @@ interface AnswerParts extends WebhookServerParts {
 }
 
 /** Answers a request. Its time runs from its head on; it is in flight from the last byte of its body on, so that bodies that come slowly delay no others. */
-const answered = async (route: Route, request: ApiRequest, pieces: Pieces, {clock, bodies}: AnswerParts) => {
+const answered = async (route: Route, request: ApiRequest, pieces: Yielder, {clock, bodies}: AnswerParts) => {
   if (request.method !== 'POST') throw methodNotAllowed({group: '', resource: ''}, request.method.toLowerCase());
   const {body} = request;
   if (body?.kind !== 'bytes') throw badRequest('a review is required');

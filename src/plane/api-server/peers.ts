@@ -8,7 +8,7 @@ import {PeerEndpoints, type PeerAddress} from '#src/apiserver/peers/endpoints.js
 import {peerProxy, type PeerProxy} from '#src/apiserver/peers/proxy.js';
 import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
@@ -100,7 +100,7 @@ export const serverPeers = (parts: PeerParts): ServerPeers | undefined => {
         name: 'peer-endpoint-reconciler-controller',
         async run() {
           await renew();
-          every(clock, renewMs, signal, renew);
+          runEvery(clock, renewMs, signal, renew);
         },
       },
       ...(catalog

@@ -2,7 +2,7 @@ import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {SecureContextOptions} from 'node:tls';
 import type {Naming} from '#src/api/naming.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
@@ -71,7 +71,7 @@ const issuedCertificates = async ({options, material: {authority}, naming, clock
     authorities: '',
     follow(listener, signal) {
       let renewAt = clock.now() + renewAfterMs;
-      every(clock, renewalCheckMs, signal, async () => {
+      runEvery(clock, renewalCheckMs, signal, async () => {
         if (clock.now() < renewAt) return;
         listener.setSecureContext(await certificate());
         renewAt = clock.now() + renewAfterMs;

@@ -6,7 +6,7 @@ import {requestTimeout} from '#src/apiserver/request/deadline.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
 import type {LargeRequestParts} from '#src/plane/api-server/parts.js';
 import type {Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {bufferOf, type FromStore} from '#src/storage/port/messages.js';
@@ -187,7 +187,7 @@ export class RequestThread implements LargeRequests {
     const {store, start} = this.#parts;
     const {megabytes, watchBytes} = this.#limits;
     const options = {workerData: start(), resourceLimits: {maxOldGenerationSizeMb: megabytes}};
-    const worker = confined(new Worker(new URL('./request-worker.js', import.meta.url), options));
+    const worker = confineErrors(new Worker(new URL('./request-worker.js', import.meta.url), options));
     const send = (message: FromStore): void => {
       toThread(worker, {to: 'store', message});
       if (message.kind === 'ended' && message.error) this.#stale(running);

@@ -10,7 +10,7 @@ import {internalError, StatusError} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
-import {ownTurn} from '#src/base/turn.js';
+import {yieldInTurn} from '#src/base/turn.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
@@ -127,7 +127,7 @@ const answered = async (
   {body, user, audit, ...request}: PlainRequest,
   signal: AbortSignal,
 ): Promise<PlainResponse> => {
-  await ownTurn();
+  await yieldInTurn();
   // What the main thread acknowledged before this request may be long, and still being parsed here.
   await server.server.registry.takenIn();
   if (signal.aborted) return timedOut;

@@ -1,6 +1,6 @@
 // Requests certificates for an agent: with a new key, and by the connection that the certificate in use allows.
 
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
@@ -60,7 +60,7 @@ export class CertificateRequester {
         const late = new AbortController();
         using limits = firstOf(signal, late.signal);
         using _ = clock.schedule(waitMs, () => late.abort());
-        every(clock, lookMs, limits.signal, () => {
+        runEvery(clock, lookMs, limits.signal, () => {
           if (!isWanted()) late.abort();
         });
         try {

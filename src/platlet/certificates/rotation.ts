@@ -1,7 +1,7 @@
 // When the certificate of an agent is replaced: at once if there is none, before it expires, and when it is to have another content.
 
 import {isForbidden, isNotFound, isUnauthorized} from '#src/api/status.js';
-import {held, sleep, type Clock} from '#src/base/clock.js';
+import {withClockHeld, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {KeyPairPem} from '#src/pki/key-pair.js';
@@ -137,11 +137,11 @@ export class CertificateRotation {
     log.v(2).info({use}, 'rotating certificates');
     let failure = 'failed while requesting a signed certificate from the control plane';
     try {
-      const pending = await held(clock, () => this.#send(wanted));
+      const pending = await withClockHeld(clock, () => this.#send(wanted));
       failure = 'certificate request was not signed';
       const pair = await pending.issued(() => sameTemplate(wanted, template()));
       failure = 'unable to store the new cert/key pair';
-      await held(clock, () => this.#use(pair));
+      await withClockHeld(clock, () => this.#use(pair));
       return true;
     } catch (error) {
       signal.throwIfAborted();

@@ -1,7 +1,7 @@
 // Ends an agent that has lost its identity, so that what started it may give it another one.
 
 import {formatDuration} from '#src/api/duration.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {AgentCertificate} from './certificate.js';
 import type {CertificateRotation} from './rotation.js';
@@ -17,7 +17,7 @@ export const untilWithoutCertificate = (
 ): Promise<never> =>
   new Promise((_, reject) => {
     let lastSeen = clock.monotonic();
-    every(clock, lookMs, signal, () => {
+    runEvery(clock, lookMs, signal, () => {
       const now = clock.monotonic();
       if (certificate.current) lastSeen = now;
       if (now < lastSeen + patienceMs) return;

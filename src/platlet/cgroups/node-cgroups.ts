@@ -3,7 +3,7 @@
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {podQosClass} from '#src/model/pod/qos.js';
 import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {NodeAllocatable} from './node-allocatable.js';
@@ -51,7 +51,7 @@ export class NodeCgroups implements PodCgroups {
     const {settings, classes, writer, clock} = this.#parts;
     if (!settings.perPod) return settings.root;
     const group = this.#groupOf(pod);
-    await held(clock, async () => {
+    await withClockHeld(clock, async () => {
       await classes.add(pod);
       await writer.create(group);
       await writer.apply(group, podCgroupLimits(pod, settings, settings.pageSizes));

@@ -3,7 +3,7 @@
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {PodQosClass} from '#src/model/pod/qos.js';
 import {burstableShares, leastShares, reservedMemoryLimits, type CgroupLimits} from './numbers.js';
@@ -62,7 +62,7 @@ export class QosGroups {
   async follow(): Promise<void> {
     const {clock, log, signal} = this.#parts;
     await this.#update();
-    every(clock, updateMs, signal, () =>
+    runEvery(clock, updateMs, signal, () =>
       this.#update().catch((error: unknown) => log.error({err: error}, 'failed to update the cgroups of QoS classes')),
     );
   }

@@ -1,6 +1,6 @@
 // Images that nothing uses are removed when the disk fills up, or when they are old.
 
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
@@ -65,8 +65,8 @@ export class ImageGarbage {
   start(): void {
     const {clock, signal, log} = this.#parts;
     const list = async (): Promise<void> => void (await this.#list());
-    every(clock, listMs, signal, () => list().catch((error: unknown) => log.v(2).info({err: error}, 'images could not be listed')));
-    every(clock, collectMs, signal, () => this.#collectReported());
+    runEvery(clock, listMs, signal, () => list().catch((error: unknown) => log.v(2).info({err: error}, 'images could not be listed')));
+    runEvery(clock, collectMs, signal, () => this.#collectReported());
   }
 
   /** The images that were listed last, the largest first. */

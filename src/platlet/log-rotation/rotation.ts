@@ -1,7 +1,7 @@
 // The rotation of the logs of running containers.
 
 import {basename, dirname, join} from 'node:path';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
@@ -40,7 +40,7 @@ export class LogRotation {
   start(): void {
     const {clock, signal, log, settings} = this.#parts;
     if (settings.maxBytes <= 0) return;
-    every(clock, settings.periodMs, signal, () =>
+    runEvery(clock, settings.periodMs, signal, () =>
       this.rotate().catch((error: unknown) => log.error({err: error}, 'failed to rotate container logs')),
     );
   }

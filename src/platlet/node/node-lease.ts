@@ -3,7 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Lease, Node} from '#src/api/types.js';
 import {exponential} from '#src/base/backoff.js';
-import {every, held, sleep, type Clock} from '#src/base/clock.js';
+import {runEvery, withClockHeld, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
@@ -41,7 +41,7 @@ export class NodeLease {
     const {clock, random, signal, seconds} = this.#parts;
     const period = jittered(random, seconds * 250, periodJitter);
     void this.#renew();
-    every(clock, period, signal, () => this.#renew());
+    runEvery(clock, period, signal, () => this.#renew());
   }
 
   async #renew(): Promise<void> {
@@ -49,7 +49,7 @@ export class NodeLease {
     if (signal.aborted) return;
     for (let attempt = 0; attempt < 5 && !signal.aborted; attempt++) {
       try {
-        this.#lease = await held(clock, () => renewLease({client, clock, name, seconds}, registered(), this.#lease));
+        this.#lease = await withClockHeld(clock, () => renewLease({client, clock, name, seconds}, registered(), this.#lease));
         return;
       } catch (error) {
         if (!signal.aborted) log.error({err: error}, 'failed to update lease');

@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isAlreadyExists, isForbidden} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
-import {every, held, sleep, type Clock} from '#src/base/clock.js';
+import {runEvery, withClockHeld, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
@@ -71,7 +71,7 @@ export class NodeLifecycle {
     const {clock, log, signal} = this.#parts;
     for (let attempt = 0; ; attempt++) {
       try {
-        await held(clock, () => this.#registerOnce());
+        await withClockHeld(clock, () => this.#registerOnce());
         this.#registered = true;
         return;
       } catch (error) {
@@ -108,7 +108,7 @@ export class NodeLifecycle {
   followStatus(): void {
     const {clock, random, periods, signal} = this.#parts;
     const period = jittered(random, periods.updateMs, periodJitter);
-    every(clock, period, signal, () => this.#syncStatus());
+    runEvery(clock, period, signal, () => this.#syncStatus());
     void this.#untilReady();
   }
 
@@ -132,7 +132,7 @@ export class NodeLifecycle {
     this.#writing = this.#writing.then(async () => {
       for (let attempt = 0; attempt < statusAttempts; attempt++) {
         try {
-          return await held(clock, () => this.#writeStatus(attempt === 0));
+          return await withClockHeld(clock, () => this.#writeStatus(attempt === 0));
         } catch (error) {
           if (signal.aborted) return;
           log.error({err: error, node: node.identity.name}, 'error updating node status, will retry');

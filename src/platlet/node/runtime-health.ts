@@ -1,6 +1,6 @@
 // Whether the runtime of a node and the network of its pods work.
 
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Runtime, RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 
@@ -29,7 +29,7 @@ export class RuntimeHealth {
   async start(): Promise<void> {
     const {clock, signal} = this.#parts;
     await this.check();
-    every(clock, checkMs, signal, () => this.check());
+    runEvery(clock, checkMs, signal, () => this.check());
   }
 
   async check(): Promise<void> {

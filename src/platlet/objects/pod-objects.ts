@@ -7,7 +7,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {notFound} from '#src/api/status.js';
 import type {ConfigMap, KubeObject, Secret} from '#src/api/types.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
@@ -66,7 +66,7 @@ class WatchSource<T extends KubeObject & {immutable?: boolean}> implements Sourc
   constructor(parts: PodObjectsParts, kind: Kind<T>) {
     this.#parts = parts;
     this.#kind = kind;
-    every(parts.clock, idleMs, parts.signal, () => this.#stopIdle());
+    runEvery(parts.clock, idleMs, parts.signal, () => this.#stopIdle());
   }
 
   async get(namespace: string, name: string): Promise<Frozen<T>> {

@@ -1,4 +1,4 @@
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Host, KernelLog} from '#src/platlet/host/host.js';
@@ -25,7 +25,7 @@ export const watchOom = async (parts: OomWatchParts): Promise<void> => {
   const kernel = await host.openKernelLog();
   onAbort(signal, () => void kernel[Symbol.asyncDispose]());
   const messages = new OomMessages();
-  every(clock, lookMs, signal, () =>
+  runEvery(clock, lookMs, signal, () =>
     readAll(kernel, messages, parts).catch((error: unknown) => {
       if (!signal.aborted) log.error({err: error}, 'the messages of the kernel cannot be read');
     }),

@@ -4,14 +4,14 @@ import type {IncomingMessage} from 'node:http';
 import {isIP, type Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {connect as connectTls} from 'node:tls';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {beginRequest} from '#src/transport/begin-request.js';
 import {requestError} from '#src/transport/error-words.js';
 import type {Network} from '#src/transport/network.js';
 import type {HttpTarget} from './target.js';
-import {late, within} from './within.js';
+import {timeoutError, withTimeout} from './timeout.js';
 
 export interface HttpGetRequest extends HttpTarget {
   readonly agent: string;
@@ -88,13 +88,15 @@ export const httpGetter =
     const send = async (): Promise<HttpGetResponse> => {
       const socket = await network.dial(host, url.port || (isSecure ? '443' : '80'));
       if (isOver) socket.destroy();
-      connection = isSecure ? confined(connectTls({socket, rejectUnauthorized: false, ...(isIP(host) ? {} : {servername: host})})) : socket;
+      connection = isSecure
+        ? confineErrors(connectTls({socket, rejectUnauthorized: false, ...(isIP(host) ? {} : {servername: host})}))
+        : socket;
       return exchange(get, connection);
     };
     try {
-      return await within(clock, timeoutMs, send(), signal);
+      return await withTimeout(clock, timeoutMs, send(), signal);
     } catch (error) {
-      throw new Error(`Get ${JSON.stringify(url.href)}: ${error === late ? timeoutText : messageOf(error)}`, {cause: error});
+      throw new Error(`Get ${JSON.stringify(url.href)}: ${error === timeoutError ? timeoutText : messageOf(error)}`, {cause: error});
     } finally {
       isOver = true;
       connection?.destroy();

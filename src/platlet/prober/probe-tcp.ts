@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {endpoint, type Network} from '#src/transport/network.js';
 import {failure, success, type ProbeOutcome} from './outcome.js';
-import {late, within} from './within.js';
+import {timeoutError, withTimeout} from './timeout.js';
 
 /** Probes by a connection, which is closed at once. */
 export const probeTcp = async (
@@ -13,7 +13,7 @@ export const probeTcp = async (
 ): Promise<ProbeOutcome> => {
   const dialed = network.dial(host, String(port));
   try {
-    const connection = await within(clock, timeoutMs, dialed);
+    const connection = await withTimeout(clock, timeoutMs, dialed);
     connection.destroy();
     return success();
   } catch (error) {
@@ -21,6 +21,6 @@ export const probeTcp = async (
       connection => connection.destroy(),
       () => {},
     );
-    return failure(error === late ? `dial tcp ${endpoint(host, port)}: i/o timeout` : messageOf(error));
+    return failure(error === timeoutError ? `dial tcp ${endpoint(host, port)}: i/o timeout` : messageOf(error));
   }
 };

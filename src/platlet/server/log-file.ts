@@ -6,7 +6,7 @@ import type {BlockReader} from '#src/base/files/block-reader.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {ownTurn} from '#src/base/turn.js';
+import {yieldInTurn} from '#src/base/turn.js';
 import {LogWriter, parseLogLine} from './log-lines.js';
 
 export interface ReadLogParts {
@@ -134,7 +134,7 @@ class Reading {
     while (!this.#writer.isFull && !this.#parts.signal.aborted) {
       const block = await this.#file.read(this.#position, blockBytes);
       if (block.length === 0) return;
-      await ownTurn(this.#parts.path); // All readers of a log together delay others by one block each time.
+      await yieldInTurn(this.#parts.path); // All readers of a log together delay others by one block each time.
       this.#position += block.length;
       const output = this.#written(block);
       if (output.length > 0) yield output;

@@ -1,7 +1,7 @@
 import {lstat, readdir, readFile, stat} from 'node:fs/promises';
 import {join} from 'node:path';
 import type {Pod} from '#src/api/pod.js';
-import {held, every, type Clock} from '#src/base/clock.js';
+import {withClockHeld, runEvery, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {onAbort} from '#src/base/signals.js';
@@ -45,7 +45,7 @@ class FileSource implements PodSource {
     const {clock, checkMs, signal} = this.#parts;
     this.#read();
     this.#follow();
-    every(clock, checkMs, signal, () => this.#read());
+    runEvery(clock, checkMs, signal, () => this.#read());
     onAbort(signal, () => {
       this.#watch?.[Symbol.dispose]();
       this.#settling?.[Symbol.dispose]();
@@ -76,7 +76,7 @@ class FileSource implements PodSource {
   #read(): void {
     const {clock, log, path, signal} = this.#parts;
     this.#reading = this.#reading.then(() =>
-      held(clock, async () => {
+      withClockHeld(clock, async () => {
         try {
           const pods = await this.#all();
           if (pods && !signal.aborted) this.#deliver(pods);

@@ -7,7 +7,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
@@ -56,7 +56,7 @@ export class MirrorPods {
     this.#isBusy = true;
     this.#retry?.[Symbol.dispose]();
     const {clock, signal} = this.#parts;
-    held(clock, async () => {
+    withClockHeld(clock, async () => {
       let isDone = true;
       while (this.#isDirty && !signal.aborted) {
         this.#isDirty = false;

@@ -1,5 +1,5 @@
 import type {Pod} from '#src/api/pod.js';
-import {every, held, type Clock} from '#src/base/clock.js';
+import {runEvery, withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {dialer} from '#src/transport/dial.js';
@@ -49,12 +49,12 @@ class UrlSource implements PodSource {
     this.#deliver = deliver;
     const {clock, checkMs, signal} = this.#parts;
     this.#check().catch((error: unknown) => clock.unhandled(error));
-    every(clock, checkMs, signal, () => this.#check());
+    runEvery(clock, checkMs, signal, () => this.#check());
   }
 
   async #check(): Promise<void> {
     const {clock, log, url, signal} = this.#parts;
-    await held(clock, async () => {
+    await withClockHeld(clock, async () => {
       try {
         const pods = await this.#request();
         this.#failures = 0;

@@ -3,7 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {FilesystemStats, InterfaceStats, NodeStats, SystemStats, VolumeStats} from '#src/api/node/stats.js';
 import type {Pod} from '#src/api/pod.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {GroupUsage} from '#src/platlet/cgroups/usage.js';
@@ -102,7 +102,7 @@ export class NodeStatsReader {
     this.#parts = parts;
     this.#rates = new UsageRates(parts.clock);
     this.#startedAt = parts.clock.now();
-    every(parts.clock, sampleMs, parts.signal, async () => {
+    runEvery(parts.clock, sampleMs, parts.signal, async () => {
       await this.read().catch((error: unknown) => parts.log.v(2).info({err: error}, 'the usage of pods could not be read'));
     });
   }

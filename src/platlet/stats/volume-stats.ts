@@ -3,7 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {FilesystemStats, VolumeStats} from '#src/api/node/stats.js';
 import type {Pod, Volume} from '#src/api/pod.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Host, Space} from '#src/platlet/host/host.js';
 import {diskUsage} from './disk-usage.js';
@@ -39,7 +39,7 @@ export class VolumeUsage {
     this.#parts = parts;
     const {clock, periodMs, signal, log} = parts;
     if (periodMs <= 0) return;
-    every(clock, periodMs, signal, () =>
+    runEvery(clock, periodMs, signal, () =>
       this.measure().catch((error: unknown) => log.warn({err: error}, 'the volumes of pods could not be measured')),
     );
   }

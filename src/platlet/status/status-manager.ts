@@ -5,7 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
-import {every, held, type Clock} from '#src/base/clock.js';
+import {runEvery, withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
@@ -59,7 +59,7 @@ export class StatusManager implements PodStatuses {
 
   constructor(parts: StatusManagerParts) {
     this.#parts = parts;
-    every(parts.clock, fullPassMs, parts.signal, () => this.writeAll());
+    runEvery(parts.clock, fullPassMs, parts.signal, () => this.writeAll());
   }
 
   statusOf(uid: string): OwnStatus | undefined {
@@ -111,7 +111,7 @@ export class StatusManager implements PodStatuses {
     if (!entry || entry.isBusy || this.#parts.signal.aborted) return;
     entry.isBusy = true;
     const {clock, log} = this.#parts;
-    held(clock, async () => {
+    withClockHeld(clock, async () => {
       try {
         do {
           const {version} = entry;

@@ -2,7 +2,7 @@
 
 import {spawn} from 'node:child_process';
 import {PassThrough, type Readable} from 'node:stream';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {runProgram} from '#src/base/program.js';
 
 /** The journal of the system. */
@@ -23,8 +23,8 @@ export const systemJournal: Journal = {
   units: signal => runProgram(program, ['--field', '_SYSTEMD_UNIT'], {signal, maxBytes: maxUnitBytes}),
   read(args, signal) {
     const output = new PassThrough();
-    const child = confined(spawn(program, args, {signal, stdio: ['ignore', 'pipe', 'pipe']}));
-    for (const stream of [child.stdout, child.stderr, output]) confined(stream);
+    const child = confineErrors(spawn(program, args, {signal, stdio: ['ignore', 'pipe', 'pipe']}));
+    for (const stream of [child.stdout, child.stderr, output]) confineErrors(stream);
     child.stdout.pipe(output, {end: false});
     child.stderr.pipe(output, {end: false});
     child.on('error', error => (signal.aborted ? output.end() : output.end((error as NodeJS.ErrnoException).code ? unavailable : '')));

@@ -1,6 +1,6 @@
 // A query of the logs of a node's services (KEP-2258): what it may be, and what of the journal or of files answers it.
 
-import {invalid, invalidText, required, shown, tooMany, type FieldError} from '#src/api/field-error.js';
+import {invalid, invalidText, required, printedValue, tooMany, type FieldError} from '#src/api/field-error.js';
 import {parseTime} from '#src/api/time.js';
 
 export interface NodeLogQuery {
@@ -53,7 +53,7 @@ export const readNodeLogQuery = (given: URLSearchParams): ReadQuery => {
     const text = given.get(name) ?? '';
     if (text === '') return undefined;
     if (!/^[+-]?\d{1,15}$/.test(text)) {
-      errors.push(invalid(name, text, `strconv.Atoi: parsing ${shown(text)}: invalid syntax`));
+      errors.push(invalid(name, text, `strconv.Atoi: parsing ${printedValue(text)}: invalid syntax`));
       return undefined;
     }
     return Number(text);

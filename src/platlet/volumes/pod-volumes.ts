@@ -3,7 +3,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {unlessAborted} from '#src/base/signals.js';
 import {containersOf} from '#src/model/pod/containers.js';
 import type {Host} from '#src/platlet/host/host.js';
@@ -51,7 +51,7 @@ export class NodeVolumes implements PodVolumes {
 
   async mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void> {
     const {clock} = this.#parts;
-    const operations = await held(clock, () => this.#prepare(pod));
+    const operations = await withClockHeld(clock, () => this.#prepare(pod));
     const all = Promise.all(operations.map(operation => operation.mounted(pod)));
     all.catch(() => {});
     const late = Symbol('late');

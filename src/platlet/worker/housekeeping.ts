@@ -1,6 +1,6 @@
 // What is cleaned up regularly: pods that no source has, and containers that have ended.
 
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {garbageOf, type GarbageLimits} from '#src/platlet/pod/garbage.js';
 import type {PodPorts} from '#src/platlet/pod/ports.js';
@@ -60,11 +60,11 @@ const collect = async ({runtime, directory: {sources, working}, ports: {output},
 /** Cleans up until the signal aborts. */
 export const keepHouse = (parts: HousekeepingParts): void => {
   const {clock, signal, log} = parts;
-  every(clock, cleanMs, signal, () => {
+  runEvery(clock, cleanMs, signal, () => {
     clean(parts);
     return sweep(parts).catch((error: unknown) => log.warn({err: error}, 'what pods left could not be removed'));
   });
-  every(clock, collectMs, signal, () =>
+  runEvery(clock, collectMs, signal, () =>
     collect(parts).catch((error: unknown) => log.warn({err: error}, 'ended containers could not be removed')),
   );
 };

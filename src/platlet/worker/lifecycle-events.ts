@@ -1,6 +1,6 @@
 // What has changed in the runtime, by comparing two lists of it.
 
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {onAbort} from '#src/base/signals.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
@@ -70,7 +70,7 @@ export class LifecycleEvents {
     const listener = runtime.changes?.(changed);
     if (listener) onAbort(signal, () => listener[Symbol.dispose]());
     await this.#relist(changed);
-    every(clock, relistMs, signal, () =>
+    runEvery(clock, relistMs, signal, () =>
       this.#relist(changed).catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')),
     );
   }

@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {Container, Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
-import {held} from '#src/base/clock.js';
+import {withClockHeld} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
@@ -135,7 +135,9 @@ export class PodWorkers {
     const goOn = (node: Frozen<Node> | 'unknown'): void => {
       if (this.#waiting.get(uid) === pod && !this.#parts.signal.aborted) this.#admit(pod, node);
     };
-    held(this.#parts.clock, () => fresh.then(goOn, () => goOn('unknown'))).catch((error: unknown) => this.#parts.clock.unhandled(error));
+    withClockHeld(this.#parts.clock, () => fresh.then(goOn, () => goOn('unknown'))).catch((error: unknown) =>
+      this.#parts.clock.unhandled(error),
+    );
   }
 
   #preempt(victim: Frozen<Pod>, resource: string): void {

@@ -3,7 +3,7 @@ import {invalid, notSupported, required} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {
@@ -94,7 +94,7 @@ const columns: readonly Column<MutatingPolicy>[] = [
 export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   kind: kinds.mutatingAdmissionPolicies,
   discovery: {categories: ['api-extensions']},
-  served: {otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1, {deprecation: {since: 'v1.35', until: 'v1.38'}})]},
+  served: {otherVersions: [sameFieldsVersion(kinds.mutatingAdmissionPoliciesV1alpha1, {deprecation: {since: 'v1.35', until: 'v1.38'}})]},
   metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},
   update: {unconditional: false},
   ready: () => loadExpressionValidator(true),

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {defineResource} from '#src/resources/definition.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {defaultMatching, validateMatching, validateMutableOperations, validateParamRef, validatePolicyName} from './matching.js';
 import {mayUseParams} from './permission.js';
@@ -20,7 +20,10 @@ export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   discovery: {categories: ['api-extensions']},
   served: {
     otherVersions: [
-      alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {deprecation: {since: 'v1.35', until: 'v1.38'}, default: defaultParamRef}),
+      sameFieldsVersion(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {
+        deprecation: {since: 'v1.35', until: 'v1.38'},
+        default: defaultParamRef,
+      }),
     ],
   },
   metadata: {nameProblems: subdomainName, anyFinalizers: true, generation: true},

@@ -1,6 +1,6 @@
 import type {Findings} from '#src/api/collect-errors.js';
 import type {Steps} from '#src/base/steps.js';
-import {internalFieldError, invalid, invalidText, shown, type FieldError} from '#src/api/field-error.js';
+import {internalFieldError, invalid, invalidText, printedValue, type FieldError} from '#src/api/field-error.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
 import type {SizeAt} from '#src/cel/check/range.js';
 import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
@@ -27,7 +27,7 @@ const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined =>
   return typeof step === 'object' ? outer?.properties?.get(step.property) : outer?.items;
 };
 
-const formatRule = (rule: ValidationRule): string => shown(internalRule(rule));
+const formatRule = (rule: ValidationRule): string => printedValue(internalRule(rule));
 
 /** The state of validating the rules of one schema. */
 interface RuleValidation {

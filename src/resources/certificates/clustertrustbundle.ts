@@ -6,7 +6,7 @@ import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {each} from '#src/resources/validation/values.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {bundleNameProblems} from './bundle-name.js';
 import {validateSignerName} from './signer-name.js';
 
@@ -62,7 +62,9 @@ export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   kind: kinds.clusterTrustBundles,
   served: {
     gates: ['ClusterTrustBundle'],
-    otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {deprecation: {since: 'v1.34', until: 'v1.37'}, selectableFields})],
+    otherVersions: [
+      sameFieldsVersion(kinds.clusterTrustBundlesV1alpha1, {deprecation: {since: 'v1.34', until: 'v1.37'}, selectableFields}),
+    ],
   },
   metadata: {
     // The name is validated together with the signer.

@@ -5,7 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {validateStrategy} from './lease.js';
 
 type LeaseCandidate = ObjectOf<typeof kinds.leaseCandidates>;
@@ -38,7 +38,9 @@ function* validate(
 /** LeaseCandidate: a possible holder of a lease, with the versions by which it is elected. */
 export const leaseCandidates = defineResource<LeaseCandidate>({
   kind: kinds.leaseCandidates,
-  served: {otherVersions: [alike<LeaseCandidate>(kinds.leaseCandidatesV1alpha2, {deprecation: {since: 'v1.35', until: 'v1.38'}})]},
+  served: {
+    otherVersions: [sameFieldsVersion<LeaseCandidate>(kinds.leaseCandidatesV1alpha2, {deprecation: {since: 'v1.35', until: 'v1.38'}})],
+  },
   storage: {alwaysPresent: {spec: {}}},
   metadata: {nameProblems: name => dataKeyProblems(name), anyFinalizers: true},
   update: {createsMissing: true, unconditional: false},

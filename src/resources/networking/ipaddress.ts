@@ -6,7 +6,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {immutableInternal} from '#src/resources/validation/equality.js';
 import {canonicalIpProblem} from '#src/resources/validation/ip-fields.js';
 import {each} from '#src/resources/validation/values.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 
@@ -44,7 +44,11 @@ const selectableFields = Object.fromEntries(
 export const ipAddresses = defineResource<IPAddress>({
   kind: kinds.ipAddresses,
   discovery: {shortNames: ['ip']},
-  served: {otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {deprecation: {since: 'v1.34', until: 'v1.37'}, selectableFields})]},
+  served: {
+    otherVersions: [
+      sameFieldsVersion<IPAddress>(kinds.ipAddressesV1beta1, {deprecation: {since: 'v1.34', until: 'v1.37'}, selectableFields}),
+    ],
+  },
   storage: {alwaysPresent: {spec: {}}},
   metadata: {nameProblems, hasPlainGeneratedNames: true},
   main: {

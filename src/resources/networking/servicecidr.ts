@@ -7,7 +7,7 @@ import {immutableText} from '#src/resources/validation/equality.js';
 import {internalForm, internalList} from '#src/schema/error-texts/internal-form.js';
 import {canonicalRange} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
 
@@ -36,7 +36,7 @@ function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCID
 /** ServiceCIDR: ranges for service addresses, in addition to those the server was started with. */
 export const serviceCIDRs = defineResource<ServiceCIDR>({
   kind: kinds.serviceCIDRs,
-  served: {otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1, {deprecation: {since: 'v1.34', until: 'v1.37'}})]},
+  served: {otherVersions: [sameFieldsVersion<ServiceCIDR>(kinds.serviceCIDRsV1beta1, {deprecation: {since: 'v1.34', until: 'v1.37'}})]},
   storage: {alwaysPresent: {spec: {}, status: {}}},
   metadata: {nameProblems: subdomainName},
   main: {

@@ -6,7 +6,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {nameOnly} from '#src/resources/validation/names.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {list} from './collections.js';
 import {maxConfigurations, validateConfiguration, type Configuration} from './configuration.js';
 import {maxSelectors, readyForSelectors, validateSelector} from './selectors.js';
@@ -31,8 +31,8 @@ export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
   served: {
     otherVersions: [
-      alike<DeviceClass>(kinds.deviceClassesV1beta2),
-      alike<DeviceClass>(kinds.deviceClassesV1beta1, {deprecation: {since: 'v1.35', until: 'v1.38'}}),
+      sameFieldsVersion<DeviceClass>(kinds.deviceClassesV1beta2),
+      sameFieldsVersion<DeviceClass>(kinds.deviceClassesV1beta1, {deprecation: {since: 'v1.35', until: 'v1.38'}}),
     ],
   },
   storage: {alwaysPresent: {spec: {}}},

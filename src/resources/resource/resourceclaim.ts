@@ -3,7 +3,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {adminAccess, mayAllocateToAdmin} from './admin-access.js';
 import {defaultClaimSpec, dropDisabledClaimFields, readyForClaim, validateClaimSpec, type ResourceClaim} from './claim-spec.js';
 import {dropDeallocated, dropDisabledStatusFields, validateClaimStatus} from './claim-status.js';
@@ -21,7 +21,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
   kind: kinds.resourceClaims,
   served: {
     otherVersions: [
-      alike<ResourceClaim>(kinds.resourceClaimsV1beta2),
+      sameFieldsVersion<ResourceClaim>(kinds.resourceClaimsV1beta2),
       flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests'),
     ],
   },

@@ -4,7 +4,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateTemplateMeta} from '#src/resources/validation/object-meta.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {adminAccess} from './admin-access.js';
 import {defaultClaimSpec, dropDisabledClaimFields, readyForClaim, validateClaimSpec} from './claim-spec.js';
 import {flatRequests} from './older-versions.js';
@@ -16,7 +16,7 @@ export const resourceClaimTemplates = defineResource<Template>({
   kind: kinds.resourceClaimTemplates,
   served: {
     otherVersions: [
-      alike<Template>(kinds.resourceClaimTemplatesV1beta2),
+      sameFieldsVersion<Template>(kinds.resourceClaimTemplatesV1beta2),
       flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests'),
     ],
   },

@@ -10,7 +10,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {internalList} from '#src/schema/error-texts/internal-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {set} from './collections.js';
 import {validateCounters, validateDevice, type Consumption, type Device} from './device.js';
 import {driverName, poolName} from './names.js';
@@ -146,7 +146,7 @@ export const resourceSlices = defineResource<ResourceSlice>({
   kind: kinds.resourceSlices,
   served: {
     otherVersions: [
-      {...alike<ResourceSlice>(kinds.resourceSlicesV1beta2), selectableFields},
+      {...sameFieldsVersion<ResourceSlice>(kinds.resourceSlicesV1beta2), selectableFields},
       {...basicDevices<ResourceSlice>(kinds.resourceSlicesV1beta1), selectableFields},
     ],
   },

@@ -4,7 +4,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {alike} from '#src/resources/versions.js';
+import {sameFieldsVersion} from '#src/resources/versions.js';
 import {validateParameters, validateProvisioner} from './parameters.js';
 
 type VolumeAttributesClass = ObjectOf<typeof kinds.volumeAttributesClassesV1beta1>;
@@ -17,7 +17,7 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
   kind: kinds.volumeAttributesClassesV1beta1,
   discovery: {shortNames: ['vac']},
   served: {
-    otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)],
+    otherVersions: [sameFieldsVersion<VolumeAttributesClass>(kinds.volumeAttributesClasses)],
     deprecation: {since: 'v1.34', until: 'v1.37', successor: kinds.volumeAttributesClasses},
   },
   metadata: {nameProblems: subdomainName},

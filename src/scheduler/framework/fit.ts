@@ -1,6 +1,6 @@
 // Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods added or removed.
 
-import {isSteps, StepCount, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {isSteps, StepCount, stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {NodeColumn} from '#src/scheduler/cache/node-memo.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
@@ -59,7 +59,7 @@ const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], clus
   let nodes: ReadonlySet<string> | undefined;
   let rejection: PluginRejection | undefined;
   for (const {plugin, prepare} of filters) {
-    const ready = yield* stepping(prepare(pod, cluster));
+    const ready = yield* stepsOf(prepare(pod, cluster));
     if (!ready) continue;
     if (isRejection(ready)) {
       rejection = {...ready, plugin};
@@ -200,11 +200,11 @@ export const findFeasibleNodes = function* (
     diagnosis.rejectedBy.add(rejection.plugin);
   };
   /** Filters the node, and evaluates one that all filters accept where that takes long: then the result are its steps. */
-  const check = (node: NodeInfo): Stepwise<PluginRejection | undefined> =>
+  const check = (node: NodeInfo): MaybeSteps<PluginRejection | undefined> =>
     runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (takesLong ? evaluateNode(filterSet, node) : undefined);
   const nominated = nominatedNode ? cluster.node(nominatedNode) : undefined;
   if (nominated) {
-    const rejection = yield* stepping(check(nominated));
+    const rejection = yield* stepsOf(check(nominated));
     if (!rejection) return found([nominated]);
     reject(nominated, rejection);
   }

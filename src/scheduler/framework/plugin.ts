@@ -8,7 +8,7 @@ import type {Lister} from '#informers/lister.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import type {Steps, Stepwise} from '#src/base/steps.js';
+import type {Steps, MaybeSteps} from '#src/base/steps.js';
 import type {NamespaceLabels} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {NodeMemo} from '#src/scheduler/cache/node-memo.js';
@@ -119,9 +119,9 @@ export interface Filter {
   readonly plugin: PluginName;
   /**
    * Prepares the filter for one pod: returns a prepared filter, a rejection of every node, or undefined if the filter does not apply.
-   * Stepwise where it visits every node.
+   * In steps where it visits every node.
    */
-  prepare(pod: PodInfo, cluster: Cluster): Stepwise<PreparedFilter | Rejection | undefined>;
+  prepare(pod: PodInfo, cluster: Cluster): MaybeSteps<PreparedFilter | Rejection | undefined>;
   /** Whether a pod is not to be tried at all before one of the events of `hints` has helped it. */
   gates?(pod: PodInfo, cluster: Cluster): boolean;
   readonly hints: readonly QueueingHint[];
@@ -141,8 +141,8 @@ export interface NodeScorer {
 export interface Score {
   readonly plugin: PluginName;
   readonly weight: number;
-  /** Returns undefined where all nodes score the same. Stepwise where it visits every node. */
-  prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Stepwise<NodeScorer | undefined>;
+  /** Returns undefined where all nodes score the same. In steps where it visits every node. */
+  prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): MaybeSteps<NodeScorer | undefined>;
 }
 
 export const isRejection = (outcome: PreparedFilter | Rejection | undefined): outcome is Rejection =>

@@ -3,8 +3,8 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {Heap} from '#src/base/heap.js';
 import {InOrder} from '#src/base/in-order.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/framework/events.js';
 import type {PluginName, PluginQueueingHint} from '#src/scheduler/framework/plugin.js';
@@ -69,7 +69,7 @@ export class SchedulingQueue {
   #arrivals = 0;
   /** Events whose pods are moved in pieces, one event after another. */
   readonly #moves: InOrder;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   #timer: {readonly at: number; readonly timer: Disposable} | undefined;
   #closed = false;
   readonly #inFlight = new InFlight();
@@ -78,7 +78,7 @@ export class SchedulingQueue {
     this.#options = options;
     this.#backoffEndOf = backoffEnd(options);
     this.#moves = new InOrder(error => options.onError(error));
-    this.#pieces = new Pieces(options.clock);
+    this.#pieces = new Yielder(options.clock);
   }
 
   /** The number of pods in each sub-queue. */
@@ -190,7 +190,7 @@ export class SchedulingQueue {
   async #goOnAfter(pause: Promise<void>, work: Steps<void>): Promise<void> {
     using _ = this.#options.clock.hold();
     await pause;
-    await runStepsInPieces(work, this.#pieces);
+    await runStepsYielding(work, this.#pieces);
   }
 
   /** Moves a pending pod to the active queue. */

@@ -1,5 +1,5 @@
-import {put} from '#src/base/json/put.js';
-import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {setProperty} from '#src/base/json/set-property.js';
+import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {untypedNode, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
@@ -31,10 +31,10 @@ const mergedFields = (old: PlainObject, wanted: PlainObject, node: SchemaNode): 
   const take = (key: string, mine: unknown, theirs: unknown): void => {
     const value = merged(mine, theirs, fieldNode(node, key) ?? untypedNode);
     if (value === undefined) return;
-    put(result, key, value);
+    setProperty(result, key, value);
     isEmpty = false;
   };
-  for (const key of Object.keys(old)) take(key, old[key], own(wanted, key));
+  for (const key of Object.keys(old)) take(key, old[key], ownField(wanted, key));
   for (const key of Object.keys(wanted)) if (!Object.hasOwn(old, key)) take(key, undefined, wanted[key]);
   return isEmpty ? undefined : result;
 };

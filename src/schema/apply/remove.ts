@@ -1,4 +1,4 @@
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isMember, type FieldSet} from './field-set.js';
@@ -25,7 +25,7 @@ const fieldsWithout = (value: PlainObject, set: FieldSet, node: SchemaNode): Pla
   for (const key of Object.keys(value)) {
     const below = set[`f:${key}`];
     if (below && isMember(below)) continue;
-    put(
+    setProperty(
       result,
       key,
       below

@@ -1,7 +1,7 @@
 // Decodes CBOR (RFC 8949) to plain values and to objects. The numbers of elements are limited for requests; decoding does not depend on a schema.
 
 import {DecodeError} from '#src/schema/decode/error.js';
-import {isPlainObject, own} from '#src/schema/decode/plain.js';
+import {isPlainObject, ownField} from '#src/schema/decode/plain.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
 import {TruncatedCbor, CborReader, type CborLimits} from './reader.js';
 
@@ -40,7 +40,7 @@ const typeOf = (value: unknown): string => {
 };
 
 const label = (value: unknown, field: string): string => {
-  const given = isPlainObject(value) ? own(value, field) : undefined;
+  const given = isPlainObject(value) ? ownField(value, field) : undefined;
   if (given === undefined || given === null) return '';
   if (typeof given === 'string') return given;
   throw new DecodeError(

@@ -1,6 +1,6 @@
 import {isUtf8} from 'node:buffer';
 import {DecodeError} from '#src/schema/decode/error.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {type PlainObject} from '#src/schema/decode/plain.js';
 
 // A CBOR decoder for untrusted input: bounded nesting and sizes, and only values that JSON can represent.
@@ -162,7 +162,7 @@ export class CborReader {
       const key = this.#key();
       if (Object.hasOwn(object, key))
         throw new DecodeError(`cbor: found duplicate map key ${JSON.stringify(key)} at map element index ${read}`);
-      put(object, key, this.item());
+      setProperty(object, key, this.item());
     }
     return object;
   }

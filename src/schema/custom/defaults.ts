@@ -1,6 +1,6 @@
 import {jsonText} from '#src/base/json/json.js';
 import {entityTooLarge} from '#src/api/status.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {copied, isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.js';
 
@@ -40,13 +40,13 @@ class Defaulting {
 
   #fields(value: PlainObject, schema: JsonSchema): void {
     for (const [name, property] of defaultsOf(schema)) {
-      if (!Object.hasOwn(value, name) || isMisplacedNull(value[name], property)) put(value, name, this.#copy(property.default));
+      if (!Object.hasOwn(value, name) || isMisplacedNull(value[name], property)) setProperty(value, name, this.#copy(property.default));
     }
     for (const name of Object.keys(value)) {
       const property = propertySchema(schema, name);
       if (!property) continue;
       if (property === schema.additionalProperties && isMisplacedNull(value[name], property))
-        put(value, name, this.#copy(property.default ?? null));
+        setProperty(value, name, this.#copy(property.default ?? null));
       this.fill(value[name], property);
     }
   }

@@ -1,4 +1,4 @@
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {copied, isPlainObject, type PlainObject} from './plain.js';
 
@@ -15,11 +15,11 @@ export const decodedCopy = (value: unknown, node: SchemaNode | undefined): unkno
   for (const key of Object.keys(value)) {
     const given = value[key];
     if (typeof given !== 'object') {
-      put(copy, key, given);
+      setProperty(copy, key, given);
       continue;
     }
     const field = properties?.get(key);
-    if (given !== null || !field || field.showsNull) put(copy, key, decodedCopy(given, field ?? items));
+    if (given !== null || !field || field.showsNull) setProperty(copy, key, decodedCopy(given, field ?? items));
   }
   return copy;
 };

@@ -1,4 +1,4 @@
-import {parsedInSteps} from '#src/base/json/json-steps.js';
+import {parseInSteps} from '#src/base/json/json-steps.js';
 import {parseJson as readJson} from '#src/base/json/json.js';
 import type {Steps} from '#src/base/steps.js';
 import {DecodeError, NoObject, type DecodeProblem} from './error.js';
@@ -71,7 +71,7 @@ export const parseJsonBodyInSteps = function* (body: Buffer, depth: number): Ste
   if (depth > maxDepth) throw unreadable('exceeded max depth');
   let value: unknown;
   try {
-    value = yield* parsedInSteps(body, {parse: text => wellFormed(readJson(text), text)});
+    value = yield* parseInSteps(body, {parse: text => wellFormed(readJson(text), text)});
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw unreadable(yield* jsonSyntaxProblemInSteps(body), error);

@@ -1,7 +1,7 @@
 // JSON objects as plain JavaScript objects whose keys are data, `__proto__` included.
 
 import {copyJson} from '#src/base/json/json-copy.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {keepNotes} from '#src/schema/emptied.js';
 
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
@@ -10,7 +10,7 @@ export type PlainObject = Record<string, unknown>;
 export const isPlainObject = (value: unknown): value is PlainObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the object's own value of a key. */
-export const own = (object: PlainObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
+export const ownField = (object: PlainObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
 
 /** The nesting limit of values. */
 export const maxDepth = 1000;
@@ -39,7 +39,7 @@ const wellFormedCopy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(wellFormedCopy);
   if (!isPlainObject(value)) return value;
   const copy: PlainObject = {};
-  for (const key of Object.keys(value)) put(copy, wellFormedCopy(key) as string, wellFormedCopy(value[key]));
+  for (const key of Object.keys(value)) setProperty(copy, wellFormedCopy(key) as string, wellFormedCopy(value[key]));
   return copy;
 };
 

@@ -9,7 +9,7 @@ import {noteEmpty} from '#src/schema/emptied.js';
 import {beyondRange, DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {numberLiterals} from './number-literals.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, type PlainObject} from './plain.js';
 import {isWhole, wrapped} from './wrapped-integer.js';
 
@@ -136,7 +136,7 @@ export class TypedDecoder {
       if (!isKept && result === value) result = firstFields(value, names, at);
       if (!field) {
         if (!isKept) this.unknown = true;
-        else if (result !== value) put(result, fieldName, given);
+        else if (result !== value) setProperty(result, fieldName, given);
         continue;
       }
       if (given === null) continue;
@@ -154,11 +154,11 @@ export class TypedDecoder {
         if (field.variants || isCollection(decoded)) noteEmpty(result, key, decoded);
         continue;
       }
-      if (result !== value || !Object.is(decoded, given)) put(result, key, decoded);
+      if (result !== value || !Object.is(decoded, given)) setProperty(result, key, decoded);
     }
     // The defaults of a whole object are set by its kind.
     for (const [name, field] of node.filled ?? [])
-      if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));
+      if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) setProperty(result, name, this.#zero(field));
     return result;
   }
 
@@ -173,7 +173,7 @@ export class TypedDecoder {
     const result = this.#isParsed ? value : {};
     for (const key of Object.keys(value)) {
       const decoded = this.#element(value[key], node);
-      if (result !== value || !Object.is(decoded, value[key])) put(result, key, decoded);
+      if (result !== value || !Object.is(decoded, value[key])) setProperty(result, key, decoded);
     }
     return result;
   }
@@ -311,7 +311,7 @@ export class TypedDecoder {
 /** Returns a copy with the first fields: those that are decoded when one is left out. Deleting it would make the object slow. */
 const firstFields = (value: PlainObject, names: readonly string[], count: number): PlainObject => {
   const copy: PlainObject = {};
-  for (let at = 0; at < count; at++) put(copy, names[at]!, value[names[at]!]);
+  for (let at = 0; at < count; at++) setProperty(copy, names[at]!, value[names[at]!]);
   return copy;
 };
 

@@ -1,7 +1,7 @@
 import {Worker} from 'node:worker_threads';
 import {entityTooLarge, tooManyRequests} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {FairQueue} from '#src/base/collections/fair-queue.js';
 import type {YamlResult} from './yaml-worker.js';
 
@@ -63,7 +63,7 @@ export class YamlThread {
   #run(job: Job): void {
     const {megabytes, ms} = this.#limits;
     const options = {resourceLimits: {maxOldGenerationSizeMb: megabytes}};
-    const worker = (this.#worker ??= confined(new Worker(new URL('./yaml-worker.js', import.meta.url), options)));
+    const worker = (this.#worker ??= confineErrors(new Worker(new URL('./yaml-worker.js', import.meta.url), options)));
     const hold = this.#clock.hold();
     this.#isBusy = true;
     const done = (): void => {

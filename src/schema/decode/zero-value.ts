@@ -1,4 +1,4 @@
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {PlainObject} from './plain.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 
@@ -31,7 +31,7 @@ const nullOnlyWhenNew: ReadonlySet<string> = new Set(['apiextensions/v1.CustomRe
 /** Reports whether an optional field of a built-in type is always written, as null where it has no value. */
 export const isNullWhenUnset = (type: TypeRef, name: string, field: SchemaNode): boolean => {
   const typeName = nameOf(type);
-  return field.showsNull === true || (!nullOnlyWhenNew.has(typeName) && own(additionalZeros[typeName], name) === null);
+  return field.showsNull === true || (!nullOnlyWhenNew.has(typeName) && ownValue(additionalZeros[typeName], name) === null);
 };
 
 const zeroOf = (node: SchemaNode): unknown => {

@@ -2,8 +2,8 @@ import {sameContent, sameInSteps} from '#src/api/equal.js';
 import {jsonText} from '#src/base/json/json.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import type {Steps} from '#src/base/steps.js';
-import {put} from '#src/base/json/put.js';
-import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {setProperty} from '#src/base/json/set-property.js';
+import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 
 // Merges OpenAPI documents of aggregated API servers into ours, in steps. Works on parsed JSON; definitions with conflicting names are renamed.
 
@@ -17,7 +17,7 @@ const definitionPrefix = '#/definitions/';
 const parameterPrefix = '#/parameters/';
 
 const objectAt = (document: PlainObject, key: string): PlainObject => {
-  const value = own(document, key);
+  const value = ownField(document, key);
   return isPlainObject(value) ? value : {};
 };
 
@@ -28,7 +28,7 @@ const mapped = (value: unknown, change: (object: PlainObject) => unknown): unkno
   const changed = change(value);
   if (!isPlainObject(changed)) return changed;
   const copy: PlainObject = {};
-  for (const key of Object.keys(changed)) put(copy, key, mapped(changed[key], change));
+  for (const key of Object.keys(changed)) setProperty(copy, key, mapped(changed[key], change));
   return copy;
 };
 
@@ -49,14 +49,14 @@ const mappedInSteps = function* (value: unknown, change: (object: PlainObject) =
   if (!isPlainObject(changed)) return changed;
   const copy: PlainObject = {};
   for (const key of Object.keys(changed)) {
-    put(copy, key, yield* mappedInSteps(changed[key], change));
+    setProperty(copy, key, yield* mappedInSteps(changed[key], change));
     yield;
   }
   return copy;
 };
 
 const referenceOf = (object: PlainObject, prefix: string): string | undefined => {
-  const reference = own(object, '$ref');
+  const reference = ownField(object, '$ref');
   return typeof reference === 'string' && reference.startsWith(prefix) ? reference.slice(prefix.length) : undefined;
 };
 
@@ -69,7 +69,7 @@ const withOwnParameters = (paths: unknown, shared: PlainObject): Steps<unknown> 
   let inlined = 0;
   return mappedInSteps(paths, object => {
     const name = referenceOf(object, parameterPrefix);
-    const parameter = name === undefined ? undefined : own(shared, name);
+    const parameter = name === undefined ? undefined : ownField(shared, name);
     if (name === undefined || parameter === undefined) return object;
     if (!lengths.has(name)) lengths.set(name, jsonText(parameter).length);
     inlined += lengths.get(name)!;
@@ -87,7 +87,7 @@ const needed = function* (value: unknown, definitions: PlainObject): Steps<Plain
     yield* mappedInSteps(pending.pop(), object => {
       const name = referenceOf(object, definitionPrefix);
       if (name !== undefined && !Object.hasOwn(found, name) && Object.hasOwn(definitions, name)) {
-        put(found, name, definitions[name]);
+        setProperty(found, name, definitions[name]);
         pending.push(definitions[name]);
       }
       return object;
@@ -132,11 +132,11 @@ export const mergeParts = function* (document: PlainObject, parts: readonly Docu
       yield;
     }
     for (const [name, definition] of Object.entries(part.definitions)) {
-      put(definitions, names.get(name) ?? name, yield* renamed(definition, names));
+      setProperty(definitions, names.get(name) ?? name, yield* renamed(definition, names));
       yield;
     }
     for (const [path, item] of Object.entries(part.paths)) {
-      if (!Object.hasOwn(paths, path)) put(paths, path, yield* renamed(item, names));
+      if (!Object.hasOwn(paths, path)) setProperty(paths, path, yield* renamed(item, names));
       yield;
     }
   }
@@ -146,12 +146,12 @@ export const mergeParts = function* (document: PlainObject, parts: readonly Docu
 const methods = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch']);
 
 const listAt = (object: PlainObject, key: string): readonly PlainObject[] => {
-  const value = own(object, key);
+  const value = ownField(object, key);
   return Array.isArray(value) ? value.filter(isPlainObject) : [];
 };
 
 const mediaTypes = (object: PlainObject, key: string): readonly string[] => {
-  const value = own(object, key);
+  const value = ownField(object, key);
   return Array.isArray(value) && value.length > 0 ? value.map(String) : ['*/*'];
 };
 
@@ -164,7 +164,7 @@ const about = ['name', 'in', 'description', 'required'];
 const parameterThree = (parameter: PlainObject): PlainObject => {
   const schema: PlainObject = {};
   const rest: PlainObject = {};
-  for (const key of Object.keys(parameter)) put(about.includes(key) || key.startsWith('x-') ? rest : schema, key, parameter[key]);
+  for (const key of Object.keys(parameter)) setProperty(about.includes(key) || key.startsWith('x-') ? rest : schema, key, parameter[key]);
   return {...rest, schema};
 };
 
@@ -180,7 +180,12 @@ const operationThree = (operation: PlainObject): PlainObject => {
     ...rest,
     ...(others.length > 0 ? {parameters: others.map(parameterThree)} : {}),
     ...(body
-      ? {requestBody: {...contentOf(own(body, 'schema'), mediaTypes(operation, 'consumes')), ...(body['required'] ? {required: true} : {})}}
+      ? {
+          requestBody: {
+            ...contentOf(ownField(body, 'schema'), mediaTypes(operation, 'consumes')),
+            ...(body['required'] ? {required: true} : {}),
+          },
+        }
       : {}),
     responses: Object.fromEntries(
       answers.map(([code, {schema, ...answer}]) => [
@@ -206,10 +211,10 @@ export const convertToV3 = function* (document: PlainObject, {paths, definitions
   const components = {schemas: definitions, ...(document['securityDefinitions'] ? {securitySchemes: document['securityDefinitions']} : {})};
   const pathsThree: PlainObject = {};
   for (const [path, item] of Object.entries(paths)) {
-    put(pathsThree, path, pathThree(item));
+    setProperty(pathsThree, path, pathThree(item));
     yield;
   }
-  const converted = {openapi: '3.0.0', info: own(document, 'info') ?? {}, paths: pathsThree, components};
+  const converted = {openapi: '3.0.0', info: ownField(document, 'info') ?? {}, paths: pathsThree, components};
   return (yield* mappedInSteps(converted, object => {
     const name = referenceOf(object, definitionPrefix);
     return name === undefined ? object : {...object, $ref: `#/components/schemas/${name}`};

@@ -1,5 +1,5 @@
 import type {GroupToken, Naming} from '#src/api/naming.js';
-import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
 import {enumOf} from '#src/schema/markers/enums.js';
 import {registeredGroupVersions} from '#src/schema/markers/group-versions.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
@@ -62,7 +62,7 @@ export interface DefinitionsOptions<T> {
   /** Returns the resource of a type that is a custom resource or its list. */
   custom?(ref: TypeRef): DescribedResource | undefined;
   /** Encodes a definition to be kept: it takes far fewer bytes than objects. */
-  write(name: string, definition: Json): Stepwise<T>;
+  write(name: string, definition: Json): MaybeSteps<T>;
   /** Definitions by name, shared by the documents that contain them. */
   readonly written: Map<string, WrittenDefinition<T>>;
 }
@@ -101,8 +101,8 @@ export class Definitions<T = unknown> {
     let definition = written.get(name);
     if (!definition) {
       this.#refs = new Map();
-      const made = yield* stepping(this.#definition(node));
-      definition = {content: yield* stepping(this.#options.write(name, made)), refs: this.#refs};
+      const made = yield* stepsOf(this.#definition(node));
+      definition = {content: yield* stepsOf(this.#options.write(name, made)), refs: this.#refs};
       written.set(name, definition);
     }
     for (const [ref, of] of definition.refs) this.#add(ref, of);
@@ -130,7 +130,7 @@ export class Definitions<T = unknown> {
     return {$ref: `${this.#dialect.refPrefix}${name}`};
   }
 
-  #definition(of: SchemaNode): Stepwise<Json> {
+  #definition(of: SchemaNode): MaybeSteps<Json> {
     const resource = of.ref && this.#options.custom?.(of.ref);
     if (resource) return of.ref?.name === resource.kind.kind ? this.#custom(resource) : this.#customList(resource);
     // Use the type itself, without what the referring field adds.

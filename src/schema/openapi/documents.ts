@@ -1,8 +1,8 @@
 import type {Clock} from '#src/base/clock.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {jsonText} from '#src/base/json/json.js';
-import {runStepsInPieces, type Steps} from '#src/base/steps.js';
-import {Pieces} from '#src/base/turn.js';
+import {runStepsYielding, type Steps} from '#src/base/steps.js';
+import {Yielder} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Schemas} from '#src/schema/builtin/schemas.js';
 import {Definitions, openApiV2, openApiV3, type WrittenDefinition} from './definitions.js';
@@ -99,7 +99,7 @@ const customTypes = (resources: readonly DescribedResource[]): ((ref: TypeRef) =
 export class OpenApiDocuments {
   readonly #options: OpenApiOptions;
   readonly #media: MediaTypes;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #fingerprintOf = fingerprinter();
   readonly #v3 = new Map<string, CachedDocument>();
   #served: ReadonlyMap<string, Source> | undefined;
@@ -110,7 +110,7 @@ export class OpenApiDocuments {
   constructor(options: OpenApiOptions) {
     this.#options = options;
     this.#media = options.mediaTypes ?? mediaTypes(options.naming, false);
-    this.#pieces = new Pieces(options.clock);
+    this.#pieces = new Yielder(options.clock);
   }
 
   /** Called when the served resources changed. Documents whose input changed are rebuilt on the next request. */
@@ -284,6 +284,6 @@ export class OpenApiDocuments {
 
   /** Runs the steps across turns of the event loop: there may be many paths and definitions, and a definition may have very many fields. */
   #inPieces(work: Steps<void>): Promise<void> {
-    return runStepsInPieces(work, this.#pieces);
+    return runStepsYielding(work, this.#pieces);
   }
 }

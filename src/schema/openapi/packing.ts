@@ -1,7 +1,7 @@
 import {createHash} from 'node:crypto';
 import {promisify} from 'node:util';
 import {constants, createGzip, gunzip} from 'node:zlib';
-import {ownTurn} from '#src/base/turn.js';
+import {yieldInTurn} from '#src/base/turn.js';
 
 // Compresses documents as they are written, hashing and compressing across turns of the event loop.
 
@@ -21,7 +21,7 @@ const unzip = promisify(gunzip);
 const held = new WeakMap<PackedDocument, Promise<Buffer> | WeakRef<Buffer>>();
 
 /** Returns the uncompressed document, which nobody may change: all who need it at the same time share it, however many they are. */
-export const unpacked = (document: PackedDocument): Promise<Buffer> => {
+export const unpackDocument = (document: PackedDocument): Promise<Buffer> => {
   const there = held.get(document);
   if (there && !(there instanceof WeakRef)) return there;
   const bytes = there?.deref();
@@ -44,7 +44,7 @@ const hashedAtOnce = 1 << 20;
 export const hashOf = async (bytes: Buffer): Promise<string> => {
   const hash = createHash('sha512');
   for (let at = 0; at < bytes.length; at += hashedAtOnce) {
-    if (at > 0) await ownTurn();
+    if (at > 0) await yieldInTurn();
     hash.update(bytes.subarray(at, at + hashedAtOnce));
   }
   return hash.digest('hex');
@@ -82,7 +82,7 @@ export class Packing {
   static async whole(bytes: Buffer): Promise<PackedDocument> {
     const packing = new Packing();
     for (let at = 0; at < bytes.length; at += hashedAtOnce) {
-      if (at > 0) await ownTurn();
+      if (at > 0) await yieldInTurn();
       packing.#write(bytes.subarray(at, at + hashedAtOnce));
     }
     return packing.end();

@@ -1,4 +1,4 @@
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {NodeType, SchemaNode} from '#src/schema/node.js';
 
@@ -30,7 +30,7 @@ class DocumentedNode implements SchemaNode {
 
   constructor(stated: JsonSchema, types: Readonly<Record<string, DocumentedType>>) {
     const name = referredBy(stated);
-    const schema = name === undefined ? stated : (own(types, name.slice(place.length)) ?? stated);
+    const schema = name === undefined ? stated : (ownValue(types, name.slice(place.length)) ?? stated);
     const isEither = schema['x-kubernetes-int-or-string'] || schema.format === 'int-or-string';
     const format = isEither ? 'int-or-string' : schema.format;
     this.#schema = schema;

@@ -1,4 +1,4 @@
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PatchStrategy, SchemaNode} from '#src/schema/node.js';
 
@@ -59,7 +59,7 @@ export const withoutDirectives = (value: unknown): unknown => {
   for (const key of Object.keys(value)) {
     if (value[key] === null || isDirectiveKey(key)) continue;
     const inner = withoutDirectives(value[key]);
-    if (inner !== dropped) put(kept, key, inner);
+    if (inner !== dropped) setProperty(kept, key, inner);
   }
   return kept;
 };

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {copied, maxDepth, isNestedDeeper, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 import {unescaped} from './json-pointer.js';
@@ -176,7 +176,7 @@ class Document {
       return;
     }
     const {container, key} = this.#place(path, `replace operation does not apply: doc is missing path: ${path}`);
-    if (!Array.isArray(container)) return put(container, key, value);
+    if (!Array.isArray(container)) return setProperty(container, key, value);
     if (!isIndex(key, container.length)) throw missing(`replace operation does not apply: doc is missing key: ${path}`);
     container[indexIn(key, container.length)] = value;
   }
@@ -214,7 +214,7 @@ class Document {
   }
 
   #insert({container, key}: Place, value: unknown): void {
-    if (!Array.isArray(container)) put(container, key, value);
+    if (!Array.isArray(container)) setProperty(container, key, value);
     else if (key === '-') container.push(value);
     else {
       const index = indexIn(key, container.length + 1);

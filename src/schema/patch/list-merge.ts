@@ -1,4 +1,4 @@
-import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 import {inapplicable, formatValue, unprocessable} from './errors.js';
 import {withoutDirectives, dropped, patchDirective, setElementOrder, type PatchMeta} from './directives.js';
 
@@ -36,7 +36,7 @@ const keyOf = (item: unknown, mergeKey: string): unknown => {
 /** The item that a patch adds to a list. A null key stays one: the items of a list are told apart by it. */
 const newItem = (item: unknown, mergeKey: string): unknown => {
   const kept = withoutDirectives(item);
-  if (mergeKey !== '' && isPlainObject(item) && isPlainObject(kept) && own(item, mergeKey) === null) kept[mergeKey] = null;
+  if (mergeKey !== '' && isPlainObject(item) && isPlainObject(kept) && ownField(item, mergeKey) === null) kept[mergeKey] = null;
   return kept;
 };
 
@@ -47,7 +47,7 @@ const indexesByKey = (list: readonly unknown[], mergeKey: string): Map<unknown, 
   const indexes = new Map<unknown, number>();
   for (let index = 0; index < list.length; index++) {
     const item = list[index];
-    const key = mergeKey === '' ? item : isPlainObject(item) ? own(item, mergeKey) : undefined;
+    const key = mergeKey === '' ? item : isPlainObject(item) ? ownField(item, mergeKey) : undefined;
     if (!indexes.has(key)) indexes.set(key, index);
   }
   return indexes;
@@ -94,7 +94,7 @@ const withSpecials = (
     else throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(item)}`);
   }
   if (replaces) return {live: newItems(plain, mergeKey), patch: []};
-  return {live: live.filter(other => !isPlainObject(other) || !gone.has(own(other, mergeKey))), patch: plain};
+  return {live: live.filter(other => !isPlainObject(other) || !gone.has(ownField(other, mergeKey))), patch: plain};
 };
 
 const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string, merge: MergeMaps): unknown[] => {

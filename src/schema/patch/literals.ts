@@ -1,5 +1,5 @@
 import {jsonText, parseJson, readLiterals} from '#src/base/json/json.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, wellFormed, type PlainObject} from '#src/schema/decode/plain.js';
 
 // The original applies a patch to texts: a value keeps the literal that it was sent with (`1.0`, `1e400`, `"\\u003C"`) until the result is decoded. A literal that
@@ -50,7 +50,7 @@ const mapped = (value: unknown, replaced: (literal: symbol, path: readonly strin
   for (const [key, item] of Object.entries(value)) {
     const other = mapped(item, replaced, [...path, key]);
     isSame &&= other === item;
-    put(copy, key, other);
+    setProperty(copy, key, other);
   }
   return isSame ? value : copy;
 };
@@ -64,7 +64,7 @@ export const literalsIn = (text: string, {strings}: {strings: boolean}): {value:
 };
 
 /** Returns a value with what its literals stand for, and the literals of numbers by field path. */
-export const settled = (value: unknown): {value: unknown; numbers: ReadonlyMap<string, string>} => {
+export const settleLiterals = (value: unknown): {value: unknown; numbers: ReadonlyMap<string, string>} => {
   const numbers = new Map<string, string>();
   const result = mapped(value, ({description: text = ''}, path) => {
     const at = path.join('.');

@@ -1,13 +1,13 @@
 import {sameJson} from '#src/api/equal.js';
-import {put} from '#src/base/json/put.js';
-import {copied, isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {setProperty} from '#src/base/json/set-property.js';
+import {copied, isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Returns a deep copy without the fields of objects that are null, also within lists. */
 const withoutNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isPlainObject(value)) return value;
   const copy: PlainObject = {};
-  for (const key of Object.keys(value)) if (value[key] !== null) put(copy, key, withoutNulls(value[key]));
+  for (const key of Object.keys(value)) if (value[key] !== null) setProperty(copy, key, withoutNulls(value[key]));
   return copy;
 };
 
@@ -15,10 +15,10 @@ const merged = (current: unknown, patch: unknown): unknown => {
   // Where there was no object, the nulls of the patch have nothing to delete.
   if (!isPlainObject(current) || !isPlainObject(patch)) return withoutNulls(patch);
   const result: PlainObject = {};
-  for (const key of Object.keys(current)) if (!Object.hasOwn(patch, key)) put(result, key, current[key]);
+  for (const key of Object.keys(current)) if (!Object.hasOwn(patch, key)) setProperty(result, key, current[key]);
   for (const key of Object.keys(patch)) {
     const value = patch[key];
-    if (value !== null) put(result, key, merged(Object.hasOwn(current, key) ? current[key] : undefined, value));
+    if (value !== null) setProperty(result, key, merged(Object.hasOwn(current, key) ? current[key] : undefined, value));
   }
   return result;
 };
@@ -32,15 +32,15 @@ export const applyMergePatch = (document: PlainObject, patch: PlainObject): Plai
  */
 export const createMergePatch = (from: PlainObject, to: PlainObject): PlainObject => {
   const patch: PlainObject = {};
-  for (const key of Object.keys(from)) if (from[key] !== undefined && own(to, key) === undefined) put(patch, key, null);
+  for (const key of Object.keys(from)) if (from[key] !== undefined && ownField(to, key) === undefined) setProperty(patch, key, null);
   for (const key of Object.keys(to)) {
-    const [old, value] = [own(from, key), to[key]];
+    const [old, value] = [ownField(from, key), to[key]];
     if (value === undefined) continue;
     if (isPlainObject(old) && isPlainObject(value)) {
       const inner = createMergePatch(old, value);
-      if (Object.keys(inner).length > 0) put(patch, key, inner);
+      if (Object.keys(inner).length > 0) setProperty(patch, key, inner);
     } else if (!sameJson(old, value)) {
-      put(patch, key, copied(value));
+      setProperty(patch, key, copied(value));
     }
   }
   return patch;

@@ -11,7 +11,7 @@ import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {malformed, formatValue} from './errors.js';
 import {applyJsonPatch, type Copying, type JsonPatch, type JsonPatchOperation} from './json-patch.js';
-import {literalsIn, settled, type Literals} from './literals.js';
+import {literalsIn, settleLiterals, type Literals} from './literals.js';
 import {applyMergePatch} from './merge-patch.js';
 import {touchedByMergePatch, touchedByJsonPatch, type TouchedFields} from './touched-fields.js';
 import {applyStrategicPatch} from './strategic-merge.js';
@@ -216,7 +216,7 @@ export const patchedObject = <T = PlainObject>(
 ): {object: T; warnings: readonly string[]} => {
   const value = changed(patch, live, node, copying);
   try {
-    const {value: settledValue, numbers} = patch.literals ? settled(value) : {value, numbers: undefined};
+    const {value: settledValue, numbers} = patch.literals ? settleLiterals(value) : {value, numbers: undefined};
     const source = patch.type === 'strategic' ? 'parts' : 'json';
     const form = formOf(patch, settledValue, live, node);
     const {object, problems} = decodeValue<T>(settledValue, form, validation, {source, copiesFrozen: true, numbers});

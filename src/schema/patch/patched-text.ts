@@ -1,8 +1,8 @@
 import {jsonText} from '#src/base/json/json.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
-import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 import type {FieldOrder, PlacedField} from '#src/schema/protobuf/field-order.js';
-import {htmlEscaped, literalText, settled} from './literals.js';
+import {htmlEscaped, literalText, settleLiterals} from './literals.js';
 import type {TouchedFields} from './touched-fields.js';
 
 type Place = Omit<PlacedField, 'name'>;
@@ -20,10 +20,10 @@ const untouched = (value: unknown, {shape, fields}: Place): string => {
   if (shape === 'data') return jsonText(value);
   if (Array.isArray(value)) return `[${value.map(item => untouched(item, {shape: 'one', fields})).join(',')}]`;
   if (!isPlainObject(value)) return literalText(value);
-  if (!fields) return canonicalJson(settled(value).value);
+  if (!fields) return canonicalJson(settleLiterals(value).value);
   if (shape === 'map') return joined(sorted(value).map(([key, item]) => [key, untouched(item, {shape: 'one', fields})]));
   return joined(
-    [...fields()].filter(({name}) => own(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]),
+    [...fields()].filter(({name}) => ownField(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]),
   );
 };
 

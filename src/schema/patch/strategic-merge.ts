@@ -1,5 +1,5 @@
-import {put} from '#src/base/json/put.js';
-import {copied, isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {setProperty} from '#src/base/json/set-property.js';
+import {copied, isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {
   withoutDirectives,
@@ -39,7 +39,7 @@ class ObjectMerge {
   constructor(live: PlainObject, patch: PlainObject, node: SchemaNode | undefined) {
     this.#node = node;
     this.#patch = patch;
-    for (const key of Object.keys(live)) put(this.#result, key, live[key]);
+    for (const key of Object.keys(live)) setProperty(this.#result, key, live[key]);
   }
 
   merge(): PlainObject {
@@ -68,45 +68,49 @@ class ObjectMerge {
   #inOrder(key: string): void {
     const field = fieldOf(key, setElementOrder, badOrder);
     const order = listOf(this.#patch[key], badOrder) ?? [];
-    const patched = own(this.#patch, field);
+    const patched = ownField(this.#patch, field);
     if (patched === null) return;
     const meta = patchMeta(this.#node, field);
-    const merged = mergedInOrder(listOf(own(this.#result, field), badOrder), listOf(patched, badOrder), order, meta, (a, b) =>
+    const merged = mergedInOrder(listOf(ownField(this.#result, field), badOrder), listOf(patched, badOrder), order, meta, (a, b) =>
       mergedObjects(a, b, meta.node),
     );
-    if (merged !== undefined) put(this.#result, field, merged);
+    if (merged !== undefined) setProperty(this.#result, field, merged);
     (this.#ordered ??= new Set()).add(field);
   }
 
   #deleteElements(key: string): void {
     const field = fieldOf(key, deleteFromPrimitiveList, badDeletion);
     const removed = listOf(this.#patch[key] ?? undefined, badDeletion);
-    const live = own(this.#result, field);
-    if (removed && Array.isArray(live)) put(this.#result, field, withoutElements(live, removed));
+    const live = ownField(this.#result, field);
+    if (removed && Array.isArray(live)) setProperty(this.#result, field, withoutElements(live, removed));
   }
 
   #field(key: string, value: unknown): void {
-    const live = own(this.#result, key);
+    const live = ownField(this.#result, key);
     if (value === null) {
       delete this.#result[key];
       return;
     }
     const meta = patchMeta(this.#node, key);
     if (isPlainObject(live) && isPlainObject(value)) {
-      put(this.#result, key, meta.strategy === 'replace' ? copied(value) : mergedObjects(live, value, meta.node));
+      setProperty(this.#result, key, meta.strategy === 'replace' ? copied(value) : mergedObjects(live, value, meta.node));
     } else if (Array.isArray(live) && Array.isArray(value)) {
       const merges = meta.strategy === 'merge';
-      put(this.#result, key, merges ? mergedList(live, value, meta, (a, b) => mergedObjects(a, b, meta.node)) : withoutDirectives(value));
+      setProperty(
+        this.#result,
+        key,
+        merges ? mergedList(live, value, meta, (a, b) => mergedObjects(a, b, meta.node)) : withoutDirectives(value),
+      );
     } else {
       const kept = withoutDirectives(value);
       if (kept === dropped) delete this.#result[key];
-      else put(this.#result, key, kept);
+      else setProperty(this.#result, key, kept);
     }
   }
 }
 
 const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode | undefined): PlainObject => {
-  const directive = own(patch, patchDirective);
+  const directive = ownField(patch, patchDirective);
   if (directive === undefined) return new ObjectMerge(live, patch, node).merge();
   if (directive === 'delete') return {};
   if (directive !== 'replace') throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(patch)}`);

@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import {ownTurn} from '#src/base/turn.js';
+import {yieldInTurn} from '#src/base/turn.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {messageOf} from './messages.js';
@@ -122,7 +122,7 @@ export const decodeInPieces = async (bytes: Buffer, naming: Naming): Promise<Pla
     fields.skip(fields.tag(raw.length) & 7, raw.length);
     if (fields.at - wire.at < pieceBytes || fields.at === raw.length) continue;
     readTo(fields.at);
-    await ownTurn();
+    await yieldInTurn();
   }
   return readTo(raw.length);
 };

@@ -1,7 +1,7 @@
 import {parseJson as readJson} from '#src/base/json/json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {maxDepth, isNestedDeeper, type PlainObject} from '#src/schema/decode/plain.js';
 import {delimited, wireType, type Field, type Message} from './message-type.js';
 import {durationText, microTimeText, quantityText, timeText} from './values.js';
@@ -84,7 +84,7 @@ export class ObjectReader {
       else wire.skip(tag & 7, end);
     }
     const map = object[field.name] as PlainObject | undefined;
-    put(map ?? (object[field.name] = {} as PlainObject), key, value ?? zeroOf(field));
+    setProperty(map ?? (object[field.name] = {} as PlainObject), key, value ?? zeroOf(field));
   }
 
   #value(field: Field, end: number, before: unknown): unknown {

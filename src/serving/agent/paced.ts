@@ -1,4 +1,4 @@
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import type {WebSocketClient} from '#src/serving/streams/websocket-server.js';
 
 /** Sends messages to a client, each after the one before was written. */
@@ -17,7 +17,7 @@ export const paced = (client: WebSocketClient): PacedClient => {
   let last = Promise.resolve();
   const after = (act: () => Promise<void> | void): Promise<void> => {
     // A message takes one turn to reach the socket, and another one to leave it.
-    last = last.then(act).then(nextTurn).then(nextTurn);
+    last = last.then(act).then(yieldToEventLoop).then(yieldToEventLoop);
     return last;
   };
   return {

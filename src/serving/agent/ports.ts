@@ -2,7 +2,7 @@ import {Duplex, type Writable} from 'node:stream';
 import {AgentError, type NodeAgent} from '#src/api/node/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import type {StreamLimits} from './idle.js';
 import {messageOf} from '#src/base/message.js';
 import {contentOf, maxTextBytes} from '#src/serving/streams/channels.js';
@@ -87,7 +87,7 @@ class Channel extends Duplex {
     super({allowHalfOpen: true});
     this.#client = client;
     this.#send = send;
-    confined(this).on('error', () => {});
+    confineErrors(this).on('error', () => {});
   }
 
   override _read(): void {

@@ -1,5 +1,5 @@
 import {join} from 'node:path';
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {withMessagePrefix} from '#src/pki/encoding/error.js';
@@ -53,7 +53,7 @@ export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: O
 
 /** Checks the self-signed certificate twice a day until the signal aborts, so that a long-running server never serves an expired one. */
 export const renewOwnPair = (options: OwnPairOptions, log: Log, signal: AbortSignal): void =>
-  every(options.clock, 12 * 3_600_000, signal, async () => {
+  runEvery(options.clock, 12 * 3_600_000, signal, async () => {
     const hold = options.clock.hold();
     try {
       await ensureOwnPair(options);

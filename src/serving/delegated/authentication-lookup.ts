@@ -1,6 +1,6 @@
 import {collectionPath, kinds} from '#src/api/kinds/index.js';
 import type {ConfigMap} from '#src/api/types.js';
-import {type Clock, every} from '#src/base/clock.js';
+import {type Clock, runEvery} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {type TrustAnchors, trustAnchors} from '#src/pki/chain.js';
@@ -45,7 +45,7 @@ export class LookedUpTrust {
 
   /** Refreshes them until the signal aborts. On failure the last ones remain in use. */
   follow(delegate: Delegate, {clock, log, signal}: {readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal}): void {
-    every(clock, 60_000, signal, async () => {
+    runEvery(clock, 60_000, signal, async () => {
       try {
         const data = await published(delegate);
         const raw = JSON.stringify(data);

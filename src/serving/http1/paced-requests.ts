@@ -1,7 +1,7 @@
 import type {IncomingMessage, Server, ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
 import {endWith} from '#src/base/emitters/confined.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 
 /** What the connections of a server may spend per turn of the event loop, in bytes that are parsed. */
 const turnBytes = 128 << 10;
@@ -111,7 +111,7 @@ export class PacedRequests {
   async #turn(): Promise<void> {
     this.#isTurning = true;
     do {
-      await nextTurn();
+      await yieldToEventLoop();
       this.#left = turnBytes;
       while (this.#left > 0 && this.#waiting.length > 0) this.#parseNext(this.#waiting.shift()!);
     } while (this.#waiting.length > 0);

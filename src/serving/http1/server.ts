@@ -1,7 +1,7 @@
 import type {Server} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** Connections that speak another protocol than HTTP. */
 const upgraded = new WeakSet<Duplex>();
@@ -14,14 +14,14 @@ export const isIdle = (socket: Duplex): boolean => !isAnswering(socket) && !upgr
 
 /** Confines errors in the events of a server to the connection or request concerned. To be called before others listen. */
 export const confineServer = <S extends Server>(server: S, {fault}: {fault(error: unknown): void}): S => {
-  confined(server, fault);
-  server.prependListener('connection', (socket: Socket) => void confined(socket, fault));
+  confineErrors(server, fault);
+  server.prependListener('connection', (socket: Socket) => void confineErrors(socket, fault));
   server.on('request', (request, response) => {
-    confined(request, fault);
-    confined(response, fault);
+    confineErrors(request, fault);
+    confineErrors(response, fault);
   });
   server.on('upgrade', (request, socket) => {
-    confined(request, fault);
+    confineErrors(request, fault);
     upgraded.add(socket);
   });
   return server;

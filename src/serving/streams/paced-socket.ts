@@ -1,7 +1,7 @@
 import {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
-import {Pieces} from '#src/base/turn.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
+import {Yielder} from '#src/base/turn.js';
 
 /** The connection of a paced socket. */
 export type PacedConnection = Duplex & {readonly bytesRead?: number; setNoDelay?(): unknown};
@@ -21,7 +21,7 @@ const chunkBytes = 16 << 10;
  */
 export class PacedSocket extends Duplex {
   readonly #connection: PacedConnection;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   readonly #convert: (chunk: Buffer) => Buffer;
   /** Chunks that wait for their turn. */
   readonly #waiting: Buffer[] = [];
@@ -30,9 +30,9 @@ export class PacedSocket extends Duplex {
 
   constructor(connection: PacedConnection, {clock, convert = chunk => chunk}: PacedOptions) {
     super({allowHalfOpen: true, readableHighWaterMark: chunkBytes});
-    confined(this);
+    confineErrors(this);
     this.#connection = connection;
-    this.#pieces = new Pieces(clock);
+    this.#pieces = new Yielder(clock);
     this.#convert = convert;
     connection.pause();
     connection.on('data', (chunk: Buffer) => this.#receive(chunk));

@@ -5,7 +5,7 @@ import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {confined, confinedTo} from '#src/base/emitters/confined.js';
+import {confineErrors, confinedTo} from '#src/base/emitters/confined.js';
 import {PacedSocket} from './paced-socket.js';
 import {FragmentedFrames} from './websocket-fragments.js';
 
@@ -167,7 +167,7 @@ const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocket
     else silence = clock.schedule(left, listen);
   };
   let silence = clock.schedule(silenceMs, listen);
-  confined(client).on('error', () => client.terminate());
+  confineErrors(client).on('error', () => client.terminate());
   client.on('message', onPong);
   client.once('close', () => {
     silence[Symbol.dispose]();

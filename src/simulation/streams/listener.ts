@@ -1,7 +1,7 @@
 import {createServer} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {AgentError} from '#src/api/node/agent.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {expandKnown} from '#src/model/pod/expansion.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
@@ -22,9 +22,9 @@ const reply = (connection: Duplex, text: string): void => {
 };
 
 const serveHttp = (connection: Duplex, {status, body, type}: Extract<PortRule, {status: number}>): void => {
-  const server = confined(createServer()).on('request', (request, response) => {
-    confined(request);
-    confined(response);
+  const server = confineErrors(createServer()).on('request', (request, response) => {
+    confineErrors(request);
+    confineErrors(response);
     request.resume();
     response.shouldKeepAlive = false;
     response.writeHead(status, {'content-type': type, 'content-length': Buffer.byteLength(body)});

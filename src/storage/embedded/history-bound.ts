@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 import {StoreFull} from '#src/storage/errors.js';
 
 /** The history of an engine, as far as its size goes. */
@@ -94,7 +94,7 @@ export class HistoryBound {
     const {clock, log, maxBytes} = this.#parts;
     using _ = clock.hold();
     try {
-      const pieces = new Pieces(clock);
+      const pieces = new Yielder(clock);
       if (this.#bytes > maxBytes && this.#counted >= this.#history.revision()) await this.#shrink(pieces);
       while (this.#counted < this.#history.revision() && !this.#closing) {
         const paused = pieces.pause();
@@ -112,7 +112,7 @@ export class HistoryBound {
     }
   }
 
-  async #shrink(pieces: Pieces): Promise<void> {
+  async #shrink(pieces: Yielder): Promise<void> {
     await this.#history.sweep();
     const {maxBytes} = this.#parts;
     const goal = this.#bytes - maxBytes * (1 - slack);

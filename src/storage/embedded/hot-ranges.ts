@@ -3,7 +3,7 @@
 
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
-import {lowerBound, within} from '#src/storage/local/keys.js';
+import {lowerBound, isKeyInRange} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import type {StoredRecord} from '#src/storage/store.js';
 
@@ -113,7 +113,7 @@ export class HotRanges {
   }
 
   #enclosing(start: string, end: string): string {
-    for (const [name, {range}] of this.#entries) if (range?.end === end && within(start, range.start, end)) return name;
+    for (const [name, {range}] of this.#entries) if (range?.end === end && isKeyInRange(start, range.start, end)) return name;
     return '';
   }
 

@@ -3,7 +3,7 @@
 
 import {readFileSync} from 'node:fs';
 import {OwnedCaches} from '#src/base/cache-bound.js';
-import {every, guarded, type Clock} from '#src/base/clock.js';
+import {runEvery, guarded, type Clock} from '#src/base/clock.js';
 import type {Tree} from './writes.js';
 
 /** How much of the data file stays mapped, in bytes. */
@@ -78,7 +78,7 @@ export class MappedTree {
     this.#openedAt = clock.monotonic();
     this.#others = this.#resident();
     mapped.add(this);
-    if (this.#others !== undefined) every(clock, checkMs, this.#ending.signal, () => this.#check());
+    if (this.#others !== undefined) runEvery(clock, checkMs, this.#ending.signal, () => this.#check());
   }
 
   /** The mapped bytes, by the last look. */

@@ -3,7 +3,7 @@
 
 import {closeSync, fstatSync, openSync, readSync} from 'node:fs';
 import type {Clock} from '#src/base/clock.js';
-import {Pieces} from '#src/base/turn.js';
+import {Yielder} from '#src/base/turn.js';
 
 /** A data file that LMDB must not open; the message says what is wrong with it. */
 export class FileDamaged extends Error {
@@ -141,7 +141,7 @@ const byNumber: Compare = (a, b) => Number(a.readBigUInt64LE() - b.readBigUInt64
 class Checker {
   readonly #file: DataFile;
   readonly #meta: Meta;
-  readonly #pieces: Pieces;
+  readonly #pieces: Yielder;
   /** One bit for each page that was visited. */
   readonly #visited: Uint8Array;
   #freePages = 0;
@@ -149,7 +149,7 @@ class Checker {
   constructor(file: DataFile, newest: Meta, clock: Clock) {
     this.#file = file;
     this.#meta = newest;
-    this.#pieces = new Pieces(clock);
+    this.#pieces = new Yielder(clock);
     if ((newest.lastPage + 1) * newest.pageSize > 2 ** 46) throw new FileDamaged(`its last page is ${newest.lastPage}`);
     this.#visited = new Uint8Array((newest.lastPage >> 3) + 1);
   }

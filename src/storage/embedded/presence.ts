@@ -7,8 +7,8 @@ import {readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync}
 import {createServer} from 'node:net';
 import {hostname} from 'node:os';
 import {join} from 'node:path';
-import {every, type Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {systemRandom} from '#src/base/random.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 
@@ -73,7 +73,7 @@ const nameLength = 108;
 export const claimSocket = async (directory: string, lockFile: string, clock: Clock): Promise<Disposable | undefined> => {
   if (process.platform !== 'linux') return undefined;
   const {dev, ino} = statSync(directory);
-  const server = confined(createServer(socket => confined(socket).destroy()));
+  const server = confineErrors(createServer(socket => confineErrors(socket).destroy()));
   using _ = clock.hold();
   try {
     server.listen(`\0plat-store/${dev}/${ino}/`.padEnd(nameLength, '.'));
@@ -123,7 +123,7 @@ export class Presence implements Disposable {
     this.#lost = lost;
     this.#clock = clock;
     this.#write();
-    every(clock, renewEveryMs, this.#ending.signal, () => this.#renew());
+    runEvery(clock, renewEveryMs, this.#ending.signal, () => this.#renew());
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,6 @@
 // Reads of keys and ranges, from caches where those know the answer.
 
-import {holdable, within} from '#src/storage/local/keys.js';
+import {holdable, isKeyInRange} from '#src/storage/local/keys.js';
 import type {EngineChange, HeldRecord, KeyCount} from '#src/storage/local/engine.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo} from '#src/storage/local/undo.js';
@@ -154,7 +154,7 @@ export class RangeReader {
 
   /** Whether the commit in progress, which reads may not see yet, writes in a range. */
   #isWriting(start: string, end: string): boolean {
-    for (const key of this.#uncommitted) if (within(key, start, end)) return true;
+    for (const key of this.#uncommitted) if (isKeyInRange(key, start, end)) return true;
     return false;
   }
 

@@ -9,7 +9,7 @@ import {
   type HistoryQuery,
   type KeyCount,
 } from '#src/storage/local/engine.js';
-import {within} from '#src/storage/local/keys.js';
+import {isKeyInRange} from '#src/storage/local/keys.js';
 import type {PreviousRecord} from '#src/storage/local/undo.js';
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 import {
@@ -93,7 +93,7 @@ export class RecordTree {
   *changesIn({start, end, after}: Pick<HistoryQuery, 'start' | 'end' | 'after'>, upTo: number) {
     for (let revision = after + 1; revision <= upTo; revision++) {
       const change = this.change(revision);
-      if (change && (!change.head || within(change.head.key, start, end))) yield {revision, ...change};
+      if (change && (!change.head || isKeyInRange(change.head.key, start, end))) yield {revision, ...change};
     }
   }
 

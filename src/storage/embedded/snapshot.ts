@@ -6,7 +6,7 @@ import {dirname, join} from 'node:path';
 import type {RangeOptions} from 'lmdb';
 import {makeFolder} from '#src/base/files/folder.js';
 import {systemClock} from '#src/base/clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {StoreUnusable, ValueUnreadable} from '#src/storage/errors.js';
 import type {SnapshotReader, SnapshotRecord} from '#src/storage/snapshot/format.js';
 import {claim, identityOf} from './claim.js';
@@ -97,7 +97,7 @@ class View implements EmbeddedView {
         if (!damaged) throw error;
         damaged(error);
       }
-      if (++count % batch === 0) await nextTurn();
+      if (++count % batch === 0) await yieldToEventLoop();
     }
   }
 

@@ -1,4 +1,4 @@
-import {every, held, sleep, systemClock, type Clock} from '#src/base/clock.js';
+import {runEvery, withClockHeld, sleep, systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, StoreUnusable, ValueTooLarge} from '#src/storage/errors.js';
@@ -127,7 +127,7 @@ const retried = async <T>(
   const report = (): void =>
     log.warn({servers: servers.join(','), reason: reason || 'no answer yet'}, 'waiting for the servers of the store');
   const reporting = new AbortController();
-  every(clock, reportMs, reporting.signal, report);
+  runEvery(clock, reportMs, reporting.signal, report);
   try {
     for (;;) {
       signal?.throwIfAborted();
@@ -381,7 +381,7 @@ export class EtcdStore implements Store {
 
   /** Delays closing until a write is done. Holds the clock meanwhile. */
   async #write(act: () => Promise<number>): Promise<number> {
-    const writing = held(this.#parts.clock, act);
+    const writing = withClockHeld(this.#parts.clock, act);
     this.#writing.add(writing);
     try {
       return await writing;

@@ -1,4 +1,4 @@
-import {every, type Clock} from '#src/base/clock.js';
+import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {EtcdClient} from './client.js';
@@ -11,7 +11,7 @@ const timeoutMs = 2500;
  * lost the others, is left: its calls and watches fail, and go on with the next server.
  */
 export const probeMembers = (client: EtcdClient, clock: Clock, log: Log, signal: AbortSignal): void =>
-  every(clock, everyMs, signal, async () => {
+  runEvery(clock, everyMs, signal, async () => {
     try {
       await client.probe(timeoutMs);
     } catch (error) {

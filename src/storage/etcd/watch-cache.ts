@@ -3,7 +3,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {ValueUnreadable} from '#src/storage/errors.js';
 import {Watchers} from '#src/storage/local/watchers.js';
-import {within} from '#src/storage/local/keys.js';
+import {isKeyInRange} from '#src/storage/local/keys.js';
 import {everything, type Extent, type Page} from '#src/storage/local/page.js';
 import {MemoryEngine} from '#src/storage/memory/engine.js';
 import {endOfPrefix, type Change, type LeaseId, type StoredRecord} from '#src/storage/store.js';
@@ -52,8 +52,8 @@ export class WatchCache {
 
   /** Returns whether the cache covers a range, or a single key given as both ends. */
   covers(start: string, end: string): boolean {
-    if (start === end) return within(start, this.#start, this.#end);
-    return within(start, this.#start, this.#end) && (end <= this.#end || !within(end, this.#start, `${this.#end}\uffff`));
+    if (start === end) return isKeyInRange(start, this.#start, this.#end);
+    return isKeyInRange(start, this.#start, this.#end) && (end <= this.#end || !isKeyInRange(end, this.#start, `${this.#end}\uffff`));
   }
 
   /** Returns the record of a key-value pair, from the cache if it has that revision. Throws for one that cannot be decoded. */
@@ -106,7 +106,7 @@ export class WatchCache {
     let newest = this.revision;
     for (const {isDeletion, kv} of events) {
       newest = Math.max(newest, kv.revision);
-      if (!within(kv.key, this.#start, this.#end)) continue;
+      if (!isKeyInRange(kv.key, this.#start, this.#end)) continue;
       const change = this.#changeOf(kv, isDeletion);
       if (!change) continue;
       changes.push(change);

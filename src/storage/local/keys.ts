@@ -32,7 +32,7 @@ export const compareKeys = (a: string, b: string): number => {
 };
 
 /** Returns whether `key` lies in [start, end). */
-export const within = (key: string, start: string, end: string): boolean => compareKeys(key, start) >= 0 && compareKeys(key, end) < 0;
+export const isKeyInRange = (key: string, start: string, end: string): boolean => compareKeys(key, start) >= 0 && compareKeys(key, end) < 0;
 
 /** Returns the first index of sorted keys at which `key` could be inserted. */
 export const lowerBound = (length: number, keyAt: (index: number) => string, key: string): number => {

@@ -1,6 +1,6 @@
 import type {Eventually} from '#src/base/eventually.js';
-import {guarded, held, type Clock} from '#src/base/clock.js';
-import {Pieces} from '#src/base/turn.js';
+import {guarded, withClockHeld, type Clock} from '#src/base/clock.js';
+import {Yielder} from '#src/base/turn.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {
   LeaseId,
@@ -134,7 +134,7 @@ export class LocalStore implements Store {
     const first = engine.count(start, end, countAtOnce);
     if (first.next === undefined && (revision ?? newest) === newest) return first.count;
     const counted: CountedKeys = {pieces: [{from: start, at: newest}], count: first.count};
-    return held(this.#clock, () => this.#countAt({start, end, revision: revision ?? newest, next: first.next}, counted));
+    return withClockHeld(this.#clock, () => this.#countAt({start, end, revision: revision ?? newest, next: first.next}, counted));
   }
 
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
@@ -199,7 +199,7 @@ export class LocalStore implements Store {
 
   /** Counts the keys in pieces, each at the newest revision of its time, and back from there by the changes since. */
   async #countAt({start, end, revision, next: begun}: CountQuery, {pieces: counted, count}: CountedKeys): Promise<number> {
-    const pieces = new Pieces(this.#clock);
+    const pieces = new Yielder(this.#clock);
     for (let from = begun; from !== undefined;) {
       await pieces.pause();
       const engine = this.#open();

@@ -1,6 +1,6 @@
 import {endOfPrefix} from '#src/storage/store.js';
 import type {EngineChange} from './engine.js';
-import {within} from './keys.js';
+import {isKeyInRange} from './keys.js';
 
 interface RangeWatcher {
   readonly query: {readonly start: string; readonly end: string};
@@ -81,7 +81,7 @@ export class WatcherIndex<L extends RangeWatcher> {
         if (group) found.push(group);
       }
     }
-    for (const group of this.#others) if (within(key, group.start, group.end)) found.push(group);
+    for (const group of this.#others) if (isKeyInRange(key, group.start, group.end)) found.push(group);
     return found;
   }
 }

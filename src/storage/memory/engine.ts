@@ -8,7 +8,7 @@ import {
   type KeyCount,
   type StorageEngine,
 } from '#src/storage/local/engine.js';
-import {within} from '#src/storage/local/keys.js';
+import {isKeyInRange} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
@@ -102,7 +102,7 @@ export class MemoryEngine implements StorageEngine {
     const last = this.#placeAfter(reached);
     for (let index = this.#placeAfter(after); index < last; index++) {
       const change = this.#changes[index]!;
-      if (!within(change.key, start, end)) continue;
+      if (!isKeyInRange(change.key, start, end)) continue;
       changes.push(change);
       size += sizeOfChange(change);
       if (size >= bytes) return {changes, reached: change.revision};

@@ -8,7 +8,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {seededRandom} from '#src/base/random.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {createManager, type OperatorController} from '#src/operator/index.js';
 import {touchKey} from '#src/testing/faults/comparable.js';
@@ -232,7 +232,7 @@ export class OperatorInstances {
         if (namespace !== plane.naming.systemNamespace) await this.#touch(kind, {name, namespace});
       }
     }
-    for (let turn = 0; turn < deliveryTurns; turn++) await nextTurn();
+    for (let turn = 0; turn < deliveryTurns; turn++) await yieldToEventLoop();
   }
 
   /** Changes an object, unless it is gone or may not be changed. */

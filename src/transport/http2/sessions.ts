@@ -4,7 +4,7 @@
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** Pings of a session: their interval, and how long their answer may take. */
 export interface Pings {
@@ -84,7 +84,7 @@ const begin = (socket: Duplex, {origin, windows, maxMemory}: OpenSession): Clien
     settings: {initialWindowSize: windows.stream, enablePush: false},
     ...(maxMemory === undefined ? {} : {maxSessionMemory: maxMemory}),
   };
-  const session = confined(http2.connect(origin, settings));
+  const session = confineErrors(http2.connect(origin, settings));
   session.once('remoteSettings', () => session.setLocalWindowSize(windows.session));
   return session;
 };
@@ -115,7 +115,7 @@ export class Sessions {
   async stream(start: (session: ClientHttp2Session) => ClientHttp2Stream): Promise<ClientHttp2Stream> {
     const pooled = this.#reserved() ?? (await this.#place());
     try {
-      return confined(start(pooled.session)).once('close', () => {
+      return confineErrors(start(pooled.session)).once('close', () => {
         pooled.streams--;
       });
     } catch (error) {

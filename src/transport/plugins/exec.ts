@@ -1,7 +1,7 @@
 import {spawn} from 'node:child_process';
 import {readFile} from 'node:fs/promises';
 import {createSecureContext} from 'node:tls';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {messageOf} from '#src/base/message.js';
 import type {ClientPair, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
@@ -52,8 +52,8 @@ const output = (
 ): Promise<string> =>
   new Promise((resolve, reject) => {
     const rejectWithHint = (message: string) => reject(new Error(installHint ? `${message}: ${installHint.trim()}` : message));
-    const child = confined(spawn(command, args, {stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'], env}));
-    confined(child.stdout);
+    const child = confineErrors(spawn(command, args, {stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'], env}));
+    confineErrors(child.stdout);
     const chunks: Buffer[] = [];
     let bytes = 0;
     child.stdout.on('data', (chunk: Buffer) => {

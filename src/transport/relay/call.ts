@@ -131,7 +131,7 @@ const sendRequest = (connections: Connections, relayed: RelayRequest, body: Read
       const onCallerGone = () => reject(reasonOf(relayed, new Error('the caller left')));
       relayed.request.signal.addEventListener('abort', onCallerGone, {once: true});
       sent.once('close', () => relayed.request.signal.removeEventListener('abort', onCallerGone));
-      within(connections, relayed, sent);
+      limitTime(connections, relayed, sent);
       if (!body) return sent.end();
       // The backend may respond before the body has been received.
       // Unlike `flushHeaders`, this keeps the bytes of headers unchanged.
@@ -148,7 +148,7 @@ export const reasonOf = ({request: {signal}}: RelayRequest, error: Error, sent?:
 };
 
 /** Applies the timeout of the response head. */
-export const within = ({clock}: Connections, {timeoutMs}: RelayRequest, sent: ClientRequest): void => {
+export const limitTime = ({clock}: Connections, {timeoutMs}: RelayRequest, sent: ClientRequest): void => {
   if (timeoutMs === undefined) return;
   const timer = clock.schedule(timeoutMs, () => sent.destroy(new Error('net/http: timeout awaiting response headers')));
   for (const end of ['response', 'upgrade', 'close']) sent.once(end, () => timer[Symbol.dispose]());

@@ -3,7 +3,7 @@
 
 import {Duplex} from 'node:stream';
 import {sleep, type Clock} from '#src/base/clock.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 
 /** The parts of a second in which bytes are released. */
@@ -44,7 +44,7 @@ class Throttled extends Duplex {
 
   constructor(inner: Duplex, bytesPerSecond: number, clock: Clock) {
     super({allowHalfOpen: inner.allowHalfOpen});
-    confined(this);
+    confineErrors(this);
     this.#inner = inner;
     this.#incoming = new Pace(bytesPerSecond, clock, this.#closed.signal);
     this.#outgoing = new Pace(bytesPerSecond, clock, this.#closed.signal);

@@ -6,7 +6,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {beginRequest} from '#src/transport/begin-request.js';
 import {Unreached, type Connections} from '#src/transport/http1/connections.js';
-import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
+import {optionsOf, reasonOf, sentOf, limitTime, type RelayRequest} from './call.js';
 import {responseHeaders} from './headers.js';
 import {throttled} from './throttle.js';
 
@@ -59,7 +59,7 @@ const sendUpgrade = (connections: Connections, relayed: RelayRequest, protocol: 
     const sent = beginRequest({...options, agent: connections.single});
     const abort = () => sent.destroy();
     signal?.addEventListener('abort', abort, {once: true});
-    within(connections, relayed, sent);
+    limitTime(connections, relayed, sent);
     sent.on('error', error => reject(reasonOf(relayed, error, sent)));
     sent.once('response', answer => {
       answer.once('close', () => sent.destroy());

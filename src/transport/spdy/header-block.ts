@@ -1,6 +1,6 @@
 import {constants, createInflate, type Inflate} from 'node:zlib';
 import {headerDictionary} from './dictionary.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** The headers of a stream: names in lower case, each with its values. */
 export type SpdyHeaders = Readonly<Record<string, readonly string[]>>;
@@ -75,7 +75,7 @@ export class HeaderUnpacker implements Disposable {
   #fail: ((error: Error) => void) | undefined;
 
   constructor() {
-    this.#inflate = confined(createInflate({dictionary: headerDictionary, flush: constants.Z_SYNC_FLUSH}));
+    this.#inflate = confineErrors(createInflate({dictionary: headerDictionary, flush: constants.Z_SYNC_FLUSH}));
     this.#inflate.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length;
       if (this.#bytes > maxBlockBytes) this.#reject(new Error('a block of headers is too large'));

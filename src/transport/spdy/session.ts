@@ -2,7 +2,7 @@
 // Handles a limited number of frames per turn of the event loop.
 
 import type {Duplex} from 'node:stream';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 import {ByteReader} from './byte-reader.js';
 import {framesOf, frameWriter, resetStatus, type Frame} from './frames.js';
 import {HeaderUnpacker, type SpdyHeaders} from './header-block.js';
@@ -154,7 +154,7 @@ export class SpdySession implements StreamPort {
       let count = 0;
       for await (const frame of framesOf(new ByteReader(this.#socket, head), unpacker)) {
         await this.#take(frame);
-        if (++count % maxFramesPerTurn === 0) await nextTurn();
+        if (++count % maxFramesPerTurn === 0) await yieldToEventLoop();
       }
     } catch (error) {
       this.#send({kind: 'goAway', last: this.#lastPeerId, status: 1});

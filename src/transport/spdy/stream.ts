@@ -2,7 +2,7 @@
 
 import {Duplex} from 'node:stream';
 import type {SpdyHeaders} from './header-block.js';
-import {confined} from '#src/base/emitters/confined.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** The methods of a session that its streams call. */
 export interface StreamPort {
@@ -44,7 +44,7 @@ export class SpdyStream extends Duplex {
     this.accepted = new Promise(resolve => {
       this.#accept = resolve;
     });
-    confined(this).on('error', () => {});
+    confineErrors(this).on('error', () => {});
   }
 
   /** Whether the peer ended its half. */

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {LineGroups} from '#src/apiserver/audit/line-groups.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 
 const gathering = () => {
   const written: string[] = [];
@@ -16,7 +16,7 @@ test('lines that no response waits for are written together in the next turn of 
   await Promise.all([Promise.resolve().then(() => void groups.add('a', false)), Promise.resolve().then(() => void groups.add('b', false))]);
   await new Promise(process.nextTick);
   t.deepEqual(written, []);
-  await nextTurn();
+  await yieldToEventLoop();
 
   t.deepEqual(written, ['a b']);
 });
@@ -41,13 +41,13 @@ test('lines that come while a group is being written form the next one', async t
     return new Promise(resolve => ends.push(resolve));
   });
   void groups.add('a', true);
-  await nextTurn();
+  await yieldToEventLoop();
   void groups.add('b', true);
   void groups.add('c', false);
-  await nextTurn();
+  await yieldToEventLoop();
   t.deepEqual(written, ['a']);
   ends[0]!();
-  await nextTurn();
+  await yieldToEventLoop();
   ends[1]!();
   await groups.settled();
 

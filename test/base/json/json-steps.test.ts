@@ -1,7 +1,7 @@
 import {isDeepStrictEqual} from 'node:util';
 import test from 'ava';
 import {canonicalJson, canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
-import {parsedInSteps, pieceBytes} from '#src/base/json/json-steps.js';
+import {parseInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
 
@@ -54,7 +54,7 @@ for (const [title, value] of values) {
       const body = Buffer.from(` ${JSON.stringify(value, undefined, indent)}\n`);
       const whole: unknown = JSON.parse(body.toString());
       for (const freezes of [false, true]) {
-        const parsed = runSteps(parsedInSteps(body, {freezes}));
+        const parsed = runSteps(parseInSteps(body, {freezes}));
         t.true(isDeepStrictEqual(parsed, whole));
         t.true(JSON.stringify(parsed) === JSON.stringify(whole));
         t.is(isFrozenDeep(parsed), freezes || isFrozenDeep(whole));
@@ -69,7 +69,7 @@ test('a step parses and encodes so much and no more', t => {
     const body = Buffer.from(JSON.stringify(value));
     const least = Math.floor(body.length / (2 * pieceBytes));
 
-    t.true(counted(parsedInSteps(body)).steps >= least);
+    t.true(counted(parseInSteps(body)).steps >= least);
     t.true(counted(encodedInSteps(value)).steps >= least);
   }
 });
@@ -108,10 +108,10 @@ test('invalid JSON is refused wherever its fault is', t => {
     try {
       expected = JSON.parse(each);
     } catch {
-      t.throws(() => runSteps(parsedInSteps(Buffer.from(each))), {instanceOf: SyntaxError});
+      t.throws(() => runSteps(parseInSteps(Buffer.from(each))), {instanceOf: SyntaxError});
       continue;
     }
-    t.true(isDeepStrictEqual(runSteps(parsedInSteps(Buffer.from(each))), expected)); // The mark fell into a text.
+    t.true(isDeepStrictEqual(runSteps(parseInSteps(Buffer.from(each))), expected)); // The mark fell into a text.
   }
 });
 

@@ -1,6 +1,6 @@
 import {dirname, resolve} from 'node:path';
 import {keyOf, keyText} from '#src/api/key.js';
-import {held, sleep} from '#src/base/clock.js';
+import {withClockHeld, sleep} from '#src/base/clock.js';
 import {contentOf} from '#src/base/files/files.js';
 import {
   ImplementedElsewhere,
@@ -150,7 +150,7 @@ export const openSimulated = async ({configFile, files, clock, log}: ProviderPar
     }
   };
   const enter: Enter = async (call, of) => {
-    await held(clock, refresh);
+    await withClockHeld(clock, refresh);
     const found = configuration.faults.filter(fault => fault.call === call && (fault.of === undefined || fault.of === of));
     for (const {delayMs, error, retryAfterMs, implementedElsewhere, notImplemented} of found) {
       if (delayMs) await sleep(clock, delayMs);

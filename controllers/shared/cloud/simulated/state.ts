@@ -1,4 +1,4 @@
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {InstanceMetadata, LoadBalancerStatus, Route} from '#src/runtime/cloud.js';
 
@@ -61,7 +61,7 @@ export class StateStore {
 
   /** Returns the present state. Rejects if the file cannot be read or is malformed. */
   read(): Promise<SimulatedState> {
-    return held(this.#clock, async () => {
+    return withClockHeld(this.#clock, async () => {
       await this.#changes.catch(() => {});
       return this.#load();
     });
@@ -82,7 +82,7 @@ export class StateStore {
         this.#state = after;
       });
     this.#changes = done;
-    return held(this.#clock, () => done);
+    return withClockHeld(this.#clock, () => done);
   }
 
   async #load(): Promise<SimulatedState> {

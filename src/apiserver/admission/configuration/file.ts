@@ -3,7 +3,7 @@ import {dirname, resolve} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import {parseConfiguration, readConfiguration} from '#src/apiserver/configuration/document.js';
 import {anything, list, record, text} from '#src/apiserver/configuration/fields.js';
-import {isPlainObject, own} from '#src/schema/decode/plain.js';
+import {isPlainObject, ownField} from '#src/schema/decode/plain.js';
 
 /** The configuration of each plugin, by its name. */
 export type PluginTexts = ReadonlyMap<string, string>;
@@ -18,7 +18,7 @@ interface Entry {
 const unversioned = {imagePolicy: 'ImagePolicyWebhook', podNodeSelectorPluginConfig: 'PodNodeSelector'} as const;
 
 const ofOldForm = (value: unknown): string | undefined =>
-  isPlainObject(value) ? Object.entries(unversioned).find(([field]) => own(value, field) !== undefined)?.[1] : undefined;
+  isPlainObject(value) ? Object.entries(unversioned).find(([field]) => ownField(value, field) !== undefined)?.[1] : undefined;
 
 /**
  * Reads the file of `--admission-control-config-file` and the files it refers to, relative to its directory. Throws an error of one line, as `read` does for

@@ -4,7 +4,7 @@
 import type {Eventually} from '#src/base/eventually.js';
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {ServedVersion, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {copied} from '#src/schema/decode/plain.js';
@@ -118,11 +118,11 @@ const connectVersion = (resource: Resource, shown: KindName): ObjectVersion => {
 
 const makeVersion = ({resource, kind, version}: ServedResource, subresource: string): ObjectVersion => {
   const {definition} = resource;
-  const endpoint = own(definition.subresources, subresource);
+  const endpoint = ownValue(definition.subresources, subresource);
   if (endpoint?.view) return viewVersion(resource, kind, endpoint.view);
-  const action = subresource ? own(definition.actions, subresource) : definition.review;
+  const action = subresource ? ownValue(definition.actions, subresource) : definition.review;
   if (action) return connectVersion(resource, formName(resource, kind, action.kind));
-  const connect = own(definition.connectSubresources, subresource);
+  const connect = ownValue(definition.connectSubresources, subresource);
   if (connect)
     return connectVersion(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: connect.options.kind});
   return storedVersion(resource, kind, version);
@@ -142,7 +142,7 @@ const versionOf = (served: ServedResource, subresource: string): ObjectVersion =
 
 const siblingVersionOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectVersion => {
   const {kindGroup, kindVersion, kind, ...form} = versionOf(served, subresource);
-  const isView = own(served.resource.definition.subresources, subresource)?.view !== undefined;
+  const isView = ownValue(served.resource.definition.subresources, subresource)?.view !== undefined;
   const {version} = other.kind;
   return isView ? {...form, version, kindGroup, kindVersion, kind} : siblingVersion(served.resource, other, siblings);
 };

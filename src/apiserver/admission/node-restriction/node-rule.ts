@@ -37,5 +37,5 @@ export const existing = async <T extends KubeObject>(
 export const existingPod = (rules: NodeRules, namespace: string, name: string): Promise<Readonly<Pod>> =>
   existing<Pod>(rules, kinds.pods, namespace, name);
 
-export const quoted = JSON.stringify;
-export const unexpected = ({operation}: AdmissionAttributes): string => `unexpected operation ${quoted(operation)}`;
+export const quote = JSON.stringify;
+export const unexpected = ({operation}: AdmissionAttributes): string => `unexpected operation ${quote(operation)}`;

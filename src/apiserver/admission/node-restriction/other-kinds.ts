@@ -6,7 +6,7 @@ import {wellKnown} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {parseSigningRequest} from '#src/pki/signing-request.js';
-import {existing, existingPod, quoted, unexpected, type NodeRule} from './node-rule.js';
+import {existing, existingPod, quote, unexpected, type NodeRule} from './node-rule.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
@@ -27,7 +27,7 @@ export const claimRule: NodeRule = (_rules, node, attributes) => {
   if (attributes.subresource !== 'status') return 'may only update PVC status';
   if (attributes.operation !== 'UPDATE') return unexpected(attributes);
   if (sameContent(fixed(attributes.object as Claim), fixed(attributes.oldObject as Claim))) return undefined;
-  return `node ${quoted(node)} is not allowed to update fields other than status.quantity and status.conditions`;
+  return `node ${quote(node)} is not allowed to update fields other than status.quantity and status.conditions`;
 };
 
 const nameOf = ({operation, object, name}: AdmissionAttributes): string | undefined =>
@@ -35,7 +35,7 @@ const nameOf = ({operation, object, name}: AdmissionAttributes): string | undefi
 
 export const leaseRule: NodeRule = ({naming}, node, attributes) => {
   if (attributes.namespace !== naming.nodeLeaseNamespace)
-    return `can only access leases in the ${quoted(naming.nodeLeaseNamespace)} system namespace`;
+    return `can only access leases in the ${quote(naming.nodeLeaseNamespace)} system namespace`;
   return nameOf(attributes) === node ? undefined : 'can only access node lease with the same name as the requesting node';
 };
 
@@ -68,14 +68,14 @@ export const signingRule: NodeRule = ({naming, gate}, node, {operation, object})
 /** A node may only request certificates of pods bound to it, with their actual attributes. */
 export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
   if (attributes.operation !== 'CREATE') return `${unexpected(attributes)}, only create is allowed`;
-  if (attributes.subresource) return `unexpected PodCertificateRequest subresource ${quoted(attributes.subresource)}`;
+  if (attributes.subresource) return `unexpected PodCertificateRequest subresource ${quote(attributes.subresource)}`;
   const {spec} = attributes.object as PodCertificateRequest;
   if (spec.nodeName !== node)
-    return `PodCertificateRequest.Spec.NodeName=${quoted(spec.nodeName)}, which is not the requesting node ${quoted(node)}`;
+    return `PodCertificateRequest.Spec.NodeName=${quote(spec.nodeName)}, which is not the requesting node ${quote(node)}`;
   const {namespace} = attributes;
   const pod = await existingPod(rules, namespace, spec.podName);
-  if (pod.metadata?.annotations?.[rules.naming.key('config.mirror')] !== undefined) return `pod ${quoted(spec.podName)} is a mirror pod`;
-  if (pod.spec?.nodeName !== node) return `pod ${quoted(spec.podName)} is not running on the requesting node ${quoted(node)}`;
+  if (pod.metadata?.annotations?.[rules.naming.key('config.mirror')] !== undefined) return `pod ${quote(spec.podName)} is a mirror pod`;
+  if (pod.spec?.nodeName !== node) return `pod ${quote(spec.podName)} is not running on the requesting node ${quote(node)}`;
   const account = await existing(rules, kinds.serviceAccounts, namespace, spec.serviceAccountName);
   const liveNode = await existing(rules, kinds.nodes, '', node);
   const claims: readonly (readonly [field: string, claimed: string, is: string | undefined])[] = [
@@ -87,6 +87,6 @@ export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
   const wrong = claims.find(([, claimed, is]) => claimed !== is);
   return (
     wrong &&
-    `PodCertificateRequest for pod ${quoted(`${namespace}/${spec.podName}`)} contains spec.${wrong[0]} ${quoted(wrong[1])}, which differs from ${quoted(wrong[2] ?? '')}`
+    `PodCertificateRequest for pod ${quote(`${namespace}/${spec.podName}`)} contains spec.${wrong[0]} ${quote(wrong[1])}, which differs from ${quote(wrong[2] ?? '')}`
   );
 };

@@ -4,7 +4,7 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import {nodeRule} from './nodes.js';
 import {claimRule, csiNodeRule, leaseRule, podCertificateRule, signingRule, sliceRule} from './other-kinds.js';
-import {quoted, type NodeRule, type NodeRules} from './node-rule.js';
+import {quote, type NodeRule, type NodeRules} from './node-rule.js';
 import {podRule} from './pods.js';
 import {tokenRule} from './tokens.js';
 
@@ -24,7 +24,7 @@ const byKind: readonly (readonly [kind: Kind, rule: NodeRule])[] = [
 export const nodeRestriction = (rules: NodeRules): AdmissionPlugin => {
   const found = new Map(byKind.map(([{group, plural}, rule]) => [`${rules.naming.group(group)}/${plural}`, rule]));
   const check = async (node: string, attributes: AdmissionAttributes): Promise<void> => {
-    if (node === '') throw refuse(attributes, `could not determine node from user ${quoted(attributes.user.name)}`);
+    if (node === '') throw refuse(attributes, `could not determine node from user ${quote(attributes.user.name)}`);
     const why = await found.get(`${attributes.group}/${attributes.resource}`)?.(rules, node, attributes);
     if (why) throw refuse(attributes, why);
   };

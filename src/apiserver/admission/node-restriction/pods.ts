@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Pod, PodSpec, Volume} from '#src/api/pod.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
-import {existing, existingPod, quoted, unexpected, type NodeRule, type NodeRules} from './node-rule.js';
+import {existing, existingPod, quote, unexpected, type NodeRule, type NodeRules} from './node-rule.js';
 
 type Source = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 
@@ -49,9 +49,9 @@ const create: NodeRule = async (rules, node, {object}) => {
   const {naming} = rules;
   const {metadata, spec} = object as Pod;
   const mirror = naming.key('config.mirror');
-  const nodeText = `node ${quoted(node)}`;
+  const nodeText = `node ${quote(node)}`;
   if (metadata?.annotations?.[mirror] === undefined)
-    return `pod does not have ${quoted(mirror)} annotation, ${nodeText} can only create mirror pods`;
+    return `pod does not have ${quote(mirror)} annotation, ${nodeText} can only create mirror pods`;
   if (spec?.nodeName !== node) return `${nodeText} can only create pods with spec.nodeName set to itself`;
   const [owner, ...others] = metadata.ownerReferences ?? [];
   if (others.length > 0) return `${nodeText} can only create pods with a single owner reference set to itself`;
@@ -68,9 +68,9 @@ const create: NodeRule = async (rules, node, {object}) => {
 const main: NodeRule = async (rules, node, attributes) => {
   const {operation, namespace, name} = attributes;
   if (operation === 'CREATE') return create(rules, node, attributes);
-  if (operation !== 'DELETE') return `${unexpected(attributes)}, node ${quoted(node)} can only create and delete mirror pods`;
+  if (operation !== 'DELETE') return `${unexpected(attributes)}, node ${quote(node)} can only create and delete mirror pods`;
   const {spec} = await existingPod(rules, namespace, name);
-  return spec?.nodeName === node ? undefined : `node ${quoted(node)} can only delete pods with spec.nodeName set to itself`;
+  return spec?.nodeName === node ? undefined : `node ${quote(node)} can only delete pods with spec.nodeName set to itself`;
 };
 
 const claimNames = ({status}: Pod) => (status?.resourceClaimStatuses ?? []).map(({name, resourceClaimName}) => [name, resourceClaimName]);
@@ -78,7 +78,7 @@ const claimNames = ({status}: Pod) => (status?.resourceClaimStatuses ?? []).map(
 const status: NodeRule = (_rules, node, attributes) => {
   if (attributes.operation !== 'UPDATE') return unexpected(attributes);
   const [pod, old] = [attributes.object as Pod, attributes.oldObject as Pod];
-  const nodeText = `node ${quoted(node)}`;
+  const nodeText = `node ${quote(node)}`;
   if (old.spec?.nodeName !== node) return `${nodeText} can only update pod status for pods with spec.nodeName set to itself`;
   if (!sameContent(pod.metadata?.labels, old.metadata?.labels)) return `${nodeText} cannot update labels through pod status`;
   if (!sameContent(claimNames(pod), claimNames(old))) return `${nodeText} cannot update resource claim statues`;
@@ -104,6 +104,6 @@ export const podRule: NodeRule = (rules, node, attributes) => {
     case 'eviction':
       return eviction(rules, node, attributes);
     default:
-      return `unexpected pod subresource ${quoted(attributes.subresource)}, only 'status' and 'eviction' are allowed`;
+      return `unexpected pod subresource ${quote(attributes.subresource)}, only 'status' and 'eviction' are allowed`;
   }
 };

@@ -3,7 +3,7 @@ import type {Pod, Volume} from '#src/api/pod.js';
 import {StatusError} from '#src/api/status.js';
 import type {TokenRequest} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {existing, existingPod, quoted, type NodeRule, type NodeRules} from './node-rule.js';
+import {existing, existingPod, quote, type NodeRule, type NodeRules} from './node-rule.js';
 
 /** The driver of a pod's volume that comes from a claim. */
 const claimedDriver = async (rules: NodeRules, namespace: string, claim: string): Promise<string | undefined> => {
@@ -63,10 +63,10 @@ const audienceProblem = async (
     if (await needsToken(rules, pod, audience)) return undefined;
   } catch (error) {
     if (await isGranted(rules, attributes, audience)) return undefined;
-    return `error validating audience ${quoted(audience)}: ${(error as Error).message}`;
+    return `error validating audience ${quote(audience)}: ${(error as Error).message}`;
   }
   if (await isGranted(rules, attributes, audience)) return undefined;
-  return `audience ${quoted(audience)} not found in pod spec volume, ${attributes.user.name} is not authorized to request tokens for this audience`;
+  return `audience ${quote(audience)} not found in pod spec volume, ${attributes.user.name} is not authorized to request tokens for this audience`;
 };
 
 /** A node may only request tokens for pods that are bound to it and use them. */

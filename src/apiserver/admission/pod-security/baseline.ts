@@ -8,7 +8,7 @@ import {
   containersWhere,
   exceptInUserNamespace,
   plural,
-  quoted,
+  quoteList,
   settingSources,
   sorted,
   type Check,
@@ -27,7 +27,7 @@ const defaultCapabilities: PodCheck = ({spec}) => {
   const all = sorted(containersOf(spec).flatMap(({securityContext}) => beyond(securityContext?.capabilities?.add)));
   return {
     reason: 'non-default capabilities',
-    detail: `${containersNamed(bad)} must not include ${quoted(all)} in securityContext.capabilities.add`,
+    detail: `${containersNamed(bad)} must not include ${quoteList(all)} in securityContext.capabilities.add`,
   };
 };
 
@@ -38,7 +38,7 @@ const hostNamespaces: PodCheck = ({spec}) => {
 
 const hostPathVolumes: PodCheck = ({spec}) => {
   const bad = (spec.volumes ?? []).filter(({hostPath}) => hostPath).map(({name}) => name);
-  return bad.length > 0 ? {reason: 'hostPath volumes', detail: `${plural(bad.length, 'volume')} ${quoted(bad)}`} : undefined;
+  return bad.length > 0 ? {reason: 'hostPath volumes', detail: `${plural(bad.length, 'volume')} ${quoteList(bad)}`} : undefined;
 };
 
 const hostPorts: PodCheck = ({spec}) => {
@@ -66,7 +66,7 @@ const probeHosts: PodCheck = ({spec}) => {
   const hosts = sorted(named.flatMap(one => one.hosts));
   return {
     reason: 'probe or lifecycle host',
-    detail: `${containersNamed(bad)} ${plural(bad.length, 'uses', 'use')} ${plural(hosts.length, 'probe or lifecycle host')} ${quoted(hosts)}`,
+    detail: `${containersNamed(bad)} ${plural(bad.length, 'uses', 'use')} ${plural(hosts.length, 'probe or lifecycle host')} ${quoteList(hosts)}`,
   };
 };
 
@@ -85,7 +85,7 @@ export const procMount: PodCheck = ({spec}) => {
   const types = sorted(
     containersOf(spec).flatMap(({securityContext}) => (unusual(securityContext?.procMount) ? securityContext!.procMount! : [])),
   );
-  return {reason: 'procMount', detail: `${containersNamed(bad)} must not set securityContext.procMount to ${quoted(types)}`};
+  return {reason: 'procMount', detail: `${containersNamed(bad)} must not set securityContext.procMount to ${quoteList(types)}`};
 };
 
 const seLinuxOptions =
@@ -108,7 +108,7 @@ const seLinuxOptions =
     ].filter(options => options !== undefined);
     const types = sorted(all.flatMap(({type}) => (type && !allowed.includes(type) ? type : [])));
     const what = [
-      ...(types.length > 0 ? [`${plural(types.length, 'type')} ${quoted(types)}`] : []),
+      ...(types.length > 0 ? [`${plural(types.length, 'type')} ${quoteList(types)}`] : []),
       ...(all.some(({user}) => user) ? ['user may not be set'] : []),
       ...(all.some(({role}) => role) ? ['role may not be set'] : []),
     ];

@@ -30,10 +30,10 @@ export interface Check {
   readonly overrides?: string;
 }
 
-export const quoted = (items: Iterable<string>): string => [...items].map(item => `"${item}"`).join(', ');
+export const quoteList = (items: Iterable<string>): string => [...items].map(item => `"${item}"`).join(', ');
 export const sorted = (items: Iterable<string>): string[] => [...new Set(items)].sort();
 export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many);
-export const containersNamed = (names: readonly string[]): string => `${plural(names.length, 'container')} ${quoted(names)}`;
+export const containersNamed = (names: readonly string[]): string => `${plural(names.length, 'container')} ${quoteList(names)}`;
 
 /** The names of the containers that meet a condition. */
 export const containersWhere = (spec: Readonly<PodSpec>, is: (container: AnyContainer) => boolean): string[] =>

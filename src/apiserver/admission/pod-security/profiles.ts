@@ -1,7 +1,7 @@
 // The checks of AppArmor and seccomp profiles, including the annotations that preceded the fields.
 
 import {containersOf} from '#src/model/pod/containers.js';
-import {containersNamed, containersWhere, plural, quoted, settingSources, sorted, type PodCheck} from './check.js';
+import {containersNamed, containersWhere, plural, quoteList, settingSources, sorted, type PodCheck} from './check.js';
 
 const allowedTypes = ['RuntimeDefault', 'Localhost'];
 const isOther = (type: string | undefined): boolean => type !== undefined && !allowedTypes.includes(type);
@@ -26,7 +26,7 @@ export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
   return sources.length > 0
     ? {
         reason: plural(values.length, 'forbidden AppArmor profile'),
-        detail: `${sources.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`,
+        detail: `${sources.join(' and ')} must not set AppArmor profile type to ${quoteList(values)}`,
       }
     : undefined;
 };
@@ -59,7 +59,7 @@ export const seccompProfile =
       const types = sorted([own, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
       return {
         reason: 'seccompProfile',
-        detail: `${sources.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`,
+        detail: `${sources.join(' and ')} must not set securityContext.seccompProfile.type to ${quoteList(types)}`,
       };
     }
     const bare = demanded && own === undefined ? containersWhere(spec, container => typeOf(container) === undefined) : [];

@@ -6,7 +6,7 @@ import {
   containersNamed,
   containersWhere,
   plural,
-  quoted,
+  quoteList,
   settingSources,
   sorted,
   type Check,
@@ -31,7 +31,7 @@ const capabilities: PodCheck = ({spec}) => {
   const added = sorted(containersOf(spec).flatMap(({securityContext}) => beyond(securityContext?.capabilities?.add)));
   const details = [
     ...(keeping.length > 0 ? [`${containersNamed(keeping)} must set securityContext.capabilities.drop=["ALL"]`] : []),
-    ...(adding.length > 0 ? [`${containersNamed(adding)} must not include ${quoted(added)} in securityContext.capabilities.add`] : []),
+    ...(adding.length > 0 ? [`${containersNamed(adding)} must not include ${quoteList(added)} in securityContext.capabilities.add`] : []),
   ];
   return details.length > 0 ? {reason: 'unrestricted capabilities', detail: details.join('; ')} : undefined;
 };
@@ -56,7 +56,7 @@ const volumes: PodCheck = ({spec}) => {
   const names = bad.map(({name}) => name);
   return {
     reason: 'restricted volume types',
-    detail: `${plural(names.length, 'volume')} ${quoted(names)} ${plural(names.length, 'uses', 'use')} ${plural(types.length, 'restricted volume type')} ${quoted(types)}`,
+    detail: `${plural(names.length, 'volume')} ${quoteList(names)} ${plural(names.length, 'uses', 'use')} ${plural(types.length, 'restricted volume type')} ${quoteList(types)}`,
   };
 };
 

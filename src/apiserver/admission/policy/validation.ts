@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
 import {budgetOfPolicy, bindingsOf, EvaluationFailed, type EvaluationInput} from './evaluation.js';
 import {OutOfBudget, startRun, type Result, type Run} from '#src/apiserver/admission/expressions/run.js';
 import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
@@ -66,11 +66,11 @@ const failed = (message: string, tookMs = 0): Decision => ({outcome: 'error', me
 /** Maps all items; if the cost limit is exceeded, all of them fail. */
 const all = function* <T, R>(
   items: readonly T[],
-  each: (item: T) => Stepwise<R>,
+  each: (item: T) => MaybeSteps<R>,
 ): Steps<{readonly results: readonly R[]} | {readonly error: string}> {
   const results: R[] = [];
   try {
-    for (const item of items) results.push(yield* stepping(each(item)));
+    for (const item of items) results.push(yield* stepsOf(each(item)));
     return {results};
   } catch (error) {
     if (error instanceof OutOfBudget) return {error: error.message};

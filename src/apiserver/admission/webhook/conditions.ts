@@ -1,7 +1,7 @@
 import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {sharedSteps, type Steps} from '#src/base/steps.js';
+import {shareSteps, type Steps} from '#src/base/steps.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {ConditionsResult, ReadyCondition} from '#src/apiserver/admission/expressions/conditions.js';
@@ -43,7 +43,7 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer, clock: Cloc
   const compiling = new Map<string, () => Steps<Ready>>();
   /** Requests that need the same program compile it together. */
   const compiledOnce = async (expression: string, compile: (expression: string) => Steps<Ready>, turns: RequestTurns): Promise<Ready> => {
-    const work = compiling.get(expression) ?? sharedSteps(compile(expression));
+    const work = compiling.get(expression) ?? shareSteps(compile(expression));
     compiling.set(expression, work);
     try {
       const ready = await turns.run(work());

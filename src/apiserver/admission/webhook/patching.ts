@@ -6,7 +6,7 @@ import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versi
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {labelOf} from '#src/schema/decode/document.js';
 import {applyJsonPatch, type JsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
-import {settled} from '#src/schema/patch/literals.js';
+import {settleLiterals} from '#src/schema/patch/literals.js';
 import {jsonPatchOf, parsePatch} from '#src/schema/patch/patch.js';
 import {checkChanged, checkCopies, TooLarge} from '#src/apiserver/request/large.js';
 import {replaceContent} from '#src/apiserver/admission/replace-content.js';
@@ -88,7 +88,7 @@ const patchedBy = (
 ): PatchedObject => {
   try {
     const result = applyJsonPatch(before, patch, checkCopies(attributes.original ?? {}));
-    const {value, numbers} = patch.literals ? settled(result) : {value: result, numbers: undefined};
+    const {value, numbers} = patch.literals ? settleLiterals(result) : {value: result, numbers: undefined};
     const after = value as KubeObject;
     checkKind(before, after, matched, context);
     checkChanged(attributes.original ?? {}, after);
@@ -124,7 +124,7 @@ export const applyReview = async (call: HookCall, {patch, patchType}: ReviewResu
     // Audited before it replaces the object: until then the two share nothing.
     const changed = !sameContent(before, after);
     replaceContent(object, content);
-    return {changed, operations: literals ? (settled(operations).value as typeof operations) : operations};
+    return {changed, operations: literals ? (settleLiterals(operations).value as typeof operations) : operations};
   } catch (error) {
     throw inapplicable(error);
   }

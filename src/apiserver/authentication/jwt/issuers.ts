@@ -5,7 +5,7 @@ import {setMaxListeners} from 'node:events';
 import type {Authentication} from '#src/api/authentication.js';
 import type {UserInfo} from '#src/api/user.js';
 import {CacheBound} from '#src/base/cache-bound.js';
-import {held, type Clock} from '#src/base/clock.js';
+import {withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Dial} from '#src/transport/dial.js';
@@ -117,7 +117,7 @@ export class Issuers {
     const begin = clock.monotonic();
     const measured = (result: 'success' | 'failure') => metrics.verified(token.issuer, result, (clock.monotonic() - begin) / 1000);
     try {
-      const claims = await held(clock, () => provider.verify(token)).catch((cause: Error) => {
+      const claims = await withClockHeld(clock, () => provider.verify(token)).catch((cause: Error) => {
         throw new Error(provider.problem ? cause.message : `oidc: verify token: ${cause.message}`, {cause});
       });
       const all = distributed ? await expanded(clock, distributed, claims) : claims;
@@ -132,6 +132,6 @@ export class Issuers {
 }
 
 const expanded = (clock: Clock, distributed: DistributedClaims, claims: Claims): Promise<Claims> =>
-  held(clock, () => distributed.expand(claims)).catch((cause: Error) => {
+  withClockHeld(clock, () => distributed.expand(claims)).catch((cause: Error) => {
     throw new Error(`oidc: could not expand distributed claims: ${cause.message}`, {cause});
   });

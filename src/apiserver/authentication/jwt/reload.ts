@@ -2,8 +2,8 @@
 // one stays in force.
 
 import type {Clock} from '#src/base/clock.js';
-import {every, held, sleep} from '#src/base/clock.js';
-import {runStepsInTurns, type Steps} from '#src/base/steps.js';
+import {runEvery, withClockHeld, sleep} from '#src/base/clock.js';
+import {runStepsOnePerTurn, type Steps} from '#src/base/steps.js';
 import {type Files, followFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ReloadMetrics} from '#src/apiserver/configuration/reload-metrics.js';
@@ -55,7 +55,7 @@ export class ReloadedIssuers {
     const check = (): void => void this.#check().catch((error: unknown) => clock.unhandled(error));
     followFiles({files, clock, paths: [path], signal, check});
     // Also without a change: issuers may be reached later than the first time.
-    every(clock, periodMs, signal, check);
+    runEvery(clock, periodMs, signal, check);
   }
 
   #check(): Promise<void> {
@@ -70,7 +70,7 @@ export class ReloadedIssuers {
     };
     let text: string | undefined;
     try {
-      text = (await held(clock, () => files.read(path)))?.toString();
+      text = (await withClockHeld(clock, () => files.read(path)))?.toString();
       if (text === undefined) throw new Error('no such file or directory');
     } catch (error) {
       return failed(error, 'keeping the authentication configuration in use: the file cannot be read');
@@ -79,7 +79,7 @@ export class ReloadedIssuers {
     let issuers: Issuers;
     try {
       const parsing = this.#options.parse(text);
-      issuers = await held(clock, () => runStepsInTurns(parsing));
+      issuers = await withClockHeld(clock, () => runStepsOnePerTurn(parsing));
     } catch (error) {
       this.#seen = text; // It will never be valid.
       return failed(error, 'keeping the authentication configuration in use: the new one is invalid');

@@ -1,15 +1,15 @@
 import type {UserInfo} from '#src/api/user.js';
 import {boolClaim, claim, textClaim, textsClaim, type Claims} from './claims.js';
-import {runSteps, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {runSteps, stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
 import {checkRules, textsOf, valueOf, type Expression} from './expressions.js';
 import type {CompiledAuthenticator} from './validation.js';
 
 /** Runs a part of the mapping and says in which it failed. */
 const during = <T>(what: string, run: () => T): T => runSteps(duringSteps(what, run));
 
-const duringSteps = function* <T>(what: string, run: () => Stepwise<T>): Steps<T> {
+const duringSteps = function* <T>(what: string, run: () => MaybeSteps<T>): Steps<T> {
   try {
-    return yield* stepping(run());
+    return yield* stepsOf(run());
   } catch (cause) {
     throw new Error(`oidc: ${what}: ${(cause as Error).message}`, {cause});
   }

@@ -1,7 +1,7 @@
 // The match conditions of a webhook: CEL expressions over the spec of a SubjectAccessReview. They are compiled once, when the configuration is read.
 
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
-import {runStepsInTurns, type Steps} from '#src/base/steps.js';
+import {runStepsOnePerTurn, type Steps} from '#src/base/steps.js';
 import type {Program} from '#src/cel/compile.js';
 import type {EvaluationSteps} from '#src/cel/run/evaluation-steps.js';
 import type {ReviewSpec} from '#src/serving/authorizers/review-spec.js';
@@ -39,7 +39,7 @@ const language = async () => {
 export const compileConditions = async (given: readonly {readonly expression?: string}[], path: string): Promise<CompiledConditions> => {
   if (given.length === 0) return {conditions: undefined, errors: []};
   if (given.length > maxConditions) return {conditions: undefined, errors: [tooMany(path, given.length, maxConditions)]};
-  return runStepsInTurns(compiledConditions(given, path, await language()));
+  return runStepsOnePerTurn(compiledConditions(given, path, await language()));
 };
 
 const compiledConditions = function* (

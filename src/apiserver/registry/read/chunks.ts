@@ -1,8 +1,8 @@
 // Range reads in chunks, so that a large collection is neither held in memory nor read in one turn of the event loop. All chunks are of the revision of the
 // first one.
 
-import {held} from '#src/base/clock.js';
-import {FairTurns} from '#src/base/turn.js';
+import {withClockHeld} from '#src/base/clock.js';
+import {FairYielder} from '#src/base/turn.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import {keyAfter} from './continue-token.js';
 import {recordFilterOf, type Filter} from './filter.js';
@@ -41,7 +41,7 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
   readonly #resource: Resource;
   readonly #read: RangeRead;
   readonly #recordFilter: RecordFilter | undefined;
-  readonly #turns: FairTurns;
+  readonly #turns: FairYielder;
   #next: string | undefined;
   #remaining: number;
   #revision: number | undefined;
@@ -51,7 +51,7 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
     this.#resource = resource;
     this.#read = read;
     this.#recordFilter = recordFilterOf(resource, read.filter);
-    this.#turns = new FairTurns(resource.settings.clock);
+    this.#turns = new FairYielder(resource.settings.clock);
     this.#next = read.start;
     this.#remaining = read.limit || Infinity;
     this.#revision = read.revision;
@@ -62,7 +62,7 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
     const {end, bytes, check, near = false, flow = ''} = this.#read;
     if (this.#next === undefined) return {done: true, value: undefined};
     const turn = this.#isStarted ? this.#turns.next(flow) : this.#turns.pause(flow);
-    if (turn) await held(clock, () => turn);
+    if (turn) await withClockHeld(clock, () => turn);
     this.#isStarted = true;
     check?.();
     const [left, revision] = [this.#remaining, this.#revision];

@@ -3,7 +3,7 @@
 
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {SelectionRules} from '#src/resources/definition.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
@@ -95,7 +95,7 @@ export const filterOf = (served: ServedResource, {labels, fields}: Pick<ListOpti
   const terms = fields.requirements.map(({field, operator, value}): Term => {
     // A cluster-scoped kind accepts metadata.namespace only if it has no selectable fields of its own.
     const isKnown = field !== 'metadata.namespace' || kind.namespaced || messageForm === 'metadata';
-    const getter = own(isKnown ? metadataFields : undefined, field) ?? own(selectable, field);
+    const getter = ownValue(isKnown ? metadataFields : undefined, field) ?? ownValue(selectable, field);
     if (!getter) throw badRequest(unknownField[messageForm](field, `${naming.apiVersion(kind.group, kind.version)}, Kind=${kind.kind}`));
     return {field, equal: operator === '=', value, getter};
   });

@@ -6,7 +6,7 @@ import {conflict, isAlreadyExists, notFound, type ResourceRef} from '#src/api/st
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {dropField} from '#src/base/json/drop-field.js';
 import type {Steps} from '#src/base/steps.js';
-import {own} from '#src/base/own.js';
+import {ownValue} from '#src/base/own.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
@@ -200,7 +200,7 @@ const checkVersion = (
 ): void => {
   if (parseObjectVersion(statedVersion)) {
     if (statedVersion !== String(revision)) throw conflict(ref, name);
-  } else if (resource.definition.update?.unconditional === false && !own(resource.definition.subresources, subresource)?.view) {
+  } else if (resource.definition.update?.unconditional === false && !ownValue(resource.definition.subresources, subresource)?.view) {
     throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [
       invalidText('metadata.resourceVersion', '0', 'must be specified for an update'),
     ]);

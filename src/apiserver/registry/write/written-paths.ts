@@ -1,6 +1,6 @@
 import type {WrittenPaths} from '#src/resources/definition.js';
 import {dropField} from '#src/base/json/drop-field.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {keepNote, keepNotes} from '#src/schema/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 
@@ -76,7 +76,7 @@ export const mergeWrittenFields = <T extends object>(incoming: T, stored: T, wri
   const merged: Fields = {};
   for (const key of Object.keys(stored)) {
     const value = (whole.has(key) ? incoming : stored)[key as keyof T];
-    if (value !== undefined) put(merged, key, whole.has(key) ? value : copied(value));
+    if (value !== undefined) setProperty(merged, key, whole.has(key) ? value : copied(value));
   }
   keepNotes(stored, merged);
   for (const path of updated) copyPath(incoming as Fields, merged, path);

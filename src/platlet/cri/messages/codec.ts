@@ -245,7 +245,7 @@ export const texts = list<string>(
   (writer, number, value) => writer.text(number, value),
 );
 
-export const many = <A>(type: Message<A>): ((number: number) => Field<A[]>) =>
+export const repeated = <A>(type: Message<A>): ((number: number) => Field<A[]>) =>
   list<A>(
     (reader, end) => type.read(reader, end),
     (writer, number, value) => {
@@ -278,7 +278,7 @@ export const ints = (number: number): Field<number[]> => ({
 });
 
 const entry = message<{key: string; value: string}>({key: text(1), value: text(2)});
-const entries = many(entry);
+const entries = repeated(entry);
 
 /** A map of texts. */
 export const map = (number: number): Field<Record<string, string>> => {

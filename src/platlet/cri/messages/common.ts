@@ -1,6 +1,6 @@
 // Messages that several calls share.
 
-import {flag, int, many, map, message, nested, oneOf, text, texts, wrappedInt, ints} from './codec.js';
+import {flag, int, repeated, map, message, nested, oneOf, text, texts, wrappedInt, ints} from './codec.js';
 
 export const nothing = message<Record<never, never>>({});
 export const sandboxId = message({podSandboxId: text(1)});
@@ -16,7 +16,7 @@ export const containerResources = message({
   oomScoreAdj: int(5),
   cpusetCpus: text(6),
   cpusetMems: text(7),
-  hugepageLimits: many(message({pageSize: text(1), limit: int(2)}))(8),
+  hugepageLimits: repeated(message({pageSize: text(1), limit: int(2)}))(8),
   unified: map(9),
   memorySwapLimitInBytes: int(10),
 });
@@ -30,7 +30,7 @@ export const namespaceOption = message({
   pid: namespaceMode(2),
   ipc: namespaceMode(3),
   targetId: text(4),
-  usernsOptions: nested(message({mode: namespaceMode(1), uids: many(idMapping)(2), gids: many(idMapping)(3)}))(5),
+  usernsOptions: nested(message({mode: namespaceMode(1), uids: repeated(idMapping)(2), gids: repeated(idMapping)(3)}))(5),
 });
 
 const selinuxOption = message({user: text(1), role: text(2), type: text(3), level: text(4)});

@@ -1,6 +1,6 @@
 // Messages of containers, and of commands in them.
 
-import {bytes, flag, int, ints, many, map, message, nested, oneOf, text, texts, time, type Message} from './codec.js';
+import {bytes, flag, int, ints, repeated, map, message, nested, oneOf, text, texts, time, type Message} from './codec.js';
 import {containerResources, containerSecurityContext, idMapping, imageSpec} from './common.js';
 import {signal} from './signals.js';
 
@@ -12,8 +12,8 @@ const mount = message({
   readonly: flag(3),
   selinuxRelabel: flag(4),
   propagation: oneOf('private', 'host-to-container', 'bidirectional')(5),
-  uidMappings: many(idMapping)(6),
-  gidMappings: many(idMapping)(7),
+  uidMappings: repeated(idMapping)(6),
+  gidMappings: repeated(idMapping)(7),
   recursiveReadOnly: flag(8),
   image: nested(imageSpec)(9),
   imageSubPath: text(10),
@@ -25,9 +25,9 @@ export const containerConfig = message({
   command: texts(3),
   args: texts(4),
   workingDir: text(5),
-  envs: many(message({key: text(1), value: bytes(2)}))(6),
-  mounts: many(mount)(7),
-  devices: many(message({containerPath: text(1), hostPath: text(2), permissions: text(3)}))(8),
+  envs: repeated(message({key: text(1), value: bytes(2)}))(6),
+  mounts: repeated(mount)(7),
+  devices: repeated(message({containerPath: text(1), hostPath: text(2), permissions: text(3)}))(8),
   labels: map(9),
   annotations: map(10),
   logPath: text(11),
@@ -35,7 +35,7 @@ export const containerConfig = message({
   stdinOnce: flag(13),
   tty: flag(14),
   linux: nested(message({resources: nested(containerResources)(1), securityContext: nested(containerSecurityContext)(2)}))(15),
-  cdiDevices: many(message({name: text(1)}))(17),
+  cdiDevices: repeated(message({name: text(1)}))(17),
   stopSignal: signal(18),
 });
 
@@ -64,7 +64,7 @@ export const containerItem = message({
   annotations: map(9),
   imageId: text(10),
 });
-export const listContainersResponse = message({containers: many(containerItem)(1)});
+export const listContainersResponse = message({containers: repeated(containerItem)(1)});
 
 export const containerStatusRequest = message({containerId: text(1), verbose: flag(2)});
 
@@ -84,7 +84,7 @@ export const containerStatus = message({
   message: text(11),
   labels: map(12),
   annotations: map(13),
-  mounts: many(mount)(14),
+  mounts: repeated(mount)(14),
   logPath: text(15),
   resources: nested(message({linux: nested(containerResources)(1)}))(16),
   imageId: text(17),

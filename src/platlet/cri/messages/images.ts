@@ -1,6 +1,6 @@
 // Messages of images, and of the runtime itself.
 
-import {flag, many, map, message, nested, oneOf, text, texts, time, unsigned, wrappedInt} from './codec.js';
+import {flag, repeated, map, message, nested, oneOf, text, texts, time, unsigned, wrappedInt} from './codec.js';
 import {imageSpec} from './common.js';
 import {containerStatus} from './containers.js';
 import {sandboxConfig, sandboxStatus} from './sandboxes.js';
@@ -16,7 +16,7 @@ export const image = message({
   pinned: flag(8),
 });
 export const listImagesRequest = message({filter: nested(message({image: nested(imageSpec)(1)}))(1)});
-export const listImagesResponse = message({images: many(image)(1)});
+export const listImagesResponse = message({images: repeated(image)(1)});
 export const imageStatusRequest = message({image: nested(imageSpec)(1), verbose: flag(2)});
 export const imageStatusResponse = message({image: nested(image)(1), info: map(2)});
 
@@ -46,9 +46,9 @@ const condition = message({type: text(1), status: flag(2), reason: text(3), mess
 const handlerFeatures = message({recursiveReadOnlyMounts: flag(1), userNamespaces: flag(2)});
 export const statusRequest = message({verbose: flag(1)});
 export const statusResponse = message({
-  status: nested(message({conditions: many(condition)(1)}))(1),
+  status: nested(message({conditions: repeated(condition)(1)}))(1),
   info: map(2),
-  runtimeHandlers: many(message({name: text(1), features: nested(handlerFeatures)(2)}))(3),
+  runtimeHandlers: repeated(message({name: text(1), features: nested(handlerFeatures)(2)}))(3),
   features: nested(message({supplementalGroupsPolicy: flag(1)}))(4),
 });
 
@@ -59,5 +59,5 @@ export const containerEvent = message({
   containerEventType: oneOf('created', 'started', 'stopped', 'deleted')(2),
   createdAt: time(3),
   podSandboxStatus: nested(sandboxStatus)(4),
-  containersStatuses: many(containerStatus)(5),
+  containersStatuses: repeated(containerStatus)(5),
 });

@@ -1,6 +1,6 @@
 // Messages of sandboxes.
 
-import {flag, int, many, map, message, nested, oneOf, text, texts, time} from './codec.js';
+import {flag, int, repeated, map, message, nested, oneOf, text, texts, time} from './codec.js';
 import {containerResources, namespaceOption, sandboxSecurityContext} from './common.js';
 import {containerStatus} from './containers.js';
 
@@ -13,7 +13,7 @@ export const sandboxConfig = message({
   hostname: text(2),
   logDirectory: text(3),
   dnsConfig: nested(message({servers: texts(1), searches: texts(2), options: texts(3)}))(4),
-  portMappings: many(portMapping)(5),
+  portMappings: repeated(portMapping)(5),
   labels: map(6),
   annotations: map(7),
   linux: nested(
@@ -36,7 +36,7 @@ export const sandboxStatus = message({
   metadata: nested(sandboxMetadata)(2),
   state: sandboxState(3),
   createdAt: time(4),
-  network: nested(message({ip: text(1), additionalIps: many(message({ip: text(1)}))(2)}))(5),
+  network: nested(message({ip: text(1), additionalIps: repeated(message({ip: text(1)}))(2)}))(5),
   linux: nested(message({namespaces: nested(message({options: nested(namespaceOption)(2)}))(1)}))(6),
   labels: map(7),
   annotations: map(8),
@@ -47,7 +47,7 @@ export const sandboxStatusRequest = message({podSandboxId: text(1), verbose: fla
 export const sandboxStatusResponse = message({
   status: nested(sandboxStatus)(1),
   info: map(2),
-  containersStatuses: many(containerStatus)(3),
+  containersStatuses: repeated(containerStatus)(3),
   timestamp: time(4),
 });
 
@@ -63,7 +63,7 @@ export const sandboxItem = message({
   annotations: map(6),
   runtimeHandler: text(7),
 });
-export const listSandboxResponse = message({items: many(sandboxItem)(1)});
+export const listSandboxResponse = message({items: repeated(sandboxItem)(1)});
 
 export const updateSandboxResourcesRequest = message({
   podSandboxId: text(1),

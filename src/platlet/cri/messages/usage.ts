@@ -1,6 +1,6 @@
 // Messages of resource usage.
 
-import {double, unsigned, many, map, message, nested, text, time, wrappedLong, wrappedUnsigned} from './codec.js';
+import {double, unsigned, repeated, map, message, nested, text, time, wrappedLong, wrappedUnsigned} from './codec.js';
 import {containerMetadata} from './containers.js';
 import {sandboxMetadata} from './sandboxes.js';
 
@@ -11,8 +11,8 @@ export const filesystemUsage = message({
   inodesUsed: wrappedUnsigned(4),
 });
 export const imageFsInfoResponse = message({
-  imageFilesystems: many(filesystemUsage)(1),
-  containerFilesystems: many(filesystemUsage)(2),
+  imageFilesystems: repeated(filesystemUsage)(1),
+  containerFilesystems: repeated(filesystemUsage)(2),
 });
 
 const psiData = message({total: unsigned(1), avg10: double(2), avg60: double(3), avg300: double(4)});
@@ -47,7 +47,7 @@ export const containerStats = message({
 });
 export const containerStatsResponse = message({stats: nested(containerStats)(1)});
 export const listContainerStatsRequest = message({filter: nested(message({id: text(1), podSandboxId: text(2), labelSelector: map(3)}))(1)});
-export const listContainerStatsResponse = message({stats: many(containerStats)(1)});
+export const listContainerStatsResponse = message({stats: repeated(containerStats)(1)});
 
 const interfaceUsage = message({
   name: text(1),
@@ -63,13 +63,15 @@ export const sandboxStats = message({
     message({
       cpu: nested(cpuUsage)(1),
       memory: nested(memoryUsage)(2),
-      network: nested(message({timestamp: time(1), defaultInterface: nested(interfaceUsage)(2), interfaces: many(interfaceUsage)(3)}))(3),
+      network: nested(message({timestamp: time(1), defaultInterface: nested(interfaceUsage)(2), interfaces: repeated(interfaceUsage)(3)}))(
+        3,
+      ),
       process: nested(message({timestamp: time(1), processCount: wrappedUnsigned(2)}))(4),
-      containers: many(containerStats)(5),
+      containers: repeated(containerStats)(5),
       io: nested(ioUsage)(6),
     }),
   )(2),
 });
 export const sandboxStatsResponse = message({stats: nested(sandboxStats)(1)});
 export const listSandboxStatsRequest = message({filter: nested(message({id: text(1), labelSelector: map(2)}))(1)});
-export const listSandboxStatsResponse = message({stats: many(sandboxStats)(1)});
+export const listSandboxStatsResponse = message({stats: repeated(sandboxStats)(1)});

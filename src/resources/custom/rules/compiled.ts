@@ -1,4 +1,4 @@
-import {sharedSteps, type Steps} from '#src/base/steps.js';
+import {shareSteps, type Steps} from '#src/base/steps.js';
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
@@ -62,7 +62,7 @@ export class CompiledRules {
     yield;
     const known = this.#compiled[index];
     if (known) return known;
-    const compiling = this.#compiling.get(index) ?? sharedSteps(this.#compile(index));
+    const compiling = this.#compiling.get(index) ?? shareSteps(this.#compile(index));
     this.#compiling.set(index, compiling);
     const rule = yield* compiling();
     this.#compiling.delete(index);

@@ -1,5 +1,5 @@
 import {formatDouble} from '#src/base/text/double.js';
-import {put} from '#src/base/json/put.js';
+import {setProperty} from '#src/base/json/set-property.js';
 import {type PlainObject} from '#src/schema/decode/plain.js';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 import {isWhole} from '#src/schema/custom/numbers.js';
@@ -80,12 +80,12 @@ export const setAt = (object: PlainObject, path: string, value: unknown): string
   const names = pathNames(path);
   let place = object;
   for (const [i, name] of names.slice(0, -1).entries()) {
-    if (!Object.hasOwn(place, name)) put(place, name, {});
+    if (!Object.hasOwn(place, name)) setProperty(place, name, {});
     const next = place[name];
     if (typeof next !== 'object' || next === null || Array.isArray(next))
       return `value cannot be set because .${names.slice(0, i + 1).join('.')} is not a map[string]interface{}`;
     place = next as PlainObject;
   }
-  put(place, names.at(-1)!, value);
+  setProperty(place, names.at(-1)!, value);
   return undefined;
 };

@@ -1,12 +1,12 @@
 import type {Clock} from '#src/base/clock.js';
 
 /** What is thrown when the time is over. */
-export const late = new Error('timeout');
+export const timeoutError = new Error('timeout');
 
 /** Returns the result of a promise. Rejects with `late` after so many milliseconds, or with the reason of an abort. */
-export const within = <T>(clock: Clock, ms: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> =>
+export const withTimeout = <T>(clock: Clock, ms: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
-    const timer = clock.schedule(ms, () => reject(late));
+    const timer = clock.schedule(ms, () => reject(timeoutError));
     const aborted = () => reject(signal?.reason as Error);
     signal?.addEventListener('abort', aborted, {once: true});
     if (signal?.aborted) aborted();

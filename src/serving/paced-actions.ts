@@ -1,5 +1,5 @@
 import {endWith} from '#src/base/emitters/confined.js';
-import {nextTurn} from '#src/base/turn.js';
+import {yieldToEventLoop} from '#src/base/turn.js';
 
 /** An action for the current or a later turn of the event loop. */
 export interface QueuedAction {
@@ -11,7 +11,7 @@ export interface QueuedAction {
 }
 
 /** Runs a few actions in each turn of the event loop, in order: however many arrive at once, other events are handled in between. */
-export class InTurns {
+export class PacedActions {
   readonly #maxPerTurn: number;
   readonly #waiting: QueuedAction[] = [];
   #begun = 0;
@@ -35,7 +35,7 @@ export class InTurns {
   async #turn(): Promise<void> {
     this.#isTurning = true;
     do {
-      await nextTurn();
+      await yieldToEventLoop();
       this.#begun = 0;
       while (this.#begun < this.#maxPerTurn && this.#waiting.length > 0) {
         const beginning = this.#waiting.shift()!;
