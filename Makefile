@@ -44,10 +44,12 @@ demo: build
 ## lint: check the format, style and the rules of the house
 lint: node_modules
 	@$(BIN)/oxfmt --check $(SOURCE_FOLDERS) >/dev/null || { echo 'run `make format`:' >&2; $(BIN)/oxfmt --list-different $(SOURCE_FOLDERS) >&2; exit 1; }
+	@node tools/wrap-prose.mjs --check
 	$(BIN)/oxlint --deny-warnings
 
-## format: format the sources, in lines of at most 140 characters
+## format: format the sources, in lines of at most 140 characters, and the prose of comments and pages, in lines of at most 120
 format: node_modules
+	@node tools/wrap-prose.mjs
 	$(BIN)/oxfmt $(SOURCE_FOLDERS)
 
 ## test: build, lint and run every test, or those named by TESTS="test/pki/chain.test.ts ..."

@@ -1,4 +1,5 @@
-// The benchmarks: `node dist/bench/index.js [--plots | --only-plots] [NAME,NAME…]`. Names are of subjects or rows; all without one.
+// The benchmarks: `node dist/bench/index.js [--plots | --only-plots] [NAME,NAME…]`. Names are of subjects or rows; all
+// without one.
 
 import {parseArgs} from 'node:util';
 import {stopLeftovers} from '#bench/load/programs.js';

@@ -7,7 +7,10 @@ const delayAfter = exponential(800, 30_000);
 /** A failure this long after the previous one counts as the first again. */
 const forgivenAfterMs = 120_000;
 
-/** The delays between attempts to reach a server: 0.8 s doubled up to 30 s, each with jitter of up to its length again, so that many clients do not return at once. */
+/**
+ * The delays between attempts to reach a server: 0.8 s doubled up to 30 s, each with jitter of up to its length again,
+ * so that many clients do not return at once.
+ */
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: Random;

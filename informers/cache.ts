@@ -11,10 +11,16 @@ const versionOf = (object: Frozen<KubeObject>): string => object.metadata?.resou
 /** How many objects of a list are compared in one step. */
 const objectsPerStep = 200;
 
-/** The most changes by a new list that are made in the present contents, in one step: more are made in a copy that takes their place. */
+/**
+ * The most changes by a new list that are made in the present contents, in one step: more are made in a copy that takes
+ * their place.
+ */
 const maxChangesInPlace = 200;
 
-/** The last known state of a collection with its indexes. Only the informer that owns it writes; each write returns the changes it made. */
+/**
+ * The last known state of a collection with its indexes. Only the informer that owns it writes; each write returns the
+ * changes it made.
+ */
 export class Cache<T extends KubeObject> implements Lister<T> {
   readonly #failed: IndexFailure<T>;
   #contents: Contents<T>;
@@ -77,8 +83,8 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   }
 
   /**
-   * Replaces the whole collection in steps: objects that are not in `objects` are deleted. Readers see all of it with the last step, and nothing of it before.
-   * No other write may be made meanwhile.
+   * Replaces the whole collection in steps: objects that are not in `objects` are deleted. Readers see all of it with
+   * the last step, and nothing of it before. No other write may be made meanwhile.
    */
   *replacing(objects: Iterable<Frozen<T>>): Steps<readonly Change<T>[]> {
     const listed = yield* keyed(objects);
@@ -97,7 +103,10 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     return changes;
   }
 
-  /** Compares the cache with a new list, in which objects that are cached already are replaced by the cached ones. Deletions come first. Adds the changes to `changes`. */
+  /**
+   * Compares the cache with a new list, in which objects that are cached already are replaced by the cached ones.
+   * Deletions come first. Adds the changes to `changes`.
+   */
   *#differences(listed: Map<string, Frozen<T>>, changes: Change<T>[]): Steps<Difference<T>[]> {
     const differences: Difference<T>[] = [];
     const differs = (difference: Difference<T>): void => {

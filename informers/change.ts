@@ -2,8 +2,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * A change of a cached object. A resync is an update whose `old` is the same object.
- * `initial` marks objects of the first list, and those that were cached when the listener was added; `tombstone` marks a deletion that was found by a relist, whose object may be stale.
+ * A change of a cached object. A resync is an update whose `old` is the same object. `initial` marks objects of the
+ * first list, and those that were cached when the listener was added; `tombstone` marks a deletion that was found by a
+ * relist, whose object may be stale.
  */
 export type Change<T extends KubeObject = KubeObject> =
   | {readonly type: 'added'; readonly object: Frozen<T>; readonly initial: boolean}

@@ -31,7 +31,10 @@ export class Contents<T extends KubeObject> {
   readonly #namespaces = new IndexBuckets<T>();
   readonly #indexes = new Map<Index<T>, IndexBuckets<T>>();
   readonly #groupings = new Map<Grouping<T>, Groups<T>>();
-  /** Indexes that are being built in steps. Each write changes them as well, so that the objects that were visited already stay right. */
+  /**
+   * Indexes that are being built in steps. Each write changes them as well, so that the objects that were visited
+   * already stay right.
+   */
   readonly #unfinished = new Map<Index<T>, IndexBuckets<T>>();
   readonly #failed: IndexFailure<T>;
 
@@ -55,7 +58,10 @@ export class Contents<T extends KubeObject> {
     return this.#indexes.has(index);
   }
 
-  /** Builds an index in steps, between which objects may be added, replaced and dropped. A reader that needs it before the end builds it at once. */
+  /**
+   * Builds an index in steps, between which objects may be added, replaced and dropped. A reader that needs it before
+   * the end builds it at once.
+   */
   *indexing(index: Index<T>): Steps<void> {
     if (this.#indexes.has(index)) return;
     const shelves = new IndexBuckets<T>();

@@ -34,8 +34,9 @@ interface News<T extends KubeObject> {
 }
 
 /**
- * Updates the cache and delivers its changes to the listeners in one order. An update that is added while another is being delivered is queued, and is applied to the
- * cache only when its turn comes. A long delivery is interrupted, so that the event loop runs in between.
+ * Updates the cache and delivers its changes to the listeners in one order. An update that is added while another is
+ * being delivered is queued, and is applied to the cache only when its turn comes. A long delivery is interrupted, so
+ * that the event loop runs in between.
  */
 export class Delivery<T extends KubeObject> {
   readonly #options: DeliveryOptions<T>;
@@ -56,7 +57,10 @@ export class Delivery<T extends KubeObject> {
     return !this.#isBusy && this.#pending.length === 0;
   }
 
-  /** Queues an update of the cache: `change` makes it, at once or in steps, its changes are delivered to the subscribers at that time, and then `handled` is called. A listener may call `add`. */
+  /**
+   * Queues an update of the cache: `change` makes it, at once or in steps, its changes are delivered to the subscribers
+   * at that time, and then `handled` is called. A listener may call `add`.
+   */
   add(change: () => MaybeSteps<readonly Change<T>[]>, handled: () => void = () => {}): void {
     this.#pending.push({change, handled});
     if (!this.#isBusy) this.#work();
@@ -96,7 +100,10 @@ export class Delivery<T extends KubeObject> {
     this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0, received: 0};
   }
 
-  /** Goes on with the update of the cache that is being made. Returns a promise to wait for if the event loop has to run first. */
+  /**
+   * Goes on with the update of the cache that is being made. Returns a promise to wait for if the event loop has to run
+   * first.
+   */
   #make(): Promise<void> | undefined {
     while (this.#update) {
       const {work, handled} = this.#update;

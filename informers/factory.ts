@@ -12,7 +12,10 @@ export interface InformerFactoryOptions extends Omit<
   'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'shape' | 'onMissing'
 > {
   readonly client: Client;
-  /** The release of the server if it is not the newest, for example `1.33`: kinds that it does not have are not requested. */
+  /**
+   * The release of the server if it is not the newest, for example `1.33`: kinds that it does not have are not
+   * requested.
+   */
   readonly release?: string;
   /** Stops every informer. */
   readonly signal: AbortSignal;
@@ -21,7 +24,10 @@ export interface InformerFactoryOptions extends Omit<
 /** The part of a factory that its users need. */
 export type Informers = Pick<InformerFactory, 'informer' | 'borrowMetadata'>;
 
-/** The informers of a user that may go before the others do. Disposing of it releases them all; an informer stops when nobody uses it any more. */
+/**
+ * The informers of a user that may go before the others do. Disposing of it releases them all; an informer stops when
+ * nobody uses it any more.
+ */
 export type InformerScope = Informers & Disposable;
 
 /** A shared informer. */
@@ -32,7 +38,10 @@ interface Entry {
   users: number;
 }
 
-/** An informer that is used temporarily. Its user releases it by disposing of it; the informer stops when its last user does. */
+/**
+ * An informer that is used temporarily. Its user releases it by disposing of it; the informer stops when its last user
+ * does.
+ */
 export interface Borrowed extends Disposable {
   readonly informer: SharedInformer;
 }
@@ -120,9 +129,9 @@ export class InformerFactory {
   }
 
   /**
-   * Returns a running informer of the metadata of a kind, which may be known only at run time. If an informer of all objects of the kind exists
-   * already, it is returned instead and lives at least as long; so call this after the calls of `informer`. `missed` is called each time the server responds
-   * that it does not serve the kind, or no longer does.
+   * Returns a running informer of the metadata of a kind, which may be known only at run time. If an informer of all
+   * objects of the kind exists already, it is returned instead and lives at least as long; so call this after the calls
+   * of `informer`. `missed` is called each time the server responds that it does not serve the kind, or no longer does.
    */
   borrowMetadata(kind: Kind, missed: Missed = () => {}): Borrowed {
     const {client} = this.#options;
@@ -149,8 +158,9 @@ export class InformerFactory {
   }
 
   /**
-   * Resolves once every informer requested so far is synced. Rejects with the signal's reason if the signal aborts first, and with `ListRefused` when the server keeps
-   * refusing one of the lists. Does not wait for borrowed informers.
+   * Resolves once every informer requested so far is synced. Rejects with the signal's reason if the signal aborts
+   * first, and with `ListRefused` when the server keeps refusing one of the lists. Does not wait for borrowed
+   * informers.
    */
   async whenSynced(signal: AbortSignal = this.#options.signal): Promise<void> {
     await Promise.all([...this.#informers.values()].map(({informer}) => informer.whenSynced(signal)));

@@ -37,9 +37,15 @@ export interface FollowOptions {
   readonly onError?: (error: unknown, waitMs: number) => void;
   /** Called at the start of every attempt. */
   readonly onAttempt?: (what: 'list' | 'watch') => void;
-  /** How long a watch may send nothing, not even a bookmark (servers send one a minute), before the connection counts as dead. */
+  /**
+   * How long a watch may send nothing, not even a bookmark (servers send one a minute), before the connection counts as
+   * dead.
+   */
   readonly silenceMs?: number;
-  /** The minimum `timeoutSeconds` of a watch, 300 by default; random up to twice that, so that watches do not all end together. */
+  /**
+   * The minimum `timeoutSeconds` of a watch, 300 by default; random up to twice that, so that watches do not all end
+   * together.
+   */
   readonly watchSeconds?: number;
   /** How long one page of a list may take. */
   readonly pageMs?: number;
@@ -49,10 +55,16 @@ export interface FollowOptions {
 /** A watch that ends sooner without an event is a failure, so that the next one is delayed. */
 const shortWatchMs = 1_000;
 
-/** A watch that lasted this long was served, however it ended: the backoff is reset, so that occasional broken connections do not make the cache stale. */
+/**
+ * A watch that lasted this long was served, however it ended: the backoff is reset, so that occasional broken
+ * connections do not make the cache stale.
+ */
 const servedAfterMs = 5_000;
 
-/** The longest delay, before jitter, after a connection that failed or could not be made. Only a server that answers is spared more: a cache is to be right soon after a network is. */
+/**
+ * The longest delay, before jitter, after a connection that failed or could not be made. Only a server that answers is
+ * spared more: a cache is to be right soon after a network is.
+ */
 const mostAfterBreakMs = 4_000;
 
 /** Returns whether a failure is none that the server reported, and not the immediate end of a watch. */
@@ -60,8 +72,8 @@ const isBrokenConnection = (error: unknown): boolean =>
   error instanceof StreamFault ? error.fault === 'silent' || error.fault === 'slow' : !(error instanceof StatusError);
 
 /**
- * The minimum `timeoutSeconds` of a watch whose connection is not probed, randomly up to half longer. The server ends such a watch on time, after a last bookmark: if the
- * end is late, the connection is dead.
+ * The minimum `timeoutSeconds` of a watch whose connection is not probed, randomly up to half longer. The server ends
+ * such a watch on time, after a last bookmark: if the end is late, the connection is dead.
  */
 const unprobedWatchSeconds = 20;
 /** How late the end of such a watch may be. */
@@ -77,7 +89,10 @@ interface Position {
   unpaged: boolean;
 }
 
-/** Returns the version options of a list. A resource version without a match would mean exactly that version together with a limit. */
+/**
+ * Returns the version options of a list. A resource version without a match would mean exactly that version together
+ * with a limit.
+ */
 const versionOf = ({listFrom}: Position): Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'> => {
   if (listFrom === '') return {};
   return listFrom === '0' ? {resourceVersion: '0'} : {resourceVersion: listFrom, resourceVersionMatch: 'NotOlderThan'};
@@ -167,7 +182,10 @@ const watchedFor = <T extends KubeObject>(
     );
   });
 
-/** Advances the position past an event. Throws for a bookmark older than the position: the store was restored to an earlier state, and later events are lost. */
+/**
+ * Advances the position past an event. Throws for a bookmark older than the position: the store was restored to an
+ * earlier state, and later events are lost.
+ */
 const advance = (position: Position, event: Followed<KubeObject>): void => {
   const version = event.type === 'listed' ? event.resourceVersion : event.object.metadata?.resourceVersion;
   if (event.type === 'listed') position.unpaged = false;
@@ -178,7 +196,10 @@ const advance = (position: Position, event: Followed<KubeObject>): void => {
   if (version) position.listFrom = version;
 };
 
-/** Resets the position after a failure. After 410 Gone, and after an event that cannot be read, a list is next; if the list itself failed, or the version is ahead of the server, the most recent list, unpaged. */
+/**
+ * Resets the position after a failure. After 410 Gone, and after an event that cannot be read, a list is next; if the
+ * list itself failed, or the version is ahead of the server, the most recent list, unpaged.
+ */
 const retreat = (position: Position, error: unknown): void => {
   if (error instanceof UnreadableEvent) position.watchFrom = undefined;
   const ahead = hasCause(error, 'ResourceVersionTooLarge') || (error instanceof StreamFault && error.fault === 'rewound');
@@ -191,8 +212,9 @@ const retreat = (position: Position, error: unknown): void => {
 };
 
 /**
- * Lists a collection and watches it from there, indefinitely. Resumes the watch after a closed connection, a restart of the server or a silence; lists again
- * after 410 Gone. Never completes and never errors: each failure is passed to `onError` and retried after a backoff.
+ * Lists a collection and watches it from there, indefinitely. Resumes the watch after a closed connection, a restart of
+ * the server or a silence; lists again after 410 Gone. Never completes and never errors: each failure is passed to
+ * `onError` and retried after a backoff.
  */
 export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: FollowOptions): Observable<Followed<T>> =>
   defer(() => {

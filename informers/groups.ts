@@ -2,8 +2,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * An index of cached objects with two levels: an index value, and within it groups of equal objects. A reader that only counts looks at one object of each
- * group, regardless of its size. Created once, at module level; each cache builds the index on first use.
+ * An index of cached objects with two levels: an index value, and within it groups of equal objects. A reader that only
+ * counts looks at one object of each group, regardless of its size. Created once, at module level; each cache builds
+ * the index on first use.
  */
 export interface Grouping<T extends KubeObject = KubeObject> {
   readonly name: string;

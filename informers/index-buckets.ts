@@ -5,7 +5,10 @@ import type {KubeObject} from '#src/api/types.js';
 /** The objects of one value, by key. */
 type Bucket<T extends KubeObject> = Map<string, Frozen<T>>;
 
-/** Objects by derived values. What is filled in at once is kept as arrays, which take a fifth of the time of maps; a value's map is made when one of its objects changes. */
+/**
+ * Objects by derived values. What is filled in at once is kept as arrays, which take a fifth of the time of maps; a
+ * value's map is made when one of its objects changes.
+ */
 export class IndexBuckets<T extends KubeObject> {
   readonly #buckets = new Map<string, Bucket<T> | Frozen<T>[]>();
 

@@ -4,7 +4,10 @@ import type {Group, Grouping} from './groups.js';
 
 export type {Group, Grouping};
 
-/** An index of cached objects by derived values. Created once, at module level; each cache builds it on first use, or for `indexing`. */
+/**
+ * An index of cached objects by derived values. Created once, at module level; each cache builds it on first use, or
+ * for `indexing`.
+ */
 export interface Index<T extends KubeObject = KubeObject> {
   readonly name: string;
   /** Returns the index values of an object; an empty array leaves it out. */
@@ -25,7 +28,10 @@ export interface Lister<T extends KubeObject = KubeObject> {
   readonly size: number;
 }
 
-/** Creates indexes in a cache that is still empty, and returns it: later they would have to visit all objects at once (`SharedInformer.whenIndexed` does it in slices). */
+/**
+ * Creates indexes in a cache that is still empty, and returns it: later they would have to visit all objects at once
+ * (`SharedInformer.whenIndexed` does it in slices).
+ */
 export const indexing = <T extends KubeObject, L extends Pick<Lister<T>, 'count'>>(lister: L, ...indexes: readonly Index<T>[]): L => {
   for (const index of indexes) lister.count(index, '');
   return lister;

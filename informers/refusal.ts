@@ -2,7 +2,9 @@ import {damagedRecordCause, hasCause, StatusError} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import type {Clock} from '#src/base/clock.js';
 
-/** Thrown when the server has refused for a long time to list a collection, so that the first list may never succeed. */
+/**
+ * Thrown when the server has refused for a long time to list a collection, so that the first list may never succeed.
+ */
 export class ListRefused extends Error {
   override readonly name = 'ListRefused';
 }
@@ -13,7 +15,10 @@ const lasting: ReadonlySet<number> = new Set([401, 403, 404]);
 const isLasting = (error: unknown): boolean =>
   error instanceof StatusError && (lasting.has(error.code) || hasCause(error, damagedRecordCause));
 
-/** A refusal this long after the first is considered permanent; a server that has just started creates its roles and definitions sooner. */
+/**
+ * A refusal this long after the first is considered permanent; a server that has just started creates its roles and
+ * definitions sooner.
+ */
 const lastsAfterMs = 30_000;
 
 /** Distinguishes permanent refusals from transient ones. */

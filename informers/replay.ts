@@ -11,7 +11,10 @@ export interface Listener<T extends KubeObject> {
   complete(): void;
 }
 
-/** Delivers to a subscriber the objects that were cached when it was added, in slices, and then all changes. Changes are queued until all objects are delivered. */
+/**
+ * Delivers to a subscriber the objects that were cached when it was added, in slices, and then all changes. Changes are
+ * queued until all objects are delivered.
+ */
 export class Replay<T extends KubeObject> implements Listener<T> {
   readonly #subscriber: Subscriber<Change<T>>;
   readonly #objects: readonly Frozen<T>[];
@@ -33,7 +36,10 @@ export class Replay<T extends KubeObject> implements Listener<T> {
     this.#subscriber.complete();
   }
 
-  /** Delivers as much as one turn of the event loop has room for. Returns undefined if that is all, or a promise that resolves after all, or once the subscription ends. */
+  /**
+   * Delivers as much as one turn of the event loop has room for. Returns undefined if that is all, or a promise that
+   * resolves after all, or once the subscription ends.
+   */
   run(pieces: Yielder, clock: Clock): Promise<void> | undefined {
     const pause = this.#deliver(pieces);
     return pause && this.#goOnAfter(pause, pieces, clock);

@@ -9,7 +9,9 @@ export interface Selecting<T extends KubeObject> {
   readonly index: Index<T>;
   /** Returns the parent's selector; undefined if it is invalid. */
   selectorOf(parent: Frozen<T>): LabelSelector | undefined;
-  /** Returns the parents in the child's namespace that select its labels. An empty or invalid selector selects nothing. */
+  /**
+   * Returns the parents in the child's namespace that select its labels. An empty or invalid selector selects nothing.
+   */
   parentsOf(lister: Lister<T>, child: Frozen<KubeObject>): readonly Frozen<T>[];
 }
 
@@ -17,8 +19,9 @@ const anyLabels = (namespace: string): string => `${namespace} any`;
 const label = (namespace: string, key: string, value: string): string => `${namespace} ${key}=${value}`;
 
 /**
- * Returns the selecting of a kind of parent. Parents are indexed by one label that their selector requires, so that few are checked for each child. `written`
- * returns a parent's selector as written, `read` parses it (or throws). Created once for a kind, at module level.
+ * Returns the selecting of a kind of parent. Parents are indexed by one label that their selector requires, so that few
+ * are checked for each child. `written` returns a parent's selector as written, `read` parses it (or throws). Created
+ * once for a kind, at module level.
  */
 export const selecting = <T extends KubeObject, W extends object = LabelSelectorObject>(
   written: (parent: Frozen<T>) => Frozen<W> | undefined,

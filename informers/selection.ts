@@ -15,11 +15,17 @@ export interface Selection<T extends KubeObject = KubeObject> {
   readonly shape?: Shape<T>;
 }
 
-/** What a cache keeps of each object, for kinds of which there may be more than fit into memory. Created once, at module level. */
+/**
+ * What a cache keeps of each object, for kinds of which there may be more than fit into memory. Created once, at module
+ * level.
+ */
 export interface Shape<T extends KubeObject> {
   /** Unique among the shapes of a kind. */
   readonly name: string;
-  /** Returns the part to keep, with all metadata; `held` is the number of objects that the cache holds already. The object itself must not be changed. */
+  /**
+   * Returns the part to keep, with all metadata; `held` is the number of objects that the cache holds already. The
+   * object itself must not be changed.
+   */
   of(object: Frozen<T>, held: number): Frozen<T>;
 }
 /** What a cache holds: a kind, or a part of its collection. */

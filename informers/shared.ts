@@ -32,7 +32,10 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly name: string;
   readonly apiVersion: string;
   readonly kind: string;
-  /** The resync period: every object is delivered again after a random time between this and twice this. Zero disables resyncs. */
+  /**
+   * The resync period: every object is delivered again after a random time between this and twice this. Zero disables
+   * resyncs.
+   */
   readonly minResyncMs: number;
   /** Whether the cache keeps only the metadata of objects. */
   readonly metadataOnly?: boolean;
@@ -40,17 +43,25 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly shape?: Shape<KubeObject>;
   /** Whether objects are deeply frozen, so that a change to a shared object throws. Used by tests. */
   readonly freeze?: boolean;
-  /** Called each time the server responds that it does not serve the collection; such a response is then no error. Without it the informer logs a warning. */
+  /**
+   * Called each time the server responds that it does not serve the collection; such a response is then no error.
+   * Without it the informer logs a warning.
+   */
   readonly onMissing?: () => void;
 }
 
-/** The number of objects of the first list that are added to the cache at once, and of those of a resync that are queued at once. */
+/**
+ * The number of objects of the first list that are added to the cache at once, and of those of a resync that are queued
+ * at once.
+ */
 const pieceSize = 200;
 
 /**
- * Lists and watches one collection, keeps a cache of it, and delivers its changes to many listeners. The cache is updated before a change is delivered. All listeners
- * receive all changes in the same order: at once, or in slices between which the event loop runs, where there are many, as after a list. A listener that is added later
- * first receives every cached object as `added`, in slices as well. The informer is synced once every object of the first list has been delivered.
+ * Lists and watches one collection, keeps a cache of it, and delivers its changes to many listeners. The cache is
+ * updated before a change is delivered. All listeners receive all changes in the same order: at once, or in slices
+ * between which the event loop runs, where there are many, as after a list. A listener that is added later first
+ * receives every cached object as `added`, in slices as well. The informer is synced once every object of the first
+ * list has been delivered.
  */
 export class SharedInformer<T extends KubeObject = KubeObject> {
   /** An `added` for each cached object, and then every change. Completes when the informer is stopped. */
@@ -106,7 +117,10 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     return this.#options.name;
   }
 
-  /** Calls `listener` with each of `changes`. An error that it throws is logged, and the next change is delivered to it regardless. */
+  /**
+   * Calls `listener` with each of `changes`. An error that it throws is logged, and the next change is delivered to it
+   * regardless.
+   */
   listen(listener: (change: Change<T>) => void): Disposable {
     const subscription = this.changes.subscribe(change => {
       try {
@@ -149,7 +163,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Resolves once synced, and once the present listeners have received all cached objects. Rejects with the signal's reason if the signal aborts first, and with `ListRefused` when the server has refused the list (401, 403, 404) for
+   * Resolves once synced, and once the present listeners have received all cached objects. Rejects with the signal's
+   * reason if the signal aborts first, and with `ListRefused` when the server has refused the list (401, 403, 404) for
    * half a minute; the informer then continues to retry.
    */
   whenSynced(signal: AbortSignal): Promise<void> {
@@ -168,8 +183,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Creates indexes of a cache that may be full, in slices between which the event loop runs. Resolves once lookups use them. A lookup before that builds its index
-   * at once.
+   * Creates indexes of a cache that may be full, in slices between which the event loop runs. Resolves once lookups use
+   * them. A lookup before that builds its index at once.
    */
   whenIndexed(...indexes: readonly Index<T>[]): Promise<void> {
     return withClockHeld(this.#options.clock, () => runStepsYielding(this.#cache.indexing(indexes), this.#pieces));
@@ -181,7 +196,10 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     this.#metrics?.stumbled();
   }
 
-  /** Logs a failure: as a warning, unless it is expected, as when a definition was deleted, or is not served yet by the kind's only informer. */
+  /**
+   * Logs a failure: as a warning, unless it is expected, as when a definition was deleted, or is not served yet by the
+   * kind's only informer.
+   */
   #report(error: unknown, waitMs: number): void {
     const {log, name, onMissing} = this.#options;
     const isMissing = isNotFound(error);
@@ -224,7 +242,10 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(item).map(initially)));
   }
 
-  /** Trims the objects of a list page by page, so that no more than one page of whole objects is in memory, and each page in slices. */
+  /**
+   * Trims the objects of a list page by page, so that no more than one page of whole objects is in memory, and each
+   * page in slices.
+   */
   #trimming(api: ListerWatcher<T>): ListerWatcher<T> {
     let listed = 0;
     return {

@@ -17,7 +17,10 @@ interface Heard {
   fail(): void;
 }
 
-/** Fails streams that have been silent for too long, with one timer for all: a process has many, and most receive events at the same times. */
+/**
+ * Fails streams that have been silent for too long, with one timer for all: a process has many, and most receive events
+ * at the same times.
+ */
 class Silences {
   readonly #clock: Clock;
   readonly #ms: number;

@@ -1,7 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** Returns an object as caches keep it: with `apiVersion` and `kind`, which items of lists lack, and without `managedFields`, which no controller reads. */
+/**
+ * Returns an object as caches keep it: with `apiVersion` and `kind`, which items of lists lack, and without
+ * `managedFields`, which no controller reads.
+ */
 export const trimmed = <T extends KubeObject>(
   object: T,
   {apiVersion, kind}: {readonly apiVersion: string; readonly kind: string},

@@ -163,7 +163,10 @@ test('every table of flags is in the table of commands, and every program has an
   for (const name of Object.keys(bin)) t.true(existsSync(join(root, `src/cli/${name}.ts`)), name);
 });
 
-/** Packages that want to run a program when they are installed, which they can do without: each has what it makes among its optional packages. */
+/**
+ * Packages that want to run a program when they are installed, which they can do without: each has what it makes among
+ * its optional packages.
+ */
 const withInstallScripts = ['lmdb', 'msgpackr-extract'];
 
 test('no package that users install with this one needs to run a program for it', t => {

@@ -216,7 +216,10 @@ test('a folder has no more files than one can take in at a glance', t => {
   t.is(lines(problems), '');
 });
 
-/** Words of the vocabularies, which only the naming may spell. Fields that begin with one, such as a node's `kubeletVersion`, are called so in both. */
+/**
+ * Words of the vocabularies, which only the naming may spell. Fields that begin with one, such as a node's
+ * `kubeletVersion`, are called so in both.
+ */
 const makersWords = /plat\.io|kubernetes\.io|k8s\.io|\bkube-|kubelet(?![A-Z])/;
 
 /** Files that have to spell them all the same, and why. */
@@ -272,7 +275,10 @@ const boundNames = (pattern: string): string[] =>
         .split(',')
         .flatMap(each => /(\w+)(?:\s*=.*)?\s*$/.exec(each.trim())?.[1] ?? []);
 
-/** The values of a function's own level that its code names before they are made: what reads them is called later, and is to be given them instead. */
+/**
+ * The values of a function's own level that its code names before they are made: what reads them is called later, and
+ * is to be given them instead.
+ */
 const namedBeforeMade = (code: string): string[] =>
   code.split(/^(?=(?:export )?(?:const|class|function) )/m).flatMap(declaration => {
     const body = declaration.slice(declaration.indexOf('=> {\n')).replaceAll(/'[^'\n]*'/g, "''");

@@ -1,5 +1,5 @@
-// Writes test/docs/api/*.txt: what the public modules of the package export, from their declarations in dist/types. `--check` compares instead, and prints what differs and
-// which exports of plat/operator have no docstring.
+// Writes test/docs/api/*.txt: what the public modules of the package export, from their declarations in dist/types.
+// `--check` compares instead, and prints what differs and which exports of plat/operator have no docstring.
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join, posix} from 'node:path';
 

@@ -62,8 +62,8 @@ const filesBelow = folder =>
     : [];
 
 /**
- * Removes what was compiled from a source that is gone. The compiler only writes what has changed since the last build, so if an output
- * is missing, everything is compiled again.
+ * Removes what was compiled from a source that is gone. The compiler only writes what has changed since the last build,
+ * so if an output is missing, everything is compiled again.
  */
 const removeStaleOutputs = () => {
   for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples']) {

@@ -1,5 +1,6 @@
-// Bundles the programs and the library into two scripts and stores V8's code cache of them. Start-up time depends on the number of modules loaded and the code compiled.
-// Output is written to a temporary folder and moved into place file by file, so that running or starting programs never see a partial build.
+// Bundles the programs and the library into two scripts and stores V8's code cache of them. Start-up time depends on
+// the number of modules loaded and the code compiled. Output is written to a temporary folder and moved into place file
+// by file, so that running or starting programs never see a partial build.
 import {build} from 'esbuild';
 import {spawn} from 'node:child_process';
 import {copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
@@ -29,7 +30,10 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
-/** `createRequire(import.meta.url)('x')` loads a package on demand and synchronously. The bundler finds it when it is written as `require('x')`. */
+/**
+ * `createRequire(import.meta.url)('x')` loads a package on demand and synchronously. The bundler finds it when it is
+ * written as `require('x')`.
+ */
 const requireLate = {
   name: 'require-late',
   setup({onLoad}) {
@@ -46,7 +50,10 @@ const requireLate = {
 const disposeSymbols =
   "for (const name of ['dispose', 'asyncDispose']) if (!Symbol[name]) Object.defineProperty(Symbol, name, {value: Symbol('Symbol.' + name)});";
 
-/** The public modules of the package by their path in it, as `exports` of package.json lists them. They share one script, so that their values are the same. */
+/**
+ * The public modules of the package by their path in it, as `exports` of package.json lists them. They share one
+ * script, so that their values are the same.
+ */
 const doors = {index: 'plane/index', operator: 'operator/index', 'operator-kinds': 'operator/kinds', testing: 'testing/index'};
 
 const settings = {
@@ -82,15 +89,18 @@ ${
 }
 `;
 
-/** A script returns a function that is called like a module's. One that is loaded as a module, which has arguments, calls the function itself. */
+/**
+ * A script returns a function that is called like a module's. One that is loaded as a module, which has arguments,
+ * calls the function itself.
+ */
 const wrapped = {
   banner: "(typeof arguments === 'object' ? run => run(require, module, __filename) : run => run)(function (require, module, __filename) {",
   footer: '})',
 };
 
 /**
- * Gives the functions of all modules one name, in as many characters: the bundler makes an object for each, with the module's path as the key of its function.
- * As many keys cost as many hidden classes at each start.
+ * Gives the functions of all modules one name, in as many characters: the bundler makes an object for each, with the
+ * module's path as the key of its function. As many keys cost as many hidden classes at each start.
  */
 const withOneKey = text =>
   text.replace(/\b(?:__esm|__commonJS)\(\{(?:"[^"]*"|[\w$]+)\(/g, start =>

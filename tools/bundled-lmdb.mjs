@@ -1,10 +1,13 @@
-// Bundles the JavaScript of lmdb, so that a start finds it in V8's code cache. Its native library is loaded from the installed package. One of another version is
-// loaded as a whole.
+// Bundles the JavaScript of lmdb, so that a start finds it in V8's code cache. Its native library is loaded from the
+// installed package. One of another version is loaded as a whole.
 import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {dirname, join} from 'node:path';
 
-/** The module that is bundled as `lmdb`. The folder is found without Node.js's resolution, which first has to parse `exports` of the package. */
+/**
+ * The module that is bundled as `lmdb`. The folder is found without Node.js's resolution, which first has to parse
+ * `exports` of the package.
+ */
 const chosen = (bundled, version) => `
 const {existsSync, readFileSync, realpathSync} = require('node:fs');
 const {dirname, join} = require('node:path');

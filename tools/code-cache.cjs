@@ -1,4 +1,5 @@
-// Files with V8's code cache of a bundle. Each contains the key of the build that it belongs to and is ignored by others.
+// Files with V8's code cache of a bundle. Each contains the key of the build that it belongs to and is ignored by
+// others.
 'use strict';
 const {randomBytes} = require('node:crypto');
 const fs = require('node:fs');

@@ -17,7 +17,10 @@ const codeOf = name => join(__dirname, `${name}.code`);
 /** Returns the bundle of a program. */
 const scriptOf = (name, folder = __dirname) => [join(folder, `${name}.cjs`), join(folder, 'plat.cjs')].find(file => existsSync(file));
 
-/** Prints an error that nothing handles, and ends the process. Node.js would print the line of the source first, which in a bundle has thousands of characters. */
+/**
+ * Prints an error that nothing handles, and ends the process. Node.js would print the line of the source first, which
+ * in a bundle has thousands of characters.
+ */
 const printUncaught = error => {
   if (process.listenerCount('uncaughtException') > 1) return; // The program itself handles it.
   const {name, message, stack} = error instanceof Error ? error : {name: 'Error', message: String(error)};

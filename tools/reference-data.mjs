@@ -1,5 +1,6 @@
-// Writes the tables in test/fixtures/reference, after a build: facts and hashes of the original's discovery and OpenAPI documents (PLAT_ORACLE names the
-// folder with the recording), and hashes of our encodings of every kind. Run the tests that compare with the recording before the tables are committed.
+// Writes the tables in test/fixtures/reference, after a build: facts and hashes of the original's discovery and OpenAPI
+// documents (PLAT_ORACLE names the folder with the recording), and hashes of our encodings of every kind. Run the tests
+// that compare with the recording before the tables are committed.
 import {mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {discoveryRows} from '../dist/test/reference/discovery.js';

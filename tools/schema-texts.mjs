@@ -1,6 +1,6 @@
-// The descriptions of types and fields as the original's documents have them: with line breaks, the possible values, and a text of each field that refers to a
-// type. They are read from the declarations of the package kubernetes-models, which is never loaded; @kubernetes/client-node has one line for each, and none
-// for fields that refer to a type.
+// The descriptions of types and fields as the original's documents have them: with line breaks, the possible values,
+// and a text of each field that refers to a type. They are read from the declarations of the package kubernetes-models,
+// which is never loaded; @kubernetes/client-node has one line for each, and none for fields that refer to a type.
 import {existsSync, readFileSync, readdirSync} from 'node:fs';
 import {join} from 'node:path';
 

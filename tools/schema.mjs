@@ -1,6 +1,6 @@
 // Writes the schemas of all built-in kinds to dist/schema, one file per group version, from the models in @kubernetes/client-node.
-// The models are read as text and never loaded. A `.docs.json` beside each `<group>.<version>.json` contains the descriptions, which only
-// OpenAPI documents need.
+// The models are read as text and never loaded. A `.docs.json` beside each `<group>.<version>.json` contains the
+// descriptions, which only OpenAPI documents need.
 //
 // Field types are written in Go's notation: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
 import {createHash} from 'node:crypto';
@@ -157,7 +157,10 @@ const goType = (models, type, format) => {
 /** Types of fields for which the models have the text of the type instead of the field's. */
 const typesWithText = new Set(['IntOrString', 'V1MicroTime']);
 
-/** The descriptions of a model and of its fields. An empty one is that of a field which is known to have none; without one, it is not known. */
+/**
+ * The descriptions of a model and of its fields. An empty one is that of a field which is known to have none; without
+ * one, it is not known.
+ */
 const docsOf = (model, texts, capitals) => ({
   description: chosenText(model.description, texts?.description),
   fields: Object.fromEntries(

@@ -1,5 +1,5 @@
-// Checks that the scripts of `make test` declare the tests that the files declare when each is loaded for itself. Loads both with a replacement of ava that
-// notes titles; no test runs.
+// Checks that the scripts of `make test` declare the tests that the files declare when each is loaded for itself. Loads
+// both with a replacement of ava that notes titles; no test runs.
 import {spawnSync} from 'node:child_process';
 import {readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {register} from 'node:module';

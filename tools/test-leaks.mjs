@@ -1,6 +1,7 @@
-// Names the timers, sockets, servers, workers, watchers and child processes that a test file (or a script of several) leaves behind, each with the place
-// that made it, and fails. ava loads this module into every process before the tests; the check runs after the last test and the
-// last hook. Resources that do not keep the process alive count too: an unreferenced timer of a stopped server is a leak in a program that starts many.
+// Names the timers, sockets, servers, workers, watchers and child processes that a test file (or a script of several)
+// leaves behind, each with the place that made it, and fails. ava loads this module into every process before the
+// tests; the check runs after the last test and the last hook. Resources that do not keep the process alive count too:
+// an unreferenced timer of a stopped server is a leak in a program that starts many.
 import {subscribe} from 'node:diagnostics_channel';
 import fs from 'node:fs';
 import {syncBuiltinESMExports} from 'node:module';
@@ -17,7 +18,10 @@ const stepMs = 20;
 /** The number of frames that are recorded of the place that makes a resource. */
 const frames = 40;
 
-/** What is alive: a resource, whether it still is, and the place that made it. Closed ones are dropped as the list doubles. */
+/**
+ * What is alive: a resource, whether it still is, and the place that made it. Closed ones are dropped as the list
+ * doubles.
+ */
 let made = [];
 let dropAt = 1024;
 
@@ -84,7 +88,10 @@ subscribe('child_process', ({process: child}) =>
 );
 subscribe('worker_threads', ({worker}) => keep('worker', worker, ({threadId}) => threadId !== -1));
 
-/** Returns the place of a frame in the sources of this repository, or undefined for others; ava maps frames of compiled files. */
+/**
+ * Returns the place of a frame in the sources of this repository, or undefined for others; ava maps frames of compiled
+ * files.
+ */
 const located = frame => {
   const [, path, line] = /\(?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/.exec(frame) ?? [];
   const name = path && relative(process.cwd(), path);
@@ -110,7 +117,10 @@ const counted = names => {
 };
 const atStart = counted(process.getActiveResourcesInfo());
 
-/** Lists what keeps the process alive and was not there at the start, as far as it is not recorded above: a timer made by Node.js itself, a file being read. */
+/**
+ * Lists what keeps the process alive and was not there at the start, as far as it is not recorded above: a timer made
+ * by Node.js itself, a file being read.
+ */
 const others = () =>
   [...counted(process.getActiveResourcesInfo())]
     .filter(([name, count]) => count > (atStart.get(name) ?? 0))

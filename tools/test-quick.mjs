@@ -1,4 +1,5 @@
-// Chooses the tests of `make test-quick`: those that start no program and do not take long, and of these first what differs from the main branch.
+// Chooses the tests of `make test-quick`: those that start no program and do not take long, and of these first what
+// differs from the main branch.
 import {execFileSync} from 'node:child_process';
 import {join} from 'node:path';
 import {isLong, reached, startsPrograms, testFiles} from './test-files.mjs';
@@ -28,7 +29,10 @@ const changedFiles = () => {
 
 const without = (files, why) => (files.length === 0 ? [] : [`${files.length} files ${why}`]);
 
-/** Returns groups of files in the order in which they run: changed ones, those that depend on a change, the others; and what is left out. */
+/**
+ * Returns groups of files in the order in which they run: changed ones, those that depend on a change, the others; and
+ * what is left out.
+ */
 export const quickFiles = () => {
   const changed = changedFiles();
   const all = testFiles();

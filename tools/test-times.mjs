@@ -1,6 +1,7 @@
-// Times of test files. ava loads this module into every process before the tests; where PLAT_TEST_TIMES names a file, each process appends a line with its wall
-// time, and the CPU time of itself and of the programs it started, and tools/test.mjs one for each test. `node tools/test-times.mjs FILE` prints a table of it,
-// and `--write` writes which test files take long to test/long-tests.json.
+// Times of test files. ava loads this module into every process before the tests; where PLAT_TEST_TIMES names a file,
+// each process appends a line with its wall time, and the CPU time of itself and of the programs it started, and
+// tools/test.mjs one for each test. `node tools/test-times.mjs FILE` prints a table of it, and `--write` writes which
+// test files take long to test/long-tests.json.
 import {appendFileSync, existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {relative} from 'node:path';
 import process from 'node:process';

@@ -1,5 +1,6 @@
-// Combines compiled test files into a few scripts, and bundles those that stay separate. Modules are then loaded and compiled once per script and not once per
-// file, and a separate file loads a few parts instead of a thousand modules, which took a third of the time.
+// Combines compiled test files into a few scripts, and bundles those that stay separate. Modules are then loaded and
+// compiled once per script and not once per file, and a separate file loads a few parts instead of a thousand modules,
+// which took a third of the time.
 import {build, stop} from 'esbuild';
 import {readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
@@ -24,8 +25,9 @@ const placeOf = path =>
     .join(' › ');
 
 /**
- * The replacement of ava for the files of a script. Their tests run serially, so that no more servers run at once than in a separate file, and are registered
- * only after all files are loaded, because ava rejects tests registered after an asynchronous file when others were registered before.
+ * The replacement of ava for the files of a script. Their tests run serially, so that no more servers run at once than
+ * in a separate file, and are registered only after all files are loaded, because ava rejects tests registered after an
+ * asynchronous file when others were registered before.
  */
 const ava = `
 import test from 'ava';
@@ -52,7 +54,10 @@ import {script} from 'script';
 for (const declare of script.declared.splice(0)) declare();
 `;
 
-/** Where modules read files beside their own, these are beside what was compiled. Texts that name import.meta.url, as programs that a test writes, stay. */
+/**
+ * Where modules read files beside their own, these are beside what was compiled. Texts that name import.meta.url, as
+ * programs that a test writes, stay.
+ */
 const atTheirPlaces = build =>
   build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => {
     const contents = readFileSync(path, 'utf8');
@@ -123,7 +128,9 @@ const bundleScripts = async scripts => {
   return names.map(name => `${folder}/${name}.test.js`);
 };
 
-/** Bundles all test files. Returns the scripts, and the separate files; of these, those that take longest come first. */
+/**
+ * Bundles all test files. Returns the scripts, and the separate files; of these, those that take longest come first.
+ */
 export const everythingTogether = async (all = testFiles(), count = 10) => {
   const named = all.filter(loadsByName);
   const waiters = all.filter(file => !named.includes(file) && waiting.test(file) && startsPrograms(join('dist/test', file)));

@@ -1,5 +1,6 @@
-// Runs the compiled tests with ava. The last line is a summary: `N passed, N failed`, and the number of skipped tests, if any.
-// Arguments are passed to ava; test files may be given by their source path (test/pki/chain.test.ts). `--quick` runs the tests that are soon done.
+// Runs the compiled tests with ava. The last line is a summary: `N passed, N failed`, and the number of skipped tests,
+// if any. Arguments are passed to ava; test files may be given by their source path (test/pki/chain.test.ts). `--quick`
+// runs the tests that are soon done.
 import {stripVTControlCharacters} from 'node:util';
 import {spawn} from 'node:child_process';
 import {appendFileSync, existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
@@ -21,7 +22,10 @@ const isBundled = () => {
 /** The temporary folder of all tests, removed at the end. */
 const scratch = mkdtempSync(join(tmpdir(), 'plat-tests-'));
 const isQuick = args[0] === '--quick';
-/** What is removed before and after: named files, which run as they were compiled, leave the scripts to a run that uses them. */
+/**
+ * What is removed before and after: named files, which run as they were compiled, leave the scripts to a run that uses
+ * them.
+ */
 const made = isQuick || args.length === 0 ? [folder, scratch] : [scratch];
 const clear = each => rmSync(each, {recursive: true, force: true});
 made.filter(each => each !== scratch).forEach(clear);
@@ -30,7 +34,9 @@ process.on('exit', () => made.forEach(clear));
 const counts = {passed: 0, failed: 0, skipped: 0};
 const reasons = new Set();
 
-/** Parses ava's output: one line per test, and a summary, which contains the number of passed tests only if none failed. */
+/**
+ * Parses ava's output: one line per test, and a summary, which contains the number of passed tests only if none failed.
+ */
 const read = line => {
   const plain = stripVTControlCharacters(line).trim();
   if (/^[✔√] /.test(plain)) counts.passed++;

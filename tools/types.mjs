@@ -1,5 +1,6 @@
-// Writes the package's type declarations to dist/types: those of the public modules with relative imports, and the types of Kubernetes
-// objects as they are on the wire, from the models of @kubernetes/client-node. Users need neither that library nor rxjs for them.
+// Writes the package's type declarations to dist/types: those of the public modules with relative imports, and the
+// types of Kubernetes objects as they are on the wire, from the models of @kubernetes/client-node. Users need neither
+// that library nor rxjs for them.
 import {copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, join, posix} from 'node:path';
 
@@ -63,7 +64,10 @@ const take = path => {
   for (const each of open) take(each);
 };
 
-/** Returns a model as an interface of its wire form: dates are strings, and fields have no underscore before reserved words. */
+/**
+ * Returns a model as an interface of its wire form: dates are strings, and fields have no underscore before reserved
+ * words.
+ */
 const wireModel = name => {
   const text = readFileSync(join(models, `${name}.d.ts`), 'utf8');
   for (const [, other] of text.matchAll(/from '\.\.\/models\/(\w+)\.js'/g)) named.add(other);

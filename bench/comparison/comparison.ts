@@ -82,7 +82,10 @@ async function* rowsOf(server: Running, run: Run): AsyncGenerator<Row> {
   await server.stop();
 }
 
-/** The rows by which plat is compared with the original: on plat, and beside it on the original if its programs are on the PATH. */
+/**
+ * The rows by which plat is compared with the original: on plat, and beside it on the original if its programs are on
+ * the PATH.
+ */
 export const comparison: Subject = {
   name: 'comparison',
   rows: Object.keys(references).filter(key => !key.startsWith('ready')),

@@ -10,7 +10,9 @@ export const loadKeys: readonly string[] = load.map(({key}) => key);
 /** What lists read: the references are of what these leave. */
 const writes: readonly Measurement[] = requests.filter(({key}) => key !== 'get');
 
-/** Returns what must run, in this order, for the rows that are wanted: these, and what makes the objects that they read. */
+/**
+ * Returns what must run, in this order, for the rows that are wanted: these, and what makes the objects that they read.
+ */
 export const measurementsOf = (wants: (key: string) => boolean): readonly Measurement[] => {
   const isWanted = ({key}: Measurement) => wants(key);
   if (!load.some(isWanted)) return [];

@@ -38,7 +38,10 @@ const createDeployment = (client: ApiClient, name: string, replicas: number) => 
   });
 };
 
-/** Waits until all pods of a Deployment are of its newest template and ready. Returns how many are, if the time is over before. */
+/**
+ * Waits until all pods of a Deployment are of its newest template and ready. Returns how many are, if the time is over
+ * before.
+ */
 const untilReady = async (client: ApiClient, name: string, replicas: number, limitMs: number): Promise<number> => {
   const startedAt = performance.now();
   for (;;) {
@@ -51,7 +54,10 @@ const untilReady = async (client: ApiClient, name: string, replicas: number, lim
   }
 };
 
-/** Creates a Deployment and waits until its pods are ready. Returns the time in seconds, and how many were ready in the end. */
+/**
+ * Creates a Deployment and waits until its pods are ready. Returns the time in seconds, and how many were ready in the
+ * end.
+ */
 export const deploy = async (
   client: ApiClient,
   {name, replicas, limitMs}: {name: string; replicas: number; limitMs: number},
@@ -64,7 +70,10 @@ export const deploy = async (
   return {time, ready};
 };
 
-/** Waits until that many nodes are ready. Returns the time in seconds since a start that took so long until it was ready. */
+/**
+ * Waits until that many nodes are ready. Returns the time in seconds since a start that took so long until it was
+ * ready.
+ */
 export const untilNodesReady = async (client: ApiClient, plane: Running, count: number): Promise<number> => {
   interface Node {
     readonly status?: {readonly conditions?: readonly {readonly type: string; readonly status: string}[]};
@@ -78,7 +87,10 @@ export const untilNodesReady = async (client: ApiClient, plane: Running, count: 
 
 const table = {accept: 'application/json;as=Table;v=v1;g=meta.k8s.io'};
 
-/** 500 simulated nodes with a Deployment. BENCH_PODS is its number of pods (2,000; 10,000 for the figures of the comparison), BENCH_SECONDS the longest time of a step (120). */
+/**
+ * 500 simulated nodes with a Deployment. BENCH_PODS is its number of pods (2,000; 10,000 for the figures of the
+ * comparison), BENCH_SECONDS the longest time of a step (120).
+ */
 export async function* nodeRows(run: Run): AsyncGenerator<Row> {
   const replicas = setting('BENCH_PODS', 2000);
   const limitMs = setting('BENCH_SECONDS', 120) * 1000;

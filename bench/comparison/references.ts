@@ -1,4 +1,5 @@
-// What the rows of the comparison are set beside: figures of an earlier day, taken with the same load on two quiet cores, the servers one after the other.
+// What the rows of the comparison are set beside: figures of an earlier day, taken with the same load on two quiet
+// cores, the servers one after the other.
 
 /** A row of the comparison: what it is, and the figures that were taken once. */
 export interface Reference {

@@ -17,7 +17,10 @@ export const definitionCurves = {
   'definitions-memory': {name: 'memory after the start', unit: 'MB'},
 } satisfies Curves<string>;
 
-/** How a plane grows with custom resource definitions of some 60 fields. BENCH_GROWTH_DEFINITIONS is the largest number (1,000). */
+/**
+ * How a plane grows with custom resource definitions of some 60 fields. BENCH_GROWTH_DEFINITIONS is the largest number
+ * (1,000).
+ */
 export async function* definitionGrowth(run: Run): AsyncGenerator<Row> {
   const points = new Points('definitions', definitionCurves);
   const directory = await scratch();

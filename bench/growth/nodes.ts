@@ -18,8 +18,8 @@ export const nodeCurves = {
 } satisfies Curves<string>;
 
 /**
- * How a plane grows with simulated nodes with 30 pods each. BENCH_GROWTH_NODES is the largest number (100), BENCH_SECONDS the longest time for the pods of
- * one size (120); the curve ends at the size that takes longer.
+ * How a plane grows with simulated nodes with 30 pods each. BENCH_GROWTH_NODES is the largest number (100),
+ * BENCH_SECONDS the longest time for the pods of one size (120); the curve ends at the size that takes longer.
  */
 export async function* nodeGrowth(run: Run): AsyncGenerator<Row> {
   const points = new Points('nodes', nodeCurves);

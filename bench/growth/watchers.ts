@@ -13,7 +13,10 @@ export const watcherCurves = {
   'watchers-memory': {name: 'memory after they were served', unit: 'MB'},
 } satisfies Curves<string>;
 
-/** How the delay of events grows with watchers of one collection, on shared HTTP/2 connections. BENCH_GROWTH_WATCHERS is the largest number (2,000). */
+/**
+ * How the delay of events grows with watchers of one collection, on shared HTTP/2 connections. BENCH_GROWTH_WATCHERS is
+ * the largest number (2,000).
+ */
 export async function* watcherGrowth(run: Run): AsyncGenerator<Row> {
   const points = new Points('watchers', watcherCurves);
   const plane = await startPlane();

@@ -1,7 +1,10 @@
 import {each, seconds} from './each.js';
 import {caller, type Server} from './programs.js';
 
-/** Returns the time in seconds from the deletion of an owner with that many dependents in a new namespace until none is left. */
+/**
+ * Returns the time in seconds from the deletion of an owner with that many dependents in a new namespace until none is
+ * left.
+ */
 export const collectionSeconds = async (
   server: Server,
   {namespace, dependents, policy = 'Background'}: {namespace: string; dependents: number; policy?: string},

@@ -1,4 +1,5 @@
-// A process that creates keys in etcd over one gRPC connection of ours, as fast as the responses arrive, and prints the number a second.
+// A process that creates keys in etcd over one gRPC connection of ours, as fast as the responses arrive, and prints the
+// number a second.
 
 import {systemClock} from '#src/base/clock.js';
 import {encodeTxn} from '#src/storage/etcd/messages.js';

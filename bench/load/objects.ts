@@ -176,7 +176,10 @@ const leaders: readonly Member[] = [
   {kind: kinds.podDisruptionBudgets, of: () => ({...here('all'), spec: {minAvailable: 1, selector: {matchLabels: {app: 'all'}}}})},
 ];
 
-/** Creates `count` objects of each kind, most of them in one namespace, which is the worst case for work that relates two collections. */
+/**
+ * Creates `count` objects of each kind, most of them in one namespace, which is the worst case for work that relates
+ * two collections.
+ */
 export const createObjects = async (client: Client, count: number): Promise<void> => {
   const make = async ({kind, of}: Member, index: number): Promise<void> => {
     const object = of(index) as KubeObject;

@@ -93,7 +93,10 @@ class Program {
   }
 }
 
-/** Starts etcd, kube-apiserver and kube-controller-manager with certificates in a directory, a new one by default; undefined unless all are on the PATH. */
+/**
+ * Starts etcd, kube-apiserver and kube-controller-manager with certificates in a directory, a new one by default;
+ * undefined unless all are on the PATH.
+ */
 export const startOriginal = async (directory?: string): Promise<Running | undefined> => {
   if (!hasOriginal()) return undefined;
   const place = directory ?? (await scratch());

@@ -8,7 +8,10 @@ export type Share = readonly [part: string, percent: number];
 
 const idle = '(idle)';
 
-/** Returns the share of the time that the thread worked, and of this time the shares of the parts of the server, the largest first. */
+/**
+ * Returns the share of the time that the thread worked, and of this time the shares of the parts of the server, the
+ * largest first.
+ */
 export const sharesOf = (
   {nodes, samples = []}: Profiler.Profile,
   sourceOf: (position: Position) => string,

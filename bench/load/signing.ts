@@ -15,7 +15,10 @@ interface SigningRequest {
 
 const limitMs = 60_000;
 
-/** Creates and approves signing requests of users, 32 at once, and returns how many certificates a second the controllers issued, up to the last. */
+/**
+ * Creates and approves signing requests of users, 32 at once, and returns how many certificates a second the
+ * controllers issued, up to the last.
+ */
 export const issuedPerSecond = async (server: Server, count: number, prefix: string): Promise<number> => {
   using client = new ApiClient(server);
   const key = await generatePrivateKey();

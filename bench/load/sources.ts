@@ -12,7 +12,10 @@ export interface Position {
 /** Returns the path of a source below the root of the repository. */
 const belowRoot = (source: string): string => source.replace(/^(\.\.\/)+/, '').replace(/^dist\//, '');
 
-/** The folder of the bundles of this build, with their source maps. V8's code cache remembers the folder where it was recorded, so that names alone count. */
+/**
+ * The folder of the bundles of this build, with their source maps. V8's code cache remembers the folder where it was
+ * recorded, so that names alone count.
+ */
 const bundles = new URL('../../bundle/', import.meta.url);
 
 /** Returns a function that finds the source of a position in a bundle: empty for code that is not plat's. */

@@ -28,7 +28,10 @@ export interface WatchScene {
   readonly connections?: number;
 }
 
-/** Creates a namespace, and config maps in it at a steady rate while they are watched. Returns the delays from the write to the watcher. */
+/**
+ * Creates a namespace, and config maps in it at a steady rate while they are watched. Returns the delays from the write
+ * to the watcher.
+ */
 export const watchDelays = async (
   {url, pki}: Server,
   {namespace, watchers, perSecond, seconds, connections}: WatchScene,

@@ -87,7 +87,10 @@ export const readFigures = (root: string): Results[] => {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Results[]) : [];
 };
 
-/** Writes the page, its plots and its figures, of the newest rows of a folder of results and of the figures that the page has. */
+/**
+ * Writes the page, its plots and its figures, of the newest rows of a folder of results and of the figures that the
+ * page has.
+ */
 export const writeReport = (resultFolder: string, root = '.'): void => {
   const newest = newestRows([...readFigures(root), ...readResults(resultFolder)]);
   const {text, plots} = reportOf(readFileSync(join(root, page), 'utf8'), newest);

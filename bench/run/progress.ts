@@ -4,7 +4,10 @@ export interface ProgressStream {
   write(text: string): unknown;
 }
 
-/** Shows what is being measured and for how long: one line that is rewritten on a terminal, a line for each step elsewhere. */
+/**
+ * Shows what is being measured and for how long: one line that is rewritten on a terminal, a line for each step
+ * elsewhere.
+ */
 export class Progress {
   readonly #stream: ProgressStream;
   readonly #total: number;

@@ -45,7 +45,10 @@ export const thisMachine = (): Machine => ({
 /** What is measured; the benchmarks themselves and pages may differ. */
 const product = ['src', 'controllers', 'informers', 'package-lock.json'];
 
-/** Returns the last commit that changed the product, marked if the working directory differs from it; `unknown` outside of a checkout. */
+/**
+ * Returns the last commit that changed the product, marked if the working directory differs from it; `unknown` outside
+ * of a checkout.
+ */
 export const productCommit = (): string => {
   const git = (...args: string[]) =>
     execFileSync('git', [...args, '--', ...product], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}).trim();
@@ -56,7 +59,10 @@ export const productCommit = (): string => {
   }
 };
 
-/** Collects the results of a run. The file is written after each subject, so that a run that is cut off leaves what it has. */
+/**
+ * Collects the results of a run. The file is written after each subject, so that a run that is cut off leaves what it
+ * has.
+ */
 export class ResultFile {
   readonly path: string;
   readonly #rows: MeasuredRow[] = [];
@@ -105,7 +111,10 @@ export interface NewestRow {
 /** Rows by their identity. */
 export type NewestRows = ReadonlyMap<string, NewestRow>;
 
-/** Returns the newest row of each key, or name where it has none, and server, in the order of their runs. A table may so come of several runs, each of some rows. */
+/**
+ * Returns the newest row of each key, or name where it has none, and server, in the order of their runs. A table may so
+ * come of several runs, each of some rows.
+ */
 export const newestRows = (results: readonly Results[]): NewestRows => {
   const rows = new Map<string, NewestRow>();
   const oldestFirst = results.toSorted((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt));

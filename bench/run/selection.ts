@@ -6,7 +6,10 @@ export interface Selected {
   wants(key: string): boolean;
 }
 
-/** Returns the subjects that the names of subjects or rows select, in the order of the list; all of them for no name. Throws for an unknown name. */
+/**
+ * Returns the subjects that the names of subjects or rows select, in the order of the list; all of them for no name.
+ * Throws for an unknown name.
+ */
 export const select = (subjects: readonly Subject[], names: readonly string[]): Selected[] => {
   const known = subjects.flatMap(({name, rows = []}) => [name, ...rows]);
   const unknown = names.find(name => !known.includes(name));

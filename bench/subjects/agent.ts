@@ -23,7 +23,10 @@ const sorted = (values: readonly number[]): number[] => values.toSorted((a, b) =
 const ms = (value: number): string => `${Math.round(value)} ms`;
 const numbers = (count: number): number[] => Array.from({length: count}, (_, index) => index);
 
-/** Makes pods one after the other: by the agent, and by calls of containerd alone. BENCH_AGENT_PODS is their number (30). */
+/**
+ * Makes pods one after the other: by the agent, and by calls of containerd alone. BENCH_AGENT_PODS is their number
+ * (30).
+ */
 const podRow = async ({pods, recorder, containerd, runtime}: BenchNode): Promise<Row> => {
   const count = setting('BENCH_AGENT_PODS', 30);
   const times: number[] = [];

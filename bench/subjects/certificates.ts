@@ -9,7 +9,10 @@ const count = 2000;
 const words = naming('kubernetes');
 const path = `/apis/${words.group('certificates')}/v1/certificatesigningrequests`;
 
-/** Node agents' certificate requests, created by 64 clients and approved and signed by the controllers, from the first creation to the last certificate. */
+/**
+ * Node agents' certificate requests, created by 64 clients and approved and signed by the controllers, from the first
+ * creation to the last certificate.
+ */
 export const certificateRows = async (): Promise<Row[]> => {
   const plane = await startPlane();
   const call = caller(plane);

@@ -29,7 +29,10 @@ const count = Number(process.env['BENCH_OBJECTS'] ?? 5_000);
 const chosen = process.env['BENCH_CONTROLLERS']?.split(',');
 const limitMs = 50;
 
-/** How long a controller must be idle before the next is measured, and the least and the longest time of a measurement: some run only periodically. */
+/**
+ * How long a controller must be idle before the next is measured, and the least and the longest time of a measurement:
+ * some run only periodically.
+ */
 const restMs = 1_000;
 const minMs = 5_000;
 const maxMs = 30_000;
@@ -101,7 +104,10 @@ export const measured: readonly Controller[] = [
   schedulerController(),
 ];
 
-/** Each controller alone, with a server in another process that has 5,000 objects of each kind: from its start until it is idle. */
+/**
+ * Each controller alone, with a server in another process that has 5,000 objects of each kind: from its start until it
+ * is idle.
+ */
 export const controllerSyncRows = async (): Promise<Row[]> => {
   const plane = await startPlane(undefined, ['--naming=kubernetes', '--nodes=0', '--controller-manager-arg=--controllers=-*']);
   await using client = await remoteClient(plane);

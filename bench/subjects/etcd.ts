@@ -15,7 +15,10 @@ const rawRate = (url: string): Promise<number> => {
   return resultOf('etcd-load.js', load);
 };
 
-/** Creates through a server on etcd, beside transactions of the same kind and size that its gRPC client makes without a server, in turns. */
+/**
+ * Creates through a server on etcd, beside transactions of the same kind and size that its gRPC client makes without a
+ * server, in turns.
+ */
 export const etcdRows = async (): Promise<Row[]> => {
   const etcd = await startEtcd();
   if (!etcd) {

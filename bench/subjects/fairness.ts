@@ -40,7 +40,9 @@ const loadOf = async (
 const interactive = (plane: Running, warmupMs: number): Promise<Loaded> =>
   loadOf(plane, 'interactive', {path: `${namespace}/configmaps/item-1`, clients: 1, warmupMs, measureMs: 8000});
 
-/** One user reads one object after the other, while 200 clients of another list a thousand objects as fast as they can. */
+/**
+ * One user reads one object after the other, while 200 clients of another list a thousand objects as fast as they can.
+ */
 const besideGreedy = async (plane: Running): Promise<{readonly modest: Loaded; readonly greedy: Loaded}> => {
   const [modest, greedy] = await Promise.all([
     // Begins when the limits have followed the demand.

@@ -48,8 +48,9 @@ const beside = async (
 const within = (value: number, limit: number, unit: string): string => `${value <= limit ? 'within' : 'BEYOND'} ${limit} ${unit}`;
 
 /**
- * The cost of a large collection and large bodies: the longest block of the server's event loop, the latency of other requests, and memory. The server, the load and the GETs
- * run in separate processes. BENCH_OBJECTS (100,000), BENCH_READERS (400, which read nothing) and BENCH_ONLY (a regular expression on names) select what is run.
+ * The cost of a large collection and large bodies: the longest block of the server's event loop, the latency of other
+ * requests, and memory. The server, the load and the GETs run in separate processes. BENCH_OBJECTS (100,000),
+ * BENCH_READERS (400, which read nothing) and BENCH_ONLY (a regular expression on names) select what is run.
  */
 export async function* manyRows(): AsyncGenerator<Row> {
   const directory = await scratch();

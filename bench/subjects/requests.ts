@@ -70,7 +70,10 @@ export const requestRows = async (): Promise<Row[]> => {
 
 const auditPolicy = 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n';
 
-/** Creates with and without audit, by two servers that are equally warm, measured in turns so that both find the same machine. */
+/**
+ * Creates with and without audit, by two servers that are equally warm, measured in turns so that both find the same
+ * machine.
+ */
 const auditRow = async (): Promise<Row> => {
   const directory = await scratch();
   const policy = join(directory, 'policy.yaml');

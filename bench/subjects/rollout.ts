@@ -9,7 +9,10 @@ const namespace = 'default';
 
 const rest = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
 
-/** Time from the creation of a deployment on simulated nodes until all of its pods are available: controllers, scheduler and nodes. */
+/**
+ * Time from the creation of a deployment on simulated nodes until all of its pods are available: controllers, scheduler
+ * and nodes.
+ */
 export const rolloutRows = async (): Promise<Row[]> => {
   await using plane = await startPlane({listen: false, nodes});
   const deployments = plane.client().resource(kinds.deployments);

@@ -9,8 +9,9 @@ const limits = {holdMs: 50, mb: 2048};
 const within = (value: number, limit: number, unit: string): string => `${value <= limit ? 'within' : 'BEYOND'} ${limit} ${unit}`;
 
 /**
- * Certificate signing requests that piled up before the start, some of them with certificates that cannot be parsed: a plane with all controllers starts on them, signs those
- * that are to be signed, and deletes the old ones. BENCH_STUCK is their number (500,000), BENCH_STUCK_CONTROLLERS selects controllers as `--controllers` does.
+ * Certificate signing requests that piled up before the start, some of them with certificates that cannot be parsed: a
+ * plane with all controllers starts on them, signs those that are to be signed, and deletes the old ones. BENCH_STUCK
+ * is their number (500,000), BENCH_STUCK_CONTROLLERS selects controllers as `--controllers` does.
  */
 export const stuckRequestRows = async (): Promise<Row[]> => {
   const directory = await scratch();

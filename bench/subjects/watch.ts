@@ -5,7 +5,10 @@ import {type Row, row} from '#bench/run/row.js';
 const watchers = 1000;
 const perSecond = 100;
 
-/** The delay of events to a thousand watchers of one resource, each with its own TLS connection, at a hundred writes per second. */
+/**
+ * The delay of events to a thousand watchers of one resource, each with its own TLS connection, at a hundred writes per
+ * second.
+ */
 export const watchRows = async (): Promise<Row[]> => {
   const plane = await startPlane();
   const {complete, p50Ms, p99Ms, mostMs} = await watchDelays(plane, {namespace: 'watched', watchers, perSecond, seconds: 10});

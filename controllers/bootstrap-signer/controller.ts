@@ -3,8 +3,8 @@ import {defineController, mapped, singletonKey} from '#src/runtime/controller.js
 import {clusterInfo, signer} from './reconcile.js';
 
 /**
- * Signs the connection settings in the cluster-info config map with each bootstrap token that may sign, so that holders of a token can verify them. It never
- * creates the config map.
+ * Signs the connection settings in the cluster-info config map with each bootstrap token that may sign, so that holders
+ * of a token can verify them. It never creates the config map.
  */
 export default defineController({
   doc: 'Signs the connection settings in the cluster-info config map with bootstrap tokens.',

@@ -16,7 +16,10 @@ export const clusterInfo: Selection<ConfigMap> = {
   fieldSelector: `metadata.name=${clusterInfoName}`,
 };
 
-/** Brings the signatures in the config map up to date. A failed update is not retried: the next change of the config map or of a token repeats it. */
+/**
+ * Brings the signatures in the config map up to date. A failed update is not retried: the next change of the config map
+ * or of a token repeats it.
+ */
 export const signer = ({lister, writer, clock, naming}: KeyedContext): Reconcile => {
   const cached = lister(clusterInfo);
   const tokens = lister(bootstrapTokens);

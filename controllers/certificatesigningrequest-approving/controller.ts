@@ -4,8 +4,8 @@ import {defineController} from '#src/runtime/controller.js';
 import {approvingReconciler} from './reconcile.js';
 
 /**
- * Approves client certificate requests of nodes when a SubjectAccessReview allows the requester to have them auto-approved.
- * Never denies; all other requests are left to people and other approvers.
+ * Approves client certificate requests of nodes when a SubjectAccessReview allows the requester to have them
+ * auto-approved. Never denies; all other requests are left to people and other approvers.
  */
 export default defineController({
   ...requestController,

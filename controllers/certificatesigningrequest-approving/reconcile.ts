@@ -5,7 +5,10 @@ import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {recognizers} from './policy.js';
 
-/** Approves requests that a recognizer matches and whose requester is allowed. A recognized request that is not allowed is retried, as permissions change. */
+/**
+ * Approves requests that a recognizer matches and whose requester is allowed. A recognized request that is not allowed
+ * is retried, as permissions change.
+ */
 export const approvingReconciler = (context: KeyedContext): Reconcile => {
   const {writer, client, clock, naming} = context;
   const requests = writer(kinds.certificateSigningRequests);

@@ -2,7 +2,10 @@ import {requestController} from '#controllers/shared/certificates/certificate-re
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner} from './reconcile.js';
 
-/** Deletes certificate signing requests that are no longer needed: one pass over all of them at the start, and one each hour. */
+/**
+ * Deletes certificate signing requests that are no longer needed: one pass over all of them at the start, and one each
+ * hour.
+ */
 export default defineController({
   doc: 'Deletes certificate signing requests a certain time after they were approved, denied, failed or issued, or were created and stayed pending.',
   name: 'certificatesigningrequest-cleaner-controller',

@@ -32,7 +32,10 @@ const expiryOf = ({status}: CachedRequest): number | undefined => {
   }
 };
 
-/** Requests are kept long enough for the requester to read the result. A request with conditions of other types only is kept. */
+/**
+ * Requests are kept long enough for the requester to read the result. A request with conditions of other types only is
+ * kept.
+ */
 const rules: readonly Rule[] = [
   decided('Approved', hour, 'issued', true),
   decided('Denied', hour, 'denied'),

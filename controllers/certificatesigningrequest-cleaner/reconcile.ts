@@ -9,8 +9,8 @@ import {reasonToDelete} from './policy.js';
 const atOnce = 16;
 
 /**
- * One pass over all requests. They are read from the server in pages, since there may be more than fit into memory: requests pile up where nobody handles them. A
- * failed deletion is retried at the next pass.
+ * One pass over all requests. They are read from the server in pages, since there may be more than fit into memory:
+ * requests pile up where nobody handles them. A failed deletion is retried at the next pass.
  */
 export const cleaner = ({client, writer, clock}: KeyedContext): Reconcile => {
   const listed = client.resource(kinds.certificateSigningRequests);

@@ -4,8 +4,8 @@ import {signerTokens, signingConfiguration, signingPlan, type SigningOptions} fr
 import {isApproved, signers} from './reconcile.js';
 
 /**
- * Issues certificates for approved requests, with one loop for each built-in signer that has a key. A request that its signer may not sign
- * is marked as failed and not retried. Changed key files are reloaded.
+ * Issues certificates for approved requests, with one loop for each built-in signer that has a key. A request that its
+ * signer may not sign is marked as failed and not retried. Changed key files are reloaded.
  */
 export default defineController<SigningOptions>({
   ...requestController,

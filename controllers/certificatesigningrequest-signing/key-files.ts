@@ -1,5 +1,5 @@
-// Which flags name the certificate and key of each signer, and which files follow from them: a signer's own pair, else the common one.
-// Files are read elsewhere.
+// Which flags name the certificate and key of each signer, and which files follow from them: a signer's own pair, else
+// the common one. Files are read elsewhere.
 
 import type {Naming} from '#src/api/naming.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
@@ -56,8 +56,8 @@ export interface SignerFiles {
 }
 
 /**
- * Returns which signers are enabled, and their files: all of them with the generic pair, or those with a pair of their own. A generic certificate without a key counts
- * as none. Throws when both kinds are given, or half of a pair.
+ * Returns which signers are enabled, and their files: all of them with the generic pair, or those with a pair of their
+ * own. A generic certificate without a key counts as none. Throws when both kinds are given, or half of a pair.
  */
 export const signingPlan = (options: Readonly<SigningOptions>): readonly SignerFiles[] => {
   const {clusterSigningCertFile, clusterSigningKeyFile} = options;

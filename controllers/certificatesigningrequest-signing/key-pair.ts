@@ -18,8 +18,8 @@ interface Environment {
 }
 
 /**
- * The current key pair of a signer's files. Files that do not match, as while one of two is replaced, leave the last pair in
- * use; a pair that is not a single CA makes signing fail until the files are corrected.
+ * The current key pair of a signer's files. Files that do not match, as while one of two is replaced, leave the last
+ * pair in use; a pair that is not a single CA makes signing fail until the files are corrected.
  */
 export class SigningPair {
   readonly #source: SignerFiles;

@@ -3,7 +3,10 @@ import {wellKnown} from '#src/api/user.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {SignerToken} from './key-files.js';
 
-/** Checks a request for a signer. Returns the failure message of the condition, or undefined if the request may be signed. */
+/**
+ * Checks a request for a signer. Returns the failure message of the condition, or undefined if the request may be
+ * signed.
+ */
 export type SigningCheck = (request: SigningRequest, usages: readonly string[]) => string | undefined;
 
 const clientAuth = 'client auth';
@@ -16,8 +19,8 @@ const checkClientUsages: SigningCheck = (_, usages) => {
 };
 
 /**
- * No certificate may bypass authorization by its organization: node certificates have a fixed organization, and others may not have
- * this one. Differs from upstream, where only server admission checks that, and for one of the signers.
+ * No certificate may bypass authorization by its organization: node certificates have a fixed organization, and others
+ * may not have this one. Differs from upstream, where only server admission checks that, and for one of the signers.
  */
 const checkSubject: SigningCheck = ({subject}) =>
   subject.organizations.includes(wellKnown.masters) ? `subject organization ${wellKnown.masters} is not allowed` : undefined;

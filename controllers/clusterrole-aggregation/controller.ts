@@ -4,8 +4,8 @@ import {defineController, mapped} from '#src/runtime/controller.js';
 import {aggregating, aggregator} from './reconcile.js';
 
 /**
- * Writes the rules of aggregated cluster roles, such as `admin`, `edit` and `view`. Selectors and labels decide which roles a change concerns, so each
- * change enqueues all aggregated roles: there are few.
+ * Writes the rules of aggregated cluster roles, such as `admin`, `edit` and `view`. Selectors and labels decide which
+ * roles a change concerns, so each change enqueues all aggregated roles: there are few.
  */
 export default defineController({
   doc: 'Computes the rules of aggregated cluster roles from the roles that their selectors match.',

@@ -11,7 +11,10 @@ const byName = (one: Frozen<ClusterRole>, other: Frozen<ClusterRole>): number =>
 /** How many rules one step processes, and how many roles it matches. */
 const [rulesPerStep, matchesPerStep] = [100, 1_000];
 
-/** Returns the rules of all other roles that a role's selectors match, without duplicates, by selector and then by role name. Runs in steps: a role may have very many. Throws for an invalid selector. */
+/**
+ * Returns the rules of all other roles that a role's selectors match, without duplicates, by selector and then by role
+ * name. Runs in steps: a role may have very many. Throws for an invalid selector.
+ */
 export const aggregatedRules = function* (role: Frozen<ClusterRole>, all: readonly Frozen<ClusterRole>[]): Steps<Frozen<PolicyRule>[]> {
   const rules: Frozen<PolicyRule>[] = [];
   const known = new Set<string>();

@@ -1,4 +1,5 @@
-// The jobs of a cron job: finds them, keeps `status.active` in step with them, and deletes those beyond the history limits.
+// The jobs of a cron job: finds them, keeps `status.active` in step with them, and deletes those beyond the history
+// limits.
 
 import {endOf, trueCondition} from '#controllers/shared/jobs.js';
 import {unlessMissing} from '#src/client/missing.js';

@@ -40,8 +40,8 @@ const watchJobs = ({listen, lister, enqueue, naming}: KeyedContext): void => {
 };
 
 /**
- * Creates a job for each time of a cron job's schedule, named by the time so that it is created once; maintains the list of active jobs, and deletes the oldest finished ones.
- * Of missed times only the last is made up for.
+ * Creates a job for each time of a cron job's schedule, named by the time so that it is created once; maintains the
+ * list of active jobs, and deletes the oldest finished ones. Of missed times only the last is made up for.
  */
 export default defineController<Options>({
   doc: 'Creates jobs on the schedules of cron jobs, and deletes old ones.',

@@ -6,7 +6,10 @@ import type {KeyedContext} from '#src/runtime/controller.js';
 import type {CachedCronJob} from './kinds.js';
 import {dueStart, isLongSchedule, ScheduleError, scheduleInSteps, scheduleOf, type DueStart, type Schedule} from './schedule.js';
 
-/** Returns the schedule of a cron job that is not suspended. For an invalid one it records an event and returns undefined; it is not retried until it changes. */
+/**
+ * Returns the schedule of a cron job that is not suspended. For an invalid one it records an event and returns
+ * undefined; it is not retried until it changes.
+ */
 export const readSchedule = async (
   cronJob: CachedCronJob,
   {events, naming, clock}: Pick<KeyedContext, 'events' | 'naming' | 'clock'>,

@@ -28,7 +28,10 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     created: ({metadata}: KubeObject, at) => skew.observe(((parseTime(metadata?.creationTimestamp) ?? at) - at) / 1000),
   };
 
-  /** Starts the job unless the deadline or the concurrency policy prevents it. Returns whether to wait for the next time. */
+  /**
+   * Starts the job unless the deadline or the concurrency policy prevents it. Returns whether to wait for the next
+   * time.
+   */
   const startIfAllowed = async (sync: CronJobSync, at: number, now: number): Promise<boolean> => {
     const {cronJob, status} = sync;
     const {startingDeadlineSeconds, concurrencyPolicy} = cronJob.spec ?? {};

@@ -52,7 +52,10 @@ export const replaceActive = async (context: ChildContext, sync: CronJobSync): P
   }
 };
 
-/** Creates the job, or returns the existing one of the same start if the status lacks it; undefined when there is nothing to record. */
+/**
+ * Creates the job, or returns the existing one of the same start if the status lacks it; undefined when there is
+ * nothing to record.
+ */
 const create = async (
   {client, writer, events, naming, created}: StartContext,
   {cronJob, status}: CronJobSync,

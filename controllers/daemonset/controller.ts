@@ -14,8 +14,8 @@ type Options = Pick<ControllerManagerOptions, 'concurrentDaemonsetSyncs'>;
 const daemonSets = selecting<ObjectOf<typeof kinds.daemonSets>>(({spec}) => spec?.selector);
 
 /**
- * Runs one pod of each daemon set on every node that its template fits, and rolls out its template within the limits of the strategy: old pods are deleted first, or
- * new ones are created first.
+ * Runs one pod of each daemon set on every node that its template fits, and rolls out its template within the limits of
+ * the strategy: old pods are deleted first, or new ones are created first.
  */
 export default defineController<Options>({
   doc: 'Runs a pod of each daemon set on every eligible node, and rolls out template changes.',

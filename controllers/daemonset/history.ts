@@ -46,7 +46,10 @@ export class Histories {
     this.#pieces = new Yielder(clock);
   }
 
-  /** Returns the history of a set, with the current template as the newest revision. `podsOf` is called when pods have to be relabelled. */
+  /**
+   * Returns the history of a set, with the current template as the newest revision. `podsOf` is called when pods have
+   * to be relabelled.
+   */
   async of(set: DaemonSet, selector: LabelSelector, podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<History> {
     const {client, naming} = this.#context;
     const claimed = await this.#claim(set, possibleChildren(this.#cached, set, selector), {selector});

@@ -22,7 +22,10 @@ const byNodeLabel: Index<ObjectOf<typeof kinds.daemonSets>> = {
 const labelsOf = (node: Frozen<Node> | undefined): string[] =>
   Object.entries(node?.metadata?.labels ?? {}).map(([label, value]) => labelKey(label, value));
 
-/** Queues the sets for which a new node, or a change of its labels or taints, changes the placement. Pods of a deleted node are handled by their own events. */
+/**
+ * Queues the sets for which a new node, or a change of its labels or taints, changes the placement. Pods of a deleted
+ * node are handled by their own events.
+ */
 export const watchNodes = ({listen, lister, enqueue, naming}: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>): void => {
   const sets = lister(kinds.daemonSets);
   /** Cached per version of a set: nodes often appear in large numbers. */

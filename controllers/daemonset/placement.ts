@@ -6,7 +6,10 @@ import {matchesNode} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
 import {generationLabel, hashLabel, templateGeneration, type DaemonSet} from './kinds.js';
 
-/** Returns the tolerations that the controller adds to daemon pods: they run before nodes are ready, and stay when they are not. */
+/**
+ * Returns the tolerations that the controller adds to daemon pods: they run before nodes are ready, and stay when they
+ * are not.
+ */
 const defaultTolerations = (naming: Naming, {hostNetwork}: Frozen<PodSpec>): Toleration[] => {
   const of = (name: string, effect: string): Toleration => ({key: naming.subKey('node', name), operator: 'Exists', effect});
   return [
@@ -26,7 +29,9 @@ const isSame = (a: Frozen<Toleration>, b: Frozen<Toleration>): boolean =>
   (a.operator ?? '') === (b.operator ?? '') &&
   (a.value ?? '') === (b.value ?? '');
 
-/** Returns the template's tolerations with the added ones; an equal one keeps its position, but loses its time limit. */
+/**
+ * Returns the template's tolerations with the added ones; an equal one keeps its position, but loses its time limit.
+ */
 const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Frozen<Toleration>[] => {
   const added = defaultTolerations(naming, spec);
   const own = (spec.tolerations ?? []).map(toleration => added.find(each => isSame(each, toleration)) ?? toleration);

@@ -63,7 +63,8 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
     const placementFor = placementOf(set, naming);
     const placements = nodes.list().map((node): NodePlacement => ({node, name: node.metadata?.name ?? '', ...placementFor(node)}));
     const state: DaemonSetSync = {set, hash, placements, now: clock.now()};
-    // Earlier changes are not in the cache yet: no further ones are made, and the generation is not reported as observed.
+    // Earlier changes are not in the cache yet: no further ones are made, and the generation is not reported as
+    // observed.
     if (!expected.satisfied(keyText(keyOf(set)))) return updateStatus(state, await own(), false);
     const [done] = await Promise.allSettled([update(state, own, old)]);
     const [status] = await Promise.allSettled([own().then(all => updateStatus(state, all, true))]);

@@ -23,8 +23,8 @@ const withoutSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number): PodCh
 };
 
 /**
- * Returns the new pods to create within maxSurge, and the old pods whose replacements are available. Pods on nodes where the set should not run
- * any more are deleted only as far as enough others are available.
+ * Returns the new pods to create within maxSurge, and the old pods whose replacements are available. Pods on nodes
+ * where the set should not run any more are deleted only as far as enough others are available.
  */
 const withSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number, desired: number): PodChanges => {
   const runsOn = new Map(sync.placements.map(({name, shouldRun}) => [name, shouldRun]));

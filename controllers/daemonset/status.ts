@@ -2,7 +2,10 @@ import {isReady} from '#src/model/pod/state.js';
 import {byAge, isUpdated, type DaemonSetStatus} from './kinds.js';
 import {isServing, type PodsByNode, type DaemonSetSync} from './sync.js';
 
-/** Returns the status, counting the oldest pod of each node. The observed generation is raised only after its changes were made. */
+/**
+ * Returns the status, counting the oldest pod of each node. The observed generation is raised only after its changes
+ * were made.
+ */
 export const statusOf = (sync: DaemonSetSync, pods: PodsByNode, isObserved: boolean): DaemonSetStatus => {
   const {set, hash, placements} = sync;
   const desired = placements.filter(({shouldRun}) => shouldRun);

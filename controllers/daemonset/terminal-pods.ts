@@ -4,7 +4,10 @@ import {failureBackoff} from './backoff.js';
 import type {DaemonSet} from './kinds.js';
 import type {OnTerminal} from './manage.js';
 
-/** Returns the decisions on terminal pods of a set: succeeded ones are deleted at once, failed ones with a backoff per node. */
+/**
+ * Returns the decisions on terminal pods of a set: succeeded ones are deleted at once, failed ones with a backoff per
+ * node.
+ */
 export const terminalPods = ({
   clock,
   events,

@@ -65,8 +65,8 @@ const inheritedAnnotations = (from: Annotations, {own}: AnnotationKeys): Annotat
   Object.fromEntries(Object.entries(from).filter(([key]) => !own.has(key)));
 
 /**
- * Returns the annotations of the newest replica set, with at least `revision`: the deployment's override its own. One with an
- * invalid revision is left unchanged.
+ * Returns the annotations of the newest replica set, with at least `revision`: the deployment's override its own. One
+ * with an invalid revision is left unchanged.
  */
 export const annotationsOfNewest = (
   deployment: Frozen<KubeObject>,

@@ -22,7 +22,10 @@ export const conditionOf = (conditions: Conditions, type: string): DeploymentCon
 export const withoutCondition = (conditions: Conditions, type: string): Conditions =>
   conditionOf(conditions, type) ? conditions.filter(each => each.type !== type) : conditions;
 
-/** Returns the conditions with `next` set. An equal status and reason leaves the condition unchanged; an equal status keeps its transition time. */
+/**
+ * Returns the conditions with `next` set. An equal status and reason leaves the condition unchanged; an equal status
+ * keeps its transition time.
+ */
 export const withCondition = (conditions: Conditions, next: DeploymentCondition): Conditions => {
   const former = conditionOf(conditions, next.type);
   if (former && former.status === next.status && former.reason === next.reason) return conditions;

@@ -27,8 +27,8 @@ const watchLastPods = ({listen, lister, enqueue, naming}: KeyedContext): void =>
 };
 
 /**
- * Rolls out deployments: one replica set for each template, the newest is scaled up while the others are scaled down, within the limits of the strategy. Reports progress
- * and timeouts, and keeps a revision history for rollbacks.
+ * Rolls out deployments: one replica set for each template, the newest is scaled up while the others are scaled down,
+ * within the limits of the strategy. Reports progress and timeouts, and keeps a revision history for rollbacks.
  */
 export default defineController<Options>({
   doc: 'Rolls out the template of each deployment by replica sets, and keeps a revision history.',

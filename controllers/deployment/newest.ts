@@ -1,5 +1,5 @@
-// The replica set of a deployment's current template: brings an existing one up to date, or creates it. A name that is taken by another
-// template is retried with a higher collision count.
+// The replica set of a deployment's current template: brings an existing one up to date, or creates it. A name that is
+// taken by another template is retried with a higher collision count.
 
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
@@ -46,8 +46,8 @@ const updateDeployment = async (
 };
 
 /**
- * Updates the replica set of the current template, if there is one: it inherits the deployment's annotations and gets the highest
- * revision, which is also written to the deployment.
+ * Updates the replica set of the current template, if there is one: it inherits the deployment's annotations and gets
+ * the highest revision, which is also written to the deployment.
  */
 export const syncNewest = async (sync: DeploymentSync): Promise<void> => {
   const {deployment, context} = sync;
@@ -92,8 +92,8 @@ const newSet = async (sync: DeploymentSync): Promise<ReplicaSet> => {
 };
 
 /**
- * Returns the existing replica set of that name if it belongs to the deployment and has its template (stale cache). Otherwise increments the
- * collision count and throws.
+ * Returns the existing replica set of that name if it belongs to the deployment and has its template (stale cache).
+ * Otherwise increments the collision count and throws.
  */
 const useExisting = async (sync: DeploymentSync, made: ReplicaSet, cause: unknown): Promise<ReplicaSet> => {
   const {deployment, context} = sync;

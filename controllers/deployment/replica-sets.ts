@@ -51,7 +51,9 @@ export const presentIn = (sets: readonly ReplicaSet[]): number => sum(sets, set 
 export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number =>
   sum(sets, ({status}) => status?.[counter]);
 
-/** Returns the number of terminating pods; undefined if a set does not report it, although its status was once written. */
+/**
+ * Returns the number of terminating pods; undefined if a set does not report it, although its status was once written.
+ */
 export const terminatingIn = (sets: readonly ReplicaSet[]): number | undefined =>
   sets.some(({status}) => status?.terminatingReplicas === undefined && status?.observedGeneration)
     ? undefined

@@ -28,7 +28,10 @@ const write = async ({context}: DeploymentSync, deployment: Deployment): Promise
   await context.deployments.update({...deployment, metadata: {...deployment.metadata, annotations}} as ObjectOf<typeof kinds.deployments>);
 };
 
-/** Rolls the deployment back to the requested revision. The annotation is removed in any case, so that it is not retried. */
+/**
+ * Rolls the deployment back to the requested revision. The annotation is removed in any case, so that it is not
+ * retried.
+ */
 export const rollBack = async (sync: DeploymentSync, requested: bigint): Promise<void> => {
   await ensureNewest(sync);
   const {deployment, all, context} = sync;

@@ -10,8 +10,8 @@ import {maxUnavailable, newestSize} from './sizes.js';
 const uidOf = ({metadata}: ReplicaSet): string => metadata?.uid ?? '';
 
 /**
- * Returns the available pods of the sets, by uid, whose status tells them: it describes the present spec, and no surplus of pods is being deleted.
- * Whatever the status of another says, its pods may be gone already.
+ * Returns the available pods of the sets, by uid, whose status tells them: it describes the present spec, and no
+ * surplus of pods is being deleted. Whatever the status of another says, its pods may be gone already.
  */
 const knownAvailability = (sets: readonly ReplicaSet[]): ReadonlyMap<string, number> =>
   new Map(
@@ -49,7 +49,9 @@ const scaleDownOld = async (sync: DeploymentSync): Promise<boolean> => {
   return unhealthy + healthy > 0;
 };
 
-/** One step of a rolling update: scales the newest set up, or else the old ones down. Returns whether anything changed. */
+/**
+ * One step of a rolling update: scales the newest set up, or else the old ones down. Returns whether anything changed.
+ */
 export const roll = async (sync: DeploymentSync): Promise<boolean> => {
   await ensureNewest(sync);
   const {deployment} = sync;

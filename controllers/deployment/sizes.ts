@@ -17,8 +17,8 @@ export const maxUnavailable = (deployment: Deployment): number =>
   isRolling(deployment) && replicasOf(deployment) > 0 ? Math.min(bounds(deployment).unavailable, replicasOf(deployment)) : 0;
 
 /**
- * Returns the size of the newest set, within the surge limit. `present` is its current size. Differs from upstream, which counts requested pods only: while
- * deletions of old pods fail, more than the limit exist there.
+ * Returns the size of the newest set, within the surge limit. `present` is its current size. Differs from upstream,
+ * which counts requested pods only: while deletions of old pods fail, more than the limit exist there.
  */
 export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], present: number): number => {
   const desired = replicasOf(deployment);
@@ -39,7 +39,10 @@ export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined,
   );
 };
 
-/** Returns the set that gets the size of the deployment: the only active one, or the newest if none is active. Undefined where several are active. */
+/**
+ * Returns the set that gets the size of the deployment: the only active one, or the newest if none is active. Undefined
+ * where several are active.
+ */
 export const onlyActive = (newest: ReplicaSet | undefined, old: readonly ReplicaSet[]): ReplicaSet | undefined => {
   const active = [...old, ...(newest ? [newest] : [])].filter(isActive);
   if (active.length > 1) return undefined;
@@ -57,8 +60,8 @@ const proportion = (set: ReplicaSet, deployment: Deployment, keys: AnnotationKey
 };
 
 /**
- * Returns the sizes of all active sets when the deployment is scaled during a rollout: each proportionally, the remainder to the largest, in
- * the order in which they are to be written. `sets` are in order of age.
+ * Returns the sizes of all active sets when the deployment is scaled during a rollout: each proportionally, the
+ * remainder to the largest, in the order in which they are to be written. `sets` are in order of age.
  */
 export const proportionalSizes = (
   deployment: Deployment,

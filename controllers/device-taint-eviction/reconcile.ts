@@ -27,7 +27,9 @@ const evictionMetrics = ({meter}: KeyedContext) => ({
   }),
 });
 
-/** Follows pods, claims, slices and rules, and finds out again when pods are to be evicted where anything has changed. */
+/**
+ * Follows pods, claims, slices and rules, and finds out again when pods are to be evicted where anything has changed.
+ */
 const follow = ({lister, listen, gates, clock}: KeyedContext, handlers: Omit<EvictionsParts, 'claims' | 'taints'>) => {
   const [pods, claims, slices] = [lister(kinds.pods), indexing(lister(kinds.resourceClaims), byDevice), lister(kinds.resourceSlices)];
   const rules = gates.enabled('DRADeviceTaintRules') ? lister(kinds.deviceTaintRules) : undefined;

@@ -67,7 +67,10 @@ const findingOf = (rule: Frozen<DeviceTaintRule>, {pending, evicted}: RuleProgre
 /** How long a condition lasts at least before its numbers are written again, in milliseconds. */
 export const statusPeriodMs = 10_000;
 
-/** Writes the condition of a rule, unless it is up to date. Returns the milliseconds to wait where it was written a moment ago. */
+/**
+ * Writes the condition of a rule, unless it is up to date. Returns the milliseconds to wait where it was written a
+ * moment ago.
+ */
 export const writeRuleStatus = async (
   rule: Frozen<DeviceTaintRule>,
   progress: RuleProgress,

@@ -1,4 +1,5 @@
-// What a PodDisruptionBudget covers and demands, and the status that follows. Pure; the reconciler reads the pods and writes the status.
+// What a PodDisruptionBudget covers and demands, and the status that follows. Pure; the reconciler reads the pods and
+// writes the status.
 
 import {selectedPods} from '#controllers/shared/children/selected.js';
 import {selecting} from '#informers/selecting.js';

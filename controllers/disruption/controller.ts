@@ -5,8 +5,8 @@ import {budgetReconciler} from './reconcile.js';
 import {expiryOf} from './targets.js';
 
 /**
- * Maintains the status of disruption budgets: the healthy pods and the allowed disruptions, by which evictions are admitted.
- * Also removes stale DisruptionTarget conditions of pods that were not disrupted.
+ * Maintains the status of disruption budgets: the healthy pods and the allowed disruptions, by which evictions are
+ * admitted. Also removes stale DisruptionTarget conditions of pods that were not disrupted.
  */
 export default defineController({
   doc: 'Computes how many pods of each pod disruption budget may be evicted.',

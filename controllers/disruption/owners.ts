@@ -21,7 +21,10 @@ export interface Expectation {
 
 type WithReplicas = KubeObject & {readonly spec?: {readonly replicas?: number}};
 
-/** Returns the function that determines the scale of pods' owners: built-in kinds from the caches, others by their scale subresource. */
+/**
+ * Returns the function that determines the scale of pods' owners: built-in kinds from the caches, others by their scale
+ * subresource.
+ */
 export const owners = ({lister, naming, client, clock}: KeyedContext) => {
   const scales = new Scales(client, clock);
   const known = [kinds.replicationControllers, kinds.statefulSets, kinds.replicaSets] as readonly Kind<WithReplicas>[];

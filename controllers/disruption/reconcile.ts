@@ -84,7 +84,8 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
       try {
         return await syncBudget(budget);
       } catch (error) {
-        // A conflict is retried with the latest state. Any other error is reported in the status until the budget or its pods change.
+        // A conflict is retried with the latest state. Any other error is reported in the status until the budget or
+        // its pods change.
         if (isConflict(error)) throw error;
         await failSafe(budget, error);
         log.error({err: error}, 'the status of a disruption budget could not be computed');

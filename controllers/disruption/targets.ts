@@ -13,7 +13,10 @@ const staleAfterMs = 120_000;
 /** Conditions set by nodes are not stale: nodes terminate these pods. */
 const isSetByNode = (reason: string | undefined): boolean => /^TerminationBy(Platlet|Kubelet)$/.test(reason ?? '');
 
-/** Returns when the DisruptionTarget condition of a pod becomes stale, in ms since the epoch; undefined if it has none or is being deleted. */
+/**
+ * Returns when the DisruptionTarget condition of a pod becomes stale, in ms since the epoch; undefined if it has none
+ * or is being deleted.
+ */
 export const expiryOf = (pod: Frozen<Pod>): number | undefined => {
   if (!isActive(pod)) return undefined;
   const mark = pod.status?.conditions?.find(({type}) => type === 'DisruptionTarget');

@@ -1,4 +1,5 @@
-// Builds the subsets of an Endpoints object from the pods of a service, in canonical order, so that equal subsets have equal text.
+// Builds the subsets of an Endpoints object from the pods of a service, in canonical order, so that equal subsets have
+// equal text.
 
 import {
   familyOf,
@@ -30,7 +31,9 @@ export interface EndpointAddress {
   readonly port: Port | undefined;
 }
 
-/** Returns the single address family of the object: the service's first one, else that of its cluster IP, or of the pod. */
+/**
+ * Returns the single address family of the object: the service's first one, else that of its cluster IP, or of the pod.
+ */
 const familyFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): AddressFamily => {
   const [family] = spec?.ipFamilies ?? [];
   if (family) return family as AddressFamily;
@@ -76,8 +79,8 @@ const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number
 const groupedAtOnce = 500;
 
 /**
- * Packs addresses into the fewest subsets: addresses with the same ports share one. An address that is ready on one port and not on another is not ready.
- * The order is fixed, so that equal input yields equal subsets.
+ * Packs addresses into the fewest subsets: addresses with the same ports share one. An address that is ready on one
+ * port and not on another is not ready. The order is fixed, so that equal input yields equal subsets.
  */
 export const packSubsets = function* (endpointAddresses: Iterable<EndpointAddress>): Steps<readonly Subset[]> {
   const ports = new Map<
@@ -119,7 +122,10 @@ export const packSubsets = function* (endpointAddresses: Iterable<EndpointAddres
   });
 };
 
-/** Returns the subsets of a service. Without ports only headless services have any. Ports that are the same in all pods are added once, to the subset of all addresses. */
+/**
+ * Returns the subsets of a service. Without ports only headless services have any. Ports that are the same in all pods
+ * are added once, to the subset of all addresses.
+ */
 export const subsetsFor = function* (service: Frozen<Service>, pods: readonly Frozen<Pod>[]): Steps<readonly Subset[]> {
   const {ports = [], clusterIP} = service.spec ?? {};
   if (ports.length === 0 && clusterIP !== 'None') return [];

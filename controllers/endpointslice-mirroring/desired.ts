@@ -1,5 +1,5 @@
-// What the slices that mirror an Endpoints object should contain: addresses grouped by family and ports. Existing slices are compared in
-// changes.ts.
+// What the slices that mirror an Endpoints object should contain: addresses grouped by family and ports. Existing
+// slices are compared in changes.ts.
 
 import {
   endpointText,

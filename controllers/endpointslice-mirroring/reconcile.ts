@@ -17,7 +17,10 @@ export type Options = Pick<
   'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'
 >;
 
-/** Mirrors manually managed Endpoints of services without a selector to endpoint slices, for clients that read only slices. */
+/**
+ * Mirrors manually managed Endpoints of services without a selector to endpoint slices, for clients that read only
+ * slices.
+ */
 export const mirroringReconciler = ({
   lister,
   listen,

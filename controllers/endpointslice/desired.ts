@@ -35,8 +35,8 @@ const portsFor = function* ({spec}: Frozen<Service>, pod: Frozen<Pod>): Steps<Sl
 };
 
 /**
- * Returns the endpoint of a pod; undefined if it has no address of the family. A terminating pod is serving while it is ready, but not
- * ready, unless the service publishes not ready addresses.
+ * Returns the endpoint of a pod; undefined if it has no address of the family. A terminating pod is serving while it is
+ * ready, but not ready, unless the service publishes not ready addresses.
  */
 export const endpointFor = (
   service: Frozen<Service>,

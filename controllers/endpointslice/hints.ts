@@ -1,4 +1,5 @@
-// The hints of the endpoints in planned slices: adds or removes them, and turns slices with outdated hints into updates.
+// The hints of the endpoints in planned slices: adds or removes them, and turns slices with outdated hints into
+// updates.
 
 import type {Endpoint, EndpointSlice} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Service} from '#controllers/shared/endpoints/services.js';

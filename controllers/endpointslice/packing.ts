@@ -79,8 +79,8 @@ const fullestWithRoom = (
 };
 
 /**
- * Distributes endpoints over the existing slices, changing as few of them as possible: each change is sent to every node. Slices are
- * never merged, however sparse. Empties `wanted`.
+ * Distributes endpoints over the existing slices, changing as few of them as possible: each change is sent to every
+ * node. Slices are never merged, however sparse. Empties `wanted`.
  */
 export const packSlices = (
   slices: readonly Frozen<EndpointSlice>[],

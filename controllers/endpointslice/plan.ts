@@ -21,7 +21,10 @@ interface PlanRules {
   readonly maxEndpoints: number;
 }
 
-/** Packs the endpoints of each group into slices. Slices of other ports and of other owners are deleted; without endpoints one placeholder is left. */
+/**
+ * Packs the endpoints of each group into slices. Slices of other ports and of other owners are deleted; without
+ * endpoints one placeholder is left.
+ */
 export const planSlices = function* (
   service: Frozen<Service>,
   existing: readonly Frozen<EndpointSlice>[],

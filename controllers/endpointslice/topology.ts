@@ -16,7 +16,10 @@ export const wantsZoneShares = ({metadata}: Frozen<Service>, naming: Naming): bo
   return value === 'Auto' || value === 'auto';
 };
 
-/** Tracks the zones and the distribution of each service's endpoints over them; records events when hints are enabled or disabled. */
+/**
+ * Tracks the zones and the distribution of each service's endpoints over them; records events when hints are enabled or
+ * disabled.
+ */
 export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly events: EventRecorder; readonly naming: Naming}) => {
   let known: {readonly shares: ZoneShares | undefined} | undefined;
   const spread = new Map<string, Map<string, ReadonlyMap<string, number>>>();

@@ -1,4 +1,5 @@
-// From planned slices to API requests: labels, owner and placeholder of a service's slices, and what to create, update and delete.
+// From planned slices to API requests: labels, owner and placeholder of a service's slices, and what to create, update
+// and delete.
 
 import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {unlessMissing} from '#src/client/missing.js';
@@ -63,7 +64,10 @@ export interface SliceWriterOptions {
   readonly changed: (operation: 'create' | 'update' | 'delete') => void;
 }
 
-/** New slices reuse ones that would be deleted, to reduce events for watchers. Slices of an earlier service of that name are left to the garbage collector. */
+/**
+ * New slices reuse ones that would be deleted, to reduce events for watchers. Slices of an earlier service of that name
+ * are left to the garbage collector.
+ */
 const reuseSlices = ({creates, updates, deletes}: Changes, service: Frozen<Service>) => {
   const [left, reused]: [Draft[], (readonly [Draft, Frozen<EndpointSlice>])[]] = [[...creates], []];
   const gone = deletes.filter(slice => {

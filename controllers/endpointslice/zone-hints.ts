@@ -16,7 +16,9 @@ const mostOf = (counts: Counts): readonly [zone: string, count: number] | undefi
   return most;
 };
 
-/** Returns the zone hints of a slice; undefined if one is missing or of an unknown zone, or a zone would get too many. */
+/**
+ * Returns the zone hints of a slice; undefined if one is missing or of an unknown zone, or a zone would get too many.
+ */
 const hintsOf = ({endpoints}: Frozen<EndpointSlice>, hints: Counts, zones: Allocations): Counts | undefined => {
   const found: Counts = new Map();
   for (const endpoint of endpoints ?? []) {
@@ -85,8 +87,9 @@ export interface ZoneHintResult {
 }
 
 /**
- * Returns the plan with each ready endpoint hinted to a zone, so that zones have endpoints in proportion to their CPU: most from their own, the
- * rest from others. Slices with valid hints are unchanged. If that is not possible, there are no hints at all.
+ * Returns the plan with each ready endpoint hinted to a zone, so that zones have endpoints in proportion to their CPU:
+ * most from their own, the rest from others. Slices with valid hints are unchanged. If that is not possible, there are
+ * no hints at all.
  */
 export const withZoneHints = (plan: SlicePlan, shares: ZoneShares | undefined): ZoneHintResult => {
   const ready = (endpoints: Frozen<EndpointSlice>['endpoints'] | Draft['endpoints']) => (endpoints ?? []).filter(isReadyEndpoint).length;

@@ -8,8 +8,8 @@ export const discoveryPeriodMs = 30_000;
 const debounceMs = 100;
 
 /**
- * Schedules discovery: every 30 s, and soon after a definition changed. Another API server may learn of a definition later than the
- * one that reported it, so after a change it is repeated at doubling intervals up to the period.
+ * Schedules discovery: every 30 s, and soon after a definition changed. Another API server may learn of a definition
+ * later than the one that reported it, so after a change it is repeated at doubling intervals up to the period.
  */
 export class DiscoverySchedule {
   readonly #clock: Clock;

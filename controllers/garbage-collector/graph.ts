@@ -33,8 +33,9 @@ const begins = (finalizer: string, now: Metadata, before: Metadata | undefined):
   awaits(now, finalizer) && !(before && awaits(before, finalizer));
 
 /**
- * The graph of owner references over all objects. It is fed by informers, whose events arrive in any order and late: an owner that has not been observed yet
- * is a virtual node, and its dependents may disagree on its identity. So the graph only finds candidates; decisions are based on live reads.
+ * The graph of owner references over all objects. It is fed by informers, whose events arrive in any order and late: an
+ * owner that has not been observed yet is a virtual node, and its dependents may disagree on its identity. So the graph
+ * only finds candidates; decisions are based on live reads.
  */
 export class Graph {
   readonly absent: AbsentOwners;
@@ -74,7 +75,10 @@ export class Graph {
     this.#beginDeletion(node, metadata, change.type === 'updated' && !isFirstObservation ? change.old.metadata : undefined);
   }
 
-  /** Called when the server has no object of that identity. A node observed under another identity stays, but some of its dependents are queued. */
+  /**
+   * Called when the server has no object of that identity. A node observed under another identity stays, but some of
+   * its dependents are queued.
+   */
   missing(identity: Identity): void {
     const known = this.#nodes.get(identity.uid);
     if (!known) return;
@@ -136,7 +140,10 @@ export class Graph {
     for (const {uid} of node.owners) if (this.#nodes.get(uid)?.deletingDependents) this.#enqueueUid(uid);
   }
 
-  /** Adds the node as a dependent of its owners, creating virtual nodes. A reference that does not match its owner is queued. */
+  /**
+   * Adds the node as a dependent of its owners, creating virtual nodes. A reference that does not match its owner is
+   * queued.
+   */
   #addDependents(node: Node, owners: readonly Owner[]): void {
     let isInconsistent = false;
     for (const owner of owners) {
@@ -159,7 +166,8 @@ export class Graph {
       if (!virtual) this.#reportOtherNamespace(node, owner.uid);
       return true;
     }
-    // A virtual node without namespace may be of a namespaced kind, with an invalid reference from a cluster-scoped object.
+    // A virtual node without namespace may be of a namespaced kind, with an invalid reference from a cluster-scoped
+    // object.
     return !refersTo(owner, identity) || (isElsewhere && virtual);
   }
 

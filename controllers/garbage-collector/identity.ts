@@ -17,7 +17,10 @@ export interface Identity {
 export const identityText = ({apiVersion, kind, namespace, name, uid}: Identity): string =>
   `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
 
-/** Returns the identity that an owner reference in `namespace` refers to. Whether the owner is namespaced is not known here. */
+/**
+ * Returns the identity that an owner reference in `namespace` refers to. Whether the owner is namespaced is not known
+ * here.
+ */
 export const identityOf = ({apiVersion, kind, name, uid}: Owner, namespace: string): Identity => ({apiVersion, kind, namespace, name, uid});
 
 export const sameIdentity = (one: Identity, other: Identity): boolean => refersTo(one, other) && one.namespace === other.namespace;

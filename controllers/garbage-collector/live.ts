@@ -39,8 +39,8 @@ export class Live {
   }
 
   /**
-   * Deletes an object if its owners are still those of `seen`: a new owner is a conflict, but other changes are not, so that
-   * frequent writes cannot prevent the deletion.
+   * Deletes an object if its owners are still those of `seen`: a new owner is a conflict, but other changes are not, so
+   * that frequent writes cannot prevent the deletion.
    */
   async delete(identity: Identity, seen: KubeObject, propagationPolicy: 'Orphan' | 'Foreground' | 'Background'): Promise<void> {
     const {objects, namespaceOption} = this.#at(identity);
@@ -63,7 +63,10 @@ export class Live {
     }
   }
 
-  /** Patches the owners of an object. Custom resources do not support strategic merge: a merge patch with the read version is used there. */
+  /**
+   * Patches the owners of an object. Custom resources do not support strategic merge: a merge patch with the read
+   * version is used there.
+   */
   async patchOwners(identity: Identity, {changed, remaining}: OwnerPatch): Promise<void> {
     const {objects, namespaceOption} = this.#at(identity);
     const {name, uid} = identity;

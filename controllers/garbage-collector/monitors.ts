@@ -42,7 +42,10 @@ export class Monitors implements Disposable {
     return this.#monitors;
   }
 
-  /** Monitors exactly these resources. Each informer starts in a turn of its own: there are about sixty, and each sends a list. */
+  /**
+   * Monitors exactly these resources. Each informer starts in a turn of its own: there are about sixty, and each sends
+   * a list.
+   */
   async sync(resources: Iterable<FoundResource>): Promise<void> {
     const desired = new Map([...resources].map(found => [monitorKey(found), found]));
     for (const key of this.#monitors.keys()) if (!desired.has(key)) this.#stop(key);

@@ -41,7 +41,10 @@ export class Node {
 export const blockingDependents = ({identity: {uid}, dependents}: Node): Node[] =>
   [...dependents].filter(({owners}) => owners.some(owner => owner.uid === uid && owner.blockOwnerDeletion));
 
-/** Partitions dependents by whether their references match the owner's identity. One with several references can be in both. */
+/**
+ * Partitions dependents by whether their references match the owner's identity. One with several references can be in
+ * both.
+ */
 export const partitionDependents = (
   dependents: Iterable<Node>,
   owner: Identity,

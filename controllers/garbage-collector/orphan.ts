@@ -8,7 +8,10 @@ import type {Node} from './node.js';
 /** How many dependents are patched concurrently. */
 const concurrency = 50;
 
-/** Removes an owner from its dependents, and then its orphan finalizer. Rejects if a dependent could not be patched; the owner stays then. */
+/**
+ * Removes an owner from its dependents, and then its orphan finalizer. Rejects if a dependent could not be patched; the
+ * owner stays then.
+ */
 export const orphan = async (owner: Node, live: Live): Promise<void> => {
   const {identity} = owner;
   const patch = withoutOwners([identity.uid]);

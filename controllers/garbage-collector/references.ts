@@ -34,8 +34,8 @@ export const unblocked = ({removed, changed}: OwnerChanges): string[] => [
 ];
 
 /**
- * Returns another identity for that uid, from dependents whose references do not match `absent`, which does not exist. Of several the next one in order,
- * wrapping around, so that each is tried in turn.
+ * Returns another identity for that uid, from dependents whose references do not match `absent`, which does not exist.
+ * Of several the next one in order, wrapping around, so that each is tried in turn.
  */
 export const alternativeTo = (absent: Identity, dependents: readonly Node[]): Identity | undefined => {
   let first: Identity | undefined;

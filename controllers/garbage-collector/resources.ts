@@ -45,7 +45,9 @@ export class ResourceSync {
     this.#parts = parts;
   }
 
-  /** Syncs periodically until the signal aborts. `synced` is called each time all monitors are synced after a change. */
+  /**
+   * Syncs periodically until the signal aborts. `synced` is called each time all monitors are synced after a change.
+   */
   async run(signal: AbortSignal, synced: () => void): Promise<void> {
     const {schedule, log, failures} = this.#parts;
     while (!signal.aborted) {

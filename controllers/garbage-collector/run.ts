@@ -189,7 +189,10 @@ class CollectorRun {
   }
 }
 
-/** Runs the garbage collector until the signal aborts. Workers start once all resources are synced, or after 30 s: their decisions are based on live reads anyway. */
+/**
+ * Runs the garbage collector until the signal aborts. Workers start once all resources are synced, or after 30 s: their
+ * decisions are based on live reads anyway.
+ */
 export const garbageCollector = (context: Context): Run => {
   const {clock, log} = context;
   let graph: Graph | undefined;

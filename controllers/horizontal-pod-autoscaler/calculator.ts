@@ -88,8 +88,8 @@ export const usableSamples = (samples: Samples, {pods, delays, now}: Calculation
 };
 
 /**
- * Returns the replicas that bring the usage to its target. Pods without samples count conservatively: with the target usage when scaling
- * down, with none when scaling up, as unready pods do. A change that this reverses is not made.
+ * Returns the replicas that bring the usage to its target. Pods without samples count conservatively: with the target
+ * usage when scaling down, with none when scaling up, as unready pods do. A change that this reverses is not made.
  */
 export const replicasForPods = (
   {groups: {ready, unready, missing}, values}: ReturnType<typeof usableSamples>,
@@ -110,7 +110,10 @@ export const replicasForPods = (
   return proposal((second < 1 && replicas > current) || (second > 1 && replicas < current) ? current : replicas, first);
 };
 
-/** Returns the replicas that bring one value to its target, both in thousandths. From 0 replicas the ratio itself is used. */
+/**
+ * Returns the replicas that bring one value to its target, both in thousandths. From 0 replicas the ratio itself is
+ * used.
+ */
 export const replicasForValue = (value: bigint, target: bigint, {pods, current, tolerances}: CalculationInput): number => {
   const ratio = Number(value) / Number(target);
   if (current === 0) return clampReplicas(ratio);
@@ -119,7 +122,10 @@ export const replicasForValue = (value: bigint, target: bigint, {pods, current, 
   return clampReplicas(ratio * pods.filter(pod => pod.status?.phase === 'Running' && isReady(pod)).length);
 };
 
-/** Returns the replicas that bring the average of one value per replica to its target, all in thousandths. `running`: the current replicas. */
+/**
+ * Returns the replicas that bring the average of one value per replica to its target, all in thousandths. `running`:
+ * the current replicas.
+ */
 export const replicasForAverage = (value: bigint, target: bigint, running: number, tolerances: Tolerances): ReplicaProposal => {
   const ratio = Number(value) / (Number(target) * running);
   const replicas = isWithin(ratio, tolerances) ? running : clampReplicas(Number(value) / Number(target));

@@ -13,7 +13,10 @@ export interface Decision {
   readonly error?: Failed | undefined;
 }
 
-/** Returns the decision that needs no metrics: a target without replicas is left alone, one outside the bounds is brought to the nearest. */
+/**
+ * Returns the decision that needs no metrics: a target without replicas is left alone, one outside the bounds is
+ * brought to the nearest.
+ */
 export const decideWithoutMetrics = (hpa: Frozen<Autoscaler>, current: number, conditions: Conditions): Decision | undefined => {
   const {minReplicas: min = 1, maxReplicas: max} = hpa.spec!;
   if (current === 0 && min !== 0) {

@@ -44,8 +44,8 @@ export class Demands {
   }
 
   /**
-   * Returns the largest proposal, and adds the status of each metric to `statuses`. Rejects when no metric could be computed, or when the result would
-   * scale down while some metric could not be computed.
+   * Returns the largest proposal, and adds the status of each metric to `statuses`. Rejects when no metric could be
+   * computed, or when the result would scale down while some metric could not be computed.
    */
   async of(hpa: Frozen<Autoscaler>, scale: Scale, conditions: Conditions, statuses: MetricStatus[]): Promise<Demand> {
     const context = this.#metricContext(hpa, scale, this.#select(hpa, scale, conditions));

@@ -1,5 +1,5 @@
-// Limits the replicas that the metrics ask for: by minimum and maximum, by the scale-up limit or the policies of a behavior, and by the
-// stabilization windows. Pure, except that it records the request in the history.
+// Limits the replicas that the metrics ask for: by minimum and maximum, by the scale-up limit or the policies of a
+// behavior, and by the stabilization windows. Pure, except that it records the request in the history.
 
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
@@ -95,7 +95,10 @@ const stabilize = ({current, desired}: ScaleRequest, history: History, up: numbe
   return Math.min(Math.max(current, least), most);
 };
 
-/** Returns the size that the policies allow, each relative to the size at the start of its period. `Disabled` allows no change. */
+/**
+ * Returns the size that the policies allow, each relative to the size at the start of its period. `Disabled` allows no
+ * change.
+ */
 const allowedByPolicies = (
   {policies = [], selectPolicy}: Rules,
   current: number,

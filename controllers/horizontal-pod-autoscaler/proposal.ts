@@ -1,5 +1,5 @@
-// The replicas that each metric of an autoscaler asks for, by its type: resource, container resource, pods, object, external. A metric
-// that cannot be computed fails with the reason of the condition and the text of the event.
+// The replicas that each metric of an autoscaler asks for, by its type: resource, container resource, pods, object,
+// external. A metric that cannot be computed fails with the reason of the condition and the text of the event.
 
 import type {Frozen} from '#src/api/key.js';
 import {everything, labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
@@ -32,7 +32,10 @@ export interface Proposal {
   readonly status: MetricStatus;
 }
 
-/** A metric that could not be computed: `reason` and `eventMessage` are for the condition and the event, `message` for the overall error. */
+/**
+ * A metric that could not be computed: `reason` and `eventMessage` are for the condition and the event, `message` for
+ * the overall error.
+ */
 export class MetricError extends Error {
   override readonly name = 'NoProposal';
   readonly reason: string;

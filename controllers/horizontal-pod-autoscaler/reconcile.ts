@@ -45,7 +45,10 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
     enqueue(key, {afterMs: periodMs});
   });
 
-  /** Expected failures, such as a missing target, and repeated ones are not logged as errors: conditions and Events report them. */
+  /**
+   * Expected failures, such as a missing target, and repeated ones are not logged as errors: conditions and Events
+   * report them.
+   */
   const isExpectedFailure = (key: ObjectKey, error: unknown): boolean => {
     if (isTransient(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind)) return true;
     const isRepeated = logged.get(keyText(key)) === messageOf(error);

@@ -25,7 +25,10 @@ const ofContainers = ({metadata, spec}: Frozen<Pod>, resource: string, only: str
   }, 0n);
 };
 
-/** Returns each pod's request of a resource, in thousandths: of all its containers, or of the named one. Throws for a pod without a request. */
+/**
+ * Returns each pod's request of a resource, in thousandths: of all its containers, or of the named one. Throws for a
+ * pod without a request.
+ */
 export const requestsOf = (
   pods: readonly Frozen<Pod>[],
   resource: string,

@@ -14,7 +14,10 @@ interface Entry {
 const anyLabels = '';
 const labelKey = (label: string, value: string): string => `${label}=${value}`;
 
-/** The selectors of the autoscalers of one namespace: each is indexed under one label that it requires, the one with the fewest selectors. */
+/**
+ * The selectors of the autoscalers of one namespace: each is indexed under one label that it requires, the one with the
+ * fewest selectors.
+ */
 export class SelectorIndex {
   /** Undefined for an autoscaler that was not synced yet. */
   readonly #entries = new Map<string, Entry | undefined>();

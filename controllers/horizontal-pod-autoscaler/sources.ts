@@ -30,7 +30,10 @@ const defaultWindowMs = 60_000;
 /** Versions of the custom metrics API, in order of preference. */
 const customVersions = ['v1beta2', 'v1beta1'];
 
-/** Reads the three metrics APIs, which aggregated servers provide; any may be missing. All methods reject with the reason. */
+/**
+ * Reads the three metrics APIs, which aggregated servers provide; any may be missing. All methods reject with the
+ * reason.
+ */
 export interface MetricSources {
   /** Returns pods' usage of a resource: of all containers together, or of the named one. */
   resource(resource: string, namespace: string, selector: LabelSelector, container: string): Promise<Samples>;

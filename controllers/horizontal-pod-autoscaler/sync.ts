@@ -25,7 +25,10 @@ export interface SyncParts {
   readonly writes: Writer<Autoscaler>;
 }
 
-/** One sync of an autoscaler: reads the scale of its target, decides, changes the scale, and reports all of it in the status. */
+/**
+ * One sync of an autoscaler: reads the scale of its target, decides, changes the scale, and reports all of it in the
+ * status.
+ */
 export class AutoscalerSync {
   readonly #context: KeyedContext<Options>;
   readonly #parts: SyncParts;

@@ -11,7 +11,9 @@ export interface Target {
   readonly resource: FoundResource;
 }
 
-/** Reads the scale of the target, from the first resource of its kind that has one. Rejects with the reason otherwise. */
+/**
+ * Reads the scale of the target, from the first resource of its kind that has one. Rejects with the reason otherwise.
+ */
 export const readTarget = async (scales: Scales, hpa: Frozen<Autoscaler>): Promise<Target> => {
   const namespace = hpa.metadata?.namespace ?? '';
   const {apiVersion = '', kind, name} = hpa.spec!.scaleTargetRef;

@@ -26,7 +26,10 @@ export const condition = (
   return {type, status, lastProbeTime: time, lastTransitionTime: time, reason, message};
 };
 
-/** Returns the conditions with one set; undefined if it is set already. A condition that was never true is not set to false. */
+/**
+ * Returns the conditions with one set; undefined if it is set already. A condition that was never true is not set to
+ * false.
+ */
 export const withCondition = (list: readonly Frozen<JobCondition>[], next: JobCondition): Frozen<JobCondition>[] | undefined => {
   const at = list.findIndex(({type}) => type === next.type);
   if (at < 0) return next.status === 'False' ? undefined : [...list, next];

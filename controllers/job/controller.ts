@@ -7,8 +7,9 @@ import {jobReconciler} from './reconcile.js';
 type Options = Pick<ControllerManagerOptions, 'concurrentJobSyncs'> & WaitingPodsOptions;
 
 /**
- * Runs the pods of jobs: creates and replaces them until enough have succeeded, ends the job when too many have failed or a deadline has passed, and counts each pod
- * exactly once. A finalizer keeps every pod until it is counted; a second loop removes it from orphaned pods.
+ * Runs the pods of jobs: creates and replaces them until enough have succeeded, ends the job when too many have failed
+ * or a deadline has passed, and counts each pod exactly once. A finalizer keeps every pod until it is counted; a second
+ * loop removes it from orphaned pods.
  */
 export default defineController<Options>({
   doc: 'Creates the pods of each job until the required number has succeeded or the backoff limit is exceeded.',

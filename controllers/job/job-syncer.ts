@@ -36,7 +36,9 @@ interface JobSyncerParts {
   readonly track: Tracker;
 }
 
-/** Syncs a job that is not finished: changes its pods, then counts them. Calls `onAction` with what was done to pods. */
+/**
+ * Syncs a job that is not finished: changes its pods, then counts them. Calls `onAction` with what was done to pods.
+ */
 type JobSyncer = (key: string, job: CachedJob, onAction: (action: Action) => void) => Promise<void>;
 
 /** Returns the pods of a job, including those adopted now. */

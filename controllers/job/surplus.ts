@@ -16,7 +16,10 @@ const withoutValidIndex = (job: CachedJob, active: readonly CachedPod[], marks: 
   );
 };
 
-/** Returns at least `least` active pods to delete: first those without a valid index, then by deletion cost; of equal pods the youngest. */
+/**
+ * Returns at least `least` active pods to delete: first those without a valid index, then by deletion cost; of equal
+ * pods the youngest.
+ */
 export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, marks: JobNames): readonly CachedPod[] => {
   const first = isIndexed(job) ? withoutValidIndex(job, active, marks) : [];
   if (first.length >= least) return first;

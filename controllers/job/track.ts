@@ -25,8 +25,8 @@ export interface TrackerParts {
 export type Tracker = (tracking: Tracking) => Promise<void>;
 
 /**
- * Counts finished pods exactly once: their UIDs are written to the status before their finalizers are removed, and counted
- * afterwards (KEP-2307). Ends the job when all are counted and none is terminating.
+ * Counts finished pods exactly once: their UIDs are written to the status before their finalizers are removed, and
+ * counted afterwards (KEP-2307). Ends the job when all are counted and none is terminating.
  */
 export const tracker = (
   {writer, events, clock}: Pick<KeyedContext, 'writer' | 'events' | 'clock'>,

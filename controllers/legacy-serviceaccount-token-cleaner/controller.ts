@@ -4,8 +4,8 @@ import {defineController, every, singletonKey} from '#src/runtime/controller.js'
 import {cleaner, type CleanerOptions} from './reconcile.js';
 
 /**
- * Removes legacy auto-generated token secrets that are unused: they are labelled as invalid first, and deleted after another
- * period. One pass at the start, and one each day. Manually created secrets are kept.
+ * Removes legacy auto-generated token secrets that are unused: they are labelled as invalid first, and deleted after
+ * another period. One pass at the start, and one each day. Manually created secrets are kept.
  */
 export default defineController<CleanerOptions>({
   doc: 'Labels unused auto-generated token secrets as invalid, and deletes them after another clean-up period.',

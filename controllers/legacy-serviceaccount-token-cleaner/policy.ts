@@ -21,7 +21,10 @@ export const isTrackedLongEnough = (since: string | undefined, periodMs: number,
 
 export type CleanupAction = 'keep' | 'mark' | 'delete';
 
-/** Returns what to do with a token secret. `account` is the account that it names; `isMounted` says whether a pod uses it. */
+/**
+ * Returns what to do with a token secret. `account` is the account that it names; `isMounted` says whether a pod uses
+ * it.
+ */
 export const cleanupActionFor = (
   secret: Frozen<Secret>,
   {

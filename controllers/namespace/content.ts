@@ -40,7 +40,10 @@ export class ContentDeleter {
     this.#clock = clock;
   }
 
-  /** Deletes all objects of a resource in a namespace and returns what is left. Never rejects: failures are in the result. */
+  /**
+   * Deletes all objects of a resource in a namespace and returns what is left. Never rejects: failures are in the
+   * result.
+   */
   async delete(resource: FoundResource, namespace: string, deletedAt: string): Promise<Leftover> {
     let estimateSeconds = 0;
     try {

@@ -8,7 +8,10 @@ import {namespaceReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentNamespaceSyncs' | 'namespaceSyncPeriod'>;
 
-/** Gives other API servers time to observe that the namespace is terminating: what they create until then is deleted too. */
+/**
+ * Gives other API servers time to observe that the namespace is terminating: what they create until then is deleted
+ * too.
+ */
 const graceMs = 5_000;
 
 const terminating = (namespace: Frozen<Namespace>) =>

@@ -38,7 +38,9 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
     return namespaces.update({...namespace, status: {...namespace.status, conditions}}, {subresource: 'status'});
   };
 
-  /** Writes the result of `change`; on a conflict, of the latest version. Returns undefined if the namespace is gone. */
+  /**
+   * Writes the result of `change`; on a conflict, of the latest version. Returns undefined if the namespace is gone.
+   */
   const write = async (
     namespace: Namespace,
     subresource: string,

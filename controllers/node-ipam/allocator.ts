@@ -4,15 +4,18 @@ import type {CidrSet} from './cidr-set.js';
 export interface Allocator {
   /** Records the CIDRs of a node, one of each set in order. Throws when one is outside its set, or has no set. */
   occupy(node: string, cidrs: readonly string[]): void;
-  /** Returns one CIDR of each set: those the node has already, or new ones. Undefined, with nothing allocated, when a set is exhausted. */
+  /**
+   * Returns one CIDR of each set: those the node has already, or new ones. Undefined, with nothing allocated, when a
+   * set is exhausted.
+   */
   propose(node: string): readonly string[] | undefined;
   /** Releases the CIDRs of a node, except those that another node has too. */
   release(node: string): void;
 }
 
 /**
- * CIDRs are held by node name, so that each is released only once: one that another node has meanwhile stays with it, and an
- * allocation with an unknown outcome is repeated rather than lost.
+ * CIDRs are held by node name, so that each is released only once: one that another node has meanwhile stays with it,
+ * and an allocation with an unknown outcome is repeated rather than lost.
  */
 export const allocator = (sets: readonly CidrSet[]): Allocator => {
   const held = new Map<string, readonly string[]>();

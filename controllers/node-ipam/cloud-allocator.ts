@@ -27,7 +27,10 @@ const parsedRanges = (texts: readonly string[]): readonly string[] => {
 const hasRoute = ({status}: Frozen<Node>): boolean =>
   status?.conditions?.find(({type}) => type === 'NetworkUnavailable')?.status === 'False';
 
-/** Gives nodes the ranges that the cloud has for their pods, and reports their network as available: such a cloud routes these ranges by itself. */
+/**
+ * Gives nodes the ranges that the cloud has for their pods, and reports their network as available: such a cloud routes
+ * these ranges by itself.
+ */
 export const cloudAllocator = ({cloud, lister, client, clock, events, log, naming}: KeyedContext<IpamOptions>): Reconcile => {
   if (!cloud) throw new OptionError("--cidr-allocator-type is set to 'CloudAllocator' but cloud provider is not configured");
   const {name: provider, instances} = cloud.provider;

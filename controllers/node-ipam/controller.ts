@@ -3,7 +3,10 @@ import {defineController} from '#src/runtime/controller.js';
 import type {IpamOptions} from './plan.js';
 import {nodeIpamReconciler} from './reconcile.js';
 
-/** Allocates each node a unique block of the cluster CIDRs. Allocations are read from the nodes at each start, and stored nowhere else. */
+/**
+ * Allocates each node a unique block of the cluster CIDRs. Allocations are read from the nodes at each start, and
+ * stored nowhere else.
+ */
 export default defineController<IpamOptions>({
   doc: 'Allocates a pod CIDR to each node.',
   name: 'node-ipam-controller',

@@ -30,7 +30,9 @@ const allNodes = async ({client, clock, signal, log}: KeyedContext<IpamOptions>)
   }
 };
 
-/** Records the existing allocations: so a restart knows what is free, and CIDRs that do not match the options are found. */
+/**
+ * Records the existing allocations: so a restart knows what is free, and CIDRs that do not match the options are found.
+ */
 const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void => {
   for (const node of nodes) {
     const name = node.metadata?.name ?? '';

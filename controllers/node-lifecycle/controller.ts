@@ -4,8 +4,8 @@ import type {LifecycleOptions} from './options.js';
 import {heartbeats, nodeLifecycle} from './run.js';
 
 /**
- * Monitors nodes: one without heartbeats gets the status Unknown, its pods become not ready, and it is tainted for eviction, at a rate that depends on the state of its
- * zone. Conditions and cordons become taints against scheduling.
+ * Monitors nodes: one without heartbeats gets the status Unknown, its pods become not ready, and it is tainted for
+ * eviction, at a rate that depends on the state of its zone. Conditions and cordons become taints against scheduling.
  */
 export default defineLongRunning<LifecycleOptions>({
   doc: 'Marks unreachable and not ready nodes by conditions and taints, and evicts their pods.',

@@ -53,7 +53,10 @@ const withProbe = (node: Frozen<Node>, ready: NodeCondition | undefined, before:
   };
 };
 
-/** A lease renewal is a heartbeat too, also by a clock that was set back. Differs from the original, which waits until that clock has caught up. */
+/**
+ * A lease renewal is a heartbeat too, also by a clock that was set back. Differs from the original, which waits until
+ * that clock has caught up.
+ */
 const withLease = (health: Health, lease: Frozen<Lease> | undefined, now: number): Health => {
   const renewedAt = parseTime(lease?.spec?.renewTime);
   if (renewedAt === undefined || renewedAt === health.renewedAt) return health;

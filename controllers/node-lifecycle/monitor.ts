@@ -43,7 +43,10 @@ const forEachConcurrently = async <T>(pieces: Yielder, items: readonly T[], act:
   await Promise.all(Array.from({length: Math.min(concurrency, items.length)}, worker));
 };
 
-/** Monitors the health of all nodes: taints those that are not ready, marks their pods, and evicts them at the rate of their zone. */
+/**
+ * Monitors the health of all nodes: taints those that are not ready, marks their pods, and evicts them at the rate of
+ * their zone.
+ */
 export class HealthMonitor {
   readonly #parts: MonitorParts;
   readonly #records: HealthRecords;

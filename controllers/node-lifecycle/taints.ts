@@ -28,7 +28,10 @@ export const evicting = (naming: Naming): Readonly<Record<'False' | 'Unknown', T
   Unknown: {key: naming.subKey('node', 'unreachable'), effect: 'NoExecute'},
 });
 
-/** The NoSchedule taints follow from a node's conditions and whether it is cordoned. Taints with other keys or effects are left alone. */
+/**
+ * The NoSchedule taints follow from a node's conditions and whether it is cordoned. Taints with other keys or effects
+ * are left alone.
+ */
 export const schedulingChange = (naming: Naming, node: Frozen<Node>): TaintChange => {
   const conditionTaints = byCondition.filter(([type, status]) => conditionOf(node, type)?.status === status).map(([, , name]) => name);
   const desired = new Set([...conditionTaints, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));

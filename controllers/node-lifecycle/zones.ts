@@ -44,7 +44,10 @@ export const zoneHealth = (ready: readonly (NodeCondition | undefined)[], {unhea
   return {size, unhealthy, state: unhealthy > 0 && unhealthy === size ? 'FullDisruption' : isPartial ? 'PartialDisruption' : 'Normal'};
 };
 
-/** Returns the eviction rate of a zone. With a partial disruption it is low, or 0 if the zone is small, as the network is probably at fault. */
+/**
+ * Returns the eviction rate of a zone. With a partial disruption it is low, or 0 if the zone is small, as the network
+ * is probably at fault.
+ */
 export const rateOf = (state: ZoneState, size: number, {rate, secondaryRate, largeThreshold}: ZoneRules): number => {
   if (state !== 'PartialDisruption') return rate;
   return size > largeThreshold ? secondaryRate : 0;

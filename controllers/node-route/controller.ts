@@ -3,7 +3,9 @@ import {defineLongRunning} from '#src/runtime/controller.js';
 import type {RouteOptions} from './policy.js';
 import {nodeRoutes} from './run.js';
 
-/** Keeps the routes of the cloud's network to the pods of each node, and reports on each node whether its routes exist. */
+/**
+ * Keeps the routes of the cloud's network to the pods of each node, and reports on each node whether its routes exist.
+ */
 export default defineLongRunning<RouteOptions>({
   doc: "Keeps the routes of the cloud's network to the pods of each node.",
   name: 'node-route-controller',

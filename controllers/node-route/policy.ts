@@ -58,7 +58,9 @@ export const isResponsibleFor = ({destinationCIDR}: Route, clusterCidrs: readonl
   return clusterCidrs.some(each => rangeHolds(each, first) || rangeHolds(each, last));
 };
 
-/** Returns the routes to delete: those to machines that are gone, those that no node has, and those to be created anew. */
+/**
+ * Returns the routes to delete: those to machines that are gone, those that no node has, and those to be created anew.
+ */
 export const routesToDelete = (routes: readonly Route[], actions: RouteActions, clusterCidrs: readonly IpRange[]): Route[] =>
   routes.filter(route => {
     if (!isResponsibleFor(route, clusterCidrs)) return false;

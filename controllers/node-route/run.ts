@@ -50,7 +50,10 @@ const nodeChanges = ({listen}: ControllerContext<RouteOptions>) => {
   };
 };
 
-/** Reconciles the routes of all nodes at the start and then after each period, or, by a feature gate, after each change of a node. */
+/**
+ * Reconciles the routes of all nodes at the start and then after each period, or, by a feature gate, after each change
+ * of a node.
+ */
 export const nodeRoutes = (context: ControllerContext<RouteOptions>): Run => {
   const {cloud, clock, log, options, gates, random} = context;
   const ranges = clusterRanges(options.clusterCidr);

@@ -6,8 +6,9 @@ import {servingApprover} from './reconcile.js';
 import type {ServingApprovalOptions} from './policy.js';
 
 /**
- * Approves requests of nodes for certificates with which they serve, if names and addresses are those of the Node and the policy of the flags allows them. It trusts what nodes report
- * as their addresses, as far as the policy does: therefore it only runs where it is asked for. Never denies.
+ * Approves requests of nodes for certificates with which they serve, if names and addresses are those of the Node and
+ * the policy of the flags allows them. It trusts what nodes report as their addresses, as far as the policy does:
+ * therefore it only runs where it is asked for. Never denies.
  */
 export default defineController<ServingApprovalOptions>({
   ...requestController,

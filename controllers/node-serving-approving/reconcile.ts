@@ -4,7 +4,10 @@ import {kinds} from '#src/api/kinds/index.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {addressProblem, nodeNameIn, requestProblem, servingPolicy, type ServingApprovalOptions} from './policy.js';
 
-/** Approves requests that the policy allows. One for other addresses than the node has is tried again, as a node reports its addresses after it joins. */
+/**
+ * Approves requests that the policy allows. One for other addresses than the node has is tried again, as a node reports
+ * its addresses after it joins.
+ */
 export const servingApprover = (context: KeyedContext<ServingApprovalOptions>): Reconcile => {
   const {writer, lister, clock, naming, options, log} = context;
   const requests = writer(kinds.certificateSigningRequests);

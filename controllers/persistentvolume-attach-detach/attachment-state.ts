@@ -4,7 +4,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {VolumePlugin, VolumeSpec} from '#controllers/shared/volumes/plugin.js';
 
-/** A volume that a plugin can attach. Its unique name is that of the plugin and what identifies the volume within it. */
+/**
+ * A volume that a plugin can attach. Its unique name is that of the plugin and what identifies the volume within it.
+ */
 export interface AttachableVolume {
   readonly name: string;
   readonly spec: VolumeSpec;

@@ -3,7 +3,10 @@ import {defineLongRunning} from '#src/runtime/controller.js';
 import type {AttachDetachOptions} from './options.js';
 import {attachDetach} from './run.js';
 
-/** Attaches the volumes of pods to their nodes before the pods start, and detaches them once the nodes have unmounted them. */
+/**
+ * Attaches the volumes of pods to their nodes before the pods start, and detaches them once the nodes have unmounted
+ * them.
+ */
 export default defineLongRunning<AttachDetachOptions>({
   doc: 'Attaches the volumes of pods to their nodes, and detaches volumes that no pod on the node uses.',
   name: 'persistentvolume-attach-detach-controller',

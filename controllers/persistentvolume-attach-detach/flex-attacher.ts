@@ -29,7 +29,10 @@ interface FlexAttacherParts {
   readonly signal: AbortSignal;
 }
 
-/** Returns the attacher of a driver program of third parties: each call runs the program. Undefined if it does not attach volumes. */
+/**
+ * Returns the attacher of a driver program of third parties: each call runs the program. Undefined if it does not
+ * attach volumes.
+ */
 export const flexAttacher = async (program: string, {naming, log, signal}: FlexAttacherParts): Promise<Attacher | undefined> => {
   /** Returns what the program says; undefined for a call that it does not support. */
   const call = async (lifetime: AbortSignal, ...args: readonly string[]): Promise<Answer | undefined> => {

@@ -12,7 +12,8 @@ import type {AttachableVolume, DesiredWorld} from './attachment-state.js';
 
 /** Returns a volume with its plugin if it has to be attached. */
 export const attachable = (spec: VolumeSpec, plugins: VolumePlugins): AttachableVolume | undefined => {
-  // Volumes without a plugin, such as empty directories, are up to the node. A pod may have very many: an error for each would take long.
+  // Volumes without a plugin, such as empty directories, are up to the node. A pod may have very many: an error for
+  // each would take long.
   const plugin = plugins.find(spec);
   if (!plugin?.attacher || plugin.attacher.canAttach?.(spec) === false) return undefined;
   return {name: `${plugin.name}/${plugin.uniqueName(spec)}`, spec, plugin};

@@ -9,7 +9,9 @@ import type {Attachment} from './csi-attacher.js';
 import {attachable} from './pod-volumes.js';
 import type {ActualWorld, AttachableVolume} from './attachment-state.js';
 
-/** Returns the volume that a unique name stands for. Its plugin can detach it, even if no object refers to it any more. */
+/**
+ * Returns the volume that a unique name stands for. Its plugin can detach it, even if no object refers to it any more.
+ */
 const volumeNamed = (name: string, plugins: readonly VolumePlugin[]): AttachableVolume | undefined => {
   const plugin = plugins.find(each => each.attacher && name.startsWith(`${each.name}/`));
   if (!plugin) return undefined;
@@ -35,7 +37,10 @@ interface StartParts {
   readonly actual: ActualWorld;
 }
 
-/** Notes what is attached when the controller starts: by the status of nodes, and by VolumeAttachments that no status contains. */
+/**
+ * Notes what is attached when the controller starts: by the status of nodes, and by VolumeAttachments that no status
+ * contains.
+ */
 export const noteAttached = ({context: {lister}, plugins, attaching, actual}: StartParts): void => {
   const volumes = lister(kinds.persistentVolumes);
   const byName = new Map(

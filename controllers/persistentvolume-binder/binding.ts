@@ -1,5 +1,5 @@
-// Claims and volumes as the binder knows them: the caches with its own writes applied at once, so that two reconciliations never bind the same volume. All
-// writes but creations and deletions are here.
+// Claims and volumes as the binder knows them: the caches with its own writes applied at once, so that two
+// reconciliations never bind the same volume. All writes but creations and deletions are here.
 
 import {sameJson} from '#src/api/equal.js';
 import {copyOf, keyOf, keyText, type Frozen} from '#src/api/key.js';

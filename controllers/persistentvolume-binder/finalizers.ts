@@ -9,8 +9,8 @@ export const deletionFinalizer = (naming: Naming): string => naming.key('pv-cont
 export const isInTree = (provisioner: string, naming: Naming): boolean => provisioner.startsWith(naming.key(''));
 
 /**
- * Returns the finalizers that a provisioned volume should have, so that its storage is not left behind when it is deleted; undefined if it has
- * them. Those of external provisioners are up to these.
+ * Returns the finalizers that a provisioned volume should have, so that its storage is not left behind when it is
+ * deleted; undefined if it has them. Those of external provisioners are up to these.
  */
 export const finalizersOf = ({metadata, spec, status}: Frozen<Volume>, naming: Naming): readonly string[] | undefined => {
   const {annotations = {}, finalizers = [], deletionTimestamp} = metadata ?? {};

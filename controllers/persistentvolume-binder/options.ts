@@ -34,7 +34,9 @@ const templateOf = async (path: string, files: Files): Promise<PodTemplateSpec> 
   return template;
 };
 
-/** Reads the settings of the pods that recycle volumes. Throws an error of one line for a template that cannot be used. */
+/**
+ * Reads the settings of the pods that recycle volumes. Throws an error of one line for a template that cannot be used.
+ */
 export const recyclerSettings = async (
   options: BinderOptions,
   files: Files,

@@ -1,4 +1,5 @@
-// What happens to volumes whose claim is gone, by their reclaim policy: retained, deleted by their plugin, or recycled by a pod and made available again.
+// What happens to volumes whose claim is gone, by their reclaim policy: retained, deleted by their plugin, or recycled
+// by a pod and made available again.
 
 import {kinds} from '#src/api/kinds/index.js';
 import {indexing, type Lister} from '#informers/lister.js';

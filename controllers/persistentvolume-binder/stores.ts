@@ -6,8 +6,8 @@ import {classOf, findMatchingVolume, type Claim, type Volume} from '#src/model/v
 const versionOf = ({metadata}: Frozen<KubeObject>): number => Number(metadata?.resourceVersion ?? 0);
 
 /**
- * The newest known state of objects, the controller's own writes included. Binding writes four times, and acting on an older state that a watch
- * delivers in between would only conflict.
+ * The newest known state of objects, the controller's own writes included. Binding writes four times, and acting on an
+ * older state that a watch delivers in between would only conflict.
  */
 export class ObjectStore<T extends KubeObject> {
   readonly #objects = new Map<string, Frozen<T>>();
@@ -47,7 +47,10 @@ export class ObjectStore<T extends KubeObject> {
 
 type Group = Map<string, Frozen<Volume>>;
 
-/** Volumes by what a claim must match exactly: the claim that they are reserved for, or their class; within, by their access modes. */
+/**
+ * Volumes by what a claim must match exactly: the claim that they are reserved for, or their class; within, by their
+ * access modes.
+ */
 export class VolumeStore extends ObjectStore<Volume> {
   readonly #naming: Naming;
   readonly #groups = new Map<string, Map<string, Group>>();
@@ -79,7 +82,10 @@ export class VolumeStore extends ObjectStore<Volume> {
     if (byModes?.size === 0) this.#groups.delete(place);
   }
 
-  /** Returns the volume for a claim: of those with the fewest access modes that include all requested ones, the one reserved for it, or the smallest. */
+  /**
+   * Returns the volume for a claim: of those with the fewest access modes that include all requested ones, the one
+   * reserved for it, or the smallest.
+   */
   bestMatch(claim: Frozen<Claim>, delayBinding: boolean): Frozen<Volume> | undefined {
     const requested = claim.spec?.accessModes ?? [];
     const places = [`claim ${claim.metadata?.namespace}/${claim.metadata?.name}`, `class ${classOf(claim, this.#naming)}`];

@@ -1,7 +1,10 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 
-/** The end of a claim's provisioning, or of a volume's deletion, is noticed by its syncs: the beginnings are kept until then. */
+/**
+ * The end of a claim's provisioning, or of a volume's deletion, is noticed by its syncs: the beginnings are kept until
+ * then.
+ */
 export class Timings {
   readonly #started = new Map<
     string,

@@ -49,7 +49,10 @@ export class VolumeSync {
     return binding.saveVolume(changed);
   }
 
-  /** Returns the claim that the volume refers to, unless it is gone: then nothing may be reclaimed by mistake, so that the server is asked. */
+  /**
+   * Returns the claim that the volume refers to, unless it is gone: then nothing may be reclaimed by mistake, so that
+   * the server is asked.
+   */
   async #claimOf(volume: Frozen<Volume>): Promise<Frozen<Claim> | undefined> {
     const {binding, context} = this.#parts;
     const {namespace = '', name = '', uid} = volume.spec!.claimRef!;

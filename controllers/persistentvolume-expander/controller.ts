@@ -18,7 +18,10 @@ const concernsSize = (change: Change<Claim>): boolean => {
   );
 };
 
-/** Expands the volumes of claims that request more storage, as far as a plugin of this process can; others are left to their drivers. */
+/**
+ * Expands the volumes of claims that request more storage, as far as a plugin of this process can; others are left to
+ * their drivers.
+ */
 export default defineController({
   doc: 'Expands volumes of claims that request more storage, unless an external controller does.',
   name: 'persistentvolume-expander-controller',

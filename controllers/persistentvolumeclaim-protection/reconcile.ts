@@ -9,7 +9,10 @@ import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js
 import {podsByClaim} from '#controllers/shared/volumes/pods-by-claim.js';
 import {groupedByClaim, uses, type PodsByClaim} from './uses.js';
 
-/** Two loops: one collects the claims of each namespace, the other checks them together, so that one live list of pods serves all. */
+/**
+ * Two loops: one collects the claims of each namespace, the other checks them together, so that one live list of pods
+ * serves all.
+ */
 export const protectionReconciler = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
   const claims = lister(kinds.persistentVolumeClaims);
   const pods = indexing(lister(kinds.pods), podsByClaim);

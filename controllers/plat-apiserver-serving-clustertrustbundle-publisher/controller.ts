@@ -2,7 +2,10 @@ import type {ServerAuthorityOptions} from '#controllers/shared/certificates/serv
 import {defineController} from '#src/runtime/controller.js';
 import {publisher} from './reconcile.js';
 
-/** Publishes the CA bundle of the API server as the only cluster trust bundle of its serving signer. The bundle is read once, at the start. */
+/**
+ * Publishes the CA bundle of the API server as the only cluster trust bundle of its serving signer. The bundle is read
+ * once, at the start.
+ */
 export default defineController<ServerAuthorityOptions>({
   doc: 'Publishes the CA bundle that verifies the API server as the cluster trust bundle of its serving signer.',
   name: 'plat-apiserver-serving-clustertrustbundle-publisher-controller',

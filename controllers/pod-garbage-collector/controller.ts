@@ -5,7 +5,10 @@ import {collector} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'terminatedPodGcThreshold'>;
 
-/** Deletes pods that no kubelet will delete: the oldest terminated ones beyond the threshold, those whose node is gone or out of service, and unscheduled ones that are being deleted. */
+/**
+ * Deletes pods that no kubelet will delete: the oldest terminated ones beyond the threshold, those whose node is gone
+ * or out of service, and unscheduled ones that are being deleted.
+ */
 export default defineController<Options>({
   doc: 'Deletes terminated pods above a threshold, and orphaned pods, whose node no longer exists.',
   name: 'pod-garbage-collector-controller',

@@ -9,7 +9,10 @@ type Options = Pick<ControllerManagerOptions, 'concurrentReplicasetSyncs'> & Wai
 
 const replicaSets = selecting<ObjectOf<typeof kinds.replicaSets>>(({spec}) => spec?.selector);
 
-/** Creates and deletes pods until each replica set has as many as it requests, adopts orphans that it selects, and releases pods that it no longer does. */
+/**
+ * Creates and deletes pods until each replica set has as many as it requests, adopts orphans that it selects, and
+ * releases pods that it no longer does.
+ */
 export default defineController<Options>({
   doc: 'Maintains the number of replicas of each replica set.',
   name: 'replicaset-controller',

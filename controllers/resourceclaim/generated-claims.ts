@@ -22,7 +22,10 @@ const byOwner: Index<DeviceClaim> = {name: 'controller uid', values: claim => [c
 /** Names end with a hyphen and five random characters, and have at most 63. */
 const maxBaseLength = 57;
 
-/** Returns the prefix of the name of a generated claim. If it is too long, the names of the pod and of the entry are shortened in proportion. */
+/**
+ * Returns the prefix of the name of a generated claim. If it is too long, the names of the pod and of the entry are
+ * shortened in proportion.
+ */
 export const generateName = (pod: string, entry: string): string => {
   const full = `${pod}-${entry}-`;
   if (full.length <= maxBaseLength) return full;
@@ -54,7 +57,10 @@ export class GeneratedClaims {
     this.#unseen.delete(metadata?.uid ?? '');
   }
 
-  /** Returns the name of the claim of an entry, which is created if it does not exist; undefined for an entry without a template, or that needs no claim. */
+  /**
+   * Returns the name of the claim of an entry, which is created if it does not exist; undefined for an entry without a
+   * template, or that needs no claim.
+   */
   async nameOf(pod: Frozen<Pod>, entry: PodClaim): Promise<string | undefined> {
     const {resourceClaimTemplateName: template} = entry;
     const found = claimNameOf(pod, entry);

@@ -15,7 +15,10 @@ export interface ClaimSyncerParts extends Pick<KeyedContext, 'client' | 'lister'
   isDeleted(uid: string): boolean;
 }
 
-/** Returns the function that removes reservations of finished pods, deallocates unused claims, and deletes those generated for finished pods. */
+/**
+ * Returns the function that removes reservations of finished pods, deallocates unused claims, and deletes those
+ * generated for finished pods.
+ */
 export const claimSyncer = ({client, lister, writer, keys, isDeleted}: ClaimSyncerParts): ((key: ObjectKey) => Promise<void>) => {
   const claims = lister(kinds.resourceClaims);
   const pods = lister(kinds.pods);

@@ -11,7 +11,10 @@ import {isDone, isUnreserved} from './pods.js';
 /** The field manager of pods' status. */
 const fieldManager = 'ResourceClaimController';
 
-/** Returns the function that generates the claims of a pod, and reserves claims for pods that were bound without the scheduler. */
+/**
+ * Returns the function that generates the claims of a pod, and reserves claims for pods that were bound without the
+ * scheduler.
+ */
 export const podSyncer = (
   {lister, writer, events, naming}: Pick<KeyedContext, 'lister' | 'writer' | 'events' | 'naming'>,
   generated: GeneratedClaims,

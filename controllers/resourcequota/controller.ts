@@ -7,12 +7,15 @@ import {hasNewLimits, isUncounted, type Quota} from './usage.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentResourceQuotaSyncs' | 'resourceQuotaSyncPeriod'>;
 
-/** Whether the quota belongs in the priority queue: nothing can be charged to it until it is counted, so it does not wait behind recounts. */
+/**
+ * Whether the quota belongs in the priority queue: nothing can be charged to it until it is counted, so it does not
+ * wait behind recounts.
+ */
 const isUrgent = (quota: Frozen<Quota>): boolean => hasNewLimits(quota) || isUncounted(quota);
 
 /**
- * Reports the usage of each quota in its status. The server charges a quota for objects when they are created; this controller recounts after deletions
- * and updates, and counts the objects that are older than the quota.
+ * Reports the usage of each quota in its status. The server charges a quota for objects when they are created; this
+ * controller recounts after deletions and updates, and counts the objects that are older than the quota.
  */
 export default defineController<Options>({
   doc: 'Calculates the usage of each resource quota.',

@@ -33,7 +33,10 @@ export class CountedObjects {
     this.#changed = changed;
   }
 
-  /** Returns the objects of a namespace, or undefined if the server does not serve the resource. Rejects if discovery fails. */
+  /**
+   * Returns the objects of a namespace, or undefined if the server does not serve the resource. Rejects if discovery
+   * fails.
+   */
   async list(evaluator: QuotaEvaluator, namespace: string, signal: AbortSignal): Promise<readonly Frozen<KubeObject>[] | undefined> {
     const tracked = this.#informers.get(textOf(evaluator)) ?? (await this.#watch(evaluator));
     if (!tracked) return undefined;

@@ -21,7 +21,10 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   const pieces = new Yielder(clock);
   const counting = quotasCounting(quotas, evaluators);
 
-  /** Whether a change may lower the usage of a quota, also by moving an object out of its scope: the server itself charges what raises it. */
+  /**
+   * Whether a change may lower the usage of a quota, also by moving an object out of its scope: the server itself
+   * charges what raises it.
+   */
   const isRelevant = (evaluator: QuotaEvaluator, change: Change): boolean => {
     if (change.type === 'deleted') return true;
     if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;

@@ -1,5 +1,5 @@
-// What a quota limits, which evaluators count it, and whether its usage is up to date. Quotas may limit very many names, so results are
-// kept per cached quota.
+// What a quota limits, which evaluators count it, and whether its usage is up to date. Quotas may limit very many
+// names, so results are kept per cached quota.
 
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
@@ -75,7 +75,10 @@ const countedIn = (namespace: string | undefined, resource: string, group: strin
 const maxIndexedNames = 200;
 const manyIn = (namespace: string | undefined): string => `${namespace ?? ''} many`;
 
-/** Returns a function that finds the quotas of a namespace that count an evaluator's resource. To be created once per cache. */
+/**
+ * Returns a function that finds the quotas of a namespace that count an evaluator's resource. To be created once per
+ * cache.
+ */
 export const quotasCounting = (
   quotas: Lister<Quota>,
   evaluators: QuotaEvaluators,
@@ -120,7 +123,10 @@ export interface Counted {
   readonly pieces: Yielder;
 }
 
-/** Returns the total usage of the objects for each name that the quota limits, zero included. Pauses between objects where there are many. */
+/**
+ * Returns the total usage of the objects for each name that the quota limits, zero included. Pauses between objects
+ * where there are many.
+ */
 export const usageOf = async (quota: Frozen<Quota>, {evaluator, objects, usage, now, pieces}: Counted): Promise<Record<string, string>> => {
   const sums = new Map<string, Quantity>(
     limitedNames(quota)

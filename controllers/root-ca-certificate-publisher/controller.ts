@@ -7,8 +7,8 @@ import {bundles, publisher} from './reconcile.js';
 const namespaceOf = (object: Parameters<typeof keyOf>[0]): ObjectKey => ({namespace: '', name: keyOf(object).namespace});
 
 /**
- * Publishes a config map with the CA bundle of the API server in every namespace. The bundle is read once, at the start. Changes to
- * the config map are reverted.
+ * Publishes a config map with the CA bundle of the API server in every namespace. The bundle is read once, at the
+ * start. Changes to the config map are reverted.
  */
 export default defineController<ServerAuthorityOptions>({
   doc: 'Publishes the CA bundle that verifies the API server in a config map of every namespace.',

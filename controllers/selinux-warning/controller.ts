@@ -25,7 +25,9 @@ const whenClaimed = (change: Change<Volume>, context: MapContext): readonly Obje
   return type !== 'deleted' && uid && uid !== before ? usersOf({namespace, name}, context) : [];
 };
 
-/** Warns of pods that share a volume and want different SELinux labels of it: on one node only one of them could use it. */
+/**
+ * Warns of pods that share a volume and want different SELinux labels of it: on one node only one of them could use it.
+ */
 export default defineController({
   doc: 'Reports pods that use a volume with different SELinux labels or change policies.',
   name: 'selinux-warning-controller',

@@ -7,8 +7,8 @@ import {addressOf, overlap} from './ranges.js';
 import {serviceCidrReconciler} from './reconcile.js';
 
 /**
- * Manages the ranges of service addresses. A deleted range is removed once every allocated address is in another one, which may
- * change with each range and address.
+ * Manages the ranges of service addresses. A deleted range is removed once every allocated address is in another one,
+ * which may change with each range and address.
  */
 export default defineController({
   doc: 'Sets the Ready condition of ServiceCIDRs, and protects deleted ones by a finalizer while services use their addresses.',

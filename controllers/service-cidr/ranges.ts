@@ -27,15 +27,18 @@ export const addressOf = ({metadata}: Frozen<IPAddress>): IpAddress | undefined 
 /** Returns when an object was deleted; Infinity if it was not. */
 const endOf = ({metadata}: Cached): number => parseTime(metadata?.deletionTimestamp) ?? Infinity;
 
-/** Whether `other` is another object that remains after `own` is deleted: of two deleted ones the one that was deleted later, or is later by name. */
+/**
+ * Whether `other` is another object that remains after `own` is deleted: of two deleted ones the one that was deleted
+ * later, or is later by name.
+ */
 const outlives = (other: Cached, own: Cached): boolean => {
   const [name, ownName] = [other.metadata?.name ?? '', own.metadata?.name ?? ''];
   return name !== ownName && (endOf(other) > endOf(own) || (endOf(other) === endOf(own) && name > ownName));
 };
 
 /**
- * Whether a ServiceCIDR can be deleted without orphaning a service address: each of its ranges is contained in that of another, or no address
- * is served by it alone. `addresses` returns the allocated addresses of a family.
+ * Whether a ServiceCIDR can be deleted without orphaning a service address: each of its ranges is contained in that of
+ * another, or no address is served by it alone. `addresses` returns the allocated addresses of a family.
  */
 export const canDelete = (own: Cached, all: readonly Cached[], addresses: (family: 4 | 6) => readonly Frozen<IPAddress>[]): boolean => {
   const others = new RangeSet();

@@ -23,7 +23,9 @@ const byFamily: Index<IPAddress> = {
 
 const finalizerOf = (naming: Naming): string => naming.groupKey('networking', 'service-cidr-finalizer');
 
-/** Reconciles ServiceCIDRs: sets the Ready condition, and keeps deleted ones until no service address depends on them. */
+/**
+ * Reconciles ServiceCIDRs: sets the Ready condition, and keeps deleted ones until no service address depends on them.
+ */
 export const serviceCidrReconciler = ({name: fieldManager, lister, writer, client, clock, events, naming}: KeyedContext): Reconcile => {
   const objects = lister(kinds.serviceCIDRs);
   const addresses = lister(kinds.ipAddresses);

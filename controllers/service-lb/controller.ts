@@ -4,7 +4,10 @@ import {keyOf} from '#src/api/key.js';
 import {balancing, type BalancingOptions} from './reconcile.js';
 import {needsCleanup} from './policy.js';
 
-/** Creates, changes and deletes load balancers of the cloud for services of type LoadBalancer, and keeps their nodes up to date. */
+/**
+ * Creates, changes and deletes load balancers of the cloud for services of type LoadBalancer, and keeps their nodes up
+ * to date.
+ */
 export default defineController<BalancingOptions>({
   doc: 'Creates and deletes load balancers of the cloud for services of type LoadBalancer, and keeps their nodes up to date.',
   name: 'service-lb-controller',

@@ -18,7 +18,9 @@ export interface NodeSyncParts {
   eligibleNodes(): CloudNode[];
 }
 
-/** Gives all load balancers the nodes that are eligible now. One that cannot be changed is left to its service's loop. */
+/**
+ * Gives all load balancers the nodes that are eligible now. One that cannot be changed is left to its service's loop.
+ */
 export const nodeSync = ({context, balancers, known, eligibleNodes}: NodeSyncParts, metrics: BalancerMetrics): Reconcile => {
   const {clock, events, naming, enqueue, options, log} = context;
 
@@ -54,7 +56,8 @@ export const nodeSync = ({context, balancers, known, eligibleNodes}: NodeSyncPar
       metrics.nodeSyncFailed();
       enqueue(keyOf(service), {loop: 'service'});
     } finally {
-      // Noted last: if the service's loop has given newer nodes meanwhile, this call may have overwritten them, and the next pass is to repeat them.
+      // Noted last: if the service's loop has given newer nodes meanwhile, this call may have overwritten them, and the
+      // next pass is to repeat them.
       const latest = known.get(keyText(keyOf(service)));
       if (latest) latest.nodes = nodes;
       metrics.hostsUpdated((clock.monotonic() - begun) / 1000);

@@ -6,8 +6,8 @@ import {tokenReconciler, type TokenOptions} from './reconcile.js';
 import {referenceKey} from './references.js';
 
 /**
- * Fills manually created token secrets of service accounts, and deletes those whose account is gone. Accounts get no secrets automatically. It uses
- * the manager's identity: no account may create tokens of others.
+ * Fills manually created token secrets of service accounts, and deletes those whose account is gone. Accounts get no
+ * secrets automatically. It uses the manager's identity: no account may create tokens of others.
  */
 export default defineController<TokenOptions>({
   doc: 'Adds tokens to the token secrets of service accounts, and deletes the secrets of deleted accounts.',

@@ -14,7 +14,10 @@ export const referenceKey = ({namespace, name: account}: ObjectKey, {name: secre
 const maxAttempts = 10;
 const firstPauseMs = 100;
 
-/** Removes a deleted secret from the list of its account. Uses live reads: a secret may have been recreated under the name. */
+/**
+ * Removes a deleted secret from the list of its account. Uses live reads: a secret may have been recreated under the
+ * name.
+ */
 export const forgetSecret = async (
   client: Client,
   random: () => number,

@@ -5,8 +5,9 @@ import type {ControllerContext} from '#src/runtime/controller.js';
 import {StatusPace} from './status-pace.js';
 
 /**
- * Returns a function that writes a status of counts. It retries once on the latest version: the counts are valid for it too. It resolves to 0, or to in how many ms
- * to sync the object again where its status was written too often lately; it is written all the same if it is urgent.
+ * Returns a function that writes a status of counts. It retries once on the latest version: the counts are valid for it
+ * too. It resolves to 0, or to in how many ms to sync the object again where its status was written too often lately;
+ * it is written all the same if it is urgent.
  */
 export const countsWriter = <T extends KubeObject>(
   {client, writer, clock, listen}: Pick<ControllerContext, 'client' | 'writer' | 'clock' | 'listen'>,

@@ -1,4 +1,5 @@
-// Discovery of the resources of the server, for controllers that handle kinds by name, such as the garbage collector, namespaces, quotas and the horizontal autoscaler.
+// Discovery of the resources of the server, for controllers that handle kinds by name, such as the garbage collector,
+// namespaces, quotas and the horizontal autoscaler.
 
 import {kindOnWire, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -79,8 +80,8 @@ interface FoundVersion {
 }
 
 /**
- * Discovers all resources. The preferred version of a resource is the group's preferred version if it has it, else the first that has it.
- * Failed groups are in the result. Rejects when the groups cannot be read at all.
+ * Discovers all resources. The preferred version of a resource is the group's preferred version if it has it, else the
+ * first that has it. Failed groups are in the result. Rejects when the groups cannot be read at all.
  */
 export const discover = async (client: Client): Promise<Discovered> => {
   const resources = new Map<string, FoundResource>();

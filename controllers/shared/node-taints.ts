@@ -40,7 +40,10 @@ const changed = ({spec}: Frozen<Node>, {add = [], remove = []}: TaintChange, now
   return [...kept, ...missing.map(taint => ({...taint, timeAdded: wireTime(now)}))];
 };
 
-/** Changes a node's taints in one write, first from the cached node, then from the live one. Does nothing if there is no change; rejects after too many conflicts. */
+/**
+ * Changes a node's taints in one write, first from the cached node, then from the live one. Does nothing if there is no
+ * change; rejects after too many conflicts.
+ */
 export const changeTaints = async (
   {client, clock, random, signal, pause}: TaintParts,
   node: Frozen<Node>,

@@ -1,4 +1,5 @@
-// Reads and writes the `scale` subresource of objects of any kind, whose resource is found by discovery. Used by the autoscaler and by disruption budgets.
+// Reads and writes the `scale` subresource of objects of any kind, whose resource is found by discovery. Used by the
+// autoscaler and by disruption budgets.
 
 import {discover, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import {groupOfVersion, type Kind} from '#src/api/kinds/index.js';
@@ -53,7 +54,10 @@ export class Scales {
     this.#clock = clock;
   }
 
-  /** Returns the resources of a kind: the requested version first, then in order of preference. Rejects with a `NoSuchKind` if there is none. */
+  /**
+   * Returns the resources of a kind: the requested version first, then in order of preference. Rejects with a
+   * `NoSuchKind` if there is none.
+   */
   async resourcesOf({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>): Promise<readonly FoundResource[]> {
     const find = () => this.#known.filter(found => found.group === groupOfVersion(apiVersion) && found.kind === kind);
     const age = this.#clock.monotonic() - this.#discoveredAt;

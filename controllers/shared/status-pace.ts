@@ -5,8 +5,9 @@ import {TokenBucket} from '#src/base/token-bucket.js';
 const [perSecond, burst] = [10, 50];
 
 /**
- * Spaces out the statuses of an object whose counts change all the time, as those of a workload do while hundreds of its pods start: each costs its watchers as
- * much as a pod. Upstream, the limits of the clients of controllers have this effect.
+ * Spaces out the statuses of an object whose counts change all the time, as those of a workload do while hundreds of
+ * its pods start: each costs its watchers as much as a pod. Upstream, the limits of the clients of controllers have
+ * this effect.
  */
 export class StatusPace {
   readonly #clock: Clock;

@@ -11,7 +11,10 @@ type Options = Pick<ControllerManagerOptions, 'concurrentStatefulsetSyncs'> & Wa
 
 const statefulSets = selecting<ObjectOf<typeof kinds.statefulSets>>(({spec}) => spec?.selector);
 
-/** A deleted claim may have to be recreated, or unblock a pod. Differs from upstream, where sets notice it only at another event. */
+/**
+ * A deleted claim may have to be recreated, or unblock a pod. Differs from upstream, where sets notice it only at
+ * another event.
+ */
 const watchClaims = ({listen, lister, enqueue}: KeyedContext): void => {
   const sets = lister(kinds.statefulSets);
   listen(kinds.persistentVolumeClaims, ({type, object}) => {
@@ -21,8 +24,9 @@ const watchClaims = ({listen, lister, enqueue}: KeyedContext): void => {
 };
 
 /**
- * Maintains the pods of stateful sets: each has an ordinal, a name and claims of its own and keeps them when it is recreated. Pods are created in order and deleted in
- * reverse, unless pod management is parallel, and updated from the last one when the template changes.
+ * Maintains the pods of stateful sets: each has an ordinal, a name and claims of its own and keeps them when it is
+ * recreated. Pods are created in order and deleted in reverse, unless pod management is parallel, and updated from the
+ * last one when the template changes.
  */
 export default defineController<Options>({
   doc: 'Maintains the ordinal pods of each stateful set and their claims, and rolls out template changes.',

@@ -42,7 +42,10 @@ export interface PodSlots {
   readonly replicas: readonly Slot[];
   /** Pods beyond, descending. */
   readonly condemned: readonly OccupiedSlot[];
-  /** The first unavailable pod, of the replicas and then of the condemned; undefined if the first such slot is empty, or all pods are available. */
+  /**
+   * The first unavailable pod, of the replicas and then of the condemned; undefined if the first such slot is empty, or
+   * all pods are available.
+   */
   readonly firstUnavailable: Frozen<Pod> | undefined;
 }
 

@@ -7,7 +7,9 @@ import {controllerRefTo} from '#src/model/owners.js';
 import type {Claim, StatefulSet} from './kinds.js';
 import {isInRange, ordinalOf} from './ordinals.js';
 
-/** A claim with its possible owners: the set, to be deleted with the set, or the pod, to be deleted when scaled down. */
+/**
+ * A claim with its possible owners: the set, to be deleted with the set, or the pod, to be deleted when scaled down.
+ */
 export interface ClaimOwnership {
   readonly claim: Frozen<Claim>;
   readonly set: StatefulSet;

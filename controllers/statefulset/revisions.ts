@@ -1,4 +1,5 @@
-// The ControllerRevisions of a set: finds or creates that of the template. reconcile.ts deletes those beyond the history limit.
+// The ControllerRevisions of a set: finds or creates that of the template. reconcile.ts deletes those beyond the
+// history limit.
 
 import {
   createRevision,
@@ -60,7 +61,10 @@ const filledIn = function* (template: Frozen<PodTemplateSpec>): Steps<PodTemplat
   return copy;
 };
 
-/** Whether a revision restores the set's template, though it may be stored differently: by another release, or before a field had a default. */
+/**
+ * Whether a revision restores the set's template, though it may be stored differently: by another release, or before a
+ * field had a default.
+ */
 const isSemanticallyEqual = function* (set: StatefulSet, revision: Revision): Steps<boolean> {
   const template = templateOf(revision);
   return template !== undefined && (yield* sameInSteps(yield* filledIn(template), yield* filledIn(set.spec!.template), sameContent));
@@ -76,8 +80,8 @@ export interface RevisionsOptions {
 }
 
 /**
- * Returns the revision of the set's template: an existing one, renumbered as the newest if necessary, or a new one. Undefined where a new one would be needed for a
- * set that is being deleted.
+ * Returns the revision of the set's template: an existing one, renumbered as the newest if necessary, or a new one.
+ * Undefined where a new one would be needed for a set that is being deleted.
  */
 export const revisionPairOf = async (
   set: StatefulSet,

@@ -32,8 +32,8 @@ export const nextToReplace = ({set, replicas, revision, now}: Rollout): readonly
 };
 
 /**
- * Returns the pods of an older revision to replace now, the last first, within maxUnavailable. Pods that are unavailable already
- * count, whatever their revision.
+ * Returns the pods of an older revision to replace now, the last first, within maxUnavailable. Pods that are
+ * unavailable already count, whatever their revision.
  */
 export const podsToReplace = ({set, replicas, revision, now}: Rollout): readonly Frozen<Pod>[] => {
   const unavailable = replicas.filter(({pod}) => isUnavailable(pod, set, now)).length;

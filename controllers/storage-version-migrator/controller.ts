@@ -3,8 +3,8 @@ import {defineController} from '#src/runtime/controller.js';
 import {migrationReconciler} from './reconcile.js';
 
 /**
- * Rewrites all objects of a resource that existed when a StorageVersionMigration was first processed, so that all are stored in the current
- * storage version (KEP-4192). Updating the stored versions of a definition is left to the client.
+ * Rewrites all objects of a resource that existed when a StorageVersionMigration was first processed, so that all are
+ * stored in the current storage version (KEP-4192). Updating the stored versions of a definition is left to the client.
  */
 export default defineController({
   doc: 'Rewrites all objects of the resource of a StorageVersionMigration in the current storage version.',

@@ -31,7 +31,10 @@ class MigrationFailure extends Error {}
 
 const textOf = ({group, version, resource}: FoundResource): string => `${group}/${version}, Resource=${resource}`;
 
-/** Processes one migration: first records the resource version up to which objects are migrated, then rewrites them, then sets the result. */
+/**
+ * Processes one migration: first records the resource version up to which objects are migrated, then rewrites them,
+ * then sets the result.
+ */
 export const migrationReconciler = ({lister, writer, client, clock, naming, name: manager}: KeyedContext): Reconcile => {
   const migrations = lister(kinds.storageVersionMigrations);
   const {updateStatus} = writer(kinds.storageVersionMigrations);

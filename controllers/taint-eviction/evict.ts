@@ -36,7 +36,10 @@ export const evictionEvents = ({events, naming}: ControllerContext) => {
   return {recordMarked: recordEvent('Marking for'), recordCancelled: recordEvent('Cancelling')};
 };
 
-/** Deletes pods, with a DisruptionTarget condition. Never deletes a recreated pod of the name. Rejects when the server keeps failing. */
+/**
+ * Deletes pods, with a DisruptionTarget condition. Never deletes a recreated pod of the name. Rejects when the server
+ * keeps failing.
+ */
 export const evictor = (context: ControllerContext) => {
   const {client, clock, log, signal} = context;
   const {total, duration} = evictionMetrics(context);

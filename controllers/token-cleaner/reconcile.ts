@@ -5,7 +5,10 @@ import {isConflict, isNotFound} from '#src/api/status.js';
 import {expirationOf} from '#src/model/bootstrap-token.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
-/** Deletes the token of the key if it has expired, or returns to it when it will have. A failed deletion is logged; the next change of the token repeats it. */
+/**
+ * Deletes the token of the key if it has expired, or returns to it when it will have. A failed deletion is logged; the
+ * next change of the token repeats it.
+ */
 export const cleaner = ({lister, writer, clock}: KeyedContext): Reconcile => {
   const tokens = lister(bootstrapTokens);
   const secrets = writer(kinds.secrets);

@@ -5,7 +5,10 @@ import {policyStatusReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentValidatingAdmissionPolicyStatusSyncs'>;
 
-/** Type-checks the expressions of validating admission policies against the kinds they match, and reports warnings in their status. Enforcement is not affected. */
+/**
+ * Type-checks the expressions of validating admission policies against the kinds they match, and reports warnings in
+ * their status. Enforcement is not affected.
+ */
 export default defineController<Options>({
   doc: 'Type-checks the expressions of validating admission policies and reports warnings in their status.',
   name: 'validatingadmissionpolicy-status-controller',

@@ -19,7 +19,10 @@ const paramName = ({spec}: Frozen<Policy>): KindName | undefined => {
   return {group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1), kind};
 };
 
-/** Returns the kinds that a policy matches and its parameter kind, with their current schemas. Kinds without a schema are left out. */
+/**
+ * Returns the kinds that a policy matches and its parameter kind, with their current schemas. Kinds without a schema
+ * are left out.
+ */
 const typesOf = async (
   policy: Frozen<Policy>,
   resources: Resources,

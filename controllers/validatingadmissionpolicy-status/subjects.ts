@@ -15,7 +15,10 @@ const byText = (one: KindName, other: KindName): number => {
   return at < 0 ? 0 : a[at]! < b[at]! ? -1 : 1;
 };
 
-/** Returns the kinds that a policy matches, sorted. Rules with wildcard groups or versions are skipped, and so are wildcard resources and subresources. */
+/**
+ * Returns the kinds that a policy matches, sorted. Rules with wildcard groups or versions are skipped, and so are
+ * wildcard resources and subresources.
+ */
 export const kindsNamed = async ({spec}: Frozen<Policy>, resources: Resources): Promise<readonly KindName[]> => {
   const found = new Map<string, KindName>();
   const sorted = () => [...found.values()].sort(byText);

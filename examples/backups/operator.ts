@@ -6,7 +6,10 @@ export interface Backup extends KubeObject {
 
 export const backups = customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
 
-/** Keeps a cron job for every backup there is, until it is unsubscribed, and reports what it could not do. The garbage collector takes it away with its backup. */
+/**
+ * Keeps a cron job for every backup there is, until it is unsubscribed, and reports what it could not do. The garbage
+ * collector takes it away with its backup.
+ */
 export const runOperator = (client: Client, report: (error: unknown) => void) =>
   client
     .resource(backups)

@@ -1,4 +1,5 @@
-// The CronJob of the well-known tutorial (https://book.kubebuilder.io/cronjob-tutorial/cronjob-tutorial), with a calendar outside of the cluster added to it.
+// The CronJob of the well-known tutorial (https://book.kubebuilder.io/cronjob-tutorial/cronjob-tutorial), with a
+// calendar outside of the cluster added to it.
 import {
   againAfter,
   conditionOf,

@@ -1,4 +1,5 @@
-// A policy operator without a kind of its own: namespaces need an owner, and get a network policy that denies what is not allowed.
+// A policy operator without a kind of its own: namespaces need an owner, and get a network policy that denies what is
+// not allowed.
 import {defineController, required, validating, warning} from 'plat/operator';
 import {Namespace, NetworkPolicy} from 'plat/operator/kinds';
 

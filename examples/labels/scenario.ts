@@ -10,7 +10,10 @@ export interface Observed {
   readonly exempt: boolean;
 }
 
-/** Runs the operator against a plane in this process: a namespace without an owner, one with one, and a policy that somebody deletes. */
+/**
+ * Runs the operator against a plane in this process: a namespace without an owner, one with one, and a policy that
+ * somebody deletes.
+ */
 export const observe = async (): Promise<Observed> => {
   const clock = new VirtualClock();
   const plane = await startPlane({listen: false, clock});

@@ -25,7 +25,10 @@ export interface AuditNotes {
   readonly omitsManagedFields: boolean;
   /** Adds an annotation, from level `least` on. The first value of a key stays. */
   annotate(key: string, text: string, least?: AuditLevel): void;
-  /** Records the object of the request. `json` is called only if the events contain it; it returns one line of JSON, or undefined if there is none. */
+  /**
+   * Records the object of the request. `json` is called only if the events contain it; it returns one line of JSON, or
+   * undefined if there is none.
+   */
   requested(meta: AuditedMeta | undefined, json: () => Buffer | undefined): void;
   /** Adds the notes that another thread made. */
   add(notes: PlainNotes): void;

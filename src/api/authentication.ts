@@ -14,14 +14,18 @@ export interface AuthenticationRequest {
 }
 
 /**
- * The result of an authenticator: a user; `undefined` when the request carries no credential of this method; `rejected` (with the reason, for the log) when it
- * carries one that is not valid. A union goes on after a rejection, and a request with a rejection and no success is unauthorized.
+ * The result of an authenticator: a user; `undefined` when the request carries no credential of this method; `rejected`
+ * (with the reason, for the log) when it carries one that is not valid. A union goes on after a rejection, and a
+ * request with a rejection and no success is unauthorized.
  */
 export type Authentication = {readonly user: UserInfo; readonly audiences?: readonly string[]} | {readonly rejected: string} | undefined;
 
 export interface Authenticator {
   readonly name: string;
-  /** Set for authenticators of bearer tokens: if there is one, a token that none accepts is unauthorized; otherwise tokens are ignored. */
+  /**
+   * Set for authenticators of bearer tokens: if there is one, a token that none accepts is unauthorized; otherwise
+   * tokens are ignored.
+   */
   readonly takesTokens?: true;
   authenticate(request: AuthenticationRequest): Authentication | Promise<Authentication>;
 }

@@ -1,4 +1,5 @@
-// The interface of authorizers: the attributes of a request, and the decision to allow it, to deny it or to have no opinion.
+// The interface of authorizers: the attributes of a request, and the decision to allow it, to deny it or to have no
+// opinion.
 
 import type {UserInfo} from './user.js';
 
@@ -21,7 +22,10 @@ export interface Attributes {
   readonly path: string;
 }
 
-/** `noOpinion` leaves the decision to the next authorizer. `reason` is returned to the client when no authorizer allows the request. */
+/**
+ * `noOpinion` leaves the decision to the next authorizer. `reason` is returned to the client when no authorizer allows
+ * the request.
+ */
 export interface Decision {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   readonly reason?: string;

@@ -3,7 +3,10 @@
 import type {Steps} from '#src/base/steps.js';
 import type {FieldError} from './field-error.js';
 
-/** The maximum number of errors of one object: a body of 3 MB can have a million. Differs from upstream, which has no limit. */
+/**
+ * The maximum number of errors of one object: a body of 3 MB can have a million. Differs from upstream, which has no
+ * limit.
+ */
 export const maxErrors = 1000;
 /** The maximum total length of the errors in characters: each may show a large value. */
 export const maxErrorText = 1024 * 1024;
@@ -11,7 +14,10 @@ export const maxErrorText = 1024 * 1024;
 /** The length of the end of a long error, with the reason, that is shown after a part of its value. */
 const endLength = 1024;
 
-/** Returns an error of at most about `maxErrorText` characters: values in their internal form can be many times as long as in a body. */
+/**
+ * Returns an error of at most about `maxErrorText` characters: values in their internal form can be many times as long
+ * as in a body.
+ */
 const shortened = (error: FieldError): FieldError => {
   const {detail} = error;
   if (detail.length <= maxErrorText) return error;
@@ -49,8 +55,9 @@ class Collected {
 }
 
 /**
- * Returns the errors of several sources in order, up to `maxErrors` errors or `maxErrorText` characters, followed by `moreErrors`
- * when there are more. A single longer error is shortened. Sources are read lazily: generators do no work for errors that are not reported.
+ * Returns the errors of several sources in order, up to `maxErrors` errors or `maxErrorText` characters, followed by
+ * `moreErrors` when there are more. A single longer error is shortened. Sources are read lazily: generators do no work
+ * for errors that are not reported.
  */
 export const collectErrors = (...sources: readonly Findings[]): FieldError[] => {
   const collected = new Collected();

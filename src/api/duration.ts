@@ -3,7 +3,10 @@ const units: Record<string, number> = {ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3,
 const sign = /[+-]?/y;
 const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Returns the ms of a duration like `1h2m3.5s` or `0`; undefined for anything else. Reads part by part: clients choose the text. */
+/**
+ * Returns the ms of a duration like `1h2m3.5s` or `0`; undefined for anything else. Reads part by part: clients choose
+ * the text.
+ */
 export const parseDuration = (text: string): number | undefined => {
   sign.lastIndex = 0;
   const [signText] = sign.exec(text)!;

@@ -48,7 +48,10 @@ const equal = (a: unknown, b: unknown, isNone: (value: unknown) => boolean): boo
 /** Whether two values mean the same: nothing, null, the empty list and the empty map are one. */
 export const sameContent = (a: unknown, b: unknown): boolean => equal(a, b, isEmpty);
 
-/** Whether two decoded values are equal as the original compares objects: nothing, null and the empty list are one, while an empty struct is something. */
+/**
+ * Whether two decoded values are equal as the original compares objects: nothing, null and the empty list are one,
+ * while an empty struct is something.
+ */
 export const semanticallyEqual = (a: unknown, b: unknown): boolean => equal(a, b, isNothing);
 
 /** Values up to this weight are compared in one step. */

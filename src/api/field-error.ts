@@ -1,5 +1,5 @@
-// Errors of single fields, one constructor for each reason of a cause (`field.Error` of apimachinery). `collectErrors` bounds and collects
-// them.
+// Errors of single fields, one constructor for each reason of a cause (`field.Error` of apimachinery). `collectErrors`
+// bounds and collects them.
 
 import {jsonText} from '#src/base/json/json.js';
 import {statusError, type StatusError} from './status.js';
@@ -25,7 +25,10 @@ const quoted = (text: string): string => {
   return `"${parts.join('')}"`;
 };
 
-/** Returns a value as error messages show it: strings quoted, numbers and booleans bare, everything else as JSON that is safe in HTML. */
+/**
+ * Returns a value as error messages show it: strings quoted, numbers and booleans bare, everything else as JSON that is
+ * safe in HTML.
+ */
 export const printedValue = (value: unknown): string => {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quoted(value);
@@ -111,7 +114,9 @@ export const internalFieldError = (path: string, detail: string): FieldError => 
   detail: `Internal error: ${detail}`,
 });
 
-/** Returns the 422 for an object: several messages are bracketed, equal ones shown once; with a cause for each error. */
+/**
+ * Returns the 422 for an object: several messages are bracketed, equal ones shown once; with a cause for each error.
+ */
 export const invalidObject = (of: {group: string; kind: string}, name: string, errors: readonly FieldError[]): StatusError => {
   const texts = [...new Set(errors.map(({path, detail}) => (path ? `${path}: ${detail}` : detail)))];
   const what = of.group ? `${of.kind}.${of.group}` : of.kind;

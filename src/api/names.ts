@@ -1,5 +1,5 @@
-// The forms of names and labels (RFC 1123, RFC 1035; the API reference's "Object Names and IDs" and "Labels and Selectors").
-// Each function returns the upstream messages for an invalid text, and none for a valid one.
+// The forms of names and labels (RFC 1123, RFC 1035; the API reference's "Object Names and IDs" and "Labels and
+// Selectors"). Each function returns the upstream messages for an invalid text, and none for a valid one.
 
 import {nameSuffix, type Random} from '#src/base/random.js';
 
@@ -136,7 +136,10 @@ export const pathSegmentProblems = (text: string): string[] => {
 /** Validates a `generateName`, whose last character may be one that a name must not end with. */
 export const asPrefix = (text: string): string => (text.length > 1 && text.endsWith('-') ? `${text.slice(0, -1)}a` : text);
 
-/** Generated names: the prefix is cut so that prefix and suffix fit into a label (the API reference, ObjectMeta.generateName). */
+/**
+ * Generated names: the prefix is cut so that prefix and suffix fit into a label (the API reference,
+ * ObjectMeta.generateName).
+ */
 const longestPrefix = 58;
 const suffixLength = 5;
 

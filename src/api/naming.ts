@@ -1,7 +1,9 @@
 /** The name of a vocabulary. */
 export type NamingName = 'plat' | 'kubernetes';
 
-/** API groups that carry the maker's suffix; the others (`''`, `apps`, `batch`, ...) are the same in both vocabularies. */
+/**
+ * API groups that carry the maker's suffix; the others (`''`, `apps`, `batch`, ...) are the same in both vocabularies.
+ */
 const suffixedGroups = [
   'admission',
   'admissionregistration',
@@ -291,7 +293,10 @@ export const knownApiSuffixes: readonly string[] = [vocabularies.plat.apiSuffix,
 /** The suffix of the stream protocols that container runtimes speak, whatever the naming. */
 export const runtimeApiSuffix = vocabularies.kubernetes.apiSuffix;
 
-/** How the names of folders of volumes on nodes begin, whatever the naming: an agent of the other naming finds its pods by them. */
+/**
+ * How the names of folders of volumes on nodes begin, whatever the naming: an agent of the other naming finds its pods
+ * by them.
+ */
 export const volumeFolderPrefix = `${vocabularies.kubernetes.domain}~`;
 
 /** The naming whose binary form a media type without parameters means. */

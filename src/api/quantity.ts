@@ -73,7 +73,10 @@ const shiftedUp = (value: bigint, places: number): bigint => {
   return value < 0n ? quotient - 1n : quotient + 1n;
 };
 
-/** Whether the original keeps the text as it is: its own test for "already in canonical form", which lets some other forms through. */
+/**
+ * Whether the original keeps the text as it is: its own test for "already in canonical form", which lets some other
+ * forms through.
+ */
 const keepsText = (digits: string, fraction: number, {format, exponent}: Suffix): boolean => {
   const value = BigInt(digits);
   const scale = exponent - fraction;
@@ -93,7 +96,10 @@ const bounded = (unscaled: bigint, exponent: number, {format}: Suffix): Quantity
   return {unscaled: value, exponent: scale, format};
 };
 
-/** Reads a quantity: digits with an optional fraction, then a decimal suffix, a binary suffix or an exponent. Finer than 1n is rounded away from zero. */
+/**
+ * Reads a quantity: digits with an optional fraction, then a decimal suffix, a binary suffix or an exponent. Finer than
+ * 1n is rounded away from zero.
+ */
 export const parseQuantity = (text: string): Quantity => {
   const found = text.length <= mostCharacters ? /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text) : null;
   if (!found || text === '') throw new QuantityError(formatWrong);

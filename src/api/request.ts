@@ -1,5 +1,5 @@
-// Requests and responses of the API server, independent of HTTP: the serving layer and the in-process client create requests, handlers
-// return responses.
+// Requests and responses of the API server, independent of HTTP: the serving layer and the in-process client create
+// requests, handlers return responses.
 
 import type {Duplex, Readable} from 'node:stream';
 import type {AuditNotes} from './audit.js';
@@ -15,8 +15,8 @@ export interface Credentials {
 }
 
 /**
- * The caller: credentials to be authenticated, or a user that the in-process client vouches for. With `notes` the request is a part of another one, whose
- * audit events it completes.
+ * The caller: credentials to be authenticated, or a user that the in-process client vouches for. With `notes` the
+ * request is a part of another one, whose audit events it completes.
  */
 export type Caller = {readonly credentials: Credentials} | {readonly user: UserInfo; readonly notes?: AuditNotes | undefined};
 
@@ -26,7 +26,9 @@ export interface ApiRequest {
   readonly method: string;
   /** Path and query as sent, percent-encoded. */
   readonly url: string;
-  /** Names in lower case; repeated headers are joined by the HTTP server as HTTP prescribes, except those in `repeated`. */
+  /**
+   * Names in lower case; repeated headers are joined by the HTTP server as HTTP prescribes, except those in `repeated`.
+   */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly caller: Caller;
   readonly remoteAddress: string;
@@ -38,7 +40,10 @@ export interface ApiRequest {
   readonly upgradable?: boolean;
   /** Whether the response is sent over a network: then it carries the `delivery` with its deadline. */
   readonly sendsBytes?: boolean;
-  /** Whether the caller takes objects instead of encoded bytes: then responses and watch events carry parsed, frozen values. */
+  /**
+   * Whether the caller takes objects instead of encoded bytes: then responses and watch events carry parsed, frozen
+   * values.
+   */
   readonly inProcess?: boolean;
 }
 
@@ -53,7 +58,10 @@ export type ApiBody =
       read(limit: number): Promise<Buffer>;
       /** The number of bytes, once the body was read whole. */
       readonly size?: number | undefined;
-      /** The body as it arrives, for proxies: nothing is read ahead. Used instead of `read`, and only once; absent where bodies are only available whole. */
+      /**
+       * The body as it arrives, for proxies: nothing is read ahead. Used instead of `read`, and only once; absent where
+       * bodies are only available whole.
+       */
       stream?(): Readable;
       /** Reports the progress of reading to `reading`. Absent for a body that is complete from the beginning. */
       observe?(reading: BodyObserver): void;
@@ -61,17 +69,26 @@ export type ApiBody =
 
 /** Observes the reading of a body. */
 export interface BodyObserver {
-  /** Called when the server begins to wait for the body. `stop` ends the wait with an error and releases the received bytes. */
+  /**
+   * Called when the server begins to wait for the body. `stop` ends the wait with an error and releases the received
+   * bytes.
+   */
   started(stop: (error: Error) => void): void;
   /** Called with the number of bytes received and buffered. */
   received(bytes: number): void;
-  /** Called when reading ends. Returns why a request with a complete body cannot continue, which may take time to decide. */
+  /**
+   * Called when reading ends. Returns why a request with a complete body cannot continue, which may take time to
+   * decide.
+   */
   ended(isWhole: boolean): Error | undefined | Promise<Error | undefined>;
 }
 
 /** Receives the events of a watch. The request core pushes; the HTTP server frames and flushes. */
 export interface WatchSink {
-  /** Returns whether the consumer keeps up. After false the producer should wait for `drained`; a consumer that stays behind is disconnected. */
+  /**
+   * Returns whether the consumer keeps up. After false the producer should wait for `drained`; a consumer that stays
+   * behind is disconnected.
+   */
   event(event: EncodedEvent): boolean;
   /** Resolves once the consumer has caught up or has disconnected. */
   drained(): Promise<void>;
@@ -91,19 +108,23 @@ export interface EncodedEvent {
 export type ResponseBody =
   | {readonly kind: 'empty'}
   | {readonly kind: 'bytes'; readonly bytes: Buffer | string; readonly contentType: string}
-  /** An object, encoded or parsed as the reader needs. Where `inPieces` returns a promise, the object is large and made without keeping others waiting. */
+  /**
+   * An object, encoded or parsed as the reader needs. Where `inPieces` returns a promise, the object is large and made
+   * without keeping others waiting.
+   */
   | {readonly kind: 'object'; readonly contentType: string; bytes(): Buffer; object(): unknown; inPieces?(): Promise<unknown> | undefined}
   | PagedBody
   | {readonly kind: 'watch'; readonly contentType: string; start(sink: WatchSink): Disposable}
   /**
-   * Bytes of a backend, passed on as they arrive; content type and length, where known, are among the headers. An error of the source breaks the response off.
-   * A reader that does not read the source to its end must destroy it.
+   * Bytes of a backend, passed on as they arrive; content type and length, where known, are among the headers. An error
+   * of the source breaks the response off. A reader that does not read the source to its end must destroy it.
    */
   | {readonly kind: 'stream'; readonly source: Readable}
   /**
-   * An upgraded connection. `take` receives the client's socket and the bytes read from it so far, writes the response head itself and closes the socket;
-   * a transport without a socket calls `drop` instead, as does one that ends the connection later. When `take` throws or rejects, the socket stays with its caller. Through `keeps` it
-   * reports how many bytes it buffers for the client besides those queued on the socket. Only for requests that are `upgradable`.
+   * An upgraded connection. `take` receives the client's socket and the bytes read from it so far, writes the response
+   * head itself and closes the socket; a transport without a socket calls `drop` instead, as does one that ends the
+   * connection later. When `take` throws or rejects, the socket stays with its caller. Through `keeps` it reports how
+   * many bytes it buffers for the client besides those queued on the socket. Only for requests that are `upgradable`.
    */
   | {
       readonly kind: 'upgrade';
@@ -111,11 +132,17 @@ export type ResponseBody =
       drop(): void;
     };
 
-/** A collection too large to be held at once: read and encoded page by page, as of one revision. Either `next` or `object` is used, by one reader. */
+/**
+ * A collection too large to be held at once: read and encoded page by page, as of one revision. Either `next` or
+ * `object` is used, by one reader.
+ */
 export interface PagedBody {
   readonly kind: 'pages';
   readonly contentType: string;
-  /** Returns the next bytes, or undefined after the last. Called again only after they were sent. Rejects when the rest can no longer be read. */
+  /**
+   * Returns the next bytes, or undefined after the last. Called again only after they were sent. Rejects when the rest
+   * can no longer be read.
+   */
   next(): Promise<Buffer | undefined>;
   /** Returns the whole collection as an object. */
   object(): Promise<unknown>;
@@ -132,7 +159,10 @@ export interface ApiResponse {
   readonly body: ResponseBody;
   /** The Status that the body contains, if it is one, for the audit event. */
   readonly outcome?: Status | undefined;
-  /** Only for requests with `sendsBytes`. The transport disposes it once the last byte is sent or the client has disconnected. */
+  /**
+   * Only for requests with `sendsBytes`. The transport disposes it once the last byte is sent or the client has
+   * disconnected.
+   */
   delivery?: Delivery;
 }
 
@@ -160,5 +190,8 @@ export const discard = ({body}: ApiResponse): void => {
   else if (body.kind === 'upgrade') body.drop();
 };
 
-/** Answers one API request. The HTTP server and the in-process client both call the API server through it. Never rejects. */
+/**
+ * Answers one API request. The HTTP server and the in-process client both call the API server through it. Never
+ * rejects.
+ */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>;

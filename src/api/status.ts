@@ -227,7 +227,9 @@ export const originsOf = (error: unknown): readonly unknown[] => {
   return error instanceof Error && error.cause !== undefined ? originsOf(error.cause) : [error];
 };
 
-/** The cause in the error of a read that met a damaged record of this server's store. The original has none of its own. */
+/**
+ * The cause in the error of a read that met a damaged record of this server's store. The original has none of its own.
+ */
 export const damagedRecordCause = 'DamagedRecord';
 
 /** Returns whether the error has a cause of that reason. */

@@ -1,6 +1,9 @@
 import type * as upstream from '@kubernetes/client-node';
 
-/** A type of the upstream library as it is on the wire: dates are strings, and fields named by a reserved word have no underscore before it. */
+/**
+ * A type of the upstream library as it is on the wire: dates are strings, and fields named by a reserved word have no
+ * underscore before it.
+ */
 export type Wire<T> = T extends Date
   ? string
   : T extends (infer Item)[]

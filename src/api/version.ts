@@ -4,7 +4,10 @@ export const release = '1.35.0';
 /** The version of the npm package. */
 export const packageVersion = '0.1.0';
 
-/** What `/version` and `--version` report, as the API spells it. All values are strings; major and minor are plain integers. */
+/**
+ * What `/version` and `--version` report, as the API spells it. All values are strings; major and minor are plain
+ * integers.
+ */
 export interface VersionInfo {
   readonly major: string;
   readonly minor: string;
@@ -38,7 +41,10 @@ const split = (version: string): readonly [string, string] => {
   return [major, minor];
 };
 
-/** The version record of a process. `gitVersion` keeps the form `v1.35.x-plat...` in both namings, so that clients can parse it. */
+/**
+ * The version record of a process. `gitVersion` keeps the form `v1.35.x-plat...` in both namings, so that clients can
+ * parse it.
+ */
 export const versionInfo = ({emulated, minCompatibility, reported, runtime}: VersionSource): VersionInfo => {
   const [major, minor] = split(release);
   const [emulationMajor, emulationMinor] = split(emulated);

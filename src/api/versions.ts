@@ -11,7 +11,10 @@ const rankOf = (version: string): Rank | undefined => {
     : {stage: stage === undefined ? 2 : stage === 'beta' ? 1 : 0, major: Number(major), minor: Number(minor)};
 };
 
-/** The order of API versions in discovery: GA before beta before alpha, newest first, then names that are none of these, by the alphabet. */
+/**
+ * The order of API versions in discovery: GA before beta before alpha, newest first, then names that are none of these,
+ * by the alphabet.
+ */
 export const compareVersions = (a: string, b: string): number => {
   const left = rankOf(a);
   const right = rankOf(b);

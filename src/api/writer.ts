@@ -10,8 +10,9 @@ export interface Preconditions {
 /** Changes and removes objects on behalf of the server itself. Dry runs go through everything but the writing. */
 export interface Writer {
   /**
-   * Changes an object, on the newest state, until no other writer comes between. What it changes passes no rules of the kind's: the caller answers
-   * for it. Rejects with `NotFound`, with `Conflict` where the object is not the one the preconditions name, and with what `change` throws.
+   * Changes an object, on the newest state, until no other writer comes between. What it changes passes no rules of the
+   * kind's: the caller answers for it. Rejects with `NotFound`, with `Conflict` where the object is not the one the
+   * preconditions name, and with what `change` throws.
    */
   change<T extends KubeObject>(
     kind: Kind<T>,

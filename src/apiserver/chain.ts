@@ -1,5 +1,6 @@
-// The path of every request, over every transport: the filters in the order in which a request passes them. A filter adds what it finds out to the stage that
-// it hands on (`filters/filter.ts` has the stages); answers come back through the same filters. The chain knows no resource: the router finds the handler.
+// The path of every request, over every transport: the filters in the order in which a request passes them. A filter
+// adds what it finds out to the stage that it hands on (`filters/filter.ts` has the stages); answers come back through
+// the same filters. The chain knows no resource: the router finds the handler.
 
 import type {ApiHandler, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -88,7 +89,10 @@ export const buildHandlerChain = (settings: ChainSettings): ApiHandler => {
   return receive(settings, handle);
 };
 
-/** The longest audit id accepted from a client and returned, in characters. Differs from upstream, which returns as many as headers can have. */
+/**
+ * The longest audit id accepted from a client and returned, in characters. Differs from upstream, which returns as many
+ * as headers can have.
+ */
 const maxAuditIdLength = 1024;
 
 /** Begins the chain: the request gets its audit id, its times, and what its URL says. */

@@ -1,5 +1,5 @@
-// The router: from a request's attributes to its handler. Resources with their subresources, fixed and wildcard paths, discovery. It never authorizes: the
-// request core does so before.
+// The router: from a request's attributes to its handler. Resources with their subresources, fixed and wildcard paths,
+// discovery. It never authorizes: the request core does so before.
 
 import type {ApiResponse} from '#src/api/request.js';
 import {andThen} from '#src/base/eventually.js';
@@ -25,7 +25,10 @@ import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
 import type {Resource, ServedResource} from './registry/registry.js';
 
-/** Returns a function that finds the handler of a request: a resource's verb, a discovery document, or one of the other routes. */
+/**
+ * Returns a function that finds the handler of a request: a resource's verb, a discovery document, or one of the other
+ * routes.
+ */
 export const router = (services: ResourceServices, discovery: Discovery, others: readonly Route[]): ((info: RequestInfo) => Handler) => {
   const exact = new Map(others.filter(({path}) => !path.endsWith('/*')).map(route => [route.path, route]));
   const below = others.filter(({path}) => path.endsWith('/*')).map(route => ({...route, prefix: route.path.slice(0, -1)}));
@@ -43,7 +46,10 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   };
 };
 
-/** Retries a resource that is not served yet, so that a client that has just read that a custom resource is established can use it. */
+/**
+ * Retries a resource that is not served yet, so that a client that has just read that a custom resource is established
+ * can use it.
+ */
 const retried = (services: ResourceServices, target: ResourceTarget): Handler =>
   services.registry.hasGroup(target.group)
     ? resourceNotFound
@@ -77,7 +83,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   // Upstream ignores what follows the subresource of a custom resource.
   if (custom && target.subresource.includes('/'))
     return subresourceHandler(services, {...info, resource: {...target, subresource: target.subresource.split('/', 1)[0]!}});
-  // Upstream, custom resources without a namespace support only reads, and report a missing subresource like a missing object.
+  // Upstream, custom resources without a namespace support only reads, and report a missing subresource like a missing
+  // object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
   if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
     return () => {
@@ -129,7 +136,10 @@ interface Deprecated {
 const countDeprecated = ({group, version, resource, subresource}: ResourceTarget, {removal, services}: Deprecated): void =>
   services.deprecatedRequests.set(1, {group, version, resource, subresource, removed_release: removal ?? ''});
 
-/** Records that the requested version is deprecated: in the audit event, and in the metric for administrators who look for clients of old versions. */
+/**
+ * Records that the requested version is deprecated: in the audit event, and in the metric for administrators who look
+ * for clients of old versions.
+ */
 const noteDeprecation = ({notes}: RequestContext, target: ResourceTarget, {removal, services}: Deprecated): void => {
   const {apiSuffix} = services.registry.settings.naming;
   countDeprecated(target, {removal, services});
@@ -200,8 +210,9 @@ const viewVerbs: ReadonlyMap<string, (view: View<KubeObject>, ...rest: Parameter
 const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
 /**
- * Responds to a write when all parts of the server that follow the resource know of it: a permission that is revoked, or a webhook that is configured, counts
- * for the next request, however long the object or those before it take to be parsed.
+ * Responds to a write when all parts of the server that follow the resource know of it: a permission that is revoked,
+ * or a webhook that is configured, counts for the next request, however long the object or those before it take to be
+ * parsed.
  */
 const acknowledging =
   (resource: Resource, handler: Handler): Handler =>

@@ -57,7 +57,9 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
 
 const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({bytes, maxBytes: defaultSelectionBytes}));
 
-/** Creates the registry of all built-in kinds. It serves reads, and accepts writes after `writes.begin` of its settings. */
+/**
+ * Creates the registry of all built-in kinds. It serves reads, and accepts writes after `writes.begin` of its settings.
+ */
 export const createRegistry = (settings: ServerRegistrySettings): Registry => {
   const {naming, clock, random, store, gate, watchCache, log = noLog, meter} = settings;
   const schemas = new Schemas();

@@ -1,5 +1,5 @@
-// Composes an API server from its registry and settings: request core, router, catalog of custom resources, discovery. It opens no socket and closes nothing
-// that was passed in; src/plane adds listeners and lifetimes.
+// Composes an API server from its registry and settings: request core, router, catalog of custom resources, discovery.
+// It opens no socket and closes nothing that was passed in; src/plane adds listeners and lifetimes.
 
 import type {ApiRequest, ApiHandler} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';

@@ -16,7 +16,9 @@ export interface PollingSettings {
   readonly sizeEveryMs: number;
 }
 
-/** The number and size of what the store holds. A shared store is polled; any other is read when metrics are collected. */
+/**
+ * The number and size of what the store holds. A shared store is polled; any other is read when metrics are collected.
+ */
 export class StorageMetrics {
   readonly #registry: Registry;
   readonly #store: Store;

@@ -1,4 +1,6 @@
-/** The delay in ms before attempt `attempt` (0 for the first retry): `baseMs` doubled each time, never above `capMs`. */
+/**
+ * The delay in ms before attempt `attempt` (0 for the first retry): `baseMs` doubled each time, never above `capMs`.
+ */
 export const exponential =
   (baseMs: number, capMs: number, factor = 2) =>
   (attempt: number): number =>

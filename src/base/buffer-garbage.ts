@@ -1,5 +1,5 @@
-// Buffers that are soon garbage. They weigh little in the heap, so that many megabytes of them may wait for its next collection, and the system's allocator
-// seldom returns such a peak.
+// Buffers that are soon garbage. They weigh little in the heap, so that many megabytes of them may wait for its next
+// collection, and the system's allocator seldom returns such a peak.
 
 const collectEveryBytes = 16 << 20;
 
@@ -11,7 +11,10 @@ export const collectBuffersBy = (collector: () => void): void => {
   collect = collector;
 };
 
-/** Counts a buffer that was made to be sent, or read, once. Every 16 MiB of them, those that are no longer in use are collected. */
+/**
+ * Counts a buffer that was made to be sent, or read, once. Every 16 MiB of them, those that are no longer in use are
+ * collected.
+ */
 export const countBuffer = (bytes: number): void => {
   counted += bytes;
   if (counted < collectEveryBytes) return;

@@ -37,8 +37,9 @@ export const shrinkCaches = (): void => {
 };
 
 /**
- * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded, entries are evicted from the map that
- * grew least recently. Created once, at module level: all planes of a process share it.
+ * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded,
+ * entries are evicted from the map that grew least recently. Created once, at module level: all planes of a process
+ * share it.
  */
 export class CacheBound {
   readonly name: string;
@@ -52,7 +53,10 @@ export class CacheBound {
   #last: Share | undefined;
   #bytes = 0;
 
-  /** `idleBytes` are kept while the process is idle; all unless given. Throws for a name in use or a bound that is not positive and finite. */
+  /**
+   * `idleBytes` are kept while the process is idle; all unless given. Throws for a name in use or a bound that is not
+   * positive and finite.
+   */
   constructor(name: string, maxBytes: number, {idleBytes}: {readonly idleBytes?: number} = {}) {
     if (!(maxBytes > 0 && maxBytes < Infinity)) throw new Error(`the cache ${name} has no bound`);
     this.name = name;

@@ -2,13 +2,17 @@
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * The only source of time. `now` is wall time in ms since the epoch and may jump; `monotonic` (ms, arbitrary origin) never goes
- * back. `hold` keeps a virtual clock from advancing until work in progress has ended; a real clock ignores it.
+ * The only source of time. `now` is wall time in ms since the epoch and may jump; `monotonic` (ms, arbitrary origin)
+ * never goes back. `hold` keeps a virtual clock from advancing until work in progress has ended; a real clock ignores
+ * it.
  */
 export interface Clock {
   now(): number;
   monotonic(): number;
-  /** Runs `run` once after `afterMs` (never synchronously) unless disposed before. Errors and rejections go to `unhandled`. */
+  /**
+   * Runs `run` once after `afterMs` (never synchronously) unless disposed before. Errors and rejections go to
+   * `unhandled`.
+   */
   schedule(afterMs: number, run: () => unknown): Disposable;
   hold(): Disposable;
   /** Reports an error that no caller can receive: of a callback, or of a promise that is not awaited. Never throws. */
@@ -100,8 +104,8 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 
 /**
- * Calls `run` every `periodMs`, the first time after one period, until the signal aborts. A function is asked for the next period each time. Runs never overlap; a
- * failure is reported and does not prevent the next run.
+ * Calls `run` every `periodMs`, the first time after one period, until the signal aborts. A function is asked for the
+ * next period each time. Runs never overlap; a failure is reported and does not prevent the next run.
  */
 export const runEvery = (clock: Clock, periodMs: number | (() => number), signal: AbortSignal, run: () => void | Promise<void>): void => {
   let timer: Disposable = nothing;

@@ -1,5 +1,6 @@
-// Values that exist or will. Most steps of most requests have their values at once, and each `await` costs as much as the step: these functions go on within the
-// same turn where they can. All code outside of the store that treats a value and its promise alike does it through them.
+// Values that exist or will. Most steps of most requests have their values at once, and each `await` costs as much as
+// the step: these functions go on within the same turn where they can. All code outside of the store that treats a
+// value and its promise alike does it through them.
 
 export type Eventually<T> = T | Promise<T>;
 
@@ -8,8 +9,8 @@ export const andThen = <A, B>(value: Eventually<A>, next: (value: A) => Eventual
   value instanceof Promise ? value.then(next) : next(value);
 
 /**
- * Runs a function and goes on with its value or its error, synchronously unless it returns a promise. An error of `done` is thrown, and not passed to
- * `failed`.
+ * Runs a function and goes on with its value or its error, synchronously unless it returns a promise. An error of
+ * `done` is thrown, and not passed to `failed`.
  */
 export const settle = <A, B>(
   run: () => Eventually<A>,
@@ -25,7 +26,10 @@ export const settle = <A, B>(
   return outcome instanceof Promise ? outcome.then(done, failed) : done(outcome);
 };
 
-/** Runs a function and passes its value or error to a callback, synchronously unless it returns a promise. Returns or throws what the function did. */
+/**
+ * Runs a function and passes its value or error to a callback, synchronously unless it returns a promise. Returns or
+ * throws what the function did.
+ */
 export const observe = <T>(run: () => Eventually<T>, done: (value: T) => void, failed: (error: unknown) => void): Eventually<T> =>
   settle<T, T>(
     run,
@@ -39,7 +43,10 @@ export const observe = <T>(run: () => Eventually<T>, done: (value: T) => void, f
     },
   );
 
-/** Whether a value does not exist yet. For code that does something else until then; code that goes on with the value uses the functions above. */
+/**
+ * Whether a value does not exist yet. For code that does something else until then; code that goes on with the value
+ * uses the functions above.
+ */
 export const isPending = <T>(value: Eventually<T>): value is Promise<T> => value instanceof Promise;
 
 /** Asks for each item in turn until the answer is not undefined. */

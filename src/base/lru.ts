@@ -29,7 +29,10 @@ export class Lru<K, V> implements Bounded {
   readonly #options: LruOptions<K, V>;
   readonly #share: Share;
   readonly #entries = new Map<K, Entry<K, V>>();
-  /** The least recently used entry first. In a map, finding the first entry takes longer the more were removed before it. */
+  /**
+   * The least recently used entry first. In a map, finding the first entry takes longer the more were removed before
+   * it.
+   */
   readonly #order = new LinkedQueue<Entry<K, V>>();
 
   constructor(bound: CacheBound, options: LruOptions<K, V>) {

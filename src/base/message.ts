@@ -1,4 +1,7 @@
-/** An error of disposal after another error, as `using` throws it; the class itself is missing in older releases of Node.js. */
+/**
+ * An error of disposal after another error, as `using` throws it; the class itself is missing in older releases of
+ * Node.js.
+ */
 interface Suppressing extends Error {
   readonly name: 'SuppressedError';
   readonly suppressed: unknown;

@@ -35,7 +35,9 @@ export interface Gauge {
 }
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
-  /** Returns one series, for callers that observe the same one often. An observation with a weight counts as that many. */
+  /**
+   * Returns one series, for callers that observe the same one often. An observation with a weight counts as that many.
+   */
   at(labels: Labels): {observe(value: number, weight?: number): void};
   /** Calls `update` before each scrape, until the returned handle is disposed of. */
   beforeScrape(update: () => void): Disposable;

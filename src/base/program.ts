@@ -6,7 +6,10 @@ export interface ProgramOptions {
   readonly maxBytes: number;
 }
 
-/** Runs a program to its end and returns its standard output, whatever its exit code is. Rejects if it cannot be run, or prints nothing and fails. */
+/**
+ * Runs a program to its end and returns its standard output, whatever its exit code is. Rejects if it cannot be run, or
+ * prints nothing and fails.
+ */
 export const runProgram = (file: string, args: readonly string[], {signal, maxBytes}: ProgramOptions): Promise<string> =>
   new Promise((resolve, reject) => {
     execFile(file, args, {signal, maxBuffer: maxBytes, env: process.env}, (error, stdout, stderr) => {

@@ -22,8 +22,8 @@ const callbacksOf = (signal: AbortSignal): AbortCallbacks => {
 };
 
 /**
- * Calls `run` when the signal aborts, unless disposed of before; at once if it has aborted. All callbacks of a signal share one listener, since Node.js
- * warns of a leak at more than ten.
+ * Calls `run` when the signal aborts, unless disposed of before; at once if it has aborted. All callbacks of a signal
+ * share one listener, since Node.js warns of a leak at more than ten.
  */
 export const onAbort = (signal: AbortSignal, run: () => void): Disposable => {
   if (signal.aborted) {
@@ -48,8 +48,8 @@ export interface LinkedSignal extends Disposable {
 }
 
 /**
- * Returns a signal that aborts with the first of several. Unlike with `AbortSignal.any`, whose signals Node.js 20 never frees while a source and a
- * listener live, nothing stays on the sources once it is disposed of.
+ * Returns a signal that aborts with the first of several. Unlike with `AbortSignal.any`, whose signals Node.js 20 never
+ * frees while a source and a listener live, nothing stays on the sources once it is disposed of.
  */
 export const firstOf = (...sources: readonly (AbortSignal | undefined)[]): LinkedSignal => {
   const linked = new AbortController();

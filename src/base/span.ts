@@ -1,5 +1,6 @@
-// Spans of distributed traces. The current span follows asynchronous calls; there is none while tracing is off or the request is not sampled, and then these
-// functions only call what they are given. Spans are created and exported elsewhere (src/observe/tracer.ts).
+// Spans of distributed traces. The current span follows asynchronous calls; there is none while tracing is off or the
+// request is not sampled, and then these functions only call what they are given. Spans are created and exported
+// elsewhere (src/observe/tracer.ts).
 
 import {AsyncLocalStorage} from 'node:async_hooks';
 
@@ -32,7 +33,10 @@ export const inSpan = <T>(span: Span, act: () => T): T => {
   return spans.run(span, act);
 };
 
-/** Runs an operation as a child of the current span, which ends with it; without a current span it is only run. `attributes` is then not called. */
+/**
+ * Runs an operation as a child of the current span, which ends with it; without a current span it is only run.
+ * `attributes` is then not called.
+ */
 export const traced = <T>(name: string, attributes: () => SpanAttributes, act: () => T, isClient = false): T => {
   const parent = currentSpan();
   return parent ? inNewSpan(parent.child(name, {isClient, attributes: attributes()}), act) : act();

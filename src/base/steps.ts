@@ -1,4 +1,5 @@
-// Long work as a generator, which the caller may run at once or in pieces, so that one computation never blocks the event loop.
+// Long work as a generator, which the caller may run at once or in pieces, so that one computation never blocks the
+// event loop.
 
 import {yieldInTurn, type Yielder} from './turn.js';
 

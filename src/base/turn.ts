@@ -1,7 +1,8 @@
 import type {Clock} from './clock.js';
 
-// How long work shares the one thread: it runs in pieces, and waits between them for a turn of the event loop of its own. Lists, large encodings, relists and
-// compactions all wait here, so that a request waits for one piece of each user at most.
+// How long work shares the one thread: it runs in pieces, and waits between them for a turn of the event loop of its
+// own. Lists, large encodings, relists and compactions all wait here, so that a request waits for one piece of each
+// user at most.
 
 /** Resolves in the next turn of the event loop. */
 export const yieldToEventLoop = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
@@ -19,9 +20,10 @@ const waiting = new Map<string, Waiter[]>();
 let lastOrder = 0;
 
 /**
- * Resolves in a turn of the event loop of its own: one waiter is resumed in each turn. Long work awaits it between pieces of a few milliseconds, so that
- * other requests wait for one piece only, however many tasks run at the same time. Flows take turns: the tasks of one user, however many, delay a task of
- * another by one piece each time. The server's own work has no flow and counts as one.
+ * Resolves in a turn of the event loop of its own: one waiter is resumed in each turn. Long work awaits it between
+ * pieces of a few milliseconds, so that other requests wait for one piece only, however many tasks run at the same
+ * time. Flows take turns: the tasks of one user, however many, delay a task of another by one piece each time. The
+ * server's own work has no flow and counts as one.
  */
 export const yieldInTurn = (flow = '', order = ++lastOrder): Promise<void> =>
   new Promise(resolve => {
@@ -47,7 +49,10 @@ const resumeNext = (): void => {
   next.resume();
 };
 
-/** How long work may last in one turn of the event loop: a request waits for two or three such turns before it is answered. */
+/**
+ * How long work may last in one turn of the event loop: a request waits for two or three such turns before it is
+ * answered.
+ */
 const sliceMs = 5;
 
 type Monotonic = Pick<Clock, 'monotonic'>;
@@ -85,7 +90,10 @@ const budgetOf = (clock: Monotonic): TurnBudget => {
   return known;
 };
 
-/** Splits long work into pieces and yields to the event loop between them. All workers that share an instance are resumed together. */
+/**
+ * Splits long work into pieces and yields to the event loop between them. All workers that share an instance are
+ * resumed together.
+ */
 export class Yielder {
   readonly #budget: TurnBudget;
   #next: Promise<void> | undefined;
@@ -94,7 +102,10 @@ export class Yielder {
     this.#budget = budgetOf(clock);
   }
 
-  /** Returns a promise to await before going on, once work with this clock has lasted 5 ms in this turn of the event loop; undefined before. */
+  /**
+   * Returns a promise to await before going on, once work with this clock has lasted 5 ms in this turn of the event
+   * loop; undefined before.
+   */
   pause(): Promise<void> | undefined {
     if (this.#next || !this.#budget.isExhausted(sliceMs)) return this.#next;
     this.#next = yieldInTurn().then(() => {
@@ -105,12 +116,16 @@ export class Yielder {
   }
 }
 
-/** How long the requests that are executed may work in one turn of the event loop before the next piece of one of them waits. */
+/**
+ * How long the requests that are executed may work in one turn of the event loop before the next piece of one of them
+ * waits.
+ */
 const requestSliceMs = 1;
 
 /**
- * The turns of one request among those of all others: each waits for a turn of its own, in which flows alternate. Of one flow the request that began first goes
- * on first: if all went on together they would end together, and hold their seats until then.
+ * The turns of one request among those of all others: each waits for a turn of its own, in which flows alternate. Of
+ * one flow the request that began first goes on first: if all went on together they would end together, and hold their
+ * seats until then.
  */
 export class FairYielder {
   readonly #budget: TurnBudget;
@@ -120,7 +135,10 @@ export class FairYielder {
     this.#budget = budgetOf(clock);
   }
 
-  /** Returns a promise to await before going on, once work with this clock has lasted 1 ms in this turn of the event loop; undefined before. */
+  /**
+   * Returns a promise to await before going on, once work with this clock has lasted 1 ms in this turn of the event
+   * loop; undefined before.
+   */
   pause(flow: string): Promise<void> | undefined {
     return this.#budget.isExhausted(requestSliceMs) ? this.next(flow) : undefined;
   }

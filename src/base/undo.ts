@@ -1,4 +1,7 @@
-/** Cleanup steps, run in reverse order when disposed of. `move` transfers them to the caller, so that only an early exit from a scope runs them. */
+/**
+ * Cleanup steps, run in reverse order when disposed of. `move` transfers them to the caller, so that only an early exit
+ * from a scope runs them.
+ */
 export class Undo implements AsyncDisposable {
   #steps: (() => unknown)[] = [];
 

@@ -11,9 +11,10 @@ interface Timer {
 const quietTurns = 3;
 
 /**
- * A clock for tests that moves only by `advance`. `advance` steps from timer to timer; before each step it waits until no `hold` is open and
- * the event loop has been quiet, so that all effects of a step precede the next one. Timers due together run in the order they were set.
- * `advance` and `drain` throw the first error that no other caller can receive.
+ * A clock for tests that moves only by `advance`. `advance` steps from timer to timer; before each step it waits until
+ * no `hold` is open and the event loop has been quiet, so that all effects of a step precede the next one. Timers due
+ * together run in the order they were set. `advance` and `drain` throw the first error that no other caller can
+ * receive.
  */
 export class VirtualClock implements Clock {
   #now: number;
@@ -80,7 +81,10 @@ export class VirtualClock implements Clock {
     return this.#holds;
   }
 
-  /** Resolves once nothing is held and the event loop has been quiet; time does not move. Rejects with the reason of the signal once that is aborted. */
+  /**
+   * Resolves once nothing is held and the event loop has been quiet; time does not move. Rejects with the reason of the
+   * signal once that is aborted.
+   */
   async drain(signal?: AbortSignal): Promise<void> {
     await this.quiet(0, signal);
     const failures = this.#failures;
@@ -88,7 +92,10 @@ export class VirtualClock implements Clock {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Resolves once nothing but the caller's own holds is held and the event loop has been quiet. Leaves errors to `advance` and `drain`. */
+  /**
+   * Resolves once nothing but the caller's own holds is held and the event loop has been quiet. Leaves errors to
+   * `advance` and `drain`.
+   */
   async quiet(ownHolds = 0, signal?: AbortSignal): Promise<void> {
     for (let quiet = 0; quiet < quietTurns;) {
       signal?.throwIfAborted();
@@ -97,7 +104,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Moves time by `ms`, running every timer that falls due on the way at its own moment. Rejects with the reason of the signal once that is aborted. */
+  /**
+   * Moves time by `ms`, running every timer that falls due on the way at its own moment. Rejects with the reason of the
+   * signal once that is aborted.
+   */
   async advance(ms: number, signal?: AbortSignal): Promise<void> {
     const target = this.#now + ms;
     await this.drain(signal);

@@ -1,6 +1,6 @@
-// Compiles and runs CEL expressions. An expression is parsed (parse.ts), type-checked (check.ts), checked for invalid literals
-// (literal-problems.ts) and planned (plan.ts) once; the resulting program is evaluated any number of times, each time within a cost
-// limit. Errors of the user's expression are returned as values and never thrown.
+// Compiles and runs CEL expressions. An expression is parsed (parse.ts), type-checked (check.ts), checked for invalid
+// literals (literal-problems.ts) and planned (plan.ts) once; the resulting program is evaluated any number of times,
+// each time within a cost limit. Errors of the user's expression are returned as values and never thrown.
 
 import {check, resultType, type CheckedAst} from '#src/cel/check/check.js';
 import type {Environment} from '#src/cel/check/environment.js';
@@ -16,7 +16,10 @@ export {Lazy, type Bindings, type Outcome} from '#src/cel/run/evaluate.js';
 
 /** Why an expression cannot be compiled. */
 export interface CompileError {
-  /** `invalid`: a syntax or type error. `result`: not one of the expected result types. `constant`: a constant subexpression fails. */
+  /**
+   * `invalid`: a syntax or type error. `result`: not one of the expected result types. `constant`: a constant
+   * subexpression fails.
+   */
   readonly reason: 'invalid' | 'result' | 'constant';
   /** All problems, formatted as upstream formats them. */
   readonly message: string;
@@ -30,7 +33,10 @@ export interface Program {
   readonly type: Type;
   /** Evaluates the program at once. An evaluation whose cost exceeds the budget is stopped. */
   readonly evaluate: (bindings: Bindings, budget?: number) => Outcome;
-  /** As `evaluate`, in steps if it takes long: each is a fraction of a millisecond. What is bound must not change meanwhile. */
+  /**
+   * As `evaluate`, in steps if it takes long: each is a fraction of a millisecond. What is bound must not change
+   * meanwhile.
+   */
   readonly evaluateInSteps: (bindings: Bindings, budget?: number) => Steps<Outcome>;
 }
 
@@ -67,7 +73,10 @@ const resultTypeMessage = (expected: readonly Type[]): string => {
   return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 };
 
-/** Compiles an expression, in steps. When result types are expected, the expression must have one of them; `dyn` accepts any. */
+/**
+ * Compiles an expression, in steps. When result types are expected, the expression must have one of them; `dyn` accepts
+ * any.
+ */
 export const compile = function* (environment: Environment, text: string, ...expected: readonly Type[]): Steps<Program | CompileError> {
   const ast = yield* checked(environment, text);
   if (!('types' in ast)) return ast;

@@ -1,4 +1,5 @@
-// The one table of the commands of `plat` and of the programs beside it. Dispatch, `plat --help`, completion, the manual pages and docs/flags.md derive from it.
+// The one table of the commands of `plat` and of the programs beside it. Dispatch, `plat --help`, completion, the
+// manual pages and docs/flags.md derive from it.
 
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import type {Parsed} from '#src/options/parse.js';
@@ -99,7 +100,9 @@ export const commands: Readonly<Record<string, Command>> = {
   }),
 };
 
-/** The flags of the programs that have a file of their own in `bin`, by its name. The entry points are src/cli/NAME.ts. */
+/**
+ * The flags of the programs that have a file of their own in `bin`, by its name. The entry points are src/cli/NAME.ts.
+ */
 export const programs: Readonly<Record<string, () => Promise<FlagTable>>> = {
   'plat-apiserver': async () => untyped((await import('#src/options/programs/apiserver.js')).apiserverFlags),
   'plat-controller-manager': async () => untyped((await import('#src/options/programs/controller-manager.js')).controllerManagerFlags),

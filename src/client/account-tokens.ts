@@ -22,7 +22,10 @@ export interface AccountTokenParts {
   readonly signal?: AbortSignal;
 }
 
-/** Provides tokens of a service account, which is created if missing (the API reference, TokenRequest). A new one is requested when the last is due for renewal. */
+/**
+ * Provides tokens of a service account, which is created if missing (the API reference, TokenRequest). A new one is
+ * requested when the last is due for renewal.
+ */
 export const accountTokens = ({client, clock, namespace, account, signal}: AccountTokenParts): TokenSource => {
   const accounts = client.resource(kinds.serviceAccounts);
 

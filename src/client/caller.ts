@@ -36,7 +36,10 @@ export interface WatchListener {
 /** Calls an API server over HTTPS or in process. Rejects only when the server was not reached or the signal aborted. */
 export interface Caller {
   call(call: Call): Promise<Reply>;
-  /** Resolves to undefined once the stream is open, or to the error response. The stream ends when the signal aborts; the listener is not called after that. */
+  /**
+   * Resolves to undefined once the stream is open, or to the error response. The stream ends when the signal aborts;
+   * the listener is not called after that.
+   */
   watch(call: Call & {readonly signal: AbortSignal}, listener: WatchListener): Promise<Reply | undefined>;
   /** Returns whether a watch fails by itself when its connection is dead; absent if all do. */
   readonly isProbed?: (() => Promise<boolean>) | undefined;

@@ -29,11 +29,17 @@ export interface WatchOptions extends ListOptions {
 }
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-/** The verbs of one kind. Every method rejects with a `StatusError` for an error response, and with another error when the server was not reached. */
+/**
+ * The verbs of one kind. Every method rejects with a `StatusError` for an error response, and with another error when
+ * the server was not reached.
+ */
 export interface ResourceClient<T extends KubeObject> {
   get(name: string, options?: CallOptions & {resourceVersion?: string; subresource?: string}): Promise<T>;
   list(options?: ListOptions): Promise<KubeList<T>>;
-  /** Emits until the server ends the stream (completes), the request or stream fails (errors), or the subscription ends. An ERROR event becomes an error. */
+  /**
+   * Emits until the server ends the stream (completes), the request or stream fails (errors), or the subscription ends.
+   * An ERROR event becomes an error.
+   */
   watch(options?: WatchOptions): Observable<WatchEvent<T>>;
   /** The namespace is taken from the object. */
   create(object: T, options?: WriteOptions & {subresource?: string; name?: string}): Promise<T>;
@@ -52,12 +58,18 @@ export interface Client {
   resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T>;
   /** The same verbs with responses of metadata only (`PartialObjectMetadata`). */
   metadata(kind: Kind): ResourceClient<KubeObject>;
-  /** Anything the typed verbs do not cover: discovery, health, kinds known only at run time. Resolves to the parsed body. */
+  /**
+   * Anything the typed verbs do not cover: discovery, health, kinds known only at run time. Resolves to the parsed
+   * body.
+   */
   request(
     method: string,
     path: string,
     options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal},
   ): Promise<unknown>;
-  /** Resolves to whether a watch fails by itself when its connection is dead; absent if all do. Rejects when the server was not reached. */
+  /**
+   * Resolves to whether a watch fails by itself when its connection is dead; absent if all do. Rejects when the server
+   * was not reached.
+   */
   readonly isProbed?: (() => Promise<boolean>) | undefined;
 }

@@ -1,4 +1,5 @@
-// Creates the clients of a component over a connection: rate limits, retries, metrics, encoding, and the detection of the naming.
+// Creates the clients of a component over a connection: rate limits, retries, metrics, encoding, and the detection of
+// the naming.
 
 import {type Naming, naming, namingOfMediaType} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -27,7 +28,10 @@ export interface ConnectedOptions {
   readonly cbor?: ClientContent['cbor'];
 }
 
-/** Returns a component's network client with metrics, rate limit and retries. Clients of one connection share only its sockets. */
+/**
+ * Returns a component's network client with metrics, rate limit and retries. Clients of one connection share only its
+ * sockets.
+ */
 export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client =>
   clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
 

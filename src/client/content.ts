@@ -43,8 +43,8 @@ interface Codecs {
 const json = 'application/json';
 
 /**
- * Encodes the request bodies of one client and decodes the responses. Built-in kinds use protobuf if the client is configured for it; kinds without
- * a protobuf form, and resources for which the server has refused it once, use JSON.
+ * Encodes the request bodies of one client and decodes the responses. Built-in kinds use protobuf if the client is
+ * configured for it; kinds without a protobuf form, and resources for which the server has refused it once, use JSON.
  */
 export class Content {
   readonly #settings: ClientContent | undefined;

@@ -20,7 +20,10 @@ export const detectNaming = async (caller: Caller, signal?: AbortSignal): Promis
   return served;
 };
 
-/** Throws `NamingMismatch` when the server's groups are those of another vocabulary. Does nothing when the server cannot be reached. */
+/**
+ * Throws `NamingMismatch` when the server's groups are those of another vocabulary. Does nothing when the server cannot
+ * be reached.
+ */
 export const checkNaming = async (caller: Caller, requested: Naming, signal?: AbortSignal): Promise<void> => {
   const served = await servedNamings(caller, signal).catch((): readonly Naming[] => []);
   const [other] = served;

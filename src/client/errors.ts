@@ -5,7 +5,10 @@ import type {Call, Reply} from './caller.js';
 
 const longestBody = 2048;
 
-/** The error of a watch that sent something else than an event: what it meant is lost, and sent again it would be the same. */
+/**
+ * The error of a watch that sent something else than an event: what it meant is lost, and sent again it would be the
+ * same.
+ */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 

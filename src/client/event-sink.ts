@@ -12,7 +12,10 @@ interface WireEvent {
 /** Returns a splitter for streams of a content type; undefined for line-delimited ones. */
 export type CutterOf = (contentType: string, each: (event: unknown) => void) => EventCutter | undefined;
 
-/** Parses received bytes into events, one per line unless split otherwise, and passes them to a listener until the signal aborts. */
+/**
+ * Parses received bytes into events, one per line unless split otherwise, and passes them to a listener until the
+ * signal aborts.
+ */
 export const eventSink = (listener: WatchListener, signal: AbortSignal, cutterOf?: CutterOf): StreamSink => {
   let isOver = false;
   const end = (error?: unknown) => {

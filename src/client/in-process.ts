@@ -32,9 +32,10 @@ export interface InProcessOptions {
 const mostWeight = 4000;
 
 /**
- * A client of the API server in the same process: every step of a request but sockets and bytes. What it reads is shared with the
- * server and frozen; what it writes is copied. What is large is copied in pieces, and must not change before the answer; bodies have the limit of those of
- * the network, and what is longer is refused without being copied as a whole.
+ * A client of the API server in the same process: every step of a request but sockets and bytes. What it reads is
+ * shared with the server and frozen; what it writes is copied. What is large is copied in pieces, and must not change
+ * before the answer; bodies have the limit of those of the network, and what is longer is refused without being copied
+ * as a whole.
  */
 export const inProcessClient = (handler: ApiHandler, options: InProcessOptions): Client =>
   clientOver(inProcessCaller(handler, options), options.naming);

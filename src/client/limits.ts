@@ -1,4 +1,5 @@
-// Decorators of a caller: a rate limit with a burst, and retries after `Retry-After`. They record the metrics of client libraries.
+// Decorators of a caller: a rate limit with a burst, and retries after `Retry-After`. They record the metrics of client
+// libraries.
 
 import {type Clock, sleep} from '#src/base/clock.js';
 import {type Histogram, type Meter, noMeter} from '#src/base/meter.js';
@@ -63,7 +64,10 @@ const waitFor = (
 /** The maximum number of retries. */
 const maxRetries = 10;
 
-/** Returns a caller that honours `Retry-After`: a 429 or 5xx with that header is retried after that time, up to ten times. */
+/**
+ * Returns a caller that honours `Retry-After`: a 429 or 5xx with that header is retried after that time, up to ten
+ * times.
+ */
 export const retrying = (caller: Caller, {clock, meter = noMeter, host = ''}: LimitOptions): Caller => {
   const retries = meter.counter({
     name: 'rest_client_request_retries_total',

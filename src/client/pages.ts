@@ -6,8 +6,8 @@ import type {ListOptions, ResourceClient} from './client.js';
 const pageSize = 500;
 
 /**
- * A whole collection, read in pages of one and the same revision. Should that revision be compacted on the way, the collection is read
- * again in one piece, so the result is always consistent.
+ * A whole collection, read in pages of one and the same revision. Should that revision be compacted on the way, the
+ * collection is read again in one piece, so the result is always consistent.
  */
 export const listAll = async <T extends KubeObject>(
   resource: Pick<ResourceClient<T>, 'list'>,
@@ -34,8 +34,8 @@ export const listAll = async <T extends KubeObject>(
 };
 
 /**
- * Yields a collection page by page, so that only one page of it is in memory. Should the revision of the first page be compacted on the way, the rest is that of
- * the present state.
+ * Yields a collection page by page, so that only one page of it is in memory. Should the revision of the first page be
+ * compacted on the way, the rest is that of the present state.
  */
 export async function* pagesOf<T extends KubeObject>(
   resource: Pick<ResourceClient<T>, 'list'>,

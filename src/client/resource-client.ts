@@ -1,5 +1,5 @@
-// The client of a kind over any caller, HTTPS or in process: builds requests, turns error responses into Status errors, and follows lists
-// and watches.
+// The client of a kind over any caller, HTTPS or in process: builds requests, turns error responses into Status errors,
+// and follows lists and watches.
 
 import {jsonText} from '#src/base/json/json.js';
 import {Observable} from 'rxjs';

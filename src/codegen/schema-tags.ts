@@ -1,4 +1,5 @@
-// The tags that carry what a type of TypeScript cannot say of a schema, such as limits and defaults. Both directions of the generation go by this table.
+// The tags that carry what a type of TypeScript cannot say of a schema, such as limits and defaults. Both directions of
+// the generation go by this table.
 
 import {closest} from '#src/base/text/closest.js';
 import {messageOf} from '#src/base/message.js';

@@ -3,7 +3,9 @@ import {sameJson} from '#src/api/equal.js';
 import type {Client} from '#src/client/client.js';
 import {ensureObject} from './ensure.js';
 
-/** The configuration by which extension servers authenticate their clients. Bundles are PEM; empty ones are left out. */
+/**
+ * The configuration by which extension servers authenticate their clients. Bundles are PEM; empty ones are left out.
+ */
 export interface AuthenticationConfig {
   readonly clientCa: string;
   readonly requestHeaderCa: string;

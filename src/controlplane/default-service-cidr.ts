@@ -19,7 +19,10 @@ export interface DefaultRanges {
 const isReady = ({metadata, status}: ServiceCIDR): boolean =>
   Boolean(metadata?.deletionTimestamp) || Boolean(status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
 
-/** Creates the ServiceCIDR of the configured ranges, and sets its ready condition. One with other ranges is not changed, and logged. */
+/**
+ * Creates the ServiceCIDR of the configured ranges, and sets its ready condition. One with other ranges is not changed,
+ * and logged.
+ */
 export const ensureDefaultServiceCIDR = async ({client, clock, log, ranges}: DefaultRanges): Promise<void> => {
   const name = client.naming.self;
   const objects = client.resource(kinds.serviceCIDRs);

@@ -13,7 +13,10 @@ export interface ObjectName {
 
 export const objectName = ({metadata: {name = '', namespace} = {}}: KubeObject): ObjectName => ({name, ...(namespace ? {namespace} : {})});
 
-/** How often a write is attempted. Each failure means that another server has written, which occurs a few times at most during a start. */
+/**
+ * How often a write is attempted. Each failure means that another server has written, which occurs a few times at most
+ * during a start.
+ */
 const attempts = 20;
 
 /** Whether a write failed because the object was written after it was read. */
@@ -23,8 +26,9 @@ const current = <T extends KubeObject>(objects: ResourceClient<T>, {name, ...opt
   unlessMissing(objects.get(name, options));
 
 /**
- * Brings an object into the state that `decide` requires: reads it, decides what to write, and writes it. When another server writes in between, it is read
- * again and decided anew, so that servers that start together all succeed and none reverts the write of another.
+ * Brings an object into the state that `decide` requires: reads it, decides what to write, and writes it. When another
+ * server writes in between, it is read again and decided anew, so that servers that start together all succeed and none
+ * reverts the write of another.
  */
 export const ensureObject = async <T extends KubeObject>(
   objects: ResourceClient<T>,

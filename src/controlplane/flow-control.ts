@@ -33,7 +33,10 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
 const annotatedAsManaged = (client: Client, {metadata}: KubeObject): boolean | undefined =>
   flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
-/** Creates a missing object, restores the spec of one that the server manages, and records on each whether it is managed: users take it over by changing it. */
+/**
+ * Creates a missing object, restores the spec of one that the server manages, and records on each whether it is
+ * managed: users take it over by changing it.
+ */
 const reconcileObject = async <T extends Specified>(
   client: Client,
   {kind, found, isEqual}: ObjectSet<T>,
@@ -90,8 +93,8 @@ const sameLevel = (found: PriorityLevel, wanted: PriorityLevel): boolean => {
 };
 
 /**
- * One pass over the default flow schemas and priority levels (KEP-1040): suggested ones, then mandatory ones, levels before the schemas that refer to them,
- * and then obsolete ones.
+ * One pass over the default flow schemas and priority levels (KEP-1040): suggested ones, then mandatory ones, levels
+ * before the schemas that refer to them, and then obsolete ones.
  */
 export const reconcileFlowControl = async (client: Client): Promise<void> => {
   const [levels, schemas] = await Promise.all([
@@ -118,7 +121,10 @@ export interface FlowControlParts {
   readonly log: Log;
 }
 
-/** Maintains the flow control objects, with a pass per minute. Resolves after the first successful one; rejects when none succeeds for five minutes. */
+/**
+ * Maintains the flow control objects, with a pass per minute. Resolves after the first successful one; rejects when
+ * none succeeds for five minutes.
+ */
 export const maintainFlowControl = async ({client, clock, log, revision}: FlowControlParts, signal: AbortSignal): Promise<void> => {
   const deadline = clock.monotonic() + startTimeoutMs;
   const failed = (error: unknown) => log.warn({err: error}, 'the objects of flow control could not be settled');

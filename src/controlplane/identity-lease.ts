@@ -37,7 +37,9 @@ export interface IdentitySettings {
   readonly isAlone?: boolean;
 }
 
-/** Maintains a Lease with this server's identity, and deletes leases that have expired. Resolves once the lease exists. */
+/**
+ * Maintains a Lease with this server's identity, and deletes leases that have expired. Resolves once the lease exists.
+ */
 export const maintainIdentityLease = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {
   const {client, clock, log, random, host, isAlone = false} = settings;
   const {naming} = client;

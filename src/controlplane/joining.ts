@@ -1,5 +1,5 @@
-// What lets nodes join with bootstrap tokens, under the names and with the rights that kubeadm gives: the cluster-info config map, which everybody may read, and
-// the permissions of the tokens' group.
+// What lets nodes join with bootstrap tokens, under the names and with the rights that kubeadm gives: the cluster-info
+// config map, which everybody may read, and the permissions of the tokens' group.
 
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,6 +1,7 @@
-// The controllers in this folder are part of the API server: they maintain objects that it serves itself (APIServices, the conditions and finalizers of
-// definitions, the self service, bootstrap objects). They use only an in-process client, like any controller, and run wherever an API server runs. Cluster
-// controllers are in `controllers`; the composition of a whole control plane is in `src/plane`.
+// The controllers in this folder are part of the API server: they maintain objects that it serves itself (APIServices,
+// the conditions and finalizers of definitions, the self service, bootstrap objects). They use only an in-process
+// client, like any controller, and run wherever an API server runs. Cluster controllers are in `controllers`; the
+// composition of a whole control plane is in `src/plane`.
 
 import {InformerFactory} from '#informers/factory.js';
 import type {Clock} from '#src/base/clock.js';
@@ -26,7 +27,9 @@ export interface LoopParts {
 /** The runtime that the loops of one server share. */
 export interface Loops {
   readonly informers: InformerFactory;
-  /** Runs a controller until the server stops. Resolves once its caches are synced; rejects when it cannot be created. */
+  /**
+   * Runs a controller until the server stops. Resolves once its caches are synced; rejects when it cannot be created.
+   */
   run(controller: Controller): Promise<void>;
 }
 

@@ -14,7 +14,10 @@ const serverLeases: Selection<Lease> = {
 
 const nameOf = ({metadata}: Frozen<Lease>): string => metadata?.name ?? '';
 
-/** Calls `refresh` with the identities of all other servers whenever one joins, restarts or leaves, and again after a failure. */
+/**
+ * Calls `refresh` with the identities of all other servers whenever one joins, restarts or leaves, and again after a
+ * failure.
+ */
 export const peerDiscoveryLoop = (own: string, refresh: (servers: readonly string[]) => Promise<void>): KeyedController =>
   defineController({
     doc: 'Reads what other API servers serve.',

@@ -1,5 +1,5 @@
-// Maintains the service of the API servers and its endpoints, one for each live server. Servers that share a store know of each other by leases in it; one that
-// stops removes itself.
+// Maintains the service of the API servers and its endpoints, one for each live server. Servers that share a store know
+// of each other by leases in it; one that stops removes itself.
 
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isInvalid} from '#src/api/status.js';
@@ -32,7 +32,9 @@ export interface SelfServiceParts {
   readonly log: Log;
   /** Absent where the endpoints are managed by others. */
   readonly peers: ServerPeers | undefined;
-  /** The current revision of the store. If no peer leases are stored, nothing has to be done while it does not change. */
+  /**
+   * The current revision of the store. If no peer leases are stored, nothing has to be done while it does not change.
+   */
   readonly revision?: () => Promise<number> | number;
   /** The address and port at which this server is reached. */
   readonly address: string;
@@ -66,8 +68,8 @@ const ensureService = async ({client, port, serviceAddress, nodePort}: SelfServi
 };
 
 /**
- * Writes both kinds of endpoints with the live servers; Endpoints are not mirrored into slices. The live servers are read after the object: of two servers
- * that write concurrently, the one with the conflict then knows of the other.
+ * Writes both kinds of endpoints with the live servers; Endpoints are not mirrored into slices. The live servers are
+ * read after the object: of two servers that write concurrently, the one with the conflict then knows of the other.
  */
 const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPeers): Promise<void> => {
   const {naming} = client;
@@ -108,7 +110,10 @@ const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPee
 
 const retries = {tries: 20, pauseMs: 50};
 
-/** While another server creates the service concurrently, its address is taken before the service exists: creation is retried until then. */
+/**
+ * While another server creates the service concurrently, its address is taken before the service exists: creation is
+ * retried until then.
+ */
 const ensureServiceWithRetries = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
   const {clock, revision} = parts;
   const isShared = revision === undefined;
@@ -139,7 +144,10 @@ export class SelfService {
     this.#parts = parts;
   }
 
-  /** Maintains the service and its endpoints until the signal. Resolves once they exist; later failures are logged and retried. */
+  /**
+   * Maintains the service and its endpoints until the signal. Resolves once they exist; later failures are logged and
+   * retried.
+   */
   async maintain(signal: AbortSignal): Promise<void> {
     const {clock, log, revision} = this.#parts;
     let settledAt: number | undefined;

@@ -33,7 +33,10 @@ export interface RepairParts {
   readonly ports: AllocatedPorts;
 }
 
-/** Repairs the pools of addresses and node ports to match the existing services, after crashes between two writes and changes of the ranges. */
+/**
+ * Repairs the pools of addresses and node ports to match the existing services, after crashes between two writes and
+ * changes of the ranges.
+ */
 export class ServiceRepair {
   readonly #parts: RepairParts;
   readonly #leaks = new Map<number, number>();

@@ -34,8 +34,8 @@ const pauseMs = 1000;
 const periodMs = 600_000;
 
 /**
- * Publishes in StorageVersion objects the versions in which this server reads and writes each resource (KEP-2339), periodically until the signal aborts.
- * Resolves once all are published.
+ * Publishes in StorageVersion objects the versions in which this server reads and writes each resource (KEP-2339),
+ * periodically until the signal aborts. Resolves once all are published.
  */
 export const publishStorageVersions = async <R extends Stored>(settings: StorageVersionSettings<R>, signal: AbortSignal): Promise<void> => {
   const {clock, resources, updated, log} = settings;

@@ -1,5 +1,6 @@
-// Bootstrap tokens: `<id>.<secret>`, each kept in the secret `bootstrap-token-<id>` of the system namespace. The API server authenticates them, controllers sign
-// the cluster-info config map with them and delete those that have expired, and `plat token` manages them.
+// Bootstrap tokens: `<id>.<secret>`, each kept in the secret `bootstrap-token-<id>` of the system namespace. The API
+// server authenticates them, controllers sign the cluster-info config map with them and delete those that have expired,
+// and `plat token` manages them.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';

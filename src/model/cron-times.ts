@@ -44,8 +44,9 @@ const nextOfTimes = (times: CronTimes, after: number, clock: WallClock): number 
 };
 
 /**
- * Returns the first time in ms after `after` at which the schedule matches, in the schedule's time zone, else in `zone`, else in the process's. When clocks
- * are set forward, skipped times do not match; when they are set back, repeated times match twice. Undefined if there is no match within years.
+ * Returns the first time in ms after `after` at which the schedule matches, in the schedule's time zone, else in
+ * `zone`, else in the process's. When clocks are set forward, skipped times do not match; when they are set back,
+ * repeated times match twice. Undefined if there is no match within years.
  */
 export const nextCronTime = (schedule: CronSchedule, after: number, zone: string | undefined): number | undefined =>
   schedule.kind === 'span'

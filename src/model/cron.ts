@@ -1,5 +1,5 @@
-// Cron schedules as upstream's library parses them: five fields, `@hourly` and the like, `@every`, and a time zone prefix. Computes the times of a schedule;
-// starts nothing.
+// Cron schedules as upstream's library parses them: five fields, `@hourly` and the like, `@every`, and a time zone
+// prefix. Computes the times of a schedule; starts nothing.
 
 import {parseDuration} from '#src/api/duration.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
@@ -18,7 +18,10 @@ export interface CronTimes {
   readonly months: ReadonlySet<number>;
   /** Sunday is 0. */
   readonly daysOfWeek: ReadonlySet<number>;
-  /** Whether the field starts with a star. If either day field does, a day must match both; otherwise one match is enough. */
+  /**
+   * Whether the field starts with a star. If either day field does, a day must match both; otherwise one match is
+   * enough.
+   */
   readonly anyDayOfMonth: boolean;
   readonly anyDayOfWeek: boolean;
 }
@@ -169,8 +172,8 @@ export const isTimeZone = (name: string): boolean => {
 const zone = /^(?:CRON_)?TZ=(\S*)/;
 
 /**
- * Parses a cron schedule: five fields with names, lists, ranges and steps, a descriptor such as `@hourly`, or `@every` with a
- * duration. Throws `CronError`.
+ * Parses a cron schedule: five fields with names, lists, ranges and steps, a descriptor such as `@hourly`, or `@every`
+ * with a duration. Throws `CronError`.
  */
 export const parseCron = (text: string): CronSchedule => runSteps(parseCronInSteps(text));
 

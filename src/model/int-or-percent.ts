@@ -7,7 +7,10 @@ const percent = /^[0-9]+%$/;
 export const percentOf = (value: IntOrPercent): number | undefined =>
   typeof value === 'string' && percent.test(value) ? Number(value.slice(0, -1)) : undefined;
 
-/** Returns the absolute number for `total`, rounding percentages `up` or `down`. Throws for a string that is not a percentage. */
+/**
+ * Returns the absolute number for `total`, rounding percentages `up` or `down`. Throws for a string that is not a
+ * percentage.
+ */
 export const resolveIntOrPercent = (value: IntOrPercent, total: number, round: 'up' | 'down'): number => {
   if (typeof value === 'number') return value;
   const share = percentOf(value);

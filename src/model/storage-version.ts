@@ -27,7 +27,10 @@ const condition = (common: string | undefined, observedGeneration: number | unde
   message: common === undefined ? 'Common encoding version unset' : 'Common encoding version set',
 });
 
-/** Returns a status for these servers, with the condition whether all encode the same version. The transition time changes only with the condition or the common version (KEP-2339). */
+/**
+ * Returns a status for these servers, with the condition whether all encode the same version. The transition time
+ * changes only with the condition or the common version (KEP-2339).
+ */
 export const statusOf = (
   servers: readonly ServerVersions[],
   {

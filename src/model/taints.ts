@@ -19,7 +19,10 @@ const compareNumeric = (operator: string, value: string, of: string): boolean =>
   return operator === 'Lt' ? is < bound : operator === 'Gt' && is > bound;
 };
 
-/** Whether a toleration tolerates a taint. An empty key with operator `Exists` matches all keys, an empty effect all effects. */
+/**
+ * Whether a toleration tolerates a taint. An empty key with operator `Exists` matches all keys, an empty effect all
+ * effects.
+ */
 const tolerates = ({key = '', operator = '', value = '', effect = ''}: Frozen<Toleration>, taint: Taint): boolean => {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
@@ -37,7 +40,10 @@ interface Listed {
   readonly at: number;
 }
 
-/** Tolerations by their key; of equal ones the first. The taints of a node with the same key differ in effect: no list is searched often. */
+/**
+ * Tolerations by their key; of equal ones the first. The taints of a node with the same key differ in effect: no list
+ * is searched often.
+ */
 type ByKey = ReadonlyMap<string, readonly Listed[]>;
 
 const indexes = new WeakMap<Tolerations, ByKey>();

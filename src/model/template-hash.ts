@@ -23,12 +23,18 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 /** Encodes a text in an alphabet without vowels, which cannot form words. */
 const safeEncode = (text: string): string => Array.from(Buffer.from(text), byte => suffixAlphabet[byte % suffixAlphabet.length]).join('');
 
-/** Returns a short hash of a template, in steps: it may have very many variables. `collisionCount` is changed to resolve collisions. */
+/**
+ * Returns a short hash of a template, in steps: it may have very many variables. `collisionCount` is changed to resolve
+ * collisions.
+ */
 export const templateHashInSteps = function* (content: unknown, collisionCount?: number): Steps<string> {
   return yield* textHashInSteps(yield* canonicalJsonInSteps(content), collisionCount);
 };
 
-/** Returns the hash of content that is given as canonical JSON: that of the original for the data of a ControllerRevision. */
+/**
+ * Returns the hash of content that is given as canonical JSON: that of the original for the data of a
+ * ControllerRevision.
+ */
 export const textHashInSteps = function* (text: string, collisionCount?: number): Steps<string> {
   return safeEncode(String(yield* fnv1(text.replace(escapedByGo, escaped) + (collisionCount ?? ''))));
 };

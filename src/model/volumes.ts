@@ -1,5 +1,5 @@
-// Facts about claims, volumes and storage classes that the volume controllers, the scheduler and admission share. Pure functions over
-// objects.
+// Facts about claims, volumes and storage classes that the volume controllers, the scheduler and admission share. Pure
+// functions over objects.
 
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';
@@ -153,7 +153,10 @@ export const volumeBoundTo = (volume: Frozen<Volume>, claim: Frozen<Claim>, nami
   return bound;
 };
 
-/** Returns the name of the claim that a pod's volume uses. The claim of an ephemeral volume is named after pod and volume. */
+/**
+ * Returns the name of the claim that a pod's volume uses. The claim of an ephemeral volume is named after pod and
+ * volume.
+ */
 export const claimOfVolume = (
   pod: Frozen<Pod>,
   volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number],

@@ -5,18 +5,24 @@ const shown: readonly (readonly [verbosity: number, characters: number])[] = [
   [8, 1 << 10],
 ];
 
-/** Kinds that hold secrets, tokens or keys, as a field of JSON or YAML, also within a text that is a string of another one. */
+/**
+ * Kinds that hold secrets, tokens or keys, as a field of JSON or YAML, also within a text that is a string of another
+ * one.
+ */
 const secretKinds = /\\{0,7}["']?kind\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:Secret|TokenReview|TokenRequest|SelfSubjectReview)(?:List)?\b/;
 const secretResources = /\\{0,7}["']?resource\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:secrets|tokenreviews)\b/;
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 /**
- * Fields that hold secrets by their names, whatever object they are in: `value` is that of a variable of a container, of a header of a probe, or of a patch. A
- * text may end within a value.
+ * Fields that hold secrets by their names, whatever object they are in: `value` is that of a variable of a container,
+ * of a header of a probe, or of a patch. A text may end within a value.
  */
 const secretField =
   /(\\{0,7}"(?:[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}|value)\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!")[^]|\\"(?!\s*[,}\]]))*(?:\\*"|\\*$)/gi;
-/** The addresses of webhooks, whose paths prove who knows them to some receivers: as a URL, and as the path at a service. */
+/**
+ * The addresses of webhooks, whose paths prove who knows them to some receivers: as a URL, and as the path at a
+ * service.
+ */
 const webhookUrl = /(\\{0,7}"url\\{0,7}"\s*:\s*\\{0,7}"[a-z]{1,10}:\/\/[^/"\\?#]*)[^"\\]*/gi;
 const servicePath = /(\\{0,7}"service\\{0,7}"\s*:\s*\{[^{}]{0,1000}?\\{0,7}"path\\{0,7}"\s*:\s*\\{0,7}")[^"\\]*/gi;
 /** The same in YAML, where a value can have so many forms that the whole text is hidden. */
@@ -37,7 +43,10 @@ const withoutCredentials = (text: string): string =>
 
 const isText = (text: string): boolean => ['\0', '\uFFFD'].every(sign => !text.slice(0, 1024).includes(sign));
 
-/** Returns the part of a body to log: nothing of bodies with secrets, tokens or keys, otherwise the beginning, longer at a higher verbosity. */
+/**
+ * Returns the part of a body to log: nothing of bodies with secrets, tokens or keys, otherwise the beginning, longer at
+ * a higher verbosity.
+ */
 export const bodyText = (body: string | Uint8Array, verbosity: number): string => {
   const text = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   if (!isText(text)) return `${body.length} bytes that are no text`;

@@ -1,4 +1,5 @@
-// Named health checks of a component and the responses of /healthz, /livez and /readyz. The reason of a failure is logged, not returned.
+// Named health checks of a component and the responses of /healthz, /livez and /readyz. The reason of a failure is
+// logged, not returned.
 
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -34,7 +35,10 @@ export class HealthChecks {
     return [...this.#checks.keys()];
   }
 
-  /** Adds a check, replacing one of that name, until the returned handle is disposed of. Excluding the check named `group` excludes this one too. */
+  /**
+   * Adds a check, replacing one of that name, until the returned handle is disposed of. Excluding the check named
+   * `group` excludes this one too.
+   */
   add(name: string, check: Check, group = name): Disposable {
     this.#checks.set(name, check);
     this.#groups.set(name, group);

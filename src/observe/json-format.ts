@@ -5,7 +5,10 @@ const withVerbosity = /^\{"ts":[^,]*,"logger":"(?:[^"\\]|\\.)*","msg":"(?:[^"\\]
 /** Whether a line of this format is about an error. */
 export const isJsonError = (line: string): boolean => !withVerbosity.test(line);
 
-/** `{"ts":1624215726270.3562,"logger":"source","msg":"message","v":0,"key":"value"}`: time in ms; `v` is absent for errors. */
+/**
+ * `{"ts":1624215726270.3562,"logger":"source","msg":"message","v":0,"key":"value"}`: time in ms; `v` is absent for
+ * errors.
+ */
 export const jsonFormat: LineFormat = {
   field: (name, json) => `,${JSON.stringify(name)}:${json}`,
   line({severity, verbosity, timeMs, source, message}, fields) {

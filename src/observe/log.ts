@@ -1,5 +1,6 @@
-// The log of a program: pino's levels and destination. Of pino's child loggers the method for the text of a line is replaced (`pino.symbols.asJsonSym`),
-// so that a line is formatted once, in klog's form. Secrets are redacted here: pino's own redaction took 17 of 18 µs a line, and reached three levels.
+// The log of a program: pino's levels and destination. Of pino's child loggers the method for the text of a line is
+// replaced (`pino.symbols.asJsonSym`), so that a line is formatted once, in klog's form. Secrets are redacted here:
+// pino's own redaction took 17 of 18 µs a line, and reached three levels.
 
 import {pino, type Logger} from 'pino';
 import type {Clock} from '#src/base/clock.js';
@@ -63,7 +64,9 @@ interface LogScope {
   readonly fields: LogFields;
 }
 
-/** Returns pino's logger for a scope, with its own method for the text of a line: the scope's fields are formatted once. */
+/**
+ * Returns pino's logger for a scope, with its own method for the text of a line: the scope's fields are formatted once.
+ */
 const scopedLogger = ({logger, format, now, pid}: LogCore, {source, level: verbosity, fields: common}: LogScope): Logger => {
   const stringifySafe = (logger as unknown as Record<symbol, SafeStringify>)[stringifySafeSym]!;
   const commonText = fieldsText(common, format, stringifySafe);

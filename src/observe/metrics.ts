@@ -4,7 +4,8 @@ import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec
 import {HistogramSeries, ValueSeries, type LabelLimits, type Sample} from './series.js';
 import {annotatedHelp, isHidden, stabilityOf} from './stability.js';
 
-// The metrics of a process: what is counted, limited to stable label values, and written for scrapers. Code that counts gets a `Meter` (src/base/meter.ts) only.
+// The metrics of a process: what is counted, limited to stable label values, and written for scrapers. Code that counts
+// gets a `Meter` (src/base/meter.ts) only.
 
 interface Metric {
   readonly spec: MetricSpec;
@@ -48,8 +49,8 @@ const noop: Counter & Gauge & Histogram = {
 };
 
 /**
- * The metrics of one component. They are recorded and merged in `series.ts`; prom-client writes the text format and collects the metrics of the process. It is
- * loaded with the first scrape.
+ * The metrics of one component. They are recorded and merged in `series.ts`; prom-client writes the text format and
+ * collects the metrics of the process. It is loaded with the first scrape.
  */
 export class MetricsRegistry implements Meter {
   readonly #options: MetricsOptions;
@@ -88,8 +89,9 @@ export class MetricsRegistry implements Meter {
   }
 
   /**
-   * Returns all series in the text format of Prometheus, merged with those of other components of the process: each name is one family and each series
-   * one line. Counters and histograms of the same series are summed; of gauges this registry's value is taken.
+   * Returns all series in the text format of Prometheus, merged with those of other components of the process: each
+   * name is one family and each series one line. Counters and histograms of the same series are summed; of gauges this
+   * registry's value is taken.
    */
   async exposition(others: readonly MetricsRegistry[] = []): Promise<{readonly contentType: string; readonly body: string}> {
     const {contentType, bytes} = await this.encoded(others);
@@ -203,7 +205,10 @@ const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 /** How many lines are formatted in one turn of the event loop. */
 const linesPerTurn = 500;
 
-/** Formats families, a piece in each turn of the event loop: a server with many resources has tens of thousands of lines. */
+/**
+ * Formats families, a piece in each turn of the event loop: a server with many resources has tens of thousands of
+ * lines.
+ */
 class Formatter {
   /** The text so far. */
   readonly pieces: Buffer[] = [];

@@ -1,6 +1,7 @@
-// The recorded series of metrics. prom-client writes them (metrics.ts) but does not record them: a series that is kept at hand takes 6 ns to count here
-// and 850 ns there (histograms: 9 and 1,600), since prom-client checks and joins all labels each time; and loading it takes 30 ms of a start. Nor does it merge those of several components: its `AggregatorRegistry` compares each
-// bucket of each series, which took ten times as long.
+// The recorded series of metrics. prom-client writes them (metrics.ts) but does not record them: a series that is kept
+// at hand takes 6 ns to count here and 850 ns there (histograms: 9 and 1,600), since prom-client checks and joins all
+// labels each time; and loading it takes 30 ms of a start. Nor does it merge those of several components: its
+// `AggregatorRegistry` compares each bucket of each series, which took ten times as long.
 
 import {formatDouble} from '#src/base/text/double.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, MetricSpec} from '#src/base/meter.js';
@@ -138,7 +139,9 @@ export class ValueSeries implements Counter, Gauge {
     if (this.type === 'counter' && !this.spec.labels?.length) this.#cell('');
   }
 
-  /** Returns the values, merged with those of other components: counters are summed, of gauges the first value is taken. */
+  /**
+   * Returns the values, merged with those of other components: counters are summed, of gauges the first value is taken.
+   */
   *samples(others: readonly ValueSeries[] = []): Generator<Sample, void, undefined> {
     const all = this.#current();
     for (const other of others) {
@@ -238,7 +241,10 @@ export class HistogramSeries implements Histogram {
     this.#values = new Map();
   }
 
-  /** Yields the values, summed with those of other components that have the same buckets. There are many: they are made as they are taken. */
+  /**
+   * Yields the values, summed with those of other components that have the same buckets. There are many: they are made
+   * as they are taken.
+   */
   *samples(others: readonly HistogramSeries[] = []): Iterable<Sample> {
     for (const update of this.#updates) update();
     const all = new Map(this.#values);

@@ -1,5 +1,5 @@
-// How stable a metric is, and whether it is still shown: the deprecation policy of the original's metrics (KEP-1209). The help text of a metric begins with
-// its stability, and `registered_metrics_total` counts by it.
+// How stable a metric is, and whether it is still shown: the deprecation policy of the original's metrics (KEP-1209).
+// The help text of a metric begins with its stability, and `registered_metrics_total` counts by it.
 
 import type {MetricSpec} from '#src/base/meter.js';
 

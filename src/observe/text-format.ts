@@ -9,7 +9,9 @@ export interface Line {
   readonly message: string;
 }
 
-/** A log format. Fields are formatted one by one, so that those of a component are formatted once for all of its lines. */
+/**
+ * A log format. Fields are formatted one by one, so that those of a component are formatted once for all of its lines.
+ */
 export interface LineFormat {
   /** Returns the text of a field; its value is given in JSON. */
   field(name: string, json: string): string;

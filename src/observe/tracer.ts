@@ -1,5 +1,5 @@
-// Creates the spans of sampled traces, and collects ended ones in batches of limited size for an exporter, as the batch processor of OpenTelemetry does:
-// what does not fit the queue is dropped and counted.
+// Creates the spans of sampled traces, and collects ended ones in batches of limited size for an exporter, as the batch
+// processor of OpenTelemetry does: what does not fit the queue is dropped and counted.
 
 import {randomBytes} from 'node:crypto';
 import {runEvery, type Clock} from '#src/base/clock.js';

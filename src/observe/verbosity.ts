@@ -30,7 +30,10 @@ export class Verbosity {
     this.#modules = modules;
   }
 
-  /** Returns whether lines of a level are logged for `source`: the first matching pattern decides, else the general level. */
+  /**
+   * Returns whether lines of a level are logged for `source`: the first matching pattern decides, else the general
+   * level.
+   */
   reaches(level: number, source: string): boolean {
     const module = this.#modules.find(({matches}) => matches.test(source));
     return level <= (module?.level ?? this.level);

@@ -10,8 +10,8 @@ import {Lru} from '#src/base/lru.js';
 const bound = new CacheBound('applied_configurations', 16 * 1024 * 1024);
 
 /**
- * The configurations that were applied last, as hashes. A configuration need not be sent if it was the last one applied to this object and the cached object still has all its
- * values. After a restart each is sent once.
+ * The configurations that were applied last, as hashes. A configuration need not be sent if it was the last one applied
+ * to this object and the cached object still has all its values. After a restart each is sent once.
  */
 export class AppliedConfigurations {
   readonly #hashes = new Lru<string, string>(bound, {bytesOf: ({length}) => length});

@@ -1,4 +1,5 @@
-// Keeps the CA of the webhooks in what refers to them: the webhook configurations, and the definitions of kinds that they convert.
+// Keeps the CA of the webhooks in what refers to them: the webhook configurations, and the definitions of kinds that
+// they convert.
 
 import type {Frozen} from '#src/api/key.js';
 import {groupResource, kinds, type Kind} from '#src/api/kinds/index.js';
@@ -30,7 +31,10 @@ export interface CaBundleParts {
   readonly configurations: readonly string[];
 }
 
-/** Returns the controllers that keep `caBundle`, one for each configuration and definition: each caches only its object, so that a role can name what it may see. */
+/**
+ * Returns the controllers that keep `caBundle`, one for each configuration and definition: each caches only its object,
+ * so that a role can name what it may see.
+ */
 export const caBundleControllers = ({certificate, naming, handlers, configurations}: CaBundleParts): OperatorController[] => {
   const definitions = new Set(handlers.filter(({type}) => type === 'converting').map(({kind}) => groupResource(naming, kind)));
   return [

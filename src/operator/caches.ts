@@ -12,8 +12,9 @@ export interface CacheListOptions {
 }
 
 /**
- * The caches of a controller: the last known state of the server. Reads never wait and send no requests; what they return is shared and read-only (`copyOf` returns a copy to
- * change). A kind must be declared by `for`, `owns`, `watches` or `reads`; where several selections of a kind are declared, the selection is given instead of the kind.
+ * The caches of a controller: the last known state of the server. Reads never wait and send no requests; what they
+ * return is shared and read-only (`copyOf` returns a copy to change). A kind must be declared by `for`, `owns`,
+ * `watches` or `reads`; where several selections of a kind are declared, the selection is given instead of the kind.
  */
 export interface Caches {
   /** `key` is an object key, or the name of a cluster-scoped object. */
@@ -35,8 +36,9 @@ export const indexesOf = (indexes: readonly NamedIndex[]): readonly BuiltIndex[]
   indexes.map(({kind, name, values}) => ({kind, index: {name, values} satisfies Index}));
 
 /**
- * Returns the caches of a controller named `name`. `reader` returns the cache of one of the declared sources. The indexes are created at once, while the caches
- * are empty: in a full cache the first use of one would visit all objects in one turn of the event loop.
+ * Returns the caches of a controller named `name`. `reader` returns the cache of one of the declared sources. The
+ * indexes are created at once, while the caches are empty: in a full cache the first use of one would visit all objects
+ * in one turn of the event loop.
  */
 export const cachesOf = (
   name: string,

@@ -1,4 +1,5 @@
-// The client of a controller: it writes by server-side apply under the controller's name, sends nothing where nothing differs, and refuses to overwrite what it has not seen.
+// The client of a controller: it writes by server-side apply under the controller's name, sends nothing where nothing
+// differs, and refuses to overwrite what it has not seen.
 
 import {copyOf, keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -24,25 +25,33 @@ export interface ApplyOptions {
 /** What a deletion requires of the object, and what becomes of what it owns. */
 export type DeleteObjectOptions = Omit<WriterDeleteOptions, 'signal'>;
 
-/** Reads from and writes to the API server with the identity of the operator. Every method rejects with a `StatusError` for an error response. */
+/**
+ * Reads from and writes to the API server with the identity of the operator. Every method rejects with a `StatusError`
+ * for an error response.
+ */
 export interface OperatorClient {
   /** Reads from the server, not from a cache; `undefined` if there is no such object. */
   get<T extends KubeObject>(kind: Kind<T>, key: KeyLike): Promise<T | undefined>;
   /** Lists from the server, not from a cache. */
   list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions): Promise<KubeList<T>>;
   /**
-   * Creates or changes an object by server-side apply: the fields given are those this controller manages, and fields it no longer gives are removed. Objects of a kind that
-   * the controller `owns` get the owner reference to the object that is reconciled. Sends nothing if the cached object has these values and the same configuration was applied before.
+   * Creates or changes an object by server-side apply: the fields given are those this controller manages, and fields
+   * it no longer gives are removed. Objects of a kind that the controller `owns` get the owner reference to the object
+   * that is reconciled. Sends nothing if the cached object has these values and the same configuration was applied
+   * before.
    */
   apply<T extends KubeObject>(object: Writable<T>, options?: ApplyOptions): Promise<Frozen<T>>;
   /** Rejects with `AlreadyExists` if there is an object of that name. Owned objects get their owner reference. */
   create<T extends KubeObject>(object: Writable<T>): Promise<T>;
   /**
-   * Creates the object that `mutate` makes of a new one, or patches the present one with the difference. `mutate` gets a copy that it may change. Rejects with `Conflict` if
-   * the object was changed meanwhile.
+   * Creates the object that `mutate` makes of a new one, or patches the present one with the difference. `mutate` gets
+   * a copy that it may change. Rejects with `Conflict` if the object was changed meanwhile.
    */
   createOrPatch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>>;
-  /** Patches the difference that `mutate` makes. Rejects with `Conflict` if the object is not the one that was read. Sends nothing without a difference. */
+  /**
+   * Patches the difference that `mutate` makes. Rejects with `Conflict` if the object is not the one that was read.
+   * Sends nothing without a difference.
+   */
   patch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>>;
   /** Changes the status subresource, by the same rule as `patch`. */
   status<T extends AnyObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>>;
@@ -65,7 +74,9 @@ export interface OperatorClientParts {
   readonly signal: AbortSignal;
   /** Returns the cached object of that kind and key, if the kind is cached. */
   cached(kind: Kind, key: {readonly namespace: string; readonly name: string}): Frozen<KubeObject> | undefined;
-  /** Returns the owner reference that objects of a kind get, and its namespace; undefined for kinds that are not owned. */
+  /**
+   * Returns the owner reference that objects of a kind get, and its namespace; undefined for kinds that are not owned.
+   */
   ownerOf(kind: Kind): {readonly reference: OwnerReference; readonly namespace: string} | undefined;
 }
 

@@ -26,8 +26,9 @@ interface WithConditions {
 }
 
 /**
- * A status change that sets one condition (meta/v1 Condition) and leaves the others. `lastTransitionTime` changes only with the condition's status, and
- * `observedGeneration` is the generation of the object that was read. `reason` is CamelCase.
+ * A status change that sets one condition (meta/v1 Condition) and leaves the others. `lastTransitionTime` changes only
+ * with the condition's status, and `observedGeneration` is the generation of the object that was read. `reason` is
+ * CamelCase.
  */
 export const setCondition =
   (type: string, status: ConditionStatus, reason: string, message = ''): StatusChange =>

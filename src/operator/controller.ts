@@ -1,4 +1,5 @@
-// A user's controller: its declaration, and how it becomes one of the runtime's controllers, which the built-in ones are too.
+// A user's controller: its declaration, and how it becomes one of the runtime's controllers, which the built-in ones
+// are too.
 
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
@@ -52,7 +53,10 @@ export interface RetryOptions {
   readonly longest?: Duration;
   /** After that many retries a key waits until something changes. Default unlimited. */
   readonly limit?: number;
-  /** The retries of all keys together. Default: 10 a second, and 100 at once; with `none` only the delay of each key counts. */
+  /**
+   * The retries of all keys together. Default: 10 a second, and 100 at once; with `none` only the delay of each key
+   * counts.
+   */
   readonly rateLimit?: RateLimit | 'none';
 }
 
@@ -87,15 +91,16 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   /** Reconciles all objects again each period, whether anything changed or not. Default: never. */
   readonly every?: Duration;
   /**
-   * With `finalize`: the finalizer that each object gets before it is reconciled first, such as `backups.example.com/storage`. Objects that are deleted are finalized
-   * instead of reconciled, and lose it then.
+   * With `finalize`: the finalizer that each object gets before it is reconciled first, such as
+   * `backups.example.com/storage`. Objects that are deleted are finalized instead of reconciled, and lose it then.
    */
   readonly finalizer?: string;
   /** Cleans up before the object goes. Returns `againAfter` to be called again; the finalizer is removed otherwise. */
   finalize?(context: ReconcileContext<T> & {readonly object: Frozen<T>}): Promise<Result | void>;
   /**
-   * Brings the objects of one key to their desired state, whatever happened before. Returns `againAfter` to be called again later. A throw means retry with backoff; a thrown
-   * `Terminal`, that a retry is useless until something changes.
+   * Brings the objects of one key to their desired state, whatever happened before. Returns `againAfter` to be called
+   * again later. A throw means retry with backoff; a thrown `Terminal`, that a retry is useless until something
+   * changes.
    */
   reconcile(context: ReconcileContext<T>): Promise<Result | void>;
 }

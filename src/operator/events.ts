@@ -36,9 +36,11 @@ export interface EventSource {
 }
 
 /**
- * Queues keys for events from outside of the cluster: `sources: [fromEvents(({signal}) => changesOfBuckets(signal), {keys: bucket => [bucket.owner]})]`. It is opened once the
- * controller's caches are synced. A source that fails is opened again with backoff (1 s to 1 min): by calling `events` if it is a function, and by iterating or subscribing again otherwise.
- * One that ends is not. An async iterable is not asked for more while a thousand keys wait; an Observable cannot be slowed down, but a key waits only once.
+ * Queues keys for events from outside of the cluster: `sources: [fromEvents(({signal}) => changesOfBuckets(signal),
+ * {keys: bucket => [bucket.owner]})]`. It is opened once the controller's caches are synced. A source that fails is
+ * opened again with backoff (1 s to 1 min): by calling `events` if it is a function, and by iterating or subscribing
+ * again otherwise. One that ends is not. An async iterable is not asked for more while a thousand keys wait; an
+ * Observable cannot be slowed down, but a key waits only once.
  */
 export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Events<E>), options: EventsOptions<E> = {}): EventSource => {
   const {name = 'events', keys = event => [event as ObjectKey]} = options;

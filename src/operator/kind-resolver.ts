@@ -7,7 +7,10 @@ interface ApiResources {
   readonly resources?: readonly {readonly name: string; readonly kind: string; readonly namespaced: boolean}[];
 }
 
-/** Finds the kinds of objects by their `apiVersion` and `kind`: those declared, the built-in ones, and others by the server's discovery, which is asked once a group version. */
+/**
+ * Finds the kinds of objects by their `apiVersion` and `kind`: those declared, the built-in ones, and others by the
+ * server's discovery, which is asked once a group version.
+ */
 export class KindResolver {
   readonly #client: Client;
   readonly #known = new Map<string, Kind>();

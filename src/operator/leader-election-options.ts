@@ -5,7 +5,10 @@ import type {Duration} from './result.js';
 
 /** How the replicas of an operator agree on the one whose controllers run. */
 export interface LeaderElectionOptions {
-  /** The client for the Lease. Default: that of the manager. One without a rate limit keeps the lead while the controllers are busy. */
+  /**
+   * The client for the Lease. Default: that of the manager. One without a rate limit keeps the lead while the
+   * controllers are busy.
+   */
   readonly client?: Client;
   /** The namespace of the Lease. */
   readonly namespace: string;

@@ -21,7 +21,10 @@ interface ElectionParts {
   readonly signal: AbortSignal;
 }
 
-/** Returns the election of the options for the runtime's manager. Throws for options that cannot work. A stop releases the Lease. */
+/**
+ * Returns the election of the options for the runtime's manager. Throws for options that cannot work. A stop releases
+ * the Lease.
+ */
 export const electionOf = (
   {namespace, name, identity, client: own, leaseDuration = '15s', renewDeadline = '10s', retryPeriod = '2s'}: LeaderElectionOptions,
   {program, client, clock, random, log, signal}: ElectionParts,

@@ -15,9 +15,15 @@ import {openWebhooks} from './webhooks/server.js';
 export interface WebhookOptions {
   readonly handlers: readonly Webhook[];
   readonly certificate: CertificateSource;
-  /** The names and addresses by which the API server calls the webhooks, such as `backups.backups-system.svc`; for certificates that the manager makes. localhost and its addresses are always among them. */
+  /**
+   * The names and addresses by which the API server calls the webhooks, such as `backups.backups-system.svc`; for
+   * certificates that the manager makes. localhost and its addresses are always among them.
+   */
   readonly hosts?: readonly string[];
-  /** The names of MutatingWebhookConfigurations and ValidatingWebhookConfigurations whose `caBundle` is kept. That of definitions whose kinds are converted is kept too. */
+  /**
+   * The names of MutatingWebhookConfigurations and ValidatingWebhookConfigurations whose `caBundle` is kept. That of
+   * definitions whose kinds are converted is kept too.
+   */
   readonly configurations?: readonly string[];
   /** Default: all addresses. */
   readonly bindAddress?: string;
@@ -57,7 +63,10 @@ export class ManagedWebhooks {
     this.port.catch(() => {}); // Handled where it is awaited.
   }
 
-  /** Opens the port. Returns the controllers that keep the CA in what refers to the webhooks. Rejects with an error of one line. */
+  /**
+   * Opens the port. Returns the controllers that keep the CA in what refers to the webhooks. Rejects with an error of
+   * one line.
+   */
   async open(signal: AbortSignal): Promise<OperatorController[]> {
     const {handlers, certificate: source, hosts = [], configurations = [], bindAddress = '', port = 9443} = this.#options;
     const {client, clock, random, log, meter} = this.#parts;

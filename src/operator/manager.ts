@@ -24,7 +24,10 @@ export interface ManagerOptions {
   readonly controllers: readonly OperatorController[];
   /** The client that caches and controllers use, such as `plane.client()` in tests. */
   readonly client: Client;
-  /** Limits the caches to these namespaces, and with them what controllers see. Cluster-scoped kinds are cached as a whole. Default: all namespaces. */
+  /**
+   * Limits the caches to these namespaces, and with them what controllers see. Cluster-scoped kinds are cached as a
+   * whole. Default: all namespaces.
+   */
   readonly namespaces?: readonly string[];
   /** How many keys each controller reconciles at a time, instead of what it declares. */
   readonly concurrency?: number;
@@ -54,24 +57,34 @@ export interface Manager {
   readonly ready: Promise<void>;
   /** Whether the controllers of this replica may run: it leads, or leaders are not elected. */
   readonly isLeader: boolean;
-  /** Resolves to the port of the webhooks once it is open; to undefined without webhooks. Rejects if it cannot be opened. */
+  /**
+   * Resolves to the port of the webhooks once it is open; to undefined without webhooks. Rejects if it cannot be
+   * opened.
+   */
   readonly webhookPort: Promise<number | undefined>;
   /** Creates metrics of your own, which `metrics` returns too. */
   readonly meter: Meter;
   /** Runs until the signal aborts, and finishes what is in progress. Rejects when a controller cannot be started. */
   run(signal: AbortSignal): Promise<RunOutcome>;
   /**
-   * Adds a controller, also while the others run. Resolves once it works, with its caches synced; before `run`, at once. It shares the caches of the others. Rejects for a
-   * name that another controller or a health check has.
+   * Adds a controller, also while the others run. Resolves once it works, with its caches synced; before `run`, at
+   * once. It shares the caches of the others. Rejects for a name that another controller or a health check has.
    */
   add(controller: OperatorController): Promise<void>;
   /**
-   * Stops a controller, and the informers that no other uses. Resolves once its reconciles have ended, to false if they did not within the grace period.
+   * Stops a controller, and the informers that no other uses. Resolves once its reconciles have ended, to false if they
+   * did not within the grace period.
    */
   remove(name: string): Promise<boolean>;
-  /** Returns the response of `/healthz`: status 500 if a health check fails, such as that of a leader which cannot renew its Lease and does not end. */
+  /**
+   * Returns the response of `/healthz`: status 500 if a health check fails, such as that of a leader which cannot renew
+   * its Lease and does not end.
+   */
   health(): Promise<HealthAnswer>;
-  /** Returns the response of `/readyz`: status 500 if a ready check fails, or while a replica that leads waits for its caches. A replica that stands by is ready. */
+  /**
+   * Returns the response of `/readyz`: status 500 if a ready check fails, or while a replica that leads waits for its
+   * caches. A replica that stands by is ready.
+   */
   readiness(): Promise<HealthAnswer>;
   /** Returns the response of `/metrics`: all metrics in the text format of Prometheus. */
   metrics(): Promise<{readonly contentType: string; readonly body: string}>;
@@ -87,7 +100,10 @@ export interface AssembledManager {
   readonly readiness: HealthChecks;
 }
 
-/** Creates a manager. Nothing runs and nothing is requested until `run`. Throws a `TypeError` for options that cannot work. */
+/**
+ * Creates a manager. Nothing runs and nothing is requested until `run`. Throws a `TypeError` for options that cannot
+ * work.
+ */
 export const createManager = (options: ManagerOptions): Manager => assembleManager(options, new MetricsRegistry()).manager;
 
 /** Creates a manager that records its metrics in `meter`. Throws a `TypeError` for options that cannot work. */

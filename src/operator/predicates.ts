@@ -13,8 +13,8 @@ const onUpdate =
     change.type !== 'updated' || differs(change.old, change.object);
 
 /**
- * Passes updates that changed the generation: those of the spec, and the start of a deletion, but none of metadata or status. Not for kinds without a generation, such as
- * ConfigMap: their updates never pass.
+ * Passes updates that changed the generation: those of the spec, and the start of a deletion, but none of metadata or
+ * status. Not for kinds without a generation, such as ConfigMap: their updates never pass.
  */
 export const generationChanged: Predicate = onUpdate((old, object) => old.metadata?.generation !== object.metadata?.generation);
 

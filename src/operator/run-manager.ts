@@ -51,7 +51,10 @@ export interface RunManagerOptions {
   readonly healthChecks?: Readonly<Record<string, Check>>;
   /** Ready checks of your own, by name. */
   readonly readyChecks?: Readonly<Record<string, Check>>;
-  /** Called once, before the manager runs: for metrics of your own, controllers that are added, and whatever else the program does. A rejection ends the program. */
+  /**
+   * Called once, before the manager runs: for metrics of your own, controllers that are added, and whatever else the
+   * program does. A rejection ends the program.
+   */
   begin?(context: ProgramContext): void | Promise<void>;
   /** The command line. Default: that of the process. */
   readonly argv?: readonly string[];
@@ -60,9 +63,11 @@ export interface RunManagerOptions {
 }
 
 /**
- * Runs an operator as a program: parses flags (`--help` lists them) and their variables (`OPERATOR_CONCURRENCY=4` for `--concurrency=4`), connects by a kubeconfig or the
- * service account of the pod, serves health and metrics, and runs the controllers until SIGTERM or SIGINT. Then reconciles in progress end, the Lease is released, and the process exits
- * with code 0. Invalid settings, a lost lead and reconciles that do not end make it exit with code 1 and one line on standard error. Never resolves.
+ * Runs an operator as a program: parses flags (`--help` lists them) and their variables (`OPERATOR_CONCURRENCY=4` for
+ * `--concurrency=4`), connects by a kubeconfig or the service account of the pod, serves health and metrics, and runs
+ * the controllers until SIGTERM or SIGINT. Then reconciles in progress end, the Lease is released, and the process
+ * exits with code 0. Invalid settings, a lost lead and reconciles that do not end make it exit with code 1 and one line
+ * on standard error. Never resolves.
  *
  *     await runManager({name: 'backups', controllers: [backups]});
  */
@@ -142,7 +147,10 @@ const electionOf = (
   };
 };
 
-/** Returns the webhooks with what the flags say of them. Throws an `OptionError` if the namespace of the certificate is not known. */
+/**
+ * Returns the webhooks with what the flags say of them. Throws an `OptionError` if the namespace of the certificate is
+ * not known.
+ */
 const webhooksOf = (
   name: string,
   {handlers, configurations = [], hosts = [], service = name, secret = `${name}-webhook-cert`}: ProgramWebhooks,

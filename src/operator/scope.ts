@@ -1,4 +1,5 @@
-// A manager may be limited to some namespaces: its caches hold what is in these, and of cluster-scoped kinds everything.
+// A manager may be limited to some namespaces: its caches hold what is in these, and of cluster-scoped kinds
+// everything.
 
 import type {Index, Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
@@ -24,7 +25,10 @@ const isLimited = (source: Source, {namespaces}: ManagerScope): boolean =>
 export const isCached = (source: Source, scope: ManagerScope, {namespace}: ObjectKey): boolean =>
   !isLimited(source, scope) || scope.namespaces.includes(namespace);
 
-/** Returns the parts of a source that are cached: one for each namespace of the manager. A selection that names its namespace is cached as it is. */
+/**
+ * Returns the parts of a source that are cached: one for each namespace of the manager. A selection that names its
+ * namespace is cached as it is.
+ */
 export const partsOf = (source: Source, scope: ManagerScope): readonly Source[] =>
   isLimited(source, scope) ? scope.namespaces.map(namespace => ({...source, kind: kindOf(source), namespace})) : [source];
 

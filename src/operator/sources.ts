@@ -11,7 +11,8 @@ export type {Selection, Source};
 export type SelectionOptions = Pick<Selection, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
 
 /**
- * Caches and watches only a part of a collection: `selection(Secret, {labelSelector: 'app=backup'})`. With `metadataOnly` only metadata is requested and kept.
+ * Caches and watches only a part of a collection: `selection(Secret, {labelSelector: 'app=backup'})`. With
+ * `metadataOnly` only metadata is requested and kept.
  */
 export const selection = <T extends KubeObject>(kind: Kind<T>, options: SelectionOptions): Selection<T> => ({...options, kind});
 
@@ -37,8 +38,9 @@ export interface NamedIndex {
 }
 
 /**
- * Declares an index: `index(Backup, 'secret', backup => [backup.spec.credentials])` lets `caches.by(Backup, 'secret', name)` find them. It is created with the
- * controller and filled in slices as objects arrive. `values` is called for each state of an object, and must be quick.
+ * Declares an index: `index(Backup, 'secret', backup => [backup.spec.credentials])` lets `caches.by(Backup, 'secret',
+ * name)` find them. It is created with the controller and filled in slices as objects arrive. `values` is called for
+ * each state of an object, and must be quick.
  */
 export const index = <T extends KubeObject>(kind: Kind<T>, name: string, values: (object: Frozen<T>) => readonly string[]): NamedIndex => ({
   kind,

@@ -7,7 +7,10 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Caches} from './caches.js';
 import type {Predicate} from './predicates.js';
 
-/** What the mapping of a watch may read. Caches hold what the server last reported, and may be incomplete until all are synced. */
+/**
+ * What the mapping of a watch may read. Caches hold what the server last reported, and may be incomplete until all are
+ * synced.
+ */
 export interface MapContext {
   readonly caches: Caches;
 }
@@ -25,8 +28,8 @@ export interface Watch {
 }
 
 /**
- * Queues the keys that `keys` returns, as keys or as objects, for each changed object of `source`. Of an update both the state before and the state after are
- * mapped.
+ * Queues the keys that `keys` returns, as keys or as objects, for each changed object of `source`. Of an update both
+ * the state before and the state after are mapped.
  */
 export const mapped = <T extends KubeObject>(
   source: Source<T>,

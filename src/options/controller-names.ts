@@ -80,7 +80,10 @@ export const canonicalController = (name: string): string | undefined => canonic
 
 const withoutDash = (item: string): string => (item.startsWith('-') ? item.slice(1) : item);
 
-/** Returns an error for the first item of a `--controllers` list that is neither `*` nor a known name, with or without a dash. */
+/**
+ * Returns an error for the first item of a `--controllers` list that is neither `*` nor a known name, with or without a
+ * dash.
+ */
 export const validateSelection = (items: readonly string[]): string | undefined => {
   const unknown = items.map(withoutDash).find(item => item !== '*' && !canonicalNames.has(item));
   return unknown === undefined ? undefined : `"${unknown}" is not in the list of known controllers`;
@@ -91,8 +94,8 @@ const canonicalSelection = (items: readonly string[]): readonly string[] =>
   items.map(item => (item.startsWith('-') ? '-' : '') + (canonicalNames.get(withoutDash(item)) ?? withoutDash(item)));
 
 /**
- * Whether a `--controllers` list enables the controller of this canonical name. The first item that names it decides, by `name` or
- * `-name`; otherwise `*` enables the controllers that are on by default.
+ * Whether a `--controllers` list enables the controller of this canonical name. The first item that names it decides,
+ * by `name` or `-name`; otherwise `*` enables the controllers that are on by default.
  */
 export const isControllerEnabled = (name: string, items: readonly string[]): boolean => {
   for (const item of canonicalSelection(items)) {

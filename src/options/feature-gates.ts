@@ -71,9 +71,10 @@ const checkDependencies = (enabled: (name: GateName) => boolean): void => {
 };
 
 /**
- * Parses the values of `--feature-gates` for the emulated version. A gate's own setting takes precedence over `AllAlpha` and `AllBeta`;
- * of several settings of one gate the last applies. Throws for a gate that is unknown, newer than the emulated version, locked to the other
- * value, or enabled without the gates it depends on. Returns warnings for gates that are stable, deprecated or without effect.
+ * Parses the values of `--feature-gates` for the emulated version. A gate's own setting takes precedence over
+ * `AllAlpha` and `AllBeta`; of several settings of one gate the last applies. Throws for a gate that is unknown, newer
+ * than the emulated version, locked to the other value, or enabled without the gates it depends on. Returns warnings
+ * for gates that are stable, deprecated or without effect.
  */
 export const readGates = (
   pairs: ReadonlyMap<string, string>,

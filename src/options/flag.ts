@@ -1,5 +1,6 @@
-// The declaration of command-line flags as tables. A program's table is the source of its parser (parse.ts), its help text (help.ts), its
-// typed options (`OptionsOf`) and the reference in docs/flags.md (reference.ts). Tables are data: they do not read or change anything.
+// The declaration of command-line flags as tables. A program's table is the source of its parser (parse.ts), its help
+// text (help.ts), its typed options (`OptionsOf`) and the reference in docs/flags.md (reference.ts). Tables are data:
+// they do not read or change anything.
 
 import type {GateName} from './gate-table.js';
 import type {FlagType, FlagValues} from './types.js';
@@ -114,7 +115,10 @@ interface TableSource<S extends readonly FlagSection[]> {
   readonly derive?: Derive<OptionsOf<Flat<Joined<S>>>>;
 }
 
-/** Combines sections into a program's table. Sections with the same title are merged. Throws if a flag is declared twice. */
+/**
+ * Combines sections into a program's table. Sections with the same title are merged. Throws if a flag is declared
+ * twice.
+ */
 export const flagTable = <const S extends readonly FlagSection[]>({
   rules = [],
   derive,

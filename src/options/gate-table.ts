@@ -1,4 +1,5 @@
-// The feature gates as data: by release, with the reason for gates without effect. They are evaluated in feature-gates.ts.
+// The feature gates as data: by release, with the reason for gates without effect. They are evaluated in
+// feature-gates.ts.
 
 import type {EmulatedVersion} from './versions.js';
 
@@ -14,7 +15,10 @@ export interface GateState {
 export interface GateRow {
   /** By release: 1.32 to 1.35. */
   readonly at: Readonly<Record<EmulatedVersion, GateState | undefined>>;
-  /** Why the gate has no effect: no code reads it. test/options/gate-asks.test.ts checks that gates without a reason are read and those with one are not. */
+  /**
+   * Why the gate has no effect: no code reads it. test/options/gate-asks.test.ts checks that gates without a reason are
+   * read and those with one are not.
+   */
   readonly reason?: string;
 }
 
@@ -39,8 +43,8 @@ const effective = <const K extends string>(cells: Readonly<Record<K, Cells>>) =>
 const withoutEffect = <const K extends string>(reason: string, cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {reason});
 
 /**
- * All feature gates: stage and default in each release that can be emulated, and the reason for gates that no code reads. The history is
- * upstream's, with names in the neutral naming.
+ * All feature gates: stage and default in each release that can be emulated, and the reason for gates that no code
+ * reads. The history is upstream's, with names in the neutral naming.
  */
 export const gateTable = {
   ...effective({

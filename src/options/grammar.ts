@@ -30,8 +30,9 @@ const flagsByName = (table: FlagTable): {long: Map<string, NamedFlag>; short: Ma
 };
 
 /**
- * Splits a command line into flags and arguments: `--flag value`, `--flag=value`, `--switch`, `-v 4`, `-v=4`, `-v4`; `--` ends the flags.
- * Underscores in names are converted to dashes. A switch does not consume the next argument. Values are not parsed.
+ * Splits a command line into flags and arguments: `--flag value`, `--flag=value`, `--switch`, `-v 4`, `-v=4`, `-v4`;
+ * `--` ends the flags. Underscores in names are converted to dashes. A switch does not consume the next argument.
+ * Values are not parsed.
  */
 export const parseArguments = (table: FlagTable, argv: readonly string[]): ParsedArguments => {
   const {long, short} = flagsByName(table);

@@ -1,5 +1,5 @@
-// Parses a command line against a program's flag table: splits it into flags and arguments (grammar.ts), parses each value by its type and validates it
-// (schema.ts), and then the rules between flags. Any error is an `OptionError`.
+// Parses a command line against a program's flag table: splits it into flags and arguments (grammar.ts), parses each
+// value by its type and validates it (schema.ts), and then the rules between flags. Any error is an `OptionError`.
 
 import {readGates} from './feature-gates.js';
 import type {FeatureGates} from './feature-gates.js';
@@ -89,7 +89,10 @@ const readRelease = (values: ReadonlyMap<string, unknown>): {readonly versions: 
   return {versions, ...readGates(mapValue(values, 'feature-gates'), versions)};
 };
 
-/** Returns the feature gates of a command line before its other flags are parsed. Throws an `OptionError` for invalid gates or versions. */
+/**
+ * Returns the feature gates of a command line before its other flags are parsed. Throws an `OptionError` for invalid
+ * gates or versions.
+ */
 export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): FeatureGates => {
   const untyped = table as unknown as FlagTable;
   return readRelease(
@@ -101,8 +104,8 @@ export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): Fe
 };
 
 /**
- * Parses a command line against a program's table, without side effects. Throws an `OptionError` for an invalid command line. Rules between
- * flags are not applied if only help or the version is requested.
+ * Parses a command line against a program's table, without side effects. Throws an `OptionError` for an invalid command
+ * line. Rules between flags are not applied if only help or the version is requested.
  */
 export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
   const untyped = table as unknown as FlagTable;

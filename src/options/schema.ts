@@ -1,5 +1,6 @@
-// The values of flags. Convict parses, accumulates and validates those that are given (its formats are the flag types); the defaults of all others are
-// computed here, since a schema of all 173 flags of the API server costs 10 ms of each start, three times as much. A test validates all defaults by convict.
+// The values of flags. Convict parses, accumulates and validates those that are given (its formats are the flag types);
+// the defaults of all others are computed here, since a schema of all 173 flags of the API server costs 10 ms of each
+// start, three times as much. A test validates all defaults by convict.
 
 import convict from 'convict';
 import {optionName} from './flag.js';
@@ -51,7 +52,10 @@ export const defaultsOf = <T extends {readonly rows: object}>(table: T, override
   return {...Object.fromEntries(defaults), ...overrides} as OptionsOf<T>;
 };
 
-/** The format of a flag type in convict: parses the text of each occurrence, and validates the value against the flag's row. */
+/**
+ * The format of a flag type in convict: parses the text of each occurrence, and validates the value against the flag's
+ * row.
+ */
 const formatOf = (type: FlagType): convict.Format => ({
   name: formatName(type),
   coerce: ((text: string, config: convict.Config<Values>, option: string): Value =>
@@ -67,7 +71,10 @@ const formatName = (type: FlagType): string => `${type} flag`;
 
 for (const type of Object.keys(flagTypes) as FlagType[]) convict.addFormat(formatOf(type));
 
-/** Returns the convict schema of a table. Keys are option names. Defaults are null: a repeated flag adds to what was given before only. */
+/**
+ * Returns the convict schema of a table. Keys are option names. Defaults are null: a repeated flag adds to what was
+ * given before only.
+ */
 export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.Schema<Values> =>
   Object.fromEntries(
     Object.entries(rows).map(([flag, row]) => [
@@ -76,7 +83,10 @@ export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.
     ]),
   );
 
-/** Returns the values of the flags of a command line by their names, parsed and validated by convict. Throws an `OptionError`. */
+/**
+ * Returns the values of the flags of a command line by their names, parsed and validated by convict. Throws an
+ * `OptionError`.
+ */
 export const readValues = (rows: Readonly<Record<string, FlagRow>>, assignments: readonly Assignment[]): Map<string, Value> => {
   const given = new Set(assignments.map(({flag}) => flag));
   const values = new Map<string, Value>();

@@ -5,7 +5,10 @@ import {parseDuration} from '#src/api/duration.js';
 import {commaSeparated, isCidr, parseQuantity, parseTaint} from './value-parsers.js';
 import type {Taint} from './value-parsers.js';
 
-/** A serving certificate for host names (`cert,key:pattern,pattern`). Without patterns the names in the certificate apply. */
+/**
+ * A serving certificate for host names (`cert,key:pattern,pattern`). Without patterns the names in the certificate
+ * apply.
+ */
 export interface SniPair {
   readonly certFile: string;
   readonly keyFile: string;
@@ -60,7 +63,9 @@ interface FlagTypeDefinition<V> {
   readonly zero: V;
   /** The value of the flag without an argument. */
   readonly noOptionDefault?: string;
-  /** Parses one value. `before` is the value of earlier occurrences of the flag. Throws an `Error` for an invalid value. */
+  /**
+   * Parses one value. `before` is the value of earlier occurrences of the flag. Throws an `Error` for an invalid value.
+   */
   read(text: string, before?: V): V;
 }
 

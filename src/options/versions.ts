@@ -50,8 +50,8 @@ const readVersion = (flag: string, pairs: readonly string[]): string | undefined
 const before = (version: EmulatedVersion): EmulatedVersion => emulatedVersions[Math.max(0, emulatedVersions.indexOf(version) - 1)]!;
 
 /**
- * Parses `--emulated-version` and `--min-compatibility-version` (`1.34` or `plat=1.34`). The minimum compatibility version defaults to the
- * release before the emulated one.
+ * Parses `--emulated-version` and `--min-compatibility-version` (`1.34` or `plat=1.34`). The minimum compatibility
+ * version defaults to the release before the emulated one.
  */
 export const readVersions = (emulatedPairs: readonly string[], minCompatibilityPairs: readonly string[]): Versions => {
   const named = (text: string) => emulatedVersions.find(version => version === text);

@@ -1,4 +1,5 @@
-// Certificate authorities: loading, creation, and issuing of certificates for signing requests. Whether a request gets a certificate is decided elsewhere.
+// Certificate authorities: loading, creation, and issuing of certificates for signing requests. Whether a request gets
+// a certificate is decided elsewhere.
 
 import {createHash, type KeyObject} from 'node:crypto';
 import {runSteps, type Steps} from '#src/base/steps.js';
@@ -21,8 +22,8 @@ export interface Authority {
 }
 
 /**
- * Loads an authority from its two files. `name` identifies it in error messages. The certificate file must contain exactly one
- * certificate, and the key must match it and be able to sign.
+ * Loads an authority from its two files. `name` identifies it in error messages. The certificate file must contain
+ * exactly one certificate, and the key must match it and be able to sign.
  */
 export const loadAuthority = (name: string, certificate: Buffer | string, key: Buffer | string): Authority => {
   if (certificate.length === 0 || key.length === 0) throw new PkiError(`missing content for serving cert ${JSON.stringify(name)}`);
@@ -81,8 +82,8 @@ export interface SigningOptions {
 }
 
 /**
- * Issues a certificate for a request, in DER, after verifying the request's signature. Only the known attributes of the subject, the
- * alternative names and the key are taken from the request; the certificate is never that of an authority.
+ * Issues a certificate for a request, in DER, after verifying the request's signature. Only the known attributes of the
+ * subject, the alternative names and the key are taken from the request; the certificate is never that of an authority.
  */
 export const signRequest = (authority: Authority, request: SigningRequest, options: SigningOptions): Buffer =>
   runSteps(signRequestInSteps(authority, request, options));

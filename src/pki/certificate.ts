@@ -1,5 +1,5 @@
-// Parses X.509 certificates. Strict DER is required except where a function says so, malformed input throws a `PkiError`, and nothing here
-// verifies signatures or validity: chain.ts does.
+// Parses X.509 certificates. Strict DER is required except where a function says so, malformed input throws a
+// `PkiError`, and nothing here verifies signatures or validity: chain.ts does.
 
 import {createHash, type KeyObject} from 'node:crypto';
 import {noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
@@ -24,7 +24,10 @@ import {readSignatureAlgorithm, type SignedBytes} from '#src/pki/keys/signatures
 import {readTime} from '#src/pki/encoding/times.js';
 import {extendedUsageName, type KeyUsageBit} from './usages.js';
 
-/** An X.509 certificate (RFC 5280 §4.1). Times are in ms since the epoch. Extended usages are names, or object identifiers if unknown. */
+/**
+ * An X.509 certificate (RFC 5280 §4.1). Times are in ms since the epoch. Extended usages are names, or object
+ * identifiers if unknown.
+ */
 export interface Certificate extends AlternativeNames {
   readonly raw: Buffer;
   readonly version: number;
@@ -135,7 +138,10 @@ export const parseCertificate = (der: Buffer): Certificate => {
   return only;
 };
 
-/** As `parseCertificates`, but also accepts BER. Signatures of converted certificates may not verify because their bytes have changed. */
+/**
+ * As `parseCertificates`, but also accepts BER. Signatures of converted certificates may not verify because their bytes
+ * have changed.
+ */
 export const parseCertificatesBer = (bytes: Buffer): Certificate[] => {
   try {
     return parseCertificates(bytes);
@@ -154,7 +160,10 @@ const asDer = (bytes: Buffer): Buffer | undefined => {
   }
 };
 
-/** Returns the certificates of a PEM bundle in order. Other blocks and blocks with headers are skipped. Throws if there is none. */
+/**
+ * Returns the certificates of a PEM bundle in order. Other blocks and blocks with headers are skipped. Throws if there
+ * is none.
+ */
 export const parseCertificateBundle = (pem: Buffer | string): Certificate[] => {
   const certificates: Certificate[] = [];
   for (const {label, headers, bytes} of pemBlocks(pem)) {

@@ -1,5 +1,5 @@
-// Verification of certificate chains (RFC 5280 §6) at a given time, with Go's choice of errors. The number of signatures that it checks is
-// bounded.
+// Verification of certificate chains (RFC 5280 §6) at a given time, with Go's choice of errors. The number of
+// signatures that it checks is bounded.
 
 import type {Certificate} from './certificate.js';
 import {PkiError} from '#src/pki/encoding/error.js';
@@ -84,7 +84,9 @@ const checkCertificate = (certificate: Certificate, now: number): void => {
   if (now > notAfter) throw outside('after', notAfter);
 };
 
-/** Throws if a parent may not sign the chain below it. `below` is the number of intermediate authorities in that chain. */
+/**
+ * Throws if a parent may not sign the chain below it. `below` is the number of intermediate authorities in that chain.
+ */
 const checkAuthority = (parent: Certificate, below: number, isAnchor: boolean): void => {
   const {basicConstraints: constraints, keyUsage, version} = parent;
   const isNoAuthority = constraints ? !constraints.isAuthority : version === 3 || !isAnchor;
@@ -173,8 +175,9 @@ const findChain = (leaf: Certificate, options: ChainVerifyOptions): readonly Cer
 };
 
 /**
- * Verifies that there is a chain from `leaf` to an anchor in which every certificate is valid at `now`, signed by the next one, and allowed
- * for the usage (RFC 5280 §6.1, without policies and name constraints). SHA-1 signatures are rejected. Revocation is not checked.
+ * Verifies that there is a chain from `leaf` to an anchor in which every certificate is valid at `now`, signed by the
+ * next one, and allowed for the usage (RFC 5280 §6.1, without policies and name constraints). SHA-1 signatures are
+ * rejected. Revocation is not checked.
  */
 export const verifyChain = (leaf: Certificate, options: ChainVerifyOptions): ChainResult => {
   try {

@@ -14,7 +14,10 @@ const patternCovers = (pattern: string, host: string): boolean => {
   return dot > 0 && name.slice(dot) === wanted.slice(1);
 };
 
-/** Whether the alternative names include a host: a DNS name or an IP address, with or without brackets. Common names are not considered. */
+/**
+ * Whether the alternative names include a host: a DNS name or an IP address, with or without brackets. Common names are
+ * not considered.
+ */
 export const coversHost = (names: AlternativeNames, host: string): boolean => {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (isIP(bare) > 0) return names.ipAddresses.includes(ipText(ipBytes(bare)));

@@ -1,4 +1,5 @@
-// IP addresses as text and as the bytes in certificates (RFC 5280 §4.2.1.6). IPv4-mapped addresses count as IPv4, as in Go.
+// IP addresses as text and as the bytes in certificates (RFC 5280 §4.2.1.6). IPv4-mapped addresses count as IPv4, as in
+// Go.
 
 import {parseIp} from '#src/base/ip-address.js';
 import {PkiError} from '#src/pki/encoding/error.js';
@@ -44,7 +45,10 @@ const ipv6Bytes = (text: string): Buffer => {
   return Buffer.concat([front, Buffer.alloc(16 - front.length - back.length), back]);
 };
 
-/** Whether a host is an IP address, perhaps with a zone. Not `isIP` of Node.js, whose first look at a name that is not IPv4 compiles a pattern for 5 ms. */
+/**
+ * Whether a host is an IP address, perhaps with a zone. Not `isIP` of Node.js, whose first look at a name that is not
+ * IPv4 compiles a pattern for 5 ms.
+ */
 export const isAddress = (host: string): boolean => parseIp(host.split('%', 1)[0]!) !== undefined;
 
 /** Returns the 4 or 16 bytes of an IP address. IPv4-mapped IPv6 addresses have 4. */

@@ -1,5 +1,5 @@
-// Issues the certificates of plat's own components and of its administrator, from an authority at hand. Certificates for signing requests are issued by
-// `signRequest` in authority.ts.
+// Issues the certificates of plat's own components and of its administrator, from an authority at hand. Certificates
+// for signing requests are issued by `signRequest` in authority.ts.
 
 import type {KeyObject} from 'node:crypto';
 import {noAlternativeNames, type AlternativeNames} from './alternative-names.js';
@@ -73,7 +73,10 @@ export const issueServingCertificate = (
     usage: 'server auth',
   });
 
-/** Creates a serving certificate signed by a new authority whose key is discarded. The chain includes the authority's certificate. */
+/**
+ * Creates a serving certificate signed by a new authority whose key is discarded. The chain includes the authority's
+ * certificate.
+ */
 export const createSelfSignedServing = async (options: {
   host: string;
   hosts: readonly string[];

@@ -11,7 +11,10 @@ const shortLifetime = 8 * hour;
 /** The shortest lifetime that a signer grants. */
 const minimumTtlMs = 10 * minute;
 
-/** Returns the lifetime of a certificate in ms: the requested one, at least ten minutes and at most the signer's maximum. */
+/**
+ * Returns the lifetime of a certificate in ms: the requested one, at least ten minutes and at most the signer's
+ * maximum.
+ */
 export const grantedTtl = (requestedSeconds: number | undefined, maximumMs: number): number => {
   if (requestedSeconds === undefined) return maximumMs;
   const requested = requestedSeconds * 1000;
@@ -25,7 +28,10 @@ export interface Validity {
   readonly notAfter: number;
 }
 
-/** Returns the validity of a certificate issued now, limited by the authority's own. Throws if the authority has expired. */
+/**
+ * Returns the validity of a certificate issued now, limited by the authority's own. Throws if the authority has
+ * expired.
+ */
 export const certificateValidity = (now: number, ttlMs: number, authorityNotAfter: number): Validity => {
   const notBefore = now - backdate;
   const notAfter = Math.min(authorityNotAfter, now + ttlMs - (ttlMs < shortLifetime ? 0 : backdate));

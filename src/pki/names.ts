@@ -1,5 +1,6 @@
-// Distinguished names (RFC 5280 §4.1.2.4): parsing, encoding, and the subject that an issued certificate gets from a request's name. Functions `…InSteps`
-// yield regularly, so that names with very many attributes do not block the event loop.
+// Distinguished names (RFC 5280 §4.1.2.4): parsing, encoding, and the subject that an issued certificate gets from a
+// request's name. Functions `…InSteps` yield regularly, so that names with very many attributes do not block the event
+// loop.
 
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {readOid, tags, type Element} from '#src/pki/encoding/der.js';
@@ -123,7 +124,10 @@ export const readNameInSteps = function* (name: Element): Steps<DistinguishedNam
   };
 };
 
-/** Returns the subject of an issued certificate. The last CN and the last serial number are kept; unknown attributes are dropped. */
+/**
+ * Returns the subject of an issued certificate. The last CN and the last serial number are kept; unknown attributes are
+ * dropped.
+ */
 export const subjectOf = (name: DistinguishedName): Subject => runSteps(subjectInSteps(name));
 
 /** The same in steps. */

@@ -1,5 +1,6 @@
-// PKCS #10 certification requests (RFC 2986): parsing, verification of their signature, and creation. Parsed requests are cached, since the server and
-// several controllers parse the same ones. Whether a request may be issued is decided elsewhere.
+// PKCS #10 certification requests (RFC 2986): parsing, verification of their signature, and creation. Parsed requests
+// are cached, since the server and several controllers parse the same ones. Whether a request may be issued is decided
+// elsewhere.
 
 import type {KeyObject} from 'node:crypto';
 import {CacheBound} from '#src/base/cache-bound.js';
@@ -100,8 +101,8 @@ const maxCachedLength = 8192;
 const verified = new WeakSet<SigningRequest>();
 
 /**
- * Parses the first PEM block, whose label must be CERTIFICATE REQUEST; other text is ignored. Does not verify the signature. Equal texts
- * may return the same object.
+ * Parses the first PEM block, whose label must be CERTIFICATE REQUEST; other text is ignored. Does not verify the
+ * signature. Equal texts may return the same object.
  */
 export const parseSigningRequest = (pem: Buffer | string): SigningRequest => runSteps(parseSigningRequestInSteps(pem));
 
@@ -118,7 +119,10 @@ export const parseSigningRequestInSteps = function* (pem: Buffer | string): Step
   return request;
 };
 
-/** Throws if the request is not signed with its own key. SHA-1 is accepted, since the signature only proves possession of the key. */
+/**
+ * Throws if the request is not signed with its own key. SHA-1 is accepted, since the signature only proves possession
+ * of the key.
+ */
 export const checkRequestSignature = (request: SigningRequest): void => {
   if (verified.has(request)) return;
   checkSignature(request.signed, request.publicKey, {allowSha1: true});

@@ -1,4 +1,5 @@
-// Key usages and extended key usages: the names in signing requests, and the bits and object identifiers in certificates.
+// Key usages and extended key usages: the names in signing requests, and the bits and object identifiers in
+// certificates.
 
 import {PkiError} from '#src/pki/encoding/error.js';
 

@@ -1,9 +1,14 @@
-/** The public API for programs that embed a control plane: `import {startPlane} from 'plat'`. Types of its objects are added when it is packed (tools/types.mjs). */
+/**
+ * The public API for programs that embed a control plane: `import {startPlane} from 'plat'`. Types of its objects are
+ * added when it is packed (tools/types.mjs).
+ */
 import type {Plane} from './inputs/embedded.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {startPlane as start} from './plane.js';
 
-/** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
+/**
+ * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced.
+ */
 export const startPlane: (options?: PlaneOptions) => Promise<Plane> = start;
 export type {ForkPlaneOptions, Plane, PlaneSnapshot, ServingPair} from './inputs/embedded.js';
 export type {PlaneOptions} from './inputs/options.js';

@@ -1,6 +1,6 @@
-// Starts a whole control plane in one process, in the order of the steps in `startPlane`: `plat up`, the library's `startPlane`, tests. This folder is the
-// composition root: it creates components and connects them, and writes no object itself. The controllers that are part of the API server are in
-// `src/controlplane`.
+// Starts a whole control plane in one process, in the order of the steps in `startPlane`: `plat up`, the library's
+// `startPlane`, tests. This folder is the composition root: it creates components and connects them, and writes no
+// object itself. The controllers that are part of the API server are in `src/controlplane`.
 
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
@@ -58,8 +58,9 @@ const storeFlags = ['storage-backend', 'kvstore-servers'];
 const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
 
 /**
- * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced: port, store, API server, components,
- * nodes, manifests, kubeconfig, in this order. What was started is stopped again when a later step fails.
+ * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced:
+ * port, store, API server, components, nodes, manifests, kubeconfig, in this order. What was started is stopped again
+ * when a later step fails.
  */
 export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   checkOptions(given);
@@ -175,8 +176,9 @@ const serve = async (
 };
 
 /**
- * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has done what is due before the next begins, so that planes with the same
- * seed begin alike. `ownHolds` are the caller's holds of the clock.
+ * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has
+ * done what is due before the next begins, so that planes with the same seed begin alike. `ownHolds` are the caller's
+ * holds of the clock.
  */
 const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo, ownHolds = 0) => {
   const {options} = inputs;
@@ -306,7 +308,10 @@ const startApiServer = async (
   return api;
 };
 
-/** Starts the controller manager and the scheduler, and waits until both are ready. `failed` rejects when one of them ends by itself. */
+/**
+ * Starts the controller manager and the scheduler, and waits until both are ready. `failed` rejects when one of them
+ * ends by itself.
+ */
 const startComponents = async (
   inputs: PlaneInputs,
   processes: Processes,

@@ -29,7 +29,10 @@ export const scheduler: Component<(typeof schedulerFlags)['rows']> = {
   },
 };
 
-/** Reads the settings of a scheduler from its flags and from the file that `--config` names. Throws an error of one line that names flag and file. */
+/**
+ * Reads the settings of a scheduler from its flags and from the file that `--config` names. Throws an error of one line
+ * that names flag and file.
+ */
 const schedulerSettings = ({
   config,
   podMaxInUnschedulablePodsDuration,

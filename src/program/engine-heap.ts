@@ -41,8 +41,8 @@ export const processHeap = (): EngineHeap => {
 };
 
 /**
- * Node has no function for this. V8's own `gc` keeps the space for new objects as large as the last burst made it (32 MB) until five quiet seconds have
- * passed; what the heap profiler calls returns it at once.
+ * Node has no function for this. V8's own `gc` keeps the space for new objects as large as the last burst made it (32
+ * MB) until five quiet seconds have passed; what the heap profiler calls returns it at once.
  */
 const collectAll = async (): Promise<void> => {
   // A build of Node without it leaves the heap to V8.
@@ -84,8 +84,8 @@ export const collectNewObjects = (): void => {
 };
 
 /**
- * V8 starts to mark objects when it has collected new objects and finds the heap beyond a part of its limit. That part is made smaller for the moment, and not for
- * longer: code caches belong to the flags that they were made with.
+ * V8 starts to mark objects when it has collected new objects and finds the heap beyond a part of its limit. That part
+ * is made smaller for the moment, and not for longer: code caches belong to the flags that they were made with.
  */
 const startCollection = (): void => {
   if (!hasKnownFlags) return;

@@ -1,4 +1,5 @@
-// What all programs share: flags, help and version, logging, signals, and one line on standard error with exit code 1 for any failure.
+// What all programs share: flags, help and version, logging, signals, and one line on standard error with exit code 1
+// for any failure.
 
 import {channel} from 'node:diagnostics_channel';
 import {MessageChannel} from 'node:worker_threads';
@@ -41,7 +42,10 @@ export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
   ready(what: string): void;
 }
 
-/** The line that is printed for a failure: its message and the causes that add information, in at least one of their parts. Of an error of disposal, the error before it. */
+/**
+ * The line that is printed for a failure: its message and the causes that add information, in at least one of their
+ * parts. Of an error of disposal, the error before it.
+ */
 export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
   for (let at = firstError(error); at !== undefined && messages.length < deepest; at = firstError(causeOf(at))) {
@@ -119,8 +123,9 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
 };
 
 /**
- * Runs a program: parses its flags, handles `--help` and `--version`, or calls `run`. Any failure ends the process with one line on standard error and exit
- * code 1, as do arguments that are computed and cannot be. When `run` resolves the process ends with its result as the exit code, 0 by default.
+ * Runs a program: parses its flags, handles `--help` and `--version`, or calls `run`. Any failure ends the process with
+ * one line on standard error and exit code 1, as do arguments that are computed and cannot be. When `run` resolves the
+ * process ends with its result as the exit code, 0 by default.
  */
 export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   table: FlagTable<R>,
@@ -185,7 +190,9 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   }
 };
 
-/** Keeps the process alive: the clock's timers do not, and a component that waits for one must not end because of that. */
+/**
+ * Keeps the process alive: the clock's timers do not, and a component that waits for one must not end because of that.
+ */
 const keepProcessAlive = (): void => {
   new MessageChannel().port1.on('message', () => {}); // A port with a listener keeps the process alive.
 };

@@ -25,7 +25,10 @@ export interface ReachParts {
 /** How long the first request, for the naming, is retried while the server is not reachable. */
 const connectTimeoutMs = 10_000;
 
-/** Opens a connection to an API server and detects its naming. A server that is not reachable or not ready yet is waited for; a refusal or another naming rejects. */
+/**
+ * Opens a connection to an API server and detects its naming. A server that is not reachable or not ready yet is waited
+ * for; a refusal or another naming rejects.
+ */
 export const reachServer = async (
   settings: ConnectionSettings,
   {naming, clock, meter, log, userAgent, assumesNaming = false, patienceMs = connectTimeoutMs, signal}: ReachParts,
@@ -41,7 +44,10 @@ export const reachServer = async (
   }
 };
 
-/** Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not ready is retried for some time. */
+/**
+ * Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not
+ * ready is retried for some time.
+ */
 const retried = async <T>(
   attempt: () => Promise<T>,
   patienceMs: number,

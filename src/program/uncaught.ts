@@ -18,9 +18,9 @@ export interface UncaughtParts {
 const stopTimeoutMs = 30_000;
 
 /**
- * Handles errors that nothing else handles. An unhandled rejection is reported, and the program continues: only the failed work is affected. After an
- * uncaught exception the state of the process is unknown: the program is stopped gracefully, and ended if that takes too long. Returns the exception, once
- * there was one.
+ * Handles errors that nothing else handles. An unhandled rejection is reported, and the program continues: only the
+ * failed work is affected. After an uncaught exception the state of the process is unknown: the program is stopped
+ * gracefully, and ended if that takes too long. Returns the exception, once there was one.
  */
 export const handleUncaught = ({process, clock, unhandled, stop, end}: UncaughtParts): (() => {readonly error: unknown} | undefined) => {
   let fatal: {readonly error: unknown} | undefined;

@@ -10,7 +10,10 @@ interface DelayedItem<T> {
   readonly order: number;
 }
 
-/** Returns items to a queue at their time, with one timer for all of them. An item that is added twice comes back at the earlier of the two times. */
+/**
+ * Returns items to a queue at their time, with one timer for all of them. An item that is added twice comes back at the
+ * earlier of the two times.
+ */
 export class Delays<T> {
   readonly #clock: Clock;
   readonly #due: (item: T) => void;
@@ -34,7 +37,8 @@ export class Delays<T> {
   }
 
   add(item: T, afterMs: number): void {
-    // Rounded up to whole milliseconds: with fractions a timer can fire before its time by the clock, and would be set again for ever.
+    // Rounded up to whole milliseconds: with fractions a timer can fire before its time by the clock, and would be set
+    // again for ever.
     const at = this.#clock.monotonic() + Math.ceil(Math.min(afterMs, longestMs));
     const known = this.#waiting.get(item);
     if (known && known.at <= at) return;

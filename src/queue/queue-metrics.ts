@@ -2,7 +2,10 @@ import type {Clock} from '#src/base/clock.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {Priority, ReadyItems} from './ready-items.js';
 
-/** Whose labels the metrics have: client-go's `name`, or the `controller` too, and the `priority` of waiting items, as controller-runtime has it. */
+/**
+ * Whose labels the metrics have: client-go's `name`, or the `controller` too, and the `priority` of waiting items, as
+ * controller-runtime has it.
+ */
 export type QueueLabels = 'client-go' | 'controller-runtime';
 
 /** The priorities of controller-runtime. */

@@ -12,7 +12,10 @@ export interface RateLimiter<T> {
   retries(item: T): number;
 }
 
-/** An exponential backoff for each item: `baseMs` after the first failure, doubled with each further one, at most `maxMs`. */
+/**
+ * An exponential backoff for each item: `baseMs` after the first failure, doubled with each further one, at most
+ * `maxMs`.
+ */
 export const perItemBackoff = <T>(baseMs: number, maxMs: number): RateLimiter<T> => {
   const failures = new Map<T, number>();
   const delayAfter = exponential(baseMs, maxMs);
@@ -33,7 +36,9 @@ export const tokenBucketLimiter = <T>(clock: Clock, rate: number, burst: number)
   return {delay: () => bucket.reserve(), forget() {}, retries: () => 0};
 };
 
-/** Combines limiters: the longest of their delays and the largest of their counts. Every limiter counts each failure. */
+/**
+ * Combines limiters: the longest of their delays and the largest of their counts. Every limiter counts each failure.
+ */
 export const maxOf = <T>(...limiters: readonly RateLimiter<T>[]): RateLimiter<T> => ({
   delay: item => Math.max(0, ...limiters.map(limiter => limiter.delay(item))),
   forget: item => limiters.forEach(limiter => limiter.forget(item)),
@@ -50,7 +55,10 @@ export interface LimiterSettings {
   readonly shared?: {readonly perSecond: number; readonly burst: number} | undefined;
 }
 
-/** The default limiter: the longer of 5 ms doubled up to 1000 s for each item, and a bucket of 10 per second with a burst of 100 for all items. */
+/**
+ * The default limiter: the longer of 5 ms doubled up to 1000 s for each item, and a bucket of 10 per second with a
+ * burst of 100 for all items.
+ */
 export const defaultLimiter = <T>(
   clock: Clock,
   {baseDelayMs = 5, maxDelayMs = 1_000_000, shared = {perSecond: 10, burst: 100}}: LimiterSettings = {},

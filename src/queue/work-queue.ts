@@ -18,9 +18,10 @@ export interface WorkQueueOptions<T> {
 export type {Priority};
 
 /**
- * Keys without duplicates, in order of arrival within a priority. An item that is added while it waits is not added twice; one that is added while it is processed is queued
- * again when it is done. So an item is never processed by two workers at once, and no event is lost. An item that is added with low and with normal priority has the
- * normal one. A delayed item keeps the priority that it was last taken with, until it is added with a higher one.
+ * Keys without duplicates, in order of arrival within a priority. An item that is added while it waits is not added
+ * twice; one that is added while it is processed is queued again when it is done. So an item is never processed by two
+ * workers at once, and no event is lost. An item that is added with low and with normal priority has the normal one. A
+ * delayed item keeps the priority that it was last taken with, until it is added with a higher one.
  *
  *     add ─> dirty ─> ready ─take─> processing ─done─> removed, or ready again if dirty meanwhile
  *
@@ -77,8 +78,8 @@ export class WorkQueue<T = string> {
   }
 
   /**
-   * Queues `item` after `afterMs`; of two delays the earlier counts. A direct `add` does not cancel the delay. Without a priority an item in process keeps the one that it
-   * was taken with.
+   * Queues `item` after `afterMs`; of two delays the earlier counts. A direct `add` does not cancel the delay. Without
+   * a priority an item in process keeps the one that it was taken with.
    */
   addAfter(item: T, afterMs: number, priority = this.#processing.get(item) ?? 'normal'): void {
     if (this.#closed) return;
@@ -94,7 +95,10 @@ export class WorkQueue<T = string> {
     if (!this.#closed) this.addAfter(item, this.#limiter.delay(item));
   }
 
-  /** Resolves once fewer than `limit` items can be taken, or after shutdown; undefined if that is so now. For producers that can wait. */
+  /**
+   * Resolves once fewer than `limit` items can be taken, or after shutdown; undefined if that is so now. For producers
+   * that can wait.
+   */
   room(limit: number): Promise<void> | undefined {
     if (this.#closed || this.#ready.size < limit) return undefined;
     return new Promise(resolve => this.#waitingForRoom.add({limit, proceed: resolve}));
@@ -130,7 +134,10 @@ export class WorkQueue<T = string> {
     this.#holdWhileBusy();
   }
 
-  /** Stops an item in process from holding the clock, until the returned handle is disposed: the worker only waits for time to pass. */
+  /**
+   * Stops an item in process from holding the clock, until the returned handle is disposed: the worker only waits for
+   * time to pass.
+   */
   pauseHold(): Disposable {
     let isPaused = true;
     this.#paused++;
@@ -145,8 +152,8 @@ export class WorkQueue<T = string> {
   }
 
   /**
-   * Calls `callback` once for each item that can be taken, including those ready now, until the returned handle is disposed. The caller
-   * processes at most `concurrency` items at a time.
+   * Calls `callback` once for each item that can be taken, including those ready now, until the returned handle is
+   * disposed. The caller processes at most `concurrency` items at a time.
    */
   onReady(concurrency: number, callback: () => void): Disposable {
     this.#workers.set(callback, concurrency);
@@ -160,7 +167,10 @@ export class WorkQueue<T = string> {
     };
   }
 
-  /** Accepts no more items and drops the delayed ones. Ready items can still be taken, and items in process can be finished. */
+  /**
+   * Accepts no more items and drops the delayed ones. Ready items can still be taken, and items in process can be
+   * finished.
+   */
   shutDown(): void {
     this.#closed = true;
     this.#delays.clear();

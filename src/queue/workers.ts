@@ -11,12 +11,15 @@ export interface Workers {
 }
 
 /**
- * Workers that never wait for I/O would starve sockets and timers. They yield after a while, and after this many items in any case, because a virtual clock does not
- * advance while work goes on.
+ * Workers that never wait for I/O would starve sockets and timers. They yield after a while, and after this many items
+ * in any case, because a virtual clock does not advance while work goes on.
  */
 const itemsPerTurn = 32;
 
-/** Processes the items of `queue`, `concurrency` at a time. `process` handles its own failures; a rejection is passed to `onUnhandledError`, and work continues. */
+/**
+ * Processes the items of `queue`, `concurrency` at a time. `process` handles its own failures; a rejection is passed to
+ * `onUnhandledError`, and work continues.
+ */
 export const work = <T>(
   queue: WorkQueue<T>,
   concurrency: number,

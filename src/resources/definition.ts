@@ -16,8 +16,9 @@ import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {Reservation} from './pools.js';
 
-// The definition of a kind and the contexts of its hooks. A write runs: default, mutating admission, default, allocate, `prepare`, `validate`, `authorize`,
-// `warn`, validating admission, store, `counts`. Definitions have no state; everything they need comes with the context.
+// The definition of a kind and the contexts of its hooks. A write runs: default, mutating admission, default, allocate,
+// `prepare`, `validate`, `authorize`, `warn`, validating admission, store, `counts`. Definitions have no state;
+// everything they need comes with the context.
 
 /** The context of a kind's hooks. */
 export interface HookContext {
@@ -49,7 +50,10 @@ export interface TokenIssuer {
   sign(claims: TokenClaims): string | Promise<string>;
 }
 
-/** The context of actions, which may read and write other objects as the server and call its authorizer and authenticators. */
+/**
+ * The context of actions, which may read and write other objects as the server and call its authorizer and
+ * authenticators.
+ */
 export interface ActionContext extends HookContext {
   readonly authorizer: Authorizer;
   /** Reads the store, not the cache. */
@@ -91,15 +95,16 @@ export interface WriteChecks {
 export type WrittenPaths = readonly string[] | {readonly allBut: readonly string[]};
 
 /**
- * How a kind validates metadata beyond the common rules. A creation is validated by the kind's rules for names and finalizers, unless it is `common`; an update
- * as an object (`whole`; `twice` for two times), as a `change`, as `both`, or not further (`common`). An error found twice is reported twice.
+ * How a kind validates metadata beyond the common rules. A creation is validated by the kind's rules for names and
+ * finalizers, unless it is `common`; an update as an object (`whole`; `twice` for two times), as a `change`, as `both`,
+ * or not further (`common`). An error found twice is reported twice.
  */
 export type MetadataValidation = 'common' | 'change' | 'whole' | 'twice' | 'both';
 
 /**
- * How one endpoint of a resource is written. `writes` lists the paths taken from the client's object; everything else is copied from the stored object (on
- * create: dropped), and field ownership follows the same list. Hooks run in this order: default, mutating admission, default again, `prepare`, `validate`,
- * validating admission, store.
+ * How one endpoint of a resource is written. `writes` lists the paths taken from the client's object; everything else
+ * is copied from the stored object (on create: dropped), and field ownership follows the same list. Hooks run in this
+ * order: default, mutating admission, default again, `prepare`, `validate`, validating admission, store.
  */
 export interface Endpoint<T extends KubeObject> {
   readonly verbs?: readonly ('get' | 'update' | 'patch')[];
@@ -126,7 +131,10 @@ export interface Endpoint<T extends KubeObject> {
   readonly view?: View<T>;
 }
 
-/** Another kind that an endpoint shows instead of the object, such as the scale of a workload. Writes follow the rules of the main endpoint. */
+/**
+ * Another kind that an endpoint shows instead of the object, such as the scale of a workload. Writes follow the rules
+ * of the main endpoint.
+ */
 export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
   /** The kind that is shown, with its table columns. It is never stored. */
   readonly shows: Required<Pick<ResourceDefinition<V>, 'kind' | 'presentation'>>;
@@ -191,7 +199,10 @@ export interface ConnectOption {
 export interface ConnectDestination {
   readonly scheme: 'http' | 'https';
   readonly host: string;
-  /** The resolved addresses that were checked: connections go to these only, even if the name resolves differently a moment later. */
+  /**
+   * The resolved addresses that were checked: connections go to these only, even if the name resolves differently a
+   * moment later.
+   */
   readonly addresses?: readonly string[];
   readonly port: string;
   /** The path and query; for relayed calls the prefix of the client's own. */
@@ -205,7 +216,10 @@ export interface ConnectSubresource {
   /** The kind in discovery. */
   readonly kind: Kind;
   readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[];
-  /** How the client is connected: it reads a text, the connection is upgraded, or calls are relayed one by one, with the paths below. */
+  /**
+   * How the client is connected: it reads a text, the connection is upgraded, or calls are relayed one by one, with the
+   * paths below.
+   */
   readonly mode: 'text' | 'stream' | 'calls';
   /** The kind of the options, and the options. */
   readonly options: {readonly kind: string; readonly fields: readonly ConnectOption[]};
@@ -334,7 +348,10 @@ export interface MetadataRules<T extends KubeObject> {
   readonly anyFinalizers?: boolean;
   /** Whether metadata.generation counts changes outside of metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
-  /** Whether the generation also counts what an object of a request gives as empty (`emptiedWithin`), although it is not stored. */
+  /**
+   * Whether the generation also counts what an object of a request gives as empty (`emptiedWithin`), although it is not
+   * stored.
+   */
   readonly generationCountsEmptied?: (object: Readonly<T>) => boolean;
   /** Whether the generation also counts changes that `prepare` reverts. */
   readonly generationCountsUnprepared?: boolean;
@@ -350,7 +367,10 @@ export interface UpdateRules {
 
 /** Allocation from the server's pools. */
 export interface AllocationHooks<T extends KubeObject> {
-  /** Reserves what the object needs, before `prepare` on the main endpoint. May change `object`; throws the Status of a refusal. */
+  /**
+   * Reserves what the object needs, before `prepare` on the main endpoint. May change `object`; throws the Status of a
+   * refusal.
+   */
   allocate(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<void>;
   /** Releases what a removed object held. */
   release?(object: Readonly<T>, context: ReleaseContext): Promise<void>;
@@ -361,17 +381,19 @@ export interface DeletionRules<T extends KubeObject> {
   /** Whether a collection cannot be deleted by one request. */
   readonly excludesCollection?: true;
   /**
-   * The response of DELETE after the object was removed. Default `status`. While finalizers keep the object, both respond with the object; `statusAlways`
-   * responds with a Status even then (202), also for the collection.
+   * The response of DELETE after the object was removed. Default `status`. While finalizers keep the object, both
+   * respond with the object; `statusAlways` responds with a Status even then (202), also for the collection.
    */
   readonly response?: 'object' | 'status' | 'statusAlways';
-  /** The default propagation policy. `unsupported` never adds the garbage collector's finalizers. Default `background`. */
+  /**
+   * The default propagation policy. `unsupported` never adds the garbage collector's finalizers. Default `background`.
+   */
   readonly defaultPropagation?: 'background' | 'orphan' | 'unsupported';
   /** The warning of a deletion without propagation policy. */
   readonly missingPropagationWarning?: string;
   /**
-   * Returns the seconds an object gets to terminate after its deletion; 0 removes it immediately. A terminating object's period may be shortened, never
-   * extended.
+   * Returns the seconds an object gets to terminate after its deletion; 0 removes it immediately. A terminating
+   * object's period may be shortened, never extended.
    */
   gracePeriod?(object: Readonly<T>, requestedSeconds: number | undefined): number;
   /** Whether `begin` keeps the objects until other components have finished. */
@@ -386,7 +408,10 @@ export interface DeletionRules<T extends KubeObject> {
 export interface SelectionRules<T extends KubeObject> {
   /** In addition to metadata.name and metadata.namespace. */
   readonly fields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
-  /** The error text for a field that is not selectable; default `label` for kinds with selectable fields of their own and `metadata` for others. */
+  /**
+   * The error text for a field that is not selectable; default `label` for kinds with selectable fields of their own
+   * and `metadata` for others.
+   */
   readonly unknownFieldMessage?: 'metadata' | 'label' | 'kind' | 'quoted';
 }
 
@@ -395,7 +420,9 @@ export interface Presentation<T extends KubeObject> {
   readonly columns?: readonly Column<T>[];
   /** Returns the conditions of an object's table row, for example that it is finished. */
   rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
-  /** Annotations that represent fields of an older version: whole objects show them, tables and partial objects do not. */
+  /**
+   * Annotations that represent fields of an older version: whole objects show them, tables and partial objects do not.
+   */
   readonly derivedAnnotations?: readonly string[];
 }
 
@@ -420,7 +447,10 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly storage?: StorageRules<T>;
   readonly metadata: MetadataRules<T>;
   readonly update?: UpdateRules;
-  /** Loads what validation of the object needs; returns undefined if nothing has to be loaded. Called directly before each validation. */
+  /**
+   * Loads what validation of the object needs; returns undefined if nothing has to be loaded. Called directly before
+   * each validation.
+   */
   ready?(object: Readonly<T>): Promise<void> | undefined;
   /** Applies defaults. Runs on every write and read of the hub version. */
   default?(object: T, context: Pick<HookContext, 'naming' | 'gate'>): void;
@@ -435,7 +465,10 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly review?: Action<T>;
   /** Set for kinds that are computed on read, with get and list only. */
   readonly virtual?: Virtual<T>;
-  /** Set for kinds defined at runtime: list items have apiVersion and kind, and strategic merge patches are rejected (415). */
+  /**
+   * Set for kinds defined at runtime: list items have apiVersion and kind, and strategic merge patches are rejected
+   * (415).
+   */
   readonly custom?: CustomRules;
   readonly deletion?: DeletionRules<T>;
   readonly selection?: SelectionRules<T>;

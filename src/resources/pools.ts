@@ -1,9 +1,11 @@
-// The interfaces by which writes of services allocate and release addresses and node ports. `src/apiserver/allocation` implements them.
+// The interfaces by which writes of services allocate and release addresses and node ports. `src/apiserver/allocation`
+// implements them.
 
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {IpFamily} from './ip-family.js';
 
-// The pools that services allocate from. Allocations are visible to all servers of a store, so that an address or port is never allocated twice.
+// The pools that services allocate from. Allocations are visible to all servers of a store, so that an address or port
+// is never allocated twice.
 
 /** Why a pool could not allocate. The text is shown to clients. */
 export class PoolError extends Error {
@@ -16,7 +18,10 @@ export interface AddressHolder {
   readonly name: string;
 }
 
-/** The addresses of services. Every method but `sample`, `check` and `allocated` changes shared state, and throws `PoolError` on failure. */
+/**
+ * The addresses of services. Every method but `sample`, `check` and `allocated` changes shared state, and throws
+ * `PoolError` on failure.
+ */
 export interface AddressPool {
   /** The IP families of this cluster; the first is the default. */
   readonly families: readonly IpFamily[];
@@ -44,7 +49,10 @@ export interface PortPool {
   taken(): Promise<readonly number[]>;
 }
 
-/** What one write allocates and releases: allocated immediately, released once the write is stored, reverted if it fails. A dry run changes nothing. */
+/**
+ * What one write allocates and releases: allocated immediately, released once the write is stored, reverted if it
+ * fails. A dry run changes nothing.
+ */
 export interface Reservation {
   /** The IP families of this cluster; the first is the default. */
   readonly families: readonly IpFamily[];

@@ -4,8 +4,9 @@ import {compareVersions} from '#src/api/versions.js';
 import type {ResourceDefinition} from './definition.js';
 
 /**
- * Returns the version in which objects of a kind are stored, so that servers of release `minCompatibility` can read them: the best version of the hub's group
- * that the release has. Returns the hub if there is none, if the hub is not stable, or without a release.
+ * Returns the version in which objects of a kind are stored, so that servers of release `minCompatibility` can read
+ * them: the best version of the hub's group that the release has. Returns the hub if there is none, if the hub is not
+ * stable, or without a release.
  */
 export const storedKindOf = ({kind: hub, storage, served}: ResourceDefinition, minCompatibility?: string): Kind => {
   if (storage?.kind) return storage.kind;

@@ -1,5 +1,6 @@
-// Connects the parts of one controller: its event handlers on informers, its queues and workers, its health check and debug pages. A controller is built before
-// informers start, so that none of its events is missed, and runs once its caches are synced. Building changes nothing in the cluster.
+// Connects the parts of one controller: its event handlers on informers, its queues and workers, its health check and
+// debug pages. A controller is built before informers start, so that none of its events is missed, and runs once its
+// caches are synced. Building changes nothing in the cluster.
 
 import type {Clock} from '#src/base/clock.js';
 import {perItemBackoff, defaultLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';

@@ -29,11 +29,17 @@ export interface Instances {
   isShutDown(node: CloudNode): Promise<boolean>;
   /** Rejects if there is no such machine. */
   metadata(node: CloudNode): Promise<InstanceMetadata>;
-  /** Returns the ranges that the cloud has for the pods of a machine, in CIDR notation; missing where the cloud allocates none. Rejects if there is no such machine. */
+  /**
+   * Returns the ranges that the cloud has for the pods of a machine, in CIDR notation; missing where the cloud
+   * allocates none. Rejects if there is no such machine.
+   */
   podRanges?(node: CloudNode): Promise<readonly string[]>;
 }
 
-/** Load balancers of services. Any call may reject with `RetryLater`; those that change one, with `ImplementedElsewhere`. */
+/**
+ * Load balancers of services. Any call may reject with `RetryLater`; those that change one, with
+ * `ImplementedElsewhere`.
+ */
 export interface LoadBalancers {
   /** Returns the status of a load balancer; undefined if there is none. */
   get(cluster: string, service: CloudService): Promise<LoadBalancerStatus | undefined>;

@@ -10,9 +10,13 @@ import {Recorder} from '#src/runtime/events/events.js';
 import type {RuntimeEnvironment} from './environment.js';
 import {writerOf} from './writer.js';
 
-// What a controller gets when it is built: informers by selection, a client under its own name, the clock, events, options and metrics.
+// What a controller gets when it is built: informers by selection, a client under its own name, the clock, events,
+// options and metrics.
 
-/** The informers that a controller reads, by selection. Closed once the controller is built: later requests for undeclared sources throw. */
+/**
+ * The informers that a controller reads, by selection. Closed once the controller is built: later requests for
+ * undeclared sources throw.
+ */
 export class Sources {
   readonly #environment: RuntimeEnvironment;
   readonly #controller: string;
@@ -55,7 +59,10 @@ export class Sources {
   }
 }
 
-/** Signals of a controller's shutdown: `stopping` aborts when it is to take no more work, `calls` when pending API calls are cancelled. */
+/**
+ * Signals of a controller's shutdown: `stopping` aborts when it is to take no more work, `calls` when pending API calls
+ * are cancelled.
+ */
 export interface ShutdownSignals {
   readonly stopping: AbortSignal;
   readonly calls: AbortSignal;

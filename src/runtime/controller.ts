@@ -1,6 +1,6 @@
-// The interface between controllers and the manager: what a controller declares, what it is given (`ControllerContext`), and what a
-// reconcile returns.
-// A controller gets its clock, files, clients and metrics from its context alone.
+// The interface between controllers and the manager: what a controller declares, what it is given
+// (`ControllerContext`), and what a reconcile returns. A controller gets its clock, files, clients and metrics from its
+// context alone.
 
 import type {Change} from '#informers/change.js';
 import type {Informers} from '#informers/factory.js';
@@ -35,11 +35,14 @@ export type Gates = Pick<FeatureGates, 'enabled'>;
 export interface ControllerContext<O = unknown> {
   /** The canonical name. */
   readonly name: string;
-  /** Returns the cache of a source. Declared sources may be requested at any time, others only during `create`, which makes the workers wait for their sync. */
+  /**
+   * Returns the cache of a source. Declared sources may be requested at any time, others only during `create`, which
+   * makes the workers wait for their sync.
+   */
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   /**
-   * Calls `listener` with each change of a source until the controller stops, before the keys of the change are reconciled. To be called during `create`:
-   * listeners that are registered first are called first.
+   * Calls `listener` with each change of a source until the controller stops, before the keys of the change are
+   * reconciled. To be called during `create`: listeners that are registered first are called first.
    */
   listen<T extends KubeObject>(source: Source<T>, listener: (change: Change<T>) => void): void;
   writer<T extends KubeObject>(kind: Kind<T>): Writer<T>;
@@ -58,7 +61,10 @@ export interface ControllerContext<O = unknown> {
   readonly gates: Gates;
   /** The PEM bundle that the connection settings of this process trust; empty if they have none. */
   readonly serverAuthority: string;
-  /** The cloud, if there is one in this process. Controllers that need one are built only if there is, and it is not external. */
+  /**
+   * The cloud, if there is one in this process. Controllers that need one are built only if there is, and it is not
+   * external.
+   */
   readonly cloud?: Cloud | undefined;
   /** Aborts when the controller is to stop. */
   readonly signal: AbortSignal;
@@ -95,12 +101,15 @@ export interface Attempt {
 }
 
 /**
- * Brings one object to its desired state, from what the caches hold now, whichever event queued it. Returns `settled` or `requeueAfter(ms)`.
- * A throw means retry with backoff, a thrown `Terminal` means do not retry.
+ * Brings one object to its desired state, from what the caches hold now, whichever event queued it. Returns `settled`
+ * or `requeueAfter(ms)`. A throw means retry with backoff, a thrown `Terminal` means do not retry.
  */
 export type Reconcile = (key: ObjectKey, attempt: Attempt) => Promise<Result>;
 
-/** How failed keys are retried: after the longer of an exponential backoff of the key and the delay of a bucket that all keys share. */
+/**
+ * How failed keys are retried: after the longer of an exponential backoff of the key and the delay of a bucket that all
+ * keys share.
+ */
 export interface QueueSettings {
   /** Default 5. */
   readonly baseDelayMs?: number;
@@ -108,7 +117,10 @@ export interface QueueSettings {
   readonly maxDelayMs?: number;
   /** After that many retries a key is dropped until something changes. Default unlimited. */
   readonly maxRetries?: number;
-  /** The queue's name in metrics, for every loop. Defaults to the controller's name, with the loop's where there are several. */
+  /**
+   * The queue's name in metrics, for every loop. Defaults to the controller's name, with the loop's where there are
+   * several.
+   */
   readonly name?: string;
   /** The bucket that all keys share. Default: 10 a second, 100 at once. */
   readonly shared?: {readonly perSecond: number; readonly burst: number};
@@ -116,7 +128,10 @@ export interface QueueSettings {
   readonly unshared?: boolean;
 }
 
-/** A value computed from the options. Declared as a method (bivariant), so that lists may hold controllers that read different options. */
+/**
+ * A value computed from the options. Declared as a method (bivariant), so that lists may hold controllers that read
+ * different options.
+ */
 type FromOptions<O, V> = {of(options: Readonly<O>): V}['of'];
 
 /** Fields of the manager's configuration: each shows a flag, or has fields of its own. */
@@ -127,9 +142,15 @@ export interface ConfigurationFields {
 interface Declaration<O> {
   /** One sentence for `--help` and the docs. */
   readonly doc: string;
-  /** The canonical name in `--controllers` and metrics. The table of names adds its aliases, its gates, and whether it is on by default. */
+  /**
+   * The canonical name in `--controllers` and metrics. The table of names adds its aliases, its gates, and whether it
+   * is on by default.
+   */
   readonly name: string;
-  /** The service account that it uses with `--use-service-account-credentials`; without one it uses the manager's own identity. */
+  /**
+   * The service account that it uses with `--use-service-account-credentials`; without one it uses the manager's own
+   * identity.
+   */
   readonly serviceAccount?: string | ((naming: Naming) => string);
   /** The source component of its Events. Defaults to the canonical name. */
   readonly eventSource?: string;
@@ -157,8 +178,8 @@ export interface KeyedController<O = unknown> extends Declaration<O> {
   /** Sources of keys besides the watches; they are opened once the controller runs. */
   readonly sources?: readonly EventSource[];
   /**
-   * Called once, before the informers start: caches are still empty. Returns the reconcile function, or several loops by name, each with a queue and workers
-   * of its own. A rejection stops the program.
+   * Called once, before the informers start: caches are still empty. Returns the reconcile function, or several loops
+   * by name, each with a queue and workers of its own. A rejection stops the program.
    */
   create(context: KeyedContext<O>): Reconcile | Loops | Promise<Reconcile | Loops>;
 }
@@ -176,7 +197,10 @@ export interface Loop {
 /** A controller that runs its own loop. */
 export interface LongRunningController<O = unknown> extends Declaration<O> {
   readonly shape: 'running';
-  /** As for keyed controllers. The returned `run` is called once caches are synced, and resolves after all its work has ended. */
+  /**
+   * As for keyed controllers. The returned `run` is called once caches are synced, and resolves after all its work has
+   * ended.
+   */
   create(context: ControllerContext<O>): Run | Promise<Run>;
 }
 export type Run = (signal: AbortSignal) => Promise<void>;

@@ -1,4 +1,5 @@
-// Sources of keys other than watches of the server: they are followed while a controller runs, and opened again after errors.
+// Sources of keys other than watches of the server: they are followed while a controller runs, and opened again after
+// errors.
 
 import {keyText, type ObjectKey} from '#src/api/key.js';
 import {exponential} from '#src/base/backoff.js';
@@ -9,7 +10,10 @@ import type {WorkQueue} from '#src/queue/work-queue.js';
 
 /** What a source is given. */
 export interface SourceContext {
-  /** Queues a key. Where the result is a promise, the queue is long: a source that can wait calls again once it resolves. */
+  /**
+   * Queues a key. Where the result is a promise, the queue is long: a source that can wait calls again once it
+   * resolves.
+   */
   enqueue(key: ObjectKey): Promise<void> | undefined;
   /** Aborts when the source is to end. */
   readonly signal: AbortSignal;

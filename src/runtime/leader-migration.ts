@@ -2,8 +2,8 @@ import {firstOf} from '#src/base/signals.js';
 import type {RunOutcome, Manager} from './manager.js';
 
 /**
- * Runs the two managers of a leader migration, each under its own lock: the second lock is not contended for until every controller of the first manager runs.
- * Each stops with the other, so losing one lock loses both.
+ * Runs the two managers of a leader migration, each under its own lock: the second lock is not contended for until
+ * every controller of the first manager runs. Each stops with the other, so losing one lock loses both.
  */
 export const runWithLeaderMigration = async (main: Manager, migrated: Manager, signal: AbortSignal): Promise<RunOutcome> => {
   const stop = new AbortController();

@@ -1,5 +1,6 @@
-// The candidacy of a replica in a coordinated leader election (KEP-4355): a LeaseCandidate with its versions, which it renews every five minutes and
-// whenever the electing server asks whether it is there. The server decides; the elector (leader-election/elector.ts) waits for the lease to name its replica.
+// The candidacy of a replica in a coordinated leader election (KEP-4355): a LeaseCandidate with its versions, which it
+// renews every five minutes and whenever the electing server asks whether it is there. The server decides; the elector
+// (leader-election/elector.ts) waits for the lease to name its replica.
 
 import {InformerFactory} from '#informers/factory.js';
 import type {Selection} from '#informers/selection.js';

@@ -71,7 +71,10 @@ export class LiveControllers {
     this.#informers = new InformerFactory({...options, component: options.name, signal: shutdown.calls});
   }
 
-  /** Builds all controllers and then starts them. Returns a promise for the time when all of them run. Rejects if one cannot be built, or the signal aborts. */
+  /**
+   * Builds all controllers and then starts them. Returns a promise for the time when all of them run. Rejects if one
+   * cannot be built, or the signal aborts.
+   */
   async start(controllers: readonly Controller[], signal: AbortSignal): Promise<{readonly synced: Promise<unknown>}> {
     const built: Live[] = [];
     for (const controller of controllers) {

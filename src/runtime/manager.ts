@@ -33,14 +33,17 @@ export type RunOutcome = 'stopped' | 'lost' | 'stuck';
 const serverTimeoutMs = 10_000;
 
 /**
- * Runs controllers. Start order: leader election, if configured; the server responds; all selected controllers are built; informers start; each controller
- * runs once its caches are synced. A stop is the reverse: controllers take no more work and finish what they have, pending calls are cancelled at half of the timeout,
- * informers stop last.
+ * Runs controllers. Start order: leader election, if configured; the server responds; all selected controllers are
+ * built; informers start; each controller runs once its caches are synced. A stop is the reverse: controllers take no
+ * more work and finish what they have, pending calls are cancelled at half of the timeout, informers stop last.
  */
 export class Manager {
   /** Resolves once every selected controller runs, with all its caches synced. Rejects if the run ends before. */
   readonly started: Promise<void>;
-  /** As `started`, but also rejects with `ListRefused` when the server keeps refusing a list that a controller needs. The run continues in that case. */
+  /**
+   * As `started`, but also rejects with `ListRefused` when the server keeps refusing a list that a controller needs.
+   * The run continues in that case.
+   */
   readonly ready: Promise<void>;
   readonly #options: ManagerOptions;
   readonly #elector: Elector | undefined;
@@ -78,8 +81,8 @@ export class Manager {
   }
 
   /**
-   * Runs until the signal aborts or leadership is lost, and keeps the process alive meanwhile. Rejects when a controller cannot be built or
-   * the server does not respond.
+   * Runs until the signal aborts or leadership is lost, and keeps the process alive meanwhile. Rejects when a
+   * controller cannot be built or the server does not respond.
    */
   async run(signal: AbortSignal): Promise<RunOutcome> {
     using _alive = this.#options.clock.keepAlive();
@@ -120,7 +123,10 @@ export class Manager {
     };
   }
 
-  /** Adds a controller, also while the others run: it then runs once its caches are synced, which the result waits for. Rejects for a name that another has. */
+  /**
+   * Adds a controller, also while the others run: it then runs once its caches are synced, which the result waits for.
+   * Rejects for a name that another has.
+   */
   async add(controller: Controller): Promise<void> {
     checkNames([...this.#controllers, controller]);
     this.#controllers.push(controller);
@@ -132,7 +138,10 @@ export class Manager {
     }
   }
 
-  /** Stops a controller, and the informers that only it uses. Resolves once its work has ended, to false if it did not in time. Does nothing for an unknown name. */
+  /**
+   * Stops a controller, and the informers that only it uses. Resolves once its work has ended, to false if it did not
+   * in time. Does nothing for an unknown name.
+   */
   async remove(name: string): Promise<boolean> {
     this.#forget(name);
     return (await this.#live?.remove(name)) ?? true;

@@ -1,5 +1,5 @@
-// The one place that turns the outcome of a reconciliation into queue operations, metrics and a log line: settled keys are forgotten, others are added after a
-// time or with backoff, and terminal errors are not retried.
+// The one place that turns the outcome of a reconciliation into queue operations, metrics and a log line: settled keys
+// are forgotten, others are added after a time or with backoff, and terminal errors are not retried.
 
 import {keyText, parseKey} from '#src/api/key.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -31,7 +31,10 @@ const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
   }
 };
 
-/** Returns the function that workers call with a key: it runs `reconcile` and turns the outcome into requeues, metrics and log lines. Never rejects. */
+/**
+ * Returns the function that workers call with a key: it runs `reconcile` and turns the outcome into requeues, metrics
+ * and log lines. Never rejects.
+ */
 export const reconcileHandler = ({
   queue,
   reconcile,

@@ -11,7 +11,10 @@ const buckets = [
   5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 
-/** The metrics of a controller's attempts, under the names of controller-runtime, for which dashboards exist. All series of a controller exist from its start. */
+/**
+ * The metrics of a controller's attempts, under the names of controller-runtime, for which dashboards exist. All series
+ * of a controller exist from its start.
+ */
 export class ReconcileMetrics {
   readonly #results: ReadonlyMap<ReconcileResult, {add(): void}>;
   readonly #errors: {add(): void};

@@ -19,7 +19,10 @@ export const checkNames = (controllers: readonly Controller[]): void => {
   }
 };
 
-/** Selects among `available`, keeping the order. Throws for an unknown name, and for a name that is selected explicitly but not part of this build. */
+/**
+ * Selects among `available`, keeping the order. Throws for an unknown name, and for a name that is selected explicitly
+ * but not part of this build.
+ */
 export const selectControllers = (available: readonly Controller[], items: readonly string[]): ControllerSelection => {
   checkNames(available);
   const error = validateSelection(items);

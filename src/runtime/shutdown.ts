@@ -8,7 +8,10 @@ export const abortOf = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), {once: true});
   });
 
-/** Waits for all promises, at most `timeoutMs` (0: no limit), and logs the names of those still running every third of it. Returns whether all ended in time. */
+/**
+ * Waits for all promises, at most `timeoutMs` (0: no limit), and logs the names of those still running every third of
+ * it. Returns whether all ended in time.
+ */
 export const allEnded = async (
   running: ReadonlyMap<string, Promise<unknown>>,
   {clock, log, timeoutMs}: {clock: Clock; log: Log; timeoutMs: number},

@@ -37,7 +37,10 @@ const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedControl
   return {...watch, watch: 'mapped', map: (change, context) => ownersOf(change, kindOf(primary), context)};
 };
 
-/** Registers a controller's watches, so that each change queues the keys that it concerns. Periodic watches begin with `startPeriods`. */
+/**
+ * Registers a controller's watches, so that each change queues the keys that it concerns. Periodic watches begin with
+ * `startPeriods`.
+ */
 export const registerTriggers = (
   controller: KeyedController,
   sources: Sources,

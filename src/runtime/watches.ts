@@ -39,7 +39,10 @@ export interface PeriodicWatch {
 
 export type Watch = MappedWatch | PeriodicWatch;
 
-/** Queues the controlling owner, if it is of the primary kind, of each changed object of `source`, before and after the change. */
+/**
+ * Queues the controlling owner, if it is of the primary kind, of each changed object of `source`, before and after the
+ * change.
+ */
 export const owned = <T extends KubeObject>(
   source: Source<T>,
 ): {readonly watch: 'owned'; readonly source: Source; readonly loop?: string} => ({
@@ -64,7 +67,10 @@ export const sameKey = <T extends KubeObject>(
   when: (change: Change<T>, context: MapContext) => boolean = () => true,
 ): MappedWatch => mapped(source, (change, context) => (when(change, context) ? [keyOf(change.object)] : []));
 
-/** Each period (`5m`, ms, or computed from the options), queues the given keys or all keys of the primary kind. The first time is after one period. */
+/**
+ * Each period (`5m`, ms, or computed from the options), queues the given keys or all keys of the primary kind. The
+ * first time is after one period.
+ */
 export const every = (period: PeriodicWatch['period'], keys?: (context: MapContext) => Iterable<EnqueueRequest>): PeriodicWatch => ({
   watch: 'every',
   period,

@@ -41,7 +41,10 @@ export class Decider {
     this.#parts = parts;
   }
 
-  /** Selects the best node, or else a node with victims to preempt. `since` is when the attempt began. There must be a node. */
+  /**
+   * Selects the best node, or else a node with victims to preempt. `since` is when the attempt began. There must be a
+   * node.
+   */
   *decide(info: PodInfo, {filters, scores, percentageOfNodesToScore, preempts}: Profile, since: number): Steps<Decision> {
     const {clock, random, cluster, nominator, metrics} = this.#parts;
     const all = cluster.nodes.length;
@@ -71,7 +74,10 @@ export class Decider {
     return {type: 'node', node, filterResult};
   }
 
-  /** Checks a decision against the current state. Returns it, or undefined where it no longer holds and must be made again. */
+  /**
+   * Checks a decision against the current state. Returns it, or undefined where it no longer holds and must be made
+   * again.
+   */
   revalidate(decision: Decision): Decision | undefined {
     const {cluster} = this.#parts;
     const {filterSet} = decision.filterResult;
@@ -129,8 +135,9 @@ export class Decider {
 }
 
 /**
- * Releases claims that would help, and returns what the plugin of claims says of a pod that fits no node; undefined without the plugin. After an unresolvable
- * rejection of every node by a plugin before it, it has no state of the pod: that error takes the place of a preemption, which would not help.
+ * Releases claims that would help, and returns what the plugin of claims says of a pod that fits no node; undefined
+ * without the plugin. After an unresolvable rejection of every node by a plugin before it, it has no state of the pod:
+ * that error takes the place of a preemption, which would not help.
  */
 const claimsText = (filters: readonly Filter[], {filterSet}: FilterResult): string | undefined => {
   const ofClaims = filters.findIndex(({plugin}) => plugin === 'DynamicResources');

@@ -30,7 +30,10 @@ const nodeHandler =
     for (const kind of nodeEvents(change.old, object)) queue.moveOn({kind, old: change.old, now: object});
   };
 
-/** Updates cache and queue on changes of pods: assigned ones, and pending ones that name this scheduler. Terminated pods count as deleted. */
+/**
+ * Updates cache and queue on changes of pods: assigned ones, and pending ones that name this scheduler. Terminated pods
+ * count as deleted.
+ */
 const podHandler = (scheduler: Scheduler) => {
   const {cache, queue, nominator} = scheduler;
 

@@ -11,7 +11,10 @@ interface WriteQueue {
 export class PodWrites {
   readonly #queues = new Map<string, WriteQueue>();
 
-  /** Sends a report once the pod has no other write in progress, unless a later one replaces it. `write` must not reject. */
+  /**
+   * Sends a report once the pod has no other write in progress, unless a later one replaces it. `write` must not
+   * reject.
+   */
   enqueue(uid: string, write: () => Promise<void>): void {
     const queue = this.#queues.get(uid);
     if (queue) queue.next = write;

@@ -22,7 +22,9 @@ export interface ReporterParts {
   pods(): Lister<Pod>;
 }
 
-/** Reports scheduling results in Events and pod statuses, and binds pods. All writes to a pod go through here, in order. */
+/**
+ * Reports scheduling results in Events and pod statuses, and binds pods. All writes to a pod go through here, in order.
+ */
 export class Reporter {
   readonly #parts: ReporterParts;
   readonly #writes = new PodWrites();

@@ -220,7 +220,9 @@ export class Scheduler {
     return undefined;
   }
 
-  /** Decides on a pod; undefined if it was deleted or bound meanwhile. A decision that no longer holds is made again. */
+  /**
+   * Decides on a pod; undefined if it was deleted or bound meanwhile. A decision that no longer holds is made again.
+   */
   async #decide(queued: QueuedPod, profile: Profile, since: number): Promise<Decision | NoNodes | undefined> {
     const {uid} = queued.info;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {

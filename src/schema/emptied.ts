@@ -1,4 +1,5 @@
-// What a body gave as empty and decoding leaves out. Few rules distinguish empty from absent: they find the notes at the objects that lack the fields.
+// What a body gave as empty and decoding leaves out. Few rules distinguish empty from absent: they find the notes at
+// the objects that lack the fields.
 
 const emptied = Symbol('given as empty');
 
@@ -8,8 +9,8 @@ export type EmptiedFields = ReadonlyMap<string, unknown>;
 type Noted = Partial<Record<typeof emptied, Map<string, unknown>>>;
 
 /**
- * Notes that a field was given as an empty list or map, or as a value that is ignored, and that it is left out. The note is shared by copies, also those made by
- * spreading, and is no part of the object on the wire.
+ * Notes that a field was given as an empty list or map, or as a value that is ignored, and that it is left out. The
+ * note is shared by copies, also those made by spreading, and is no part of the object on the wire.
  */
 export const noteEmpty = (object: object, field: string, value: unknown): void => {
   ((object as Noted)[emptied] ??= new Map()).set(field, value);

@@ -1,8 +1,9 @@
 // The type of a custom resource's schema, and access to its parts.
 
 /**
- * The schema of a custom resource as its definition writes it (the API reference, apiextensions/v1 JSONSchemaProps). Definitions are validated before any other
- * module reads their schemas; a stored one can be trusted to have this shape.
+ * The schema of a custom resource as its definition writes it (the API reference, apiextensions/v1 JSONSchemaProps).
+ * Definitions are validated before any other module reads their schemas; a stored one can be trusted to have this
+ * shape.
  */
 export interface JsonSchema {
   readonly id?: string;

@@ -1,4 +1,5 @@
-// The structural schema of a value, for built-in kinds and custom resources alike. Decoding, patches, apply and OpenAPI read it.
+// The structural schema of a value, for built-in kinds and custom resources alike. Decoding, patches, apply and OpenAPI
+// read it.
 
 import {compatibleExtension} from '#src/api/naming.js';
 import type {JsonSchema} from './json-schema.js';
@@ -14,7 +15,10 @@ export interface TypeRef {
 
 export type NodeType = 'object' | 'map' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'any';
 
-/** The encoding of a value. `raw`, `fields` and `json` have no structure of their own; `int-or-string` and `quantity` accept several JSON types. */
+/**
+ * The encoding of a value. `raw`, `fields` and `json` have no structure of their own; `int-or-string` and `quantity`
+ * accept several JSON types.
+ */
 export type NodeFormat =
   | 'int32'
   | 'int64'
@@ -30,8 +34,8 @@ export type NodeFormat =
   | (string & {});
 
 /**
- * A node of a structural schema: what a value may be and how it is merged. Nodes of named types resolve their properties on first access, so types may be
- * recursive. Built-in kinds and custom resources share this type.
+ * A node of a structural schema: what a value may be and how it is merged. Nodes of named types resolve their
+ * properties on first access, so types may be recursive. Built-in kinds and custom resources share this type.
  */
 export interface SchemaNode {
   readonly type: NodeType;
@@ -40,7 +44,10 @@ export interface SchemaNode {
   readonly ref?: TypeRef;
   readonly properties?: ReadonlyMap<string, SchemaNode> | undefined;
   readonly required?: ReadonlySet<string> | undefined;
-  /** Fields that have their type's zero value if absent, since they are required or held by value: every object has them. */
+  /**
+   * Fields that have their type's zero value if absent, since they are required or held by value: every object has
+   * them.
+   */
   readonly filled?: readonly (readonly [name: string, field: SchemaNode])[];
   /** The type of an array's items or a map's values. */
   readonly items?: SchemaNode | undefined;
@@ -64,15 +71,18 @@ export interface SchemaNode {
   /** The same, except in the metadata of the whole object. */
   readonly omitsEmptyNested?: boolean;
   /**
-   * Normalizes a whole object in place and leaves values of the wrong type to validation. Returns the paths of undeclared fields that it removed. Throws
-   * `DecodeError`.
+   * Normalizes a whole object in place and leaves values of the wrong type to validation. Returns the paths of
+   * undeclared fields that it removed. Throws `DecodeError`.
    */
   readonly coerce?: (object: Record<string, unknown>, options: {readonly keepsNulls: boolean}) => readonly string[];
   /** Documents refer to the type without a description. */
   readonly isBare?: boolean;
   /** The possible types of a value that determines its own type; not shown in documents. */
   readonly variants?: Variants | undefined;
-  /** The definition's schema of a custom resource: limits, alternatives, rules, descriptions. Undefined for built-in types. */
+  /**
+   * The definition's schema of a custom resource: limits, alternatives, rules, descriptions. Undefined for built-in
+   * types.
+   */
   readonly source?: JsonSchema;
 }
 
@@ -100,7 +110,10 @@ const goScalars: Readonly<Record<string, string>> = {
   any: 'interface {}',
 };
 
-/** Returns the Go name of a type for error texts, for example `map[string]string` or `v1.ObjectMeta`; fields with a named type are listed in `go-names.ts`. */
+/**
+ * Returns the Go name of a type for error texts, for example `map[string]string` or `v1.ObjectMeta`; fields with a
+ * named type are listed in `go-names.ts`.
+ */
 export const goTypeName = (node: SchemaNode): string => {
   if (node.ref) return `${node.ref.version}.${node.ref.name}`;
   if (node.format === 'int32') return 'int32';
@@ -110,7 +123,10 @@ export const goTypeName = (node: SchemaNode): string => {
   return goScalars[node.type] ?? 'interface {}';
 };
 
-/** Returns the property of a field: schema extensions are accepted in either naming. Returns the field's own name if it is not a property. */
+/**
+ * Returns the property of a field: schema extensions are accepted in either naming. Returns the field's own name if it
+ * is not a property.
+ */
 export const propertyName = ({properties}: SchemaNode, field: string): string => {
   if (!properties || !field.startsWith('x-') || properties.has(field)) return field;
   const other = compatibleExtension(field);

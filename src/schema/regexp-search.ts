@@ -1,7 +1,8 @@
 import type {Steps} from '#src/base/steps.js';
 
-// Searches for a pattern in steps, by its program, where one match may take long: a text of many characters, or a program of many instructions. All threads of the
-// program advance together, in the order of their priority, so that of the matches that begin first the one is found that the engine finds.
+// Searches for a pattern in steps, by its program, where one match may take long: a text of many characters, or a
+// program of many instructions. All threads of the program advance together, in the order of their priority, so that of
+// the matches that begin first the one is found that the engine finds.
 
 /** An instruction of a compiled pattern. */
 export interface Instruction {
@@ -174,7 +175,10 @@ export class Search {
     return found;
   }
 
-  /** Advances all threads by a character. Returns the match of one that ends before it; those that are less preferred are given up. */
+  /**
+   * Advances all threads by a character. Returns the match of one that ends before it; those that are less preferred
+   * are given up.
+   */
   #advance(rune: number, at: number, conditions: number): Match | undefined {
     const {at: places, starts} = this.#now;
     for (let index = 0; index < places.length; index += 1) {

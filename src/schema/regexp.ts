@@ -73,8 +73,9 @@ const verdicts = new Lru<string, {readonly error?: string}>(new CacheBound('rege
 });
 
 /**
- * The most that a pattern may weigh: about its instructions, once all that repeats is written out, of which each takes microseconds to compile. Differs from
- * upstream, whose limit is 200 times as much: one pattern is compiled in one turn.
+ * The most that a pattern may weigh: about its instructions, once all that repeats is written out, of which each takes
+ * microseconds to compile. Differs from upstream, whose limit is 200 times as much: one pattern is compiled in one
+ * turn.
  */
 const maxWeight = 15_000;
 
@@ -147,7 +148,10 @@ export const regexp = (pattern: string): Regexp => {
   return made;
 };
 
-/** Returns what is wrong with a pattern, as Go words it, or undefined. A pattern that is not compiled yet is only parsed. */
+/**
+ * Returns what is wrong with a pattern, as Go words it, or undefined. A pattern that is not compiled yet is only
+ * parsed.
+ */
 export const regexpError = (pattern: string): string | undefined => {
   if (compiled.peek(pattern)) return undefined;
   const known = verdicts.get(pattern);

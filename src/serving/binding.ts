@@ -1,6 +1,9 @@
 import {isIP} from 'node:net';
 
-/** The addresses to try for the value of the flag: all interfaces of both families, or of IPv4 alone on a host without IPv6. */
+/**
+ * The addresses to try for the value of the flag: all interfaces of both families, or of IPv4 alone on a host without
+ * IPv6.
+ */
 export const hostsToTry = (bindAddress: string): readonly string[] =>
   bindAddress === '' || bindAddress === '0.0.0.0' || bindAddress === '::' ? ['::', '0.0.0.0'] : [bindAddress];
 

@@ -1,4 +1,5 @@
-// Creates TokenReviews and SubjectAccessReviews at an API server, with retries, and caches their results. The decisions are the server's.
+// Creates TokenReviews and SubjectAccessReviews at an API server, with retries, and caches their results. The decisions
+// are the server's.
 
 import type {Naming} from '#src/api/naming.js';
 import {StatusError} from '#src/api/status.js';
@@ -21,7 +22,10 @@ export interface DelegationOptions {
 const steps = 5;
 const firstWaitMs = 500;
 
-/** Creates a review, and retries transient failures: after 500 ms at first, half as long again each time, five attempts in total. */
+/**
+ * Creates a review, and retries transient failures: after 500 ms at first, half as long again each time, five attempts
+ * in total.
+ */
 export const review = async (delegate: Delegate, path: string, body: unknown, {clock, random}: DelegationOptions): Promise<unknown> => {
   for (let step = 1; ; step++) {
     try {

@@ -1,5 +1,5 @@
-// Tracks the responses that are being sent, over all protocols, and disconnects clients that exceed a deadline or, when too many bytes are buffered, have
-// made no progress for the longest time. It never sends anything itself.
+// Tracks the responses that are being sent, over all protocols, and disconnects clients that exceed a deadline or, when
+// too many bytes are buffered, have made no progress for the longest time. It never sends anything itself.
 
 import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
@@ -13,7 +13,10 @@ const defaultWaitingBytes = 256 << 20;
 /** Responses that take longer than this are tracked. */
 const checkMs = 250;
 
-/** The number of clients that are disconnected per turn of the event loop: each takes a few tenths of a millisecond, most of it to free its TLS buffers. */
+/**
+ * The number of clients that are disconnected per turn of the event loop: each takes a few tenths of a millisecond,
+ * most of it to free its TLS buffers.
+ */
 const maxDisconnectsPerTurn = 8;
 
 /** How much of the limit those may take that are still to be disconnected. */
@@ -23,8 +26,8 @@ const leavingShare = 1 / 8;
 export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'on'>;
 
 /**
- * The responses that a server is sending. Each ends with the deadline of its request. The bytes buffered for all clients are limited: above the limit, those
- * clients are disconnected that have not read for the longest time.
+ * The responses that a server is sending. Each ends with the deadline of its request. The bytes buffered for all
+ * clients are limited: above the limit, those clients are disconnected that have not read for the longest time.
  */
 export class Deliveries {
   readonly #maxBytes: number;
@@ -48,7 +51,10 @@ export class Deliveries {
     this.#maxBytes = maxBytes;
   }
 
-  /** Tracks a response until its outlet closes. `ownBytes` is what it takes besides its buffered bytes, counted while there are any. */
+  /**
+   * Tracks a response until its outlet closes. `ownBytes` is what it takes besides its buffered bytes, counted while
+   * there are any.
+   */
   send(outlet: Outlet, delivery: Delivery | undefined, ownBytes = 0): Sent {
     const sent = new Sent(this, outlet, delivery, ownBytes);
     if (delivery) {
@@ -74,7 +80,9 @@ export class Deliveries {
     return upgraded;
   }
 
-  /** Called by responses: replaces their number of buffered bytes. One that made progress moves to the end of the queue. */
+  /**
+   * Called by responses: replaces their number of buffered bytes. One that made progress moves to the end of the queue.
+   */
   account(sent: Sent, before: number, bytes: number, hasTaken: boolean): void {
     this.waitingBytes += bytes - before;
     if (before > 0 && (hasTaken || bytes === 0)) this.#waiting.delete(sent);
@@ -86,7 +94,10 @@ export class Deliveries {
     this.#timed.delete(sent);
   }
 
-  /** Ends the connection of an outlet, in this turn of the event loop or a later one; at once if the memory of many is still to be freed. */
+  /**
+   * Ends the connection of an outlet, in this turn of the event loop or a later one; at once if the memory of many is
+   * still to be freed.
+   */
   disconnect(outlet: Outlet, bytes: number): void {
     // Without an error an HTTP/2 stream would seem complete.
     const destroy = () => outlet.destroy(new Error('the reader is too slow'));
@@ -151,7 +162,10 @@ export class Sent {
     return this.#delivery?.endsAt ?? Infinity;
   }
 
-  /** Returns a promise to await before the next slice, if requests have worked long enough in this turn of the event loop. */
+  /**
+   * Returns a promise to await before the next slice, if requests have worked long enough in this turn of the event
+   * loop.
+   */
   pause(): Promise<void> | undefined {
     this.#turns ??= new FairYielder(this.#deliveries.clock);
     return this.#turns.pause(this.#delivery?.flow ?? '');

@@ -59,9 +59,10 @@ export const lowerCase = (name: string): string => {
 };
 
 /**
- * Returns the headers by lower-case name, from alternating names and values. A repeated header is joined where HTTP defines that, the first one is used
- * where only one makes sense, and all others keep separate values, as identity headers require. Pseudo-headers of HTTP/2 are left out, except that
- * `:authority` becomes `host`. `nameOf` returns the lower-case name.
+ * Returns the headers by lower-case name, from alternating names and values. A repeated header is joined where HTTP
+ * defines that, the first one is used where only one makes sense, and all others keep separate values, as identity
+ * headers require. Pseudo-headers of HTTP/2 are left out, except that `:authority` becomes `host`. `nameOf` returns the
+ * lower-case name.
  */
 export const headersOf = (raw: readonly string[], nameOf: (sent: string) => string = lowerCase): Headers => {
   const headers = Object.create(null) as Record<string, string | string[] | undefined>;

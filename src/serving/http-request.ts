@@ -11,7 +11,9 @@ import {collectHttp2} from './bodies/http2-body.js';
 /** The reason of a request's aborted signal. */
 const disconnected = (): Error => new Error('the caller went away');
 
-/** A request over HTTP/1.1. Properties that most requests do not use (the signal, the body) are created on first use. */
+/**
+ * A request over HTTP/1.1. Properties that most requests do not use (the signal, the body) are created on first use.
+ */
 export class Http1Request implements ApiRequest {
   readonly method: string;
   readonly url: string;
@@ -53,7 +55,10 @@ export class Http1Request implements ApiRequest {
   }
 }
 
-/** A request for an upgrade of its connection, which may also be handled as any other. `bearer` is a token that was not in the Authorization header. */
+/**
+ * A request for an upgrade of its connection, which may also be handled as any other. `bearer` is a token that was not
+ * in the Authorization header.
+ */
 export const upgradeRequest = (
   incoming: IncomingMessage,
   socket: Duplex,

@@ -1,5 +1,5 @@
-// The HTTP server: converts requests of HTTP/1.1, HTTP/2 and WebSocket watches into API requests, calls the handler, and sends the responses. It adds HSTS,
-// CORS and compression. Sockets belong to listener.ts.
+// The HTTP server: converts requests of HTTP/1.1, HTTP/2 and WebSocket watches into API requests, calls the handler,
+// and sends the responses. It adds HSTS, CORS and compression. Sockets belong to listener.ts.
 
 import {andThen} from '#src/base/eventually.js';
 import type {IncomingMessage, ServerResponse} from 'node:http';
@@ -27,7 +27,9 @@ import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 export interface HttpServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The fraction of HTTP/2 requests after which the client is asked to reconnect, so that clients spread over servers. */
+  /**
+   * The fraction of HTTP/2 requests after which the client is asked to reconnect, so that clients spread over servers.
+   */
   readonly goawayChance?: number | undefined;
   /** The directives of `Strict-Transport-Security`; without any the header is not sent. */
   readonly hsts?: readonly string[] | undefined;
@@ -49,7 +51,10 @@ export interface HttpServer extends RequestHandler {
   serve(handler: ApiHandler): void;
 }
 
-/** Converts requests of both HTTP versions into API requests, and responses into bytes. No input of a client makes it throw. */
+/**
+ * Converts requests of both HTTP versions into API requests, and responses into bytes. No input of a client makes it
+ * throw.
+ */
 export const createHttpServer = (handler: ApiHandler, options: HttpServerOptions): HttpServer => new ApiHttpServer(handler, options);
 
 const ignore = () => {};

@@ -20,8 +20,8 @@ export const headBytes = 256;
 const longBytes = 256 << 10;
 
 /**
- * Returns the status of a response, or 500 for one that cannot be sent: it may be what a webhook says, or the answer of another server. Differs from upstream,
- * which breaks the connection off. `most` is the greatest that Node sends.
+ * Returns the status of a response, or 500 for one that cannot be sent: it may be what a webhook says, or the answer of
+ * another server. Differs from upstream, which breaks the connection off. `most` is the greatest that Node sends.
  */
 export const sendableStatus = (status: number, most = 999): number => (status >= 200 && status <= most ? status : 500);
 
@@ -91,7 +91,10 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
   return fields;
 };
 
-/** Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the source. */
+/**
+ * Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the
+ * source.
+ */
 export const pipeStream = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
   finished(confineErrors(source), error => {
     if (error) outlet.destroy(error);
@@ -127,8 +130,8 @@ const hasLargeRest = (incoming: IncomingMessage): boolean => {
 };
 
 /**
- * Responds to a client that is still sending: the connection is closed only after the client had time to read the response. Closing at once would reset the
- * connection, and the reset would overtake the response.
+ * Responds to a client that is still sending: the connection is closed only after the client had time to read the
+ * response. Closing at once would reset the connection, and the reset would overtake the response.
  */
 const linger = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer, frames: Frames): void => {
   outgoing.write(bytes);

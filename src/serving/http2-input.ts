@@ -1,6 +1,7 @@
 /**
- * Ends HTTP/2 sessions that send much and ask for little (RFC 9113 §10.5): Node handles WINDOW_UPDATE, PRIORITY, PING, SETTINGS and empty DATA frames without
- * a call, so what they are is not seen, but what a session has received is, and which of it was requests and bodies.
+ * Ends HTTP/2 sessions that send much and ask for little (RFC 9113 §10.5): Node handles WINDOW_UPDATE, PRIORITY, PING,
+ * SETTINGS and empty DATA frames without a call, so what they are is not seen, but what a session has received is, and
+ * which of it was requests and bodies.
  */
 import {constants, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import type {Socket} from 'node:net';
@@ -8,16 +9,24 @@ import type {Clock} from '#src/base/clock.js';
 
 /** How often the sessions are looked at. */
 const periodMs = 200;
-/** What a session may receive at first, and per second, besides requests and bodies: 20,000 of the smallest frames, and 5,000. */
+/**
+ * What a session may receive at first, and per second, besides requests and bodies: 20,000 of the smallest frames, and
+ * 5,000.
+ */
 const initialBytes = 256 << 10;
 const bytesPerSecond = 64 << 10;
 /** What it may save. */
 const mostBytes = 4 << 20;
 /** What a stream is good for, besides its headers: frames about its response. */
 const streamBytes = 4 << 10;
-/** What a stream with a body is good for, which may have been sent before the client learns that nobody wants it: the initial window. */
+/**
+ * What a stream with a body is good for, which may have been sent before the client learns that nobody wants it: the
+ * initial window.
+ */
 const bodyBytes = 64 << 10;
-/** Of the bytes that are sent, the share that a client may take to acknowledge them: two frames for each that it gets. */
+/**
+ * Of the bytes that are sent, the share that a client may take to acknowledge them: two frames for each that it gets.
+ */
 const acknowledging = 0.5;
 
 interface SessionInput {

@@ -1,6 +1,7 @@
 /**
- * Limits the HTTP/2 streams that clients open (RFC 9113 §10.5): in one turn of the event loop only a few requests begin, those that were reset meanwhile
- * never do, and a session that resets many in a short time is ended (ENHANCE_YOUR_CALM).
+ * Limits the HTTP/2 streams that clients open (RFC 9113 §10.5): in one turn of the event loop only a few requests
+ * begin, those that were reset meanwhile never do, and a session that resets many in a short time is ended
+ * (ENHANCE_YOUR_CALM).
  */
 import {constants, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import type {Clock} from '#src/base/clock.js';
@@ -33,7 +34,9 @@ export class StreamLimits {
     return this.#sessions.get(session)?.open ?? 0;
   }
 
-  /** Calls `begin` now or in a later turn, in the order of the calls; never for a stream that has been closed by then. */
+  /**
+   * Calls `begin` now or in a later turn, in the order of the calls; never for a stream that has been closed by then.
+   */
   begin(stream: ServerHttp2Stream, begin: () => void): void {
     const session = stream.session as ServerHttp2Session;
     let streams = this.#sessions.get(session);

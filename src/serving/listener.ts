@@ -1,5 +1,6 @@
-// A TLS port for HTTP/1.1 and HTTP/2. A listener is open, draining (asks clients to disconnect) or closing (waits for responses, then disconnects). It limits
-// handshakes and streams per turn of the event loop; requests are handled elsewhere.
+// A TLS port for HTTP/1.1 and HTTP/2. A listener is open, draining (asks clients to disconnect) or closing (waits for
+// responses, then disconnects). It limits handshakes and streams per turn of the event loop; requests are handled
+// elsewhere.
 
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import http2, {type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
@@ -67,7 +68,10 @@ export interface Listener {
   readonly handshakeErrors: number;
   /** Sets the certificate of new connections. */
   setSecureContext(options: SecureContextOptions): void;
-  /** Asks clients to disconnect: `Connection: close` on every response and a GOAWAY on every session. Still accepts connections. */
+  /**
+   * Asks clients to disconnect: `Connection: close` on every response and a GOAWAY on every session. Still accepts
+   * connections.
+   */
   drain(): void;
   /** Stops accepting, waits for responses in progress up to the grace period, then closes all connections. */
   close(options?: {readonly graceMs?: number}): Promise<void>;
@@ -103,7 +107,10 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
 
 const ignore = () => {};
 
-/** The number of handshakes, and of connections that are taken into service, per turn of the event loop: each takes about a millisecond. */
+/**
+ * The number of handshakes, and of connections that are taken into service, per turn of the event loop: each takes
+ * about a millisecond.
+ */
 const maxHandshakesPerTurn = 8;
 
 /** A waiting socket has no other error listener yet. */
@@ -111,7 +118,10 @@ const inTurn = (turns: PacedActions, socket: Socket, begin: () => void): void =>
   if (!turns.add({begin, isGone: () => socket.destroyed, of: socket})) socket.on('error', ignore);
 };
 
-/** The number of connections that are closed per turn of the event loop, if many are at once: each takes a tenth of a millisecond or more. */
+/**
+ * The number of connections that are closed per turn of the event loop, if many are at once: each takes a tenth of a
+ * millisecond or more.
+ */
 const maxClosesPerTurn = 8;
 
 /** How often a closing listener looks for idle connections. */
@@ -143,7 +153,9 @@ class Endpoint implements Listener {
   readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #limit: ConnectionLimit;
-  /** Whether a connection in service has no request, by its remote end: the socket below its TLS socket has the same. */
+  /**
+   * Whether a connection in service has no request, by its remote end: the socket below its TLS socket has the same.
+   */
   readonly #idle = new Map<string, () => boolean>();
   readonly #limits: StreamLimits;
   readonly #input: InputLimits;
@@ -349,8 +361,8 @@ class Endpoint implements Listener {
 }
 
 /**
- * A resumed session has only the client's leaf certificate, not its chain; clients keep connections alive instead. Renegotiation is disabled too: the
- * client's certificate is read once, and each handshake is expensive.
+ * A resumed session has only the client's leaf certificate, not its chain; clients keep connections alive instead.
+ * Renegotiation is disabled too: the client's certificate is read once, and each handshake is expensive.
  */
 const secureOptions = (options: SecureContextOptions): number =>
   (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET | crypto.SSL_OP_NO_RENEGOTIATION;

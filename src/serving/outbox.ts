@@ -1,5 +1,5 @@
-// The buffers of watch streams. An outbox is open, ending or over. Events are collected into frames when there are many watchers; a watcher that exceeds its
-// limit is disconnected alone. Events are never dropped from an open stream.
+// The buffers of watch streams. An outbox is open, ending or over. Events are collected into frames when there are many
+// watchers; a watcher that exceeds its limit is disconnected alone. Events are never dropped from an open stream.
 
 import type {Writable} from 'node:stream';
 import type {EncodedEvent, WatchSink} from '#src/api/request.js';
@@ -25,9 +25,10 @@ export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, backpressureByt
 const [shortestFrameMs, longestFrameMs] = [1, 50];
 
 /**
- * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event loop; with many, the first after a
- * pause is sent at once and later ones are collected into frames, since a TLS record per event and watcher is expensive. A frame lasts as long as writing the
- * last ones took, so that half of the time is left for everything else: 1 to 50 ms.
+ * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event
+ * loop; with many, the first after a pause is sent at once and later ones are collected into frames, since a TLS record
+ * per event and watcher is expensive. A frame lasts as long as writing the last ones took, so that half of the time is
+ * left for everything else: 1 to 50 ms.
  */
 export class Frames {
   readonly #clock: Clock;

@@ -10,7 +10,10 @@ export interface QueuedAction {
   readonly of: object;
 }
 
-/** Runs a few actions in each turn of the event loop, in order: however many arrive at once, other events are handled in between. */
+/**
+ * Runs a few actions in each turn of the event loop, in order: however many arrive at once, other events are handled in
+ * between.
+ */
 export class PacedActions {
   readonly #maxPerTurn: number;
   readonly #waiting: QueuedAction[] = [];

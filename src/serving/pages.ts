@@ -3,7 +3,10 @@ import type {PagedBody} from '#src/api/request.js';
 import {confinedTo} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
 
-/** Sends a collection page by page, with backpressure. Stops reading when the client is gone; rejects, and breaks off the response, when the rest cannot be read. */
+/**
+ * Sends a collection page by page, with backpressure. Stops reading when the client is gone; rejects, and breaks off
+ * the response, when the rest cannot be read.
+ */
 export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): Promise<void> => {
   outlet.once('close', () => body.close());
   const slices = new Slices(outlet, sent);
@@ -28,7 +31,10 @@ export const sendBytes = async (bytes: Buffer, outlet: Writable, sent: Sent): Pr
 /** TLS encrypts what it is given at once, into memory of the connection, which takes time to fill and to free. */
 const sliceBytes = 64 << 10;
 
-/** Writes a response in slices. One is on its way while the next is made: with none, the client would wait for the server and the server for the client in turns. */
+/**
+ * Writes a response in slices. One is on its way while the next is made: with none, the client would wait for the
+ * server and the server for the client in turns.
+ */
 class Slices {
   readonly #outlet: Writable;
   readonly #sent: Sent;

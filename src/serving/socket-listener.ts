@@ -4,8 +4,8 @@ import {confineServer} from '#src/serving/http1/server.js';
 import type {RequestHandler} from './listener.js';
 
 /**
- * Serves plain HTTP/1.1 on a Unix socket, which only the process's own user may open. An existing file is replaced. Rejects with an error of one line that
- * names the flag.
+ * Serves plain HTTP/1.1 on a Unix socket, which only the process's own user may open. An existing file is replaced.
+ * Rejects with an error of one line that names the flag.
  */
 export const listenOnSocket = async (path: string, handler: RequestHandler, flag = '--debug-socket-path'): Promise<AsyncDisposable> => {
   const server = confineServer(http.createServer({requireHostHeader: false}), handler).on('request', (request, response) =>

@@ -18,8 +18,8 @@ const headOf = (packet: Buffer): readonly string[] | undefined => {
 };
 
 /**
- * Returns a request that Node's parser refuses only because of an unknown method; undefined for other reasons, or if its head is incomplete. Its body is not
- * read.
+ * Returns a request that Node's parser refuses only because of an unknown method; undefined for other reasons, or if
+ * its head is incomplete. Its body is not read.
  */
 export const requestOfUnknownMethod = ({code, bytesParsed = 0, rawPacket}: ParseError, socket: Duplex): IncomingMessage | undefined => {
   if (code !== 'HPE_INVALID_METHOD' || !rawPacket) return undefined;

@@ -55,8 +55,8 @@ export interface Opening {
 }
 
 /**
- * Serves watches over WebSocket: every event is one message, a text except in the binary form; the client's input is ignored, and either side may close it.
- * The library is loaded on first use.
+ * Serves watches over WebSocket: every event is one message, a text except in the binary form; the client's input is
+ * ignored, and either side may close it. The library is loaded on first use.
  */
 export class WebSocketWatches {
   readonly #clock: Clock;

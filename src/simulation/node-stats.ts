@@ -40,7 +40,10 @@ type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
 const attemptsBetween = ({periodSeconds = 10}: Probe, from: number, to: number): number =>
   to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1;
 
-/** Probe attempts fail until the container is started or ready, and succeed from then on; those of a startup probe end with the first success. */
+/**
+ * Probe attempts fail until the container is started or ready, and succeed from then on; those of a startup probe end
+ * with the first success.
+ */
 const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
   const {startupProbe, livenessProbe, readinessProbe} = container as {
     readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe;

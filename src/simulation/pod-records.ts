@@ -61,7 +61,10 @@ export class Records {
     return this.#records.get(key);
   }
 
-  /** Returns the record of this pod, after admission if it is new. The record of an earlier pod of the name is forgotten. */
+  /**
+   * Returns the record of this pod, after admission if it is new. The record of an earlier pod of the name is
+   * forgotten.
+   */
   of(agent: Agent, key: string, pod: Frozen<Pod>): PodRecord {
     const known = this.#records.get(key);
     if (!known || known.uid !== pod.metadata?.uid) {

@@ -29,7 +29,10 @@ interface SyncParts {
   readonly records: Records;
   readonly volumes: NodeVolumes | undefined;
   readonly devices: DevicePreparation;
-  /** How many statuses are written that last a moment, that a pod starts or ends: without them a node writes half as much. */
+  /**
+   * How many statuses are written that last a moment, that a pod starts or ends: without them a node writes half as
+   * much.
+   */
   readonly briefBudget: TokenBucket;
 }
 
@@ -74,7 +77,10 @@ const isUpToDate = ({version, requests, nextAt}: NonNullable<PodRecord['synced']
 const isInstructed = (naming: Naming, {metadata}: Frozen<Pod>): boolean =>
   [killKey(naming), logAnnotation(naming)].some(key => metadata?.annotations?.[key] !== undefined);
 
-/** Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their status. */
+/**
+ * Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their
+ * status.
+ */
 export class PodSync {
   readonly #parts: SyncParts;
 

@@ -1,6 +1,6 @@
-// Simulated nodes against a server: registers them, keeps them in sync with the pods that are bound to them, and looks them up for the network. All work runs on
-// the given clock and through clients with the identity of each node. `startSimulation` reads in the order of its stages, of which each uses the values of those
-// before.
+// Simulated nodes against a server: registers them, keeps them in sync with the pods that are bound to them, and looks
+// them up for the network. All work runs on the given clock and through clients with the identity of each node.
+// `startSimulation` reads in the order of its stages, of which each uses the values of those before.
 
 import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';

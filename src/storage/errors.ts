@@ -42,7 +42,10 @@ export class ValueTooLarge extends Error {
   }
 }
 
-/** What failed: the decryption of a value, reading what it holds, or the checksum of the record, whose bytes are not those that were written. */
+/**
+ * What failed: the decryption of a value, reading what it holds, or the checksum of the record, whose bytes are not
+ * those that were written.
+ */
 type UnreadableStep = 'transform' | 'decode' | 'checksum';
 
 interface UnreadableRecord {
@@ -52,8 +55,8 @@ interface UnreadableRecord {
 }
 
 /**
- * A value that cannot be read: its checksum does not match, it cannot be decoded or decrypted, or it cannot be encrypted, as keys are missing or the key management
- * service is out of reach.
+ * A value that cannot be read: its checksum does not match, it cannot be decoded or decrypted, or it cannot be
+ * encrypted, as keys are missing or the key management service is out of reach.
  */
 export class ValueUnreadable extends Error {
   override readonly name = 'ValueUnreadable';

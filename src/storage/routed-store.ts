@@ -1,5 +1,6 @@
-// A store whose keys below some prefixes are kept in other stores (`--kvstore-servers-overrides`). Every store has revisions of its own, so those of keys in
-// different stores cannot be compared. Calls without a key are for the store of all other keys.
+// A store whose keys below some prefixes are kept in other stores (`--kvstore-servers-overrides`). Every store has
+// revisions of its own, so those of keys in different stores cannot be compared. Calls without a key are for the store
+// of all other keys.
 
 import type {Eventually} from '#src/base/eventually.js';
 import type {Continuity, Range, RangeQuery, ReadOptions, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from './store.js';

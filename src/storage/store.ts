@@ -2,21 +2,28 @@ import type {Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 
 /**
- * One stored record. `key` holds no NUL and at most 1,900 bytes of UTF-8. `revision` is that of its last write, `created` that of its creation; the value is opaque to the store and must
- * not be changed once it was passed to or returned by it.
+ * One stored record. `key` holds no NUL and at most 1,900 bytes of UTF-8. `revision` is that of its last write,
+ * `created` that of its creation; the value is opaque to the store and must not be changed once it was passed to or
+ * returned by it.
  */
 export interface StoredRecord {
   readonly key: string;
   readonly value: Buffer;
   readonly revision: number;
   readonly created: number;
-  /** Whether the record should be rewritten even if unchanged, because its stored encoding is outdated. Set by stores that translate records. */
+  /**
+   * Whether the record should be rewritten even if unchanged, because its stored encoding is outdated. Set by stores
+   * that translate records.
+   */
   readonly isStale?: boolean | undefined;
   /** The lease the record was last written under. */
   readonly lease?: LeaseId | undefined;
 }
 
-/** One change of one key. `previous` is the record before it (absent for a creation); for a deletion `record` is absent and `revision` is the deletion's. */
+/**
+ * One change of one key. `previous` is the record before it (absent for a creation); for a deletion `record` is absent
+ * and `revision` is the deletion's.
+ */
 export interface Change {
   readonly key: string;
   readonly revision: number;
@@ -25,7 +32,9 @@ export interface Change {
 }
 
 export interface ReadOptions {
-  /** Whether a cached, possibly slightly outdated value is acceptable. The caller's own writes are seen all the same. */
+  /**
+   * Whether a cached, possibly slightly outdated value is acceptable. The caller's own writes are seen all the same.
+   */
   readonly near?: boolean;
 }
 
@@ -49,7 +58,10 @@ export interface RangeQuery extends ReadOptions {
   readonly bytes?: number;
   /** The revision to read at; absent means the newest durable one. */
   readonly revision?: number;
-  /** Only records that pass are returned and count towards the limit. The range then also ends after a bounded number of examined keys. */
+  /**
+   * Only records that pass are returned and count towards the limit. The range then also ends after a bounded number of
+   * examined keys.
+   */
   readonly filter?: RecordFilter | undefined;
 }
 
@@ -71,14 +83,21 @@ export interface WatchQuery {
 }
 
 /**
- * Receives the changes of a watch. Calls come in order of revision and never overlap; a batch holds the changes of one or more commits.
- * `ended` is called at most once and last: with an error when history is gone (`Compacted`), the store failed or the watcher itself threw,
- * without one when the store was closed. No call is made before `watch` has returned or after its handle was disposed of.
+ * Receives the changes of a watch. Calls come in order of revision and never overlap; a batch holds the changes of one
+ * or more commits. `ended` is called at most once and last: with an error when history is gone (`Compacted`), the store
+ * failed or the watcher itself threw, without one when the store was closed. No call is made before `watch` has
+ * returned or after its handle was disposed of.
  */
 export interface Watcher {
-  /** Where it returns a promise, history beyond the batch is read once that resolves. Changes that are not history are delivered all the same. */
+  /**
+   * Where it returns a promise, history beyond the batch is read once that resolves. Changes that are not history are
+   * delivered all the same.
+   */
   changes(batch: readonly Change[]): unknown;
-  /** Called when all changes of this watch up to `revision` have been delivered: once after history, then some time after changes outside its range. */
+  /**
+   * Called when all changes of this watch up to `revision` have been delivered: once after history, then some time
+   * after changes outside its range.
+   */
   progress?(revision: number): void;
   ended(error?: Error): void;
 }
@@ -88,7 +107,10 @@ export type LeaseId = number;
 
 export interface WriteOptions {
   readonly lease?: LeaseId;
-  /** The value in the form in which the servers of the store keep it (`RecordEncoding`), where that was made in another thread already. */
+  /**
+   * The value in the form in which the servers of the store keep it (`RecordEncoding`), where that was made in another
+   * thread already.
+   */
   readonly encoded?: Buffer;
 }
 
@@ -99,13 +121,16 @@ export interface CompactionTurn {
   readonly revision: number;
 }
 
-/** Whether a store that servers keep is still the same: their data may be wiped, or restored from a backup, while this process runs. */
+/**
+ * Whether a store that servers keep is still the same: their data may be wiped, or restored from a backup, while this
+ * process runs.
+ */
 export interface Continuity {
   /** Why reads may be incomplete at present; undefined if they are not. */
   readonly problem: string | undefined;
   /**
-   * Calls the listener whenever the data were replaced: what is known by key and revision is void. Watches have ended with `Compacted`. With `key`, only
-   * when they were those of the store that keeps it.
+   * Calls the listener whenever the data were replaced: what is known by key and revision is void. Watches have ended
+   * with `Compacted`. With `key`, only when they were those of the store that keeps it.
    */
   onReplaced(listener: () => void, key?: string): Disposable;
 }
@@ -118,54 +143,82 @@ export interface RevisionNote {
 }
 
 /**
- * A revisioned key-value store with one increasing revision, or several such stores for different keys. Reads and watches see only durable writes; compares also see pending
- * ones, so of two writers with the same expectation one wins. A resolved write is on disk; a failed one (full disk) changed nothing. Every method throws (or rejects
- * with) `StoreClosed` after `close`.
+ * A revisioned key-value store with one increasing revision, or several such stores for different keys. Reads and
+ * watches see only durable writes; compares also see pending ones, so of two writers with the same expectation one
+ * wins. A resolved write is on disk; a failed one (full disk) changed nothing. Every method throws (or rejects with)
+ * `StoreClosed` after `close`.
  */
 export interface Store {
   /** Whether other servers may hold the same store. */
   readonly shared: boolean;
   /** Absent for a store whose data cannot be replaced while it is open. */
   readonly continuity?: Continuity | undefined;
-  /** The stores of which this one consists, for compaction, health and size: that of most keys first. Absent if it is one store. */
+  /**
+   * The stores of which this one consists, for compaction, health and size: that of most keys first. Absent if it is
+   * one store.
+   */
   readonly parts?: readonly Store[] | undefined;
-  /** The newest durable revision, of the store that keeps `key` if there are several. An empty store is at revision 1, so that zero can mean "any". */
+  /**
+   * The newest durable revision, of the store that keeps `key` if there are several. An empty store is at revision 1,
+   * so that zero can mean "any".
+   */
   revision(key?: string): Eventually<number>;
   get(key: string, options?: ReadOptions): Eventually<StoredRecord | undefined>;
   /** Throws `Compacted` for a compacted revision, `FutureRevision` for one not reached yet. */
   range(query: RangeQuery): Eventually<Range>;
-  /** Counts the keys of a range at a revision, without reading those that have not changed since; absent means the newest. Throws as `range`. */
+  /**
+   * Counts the keys of a range at a revision, without reading those that have not changed since; absent means the
+   * newest. Throws as `range`.
+   */
   count(start: string, end: string, revision?: number): Eventually<number>;
-  /** Creates a key and resolves to its revision. Rejects with `KeyExists` when the key exists and, like `update`, with `ValueTooLarge` beyond the store's limit. */
+  /**
+   * Creates a key and resolves to its revision. Rejects with `KeyExists` when the key exists and, like `update`, with
+   * `ValueTooLarge` beyond the store's limit.
+   */
   create(key: string, value: Buffer, options?: WriteOptions): Promise<number>;
-  /** Replaces the value if the key's revision is `expected`. Rejects with `RevisionMismatch` otherwise, also when the key is gone. */
+  /**
+   * Replaces the value if the key's revision is `expected`. Rejects with `RevisionMismatch` otherwise, also when the
+   * key is gone.
+   */
   update(key: string, value: Buffer, expected: number, options?: WriteOptions): Promise<number>;
-  /** Deletes the key if its revision is `expected` and resolves to the revision of the deletion. Rejects with `RevisionMismatch` otherwise. */
+  /**
+   * Deletes the key if its revision is `expected` and resolves to the revision of the deletion. Rejects with
+   * `RevisionMismatch` otherwise.
+   */
   delete(key: string, expected: number): Promise<number>;
   /** Delivers changes until the returned handle is disposed of. */
   watch(query: WatchQuery, watcher: Watcher): Disposable;
-  /** Discards history before `revision`: reads and watches from it on stay exact. Does nothing for a compacted revision; rejects with `FutureRevision`. */
+  /**
+   * Discards history before `revision`: reads and watches from it on stay exact. Does nothing for a compacted revision;
+   * rejects with `FutureRevision`.
+   */
   compact(revision: number): Promise<void>;
   /**
-   * Only for shared stores: takes compaction turn number `turn` (from zero), unless another server has. Resolves to whether it was taken, the next turn and the
-   * newest revision.
+   * Only for shared stores: takes compaction turn number `turn` (from zero), unless another server has. Resolves to
+   * whether it was taken, the next turn and the newest revision.
    */
   takeTurn?(turn: number, revision: number): Promise<CompactionTurn>;
-  /** The newest revision of a time in the past, for the next compaction. Absent where the store keeps no such note, as shared ones do; undefined if there is none. */
+  /**
+   * The newest revision of a time in the past, for the next compaction. Absent where the store keeps no such note, as
+   * shared ones do; undefined if there is none.
+   */
   noted?(): RevisionNote | undefined;
   /** Replaces the note, durably if the store outlives the process. */
   note?(note: RevisionNote): Promise<void>;
   /** Returns the oldest revision that can be read or watched from; zero when nothing was compacted. */
   compacted(): Eventually<number>;
-  /** Grants a lease that expires in `seconds`, in the store that keeps `key` if there are several. It survives a restart from the first write under it; writing under an expired one rejects with `LeaseNotFound`. */
+  /**
+   * Grants a lease that expires in `seconds`, in the store that keeps `key` if there are several. It survives a restart
+   * from the first write under it; writing under an expired one rejects with `LeaseNotFound`.
+   */
   lease(seconds: number, key?: string): Eventually<LeaseId>;
   /** Returns the stored size in bytes. */
   size(): Eventually<number>;
   /** Why the store takes no writes at present; undefined if it does. Absent for a store that does not know. */
   writeProblem?(): Eventually<string | undefined>;
   /**
-   * Returns the durable state of this moment: records, revision, history and leases. Stores opened with it share the records.
-   * Absent for a store whose records are not in this process's memory.
+   * Returns the durable state of this moment: records, revision, history and leases. Stores opened with it share the
+   * records. Absent for a store whose records are not in this process's memory.
    */
   snapshot?(): StoreSnapshot;
   close(): Promise<void>;

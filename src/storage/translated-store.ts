@@ -1,5 +1,6 @@
-// A view of a store whose values are translated on reads and translated back on writes: to one version of a custom resource, or from encrypted values. Revisions,
-// order and keys are those of the underlying store; only values differ. Changes that arrive together are translated together.
+// A view of a store whose values are translated on reads and translated back on writes: to one version of a custom
+// resource, or from encrypted values. Revisions, order and keys are those of the underlying store; only values differ.
+// Changes that arrive together are translated together.
 
 import {andThen, type Eventually} from '#src/base/eventually.js';
 import type {Change, Range, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
@@ -69,7 +70,9 @@ const changeTranslator = (
   };
 };
 
-/** A view of a store: values are translated on reads and translated back on writes. Watches end when `signal` aborts. */
+/**
+ * A view of a store: values are translated on reads and translated back on writes. Watches end when `signal` aborts.
+ */
 export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
   const translatedRecords = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
     if (records.every(record => translation.isCurrent(record))) return records;

@@ -1,5 +1,6 @@
-// Opens the connections of all outgoing calls: to a host, a unix socket or a server within this process, with TLS where the target has it. The network is a
-// parameter: a proxy or another route to a target is another network. A dialer never retries and never pools.
+// Opens the connections of all outgoing calls: to a host, a unix socket or a server within this process, with TLS where
+// the target has it. The network is a parameter: a proxy or another route to a target is another network. A dialer
+// never retries and never pools.
 
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
@@ -25,15 +26,23 @@ export interface Target {
   readonly scheme: 'http' | 'https';
   /** A name, an address, or the absolute path of a unix socket, which has no port. */
   readonly host: string;
-  /** The addresses to dial, in order, if they are known; the host is then only the name that its certificate must have. */
+  /**
+   * The addresses to dial, in order, if they are known; the host is then only the name that its certificate must have.
+   */
   readonly addresses?: readonly string[] | undefined;
   readonly port: string;
   readonly tls?: TargetTls | undefined;
-  /** The time limit of the connection's setup. Default: half a minute for the connection and ten seconds for the handshake. */
+  /**
+   * The time limit of the connection's setup. Default: half a minute for the connection and ten seconds for the
+   * handshake.
+   */
   readonly connectTimeoutMs?: number | undefined;
 }
 
-/** Opens a connection. Rejects with the reason as upstream's clients word it. With TLS it offers the protocols (ALPN); by default HTTP/1.1 only. */
+/**
+ * Opens a connection. Rejects with the reason as upstream's clients word it. With TLS it offers the protocols (ALPN);
+ * by default HTTP/1.1 only.
+ */
 export type Dial = (target: Target, protocols?: readonly string[]) => Promise<Duplex>;
 
 /** Returns the target of a URL: `http://host:port`, `https://host:port` or `unix:///path`. */

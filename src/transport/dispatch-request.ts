@@ -20,7 +20,10 @@ const unanswered = new WeakSet<Error>();
 /** Whether a request failed because its connection was closed before a response began. */
 export const isUnanswered = (error: unknown): boolean => error instanceof Error && unanswered.has(error);
 
-/** Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head; otherwise it resolves to the whole response. */
+/**
+ * Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head;
+ * otherwise it resolves to the whole response.
+ */
 export const dispatchRequest = (
   pool: Dispatcher,
   options: Dispatcher.DispatchOptions,

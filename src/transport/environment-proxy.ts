@@ -1,5 +1,5 @@
-// The proxies of the environment (HTTPS_PROXY, NO_PROXY), as Go's HTTP client applies them to requests over TLS: never to this machine, and not to hosts,
-// domains, addresses and networks that NO_PROXY lists.
+// The proxies of the environment (HTTPS_PROXY, NO_PROXY), as Go's HTTP client applies them to requests over TLS: never
+// to this machine, and not to hosts, domains, addresses and networks that NO_PROXY lists.
 
 import {BlockList, isIP} from 'node:net';
 import type {Clock} from '#src/base/clock.js';
@@ -34,7 +34,10 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Parses an entry of NO_PROXY: `*`, a network, an address, or a domain with its subdomains; all but the first two may have a port. */
+/**
+ * Parses an entry of NO_PROXY: `*`, a network, an address, or a domain with its subdomains; all but the first two may
+ * have a port.
+ */
 const parsedException = (entry: string): Exception => {
   const text = entry.trim().toLowerCase();
   if (text === '') return () => false;
@@ -57,7 +60,10 @@ const inNetwork = (address: string, prefix: number): Exception => {
   return host => isIP(host) !== 0 && list.check(host, familyOf(host));
 };
 
-/** Returns the dialer over a network that uses the proxies of the environment for servers with TLS, unless their addresses are known already. */
+/**
+ * Returns the dialer over a network that uses the proxies of the environment for servers with TLS, unless their
+ * addresses are known already.
+ */
 export const environmentDialer = (network: Network, clock: Clock, env: Environment = process.env): Dial => {
   const direct = dialer(network, clock);
   const proxyFor = environmentProxy(env);

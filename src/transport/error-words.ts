@@ -1,4 +1,5 @@
-// The words of failed calls, as upstream's clients have them, from the errors of this platform. Errors of dialing have their words from the network.
+// The words of failed calls, as upstream's clients have them, from the errors of this platform. Errors of dialing have
+// their words from the network.
 
 import type {Socket} from 'node:net';
 
@@ -19,7 +20,10 @@ export const tlsError = (error: NodeJS.ErrnoException): Error => {
   return new Error(message, {cause: error});
 };
 
-/** The error of an HTTP/1.1 request on an established connection. Errors that have no code, such as those of dialing, are returned unchanged. */
+/**
+ * The error of an HTTP/1.1 request on an established connection. Errors that have no code, such as those of dialing,
+ * are returned unchanged.
+ */
 export const requestError = (error: NodeJS.ErrnoException, socket?: Socket | null): Error => {
   const {message} = error;
   const code = String(error.code ?? '');

@@ -19,7 +19,10 @@ export class TunnelRefused extends Error {
   }
 }
 
-/** Requests a tunnel to `host:port` on a connection to a proxy. Rejects with `TunnelRefused`, or with the reason why there was no response. */
+/**
+ * Requests a tunnel to `host:port` on a connection to a proxy. Rejects with `TunnelRefused`, or with the reason why
+ * there was no response.
+ */
 export const requestTunnel = (connection: Duplex, to: string, headers: Readonly<Record<string, string>>): Promise<Duplex> =>
   new Promise((resolve, reject) => {
     const sent = beginRequest({method: 'CONNECT', path: to, headers, createConnection: () => connection as Socket});

@@ -1,5 +1,5 @@
-// The network port: dialing and name resolution, which planes replace to reach simulated nodes in process. Errors have Go's wording, since they appear in
-// statuses and messages.
+// The network port: dialing and name resolution, which planes replace to reach simulated nodes in process. Errors have
+// Go's wording, since they appear in statuses and messages.
 
 import {lookup} from 'node:dns/promises';
 import {connect, isIP, type Socket} from 'node:net';
@@ -13,7 +13,10 @@ export interface Network {
   dial(host: string, port: string): Promise<Duplex>;
   /** Resolves a host name to addresses; an address resolves to itself. Rejects if there are none. */
   resolve(host: string): Promise<readonly string[]>;
-  /** Connects to an in-process server, which cannot be impersonated; undefined if none has the address. Rejects with the dial error. */
+  /**
+   * Connects to an in-process server, which cannot be impersonated; undefined if none has the address. Rejects with the
+   * dial error.
+   */
   within?(host: string, port: string): Promise<Duplex> | undefined;
 }
 

@@ -1,4 +1,5 @@
-// A network behind a proxy: connections are tunnelled by CONNECT (RFC 9110 §9.3.6) or SOCKS 5 (RFC 1928). Names are resolved by the proxy.
+// A network behind a proxy: connections are tunnelled by CONNECT (RFC 9110 §9.3.6) or SOCKS 5 (RFC 1928). Names are
+// resolved by the proxy.
 
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';

@@ -1,4 +1,5 @@
-// The connection settings of a client, as they result from a kubeconfig, flags or a pod's environment. Only types: nothing is read or resolved here.
+// The connection settings of a client, as they result from a kubeconfig, flags or a pod's environment. Only types:
+// nothing is read or resolved here.
 
 import type {Naming} from '#src/api/naming.js';
 

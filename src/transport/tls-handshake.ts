@@ -1,5 +1,5 @@
-// Performs the TLS handshake on an outgoing connection and verifies the server's certificate with the given clock, as Go does. Nothing is sent to a server
-// that fails verification.
+// Performs the TLS handshake on an outgoing connection and verifies the server's certificate with the given clock, as
+// Go does. Nothing is sent to a server that fails verification.
 
 import type {Duplex} from 'node:stream';
 import {connect, type TLSSocket} from 'node:tls';
@@ -48,7 +48,10 @@ export const readAnchors = (pem: string): TrustAnchors => {
   return trustAnchors(found);
 };
 
-/** Performs the TLS handshake over a connection. Rejects with the reason as upstream's clients word it, and closes the connection. */
+/**
+ * Performs the TLS handshake over a connection. Rejects with the reason as upstream's clients word it, and closes the
+ * connection.
+ */
 export const handshake = (connection: Duplex, trust: ServerTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     // The certificate is verified below, with the given clock.

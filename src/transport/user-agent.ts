@@ -7,7 +7,10 @@ export interface ProgramVersion {
   readonly commit: string;
 }
 
-/** The user agent of a component: `<program>/<version> (linux/amd64) plat/<commit>`, optionally followed by a slash and the part of the component. */
+/**
+ * The user agent of a component: `<program>/<version> (linux/amd64) plat/<commit>`, optionally followed by a slash and
+ * the part of the component.
+ */
 export const userAgent = ({program, version, commit}: ProgramVersion, part?: string): string => {
   const platform = `${process.platform}/${architectures[process.arch] ?? process.arch}`;
   return `${program}/${version} (${platform}) plat/${commit.slice(0, 7) || 'unknown'}${part ? `/${part}` : ''}`;

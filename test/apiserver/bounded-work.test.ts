@@ -19,7 +19,10 @@ const upTo = (count: number): number[] => Array.from({length: count}, (_, i) => 
 const applied = {headers: {'content-type': 'application/apply-patch+yaml'}};
 const yaml = {headers: {'content-type': 'application/yaml'}};
 
-/** A request may take this many times as long as copying its body. The faults behind these tests took tens of thousands of times as long. */
+/**
+ * A request may take this many times as long as copying its body. The faults behind these tests took tens of thousands
+ * of times as long.
+ */
 const mostTimes = 200;
 
 /** The CPU time of this process in ms: other processes do not count. */

@@ -2,7 +2,10 @@ const everyOperation = 'go through every operation, each seen by a watch';
 const here = (title: string): readonly [file: string, title: string] => ['apiserver/conformance.test.ts', title];
 const ofKinds = (title: string): readonly [file: string, title: string] => ['apiserver/conformance-kinds.test.ts', title];
 
-/** The tests of the official conformance suite for an API server and controllers, by their names, and the test here with the same subject: a file and a title. */
+/**
+ * The tests of the official conformance suite for an API server and controllers, by their names, and the test here with
+ * the same subject: a file and a title.
+ */
 export const proofs: Readonly<Record<string, readonly [file: string, title: string]>> = {
   'Watchers: observe add, update, and delete watch notifications on configmaps': here(
     'each of several watches gets the events of its selection, and no others',

@@ -8,7 +8,10 @@ import {configMaps, startWire} from './wire.js';
 const whoAmI = '/apis/authentication.plat.io/v1/selfsubjectreviews';
 const group = 'authentication.plat.io';
 
-/** A server with the gate, whose authorizer grants impersonation by `VERB GROUP/RESOURCE[/SUBRESOURCE] [NAMESPACE/]NAME`, and records what it is asked. */
+/**
+ * A server with the gate, whose authorizer grants impersonation by `VERB GROUP/RESOURCE[/SUBRESOURCE]
+ * [NAMESPACE/]NAME`, and records what it is asked.
+ */
 const start = async (...granted: readonly string[]) => {
   const asked: string[] = [];
   const env = await startWire({

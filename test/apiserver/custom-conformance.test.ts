@@ -6,7 +6,10 @@ import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpackDocument} from '#src/schema/openapi/packing.js';
 import {aDefinition, aWidget, definitions, startCustom, widgets} from './custom.js';
 
-/** The tests of the official conformance suite on definitions of custom resources; test/apiserver/conformance-proofs.ts maps them. */
+/**
+ * The tests of the official conformance suite on definitions of custom resources; test/apiserver/conformance-proofs.ts
+ * maps them.
+ */
 type Json = Record<string, unknown>;
 
 /** A version whose whole schema is given. */

@@ -18,7 +18,10 @@ import {aConfigMap, admin, configMaps, settled, startWire, words} from './wire.j
 
 type List = KubeList<KubeObject>;
 
-/** A server with 40 config maps of 40 kB each, the odd ones with a label, and a record of the ranges read from its store. */
+/**
+ * A server with 40 config maps of 40 kB each, the odd ones with a label, and a record of the ranges read from its
+ * store.
+ */
 const start = async () => {
   const clock = new VirtualClock();
   const store = memoryStore({clock});

@@ -26,8 +26,8 @@ const authority = createAuthority(await generatePrivateKey(), {commonName: 'auth
 const trustBundle = authorityPem(authority).certificate;
 
 /**
- * The required fields of an object of a kind besides its name. `Group/Kind` distinguishes kinds of one name. Some kinds repeat their
- * names: theirs match the first of `names`, or the name given.
+ * The required fields of an object of a kind besides its name. `Group/Kind` distinguishes kinds of one name. Some kinds
+ * repeat their names: theirs match the first of `names`, or the name given.
  */
 export const samples = (naming: Naming, name?: string): Readonly<Record<string, object>> => ({
   APIService: {spec: {group: (name ?? 'v1.one').slice(3), version: 'v1', groupPriorityMinimum: 1000, versionPriority: 15}},

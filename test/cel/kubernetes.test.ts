@@ -223,7 +223,8 @@ test('variables of a policy are evaluated once, on first use, and charged then',
     return [budget - run.left, 'error' in result ? result.error : result.value];
   };
 
-  // Two steps to a variable and one for the comparison, twice; the expressions of the variables once: 31 for the one, 4 for the other.
+  // Two steps to a variable and one for the comparison, twice; the expressions of the variables once: 31 for the one, 4
+  // for the other.
   t.deepEqual(evaluate('variables.b == 5 && variables.b == 5'), [6 + 35, true]);
   t.deepEqual(evaluate('true || variables.c == 1'), [0, true]);
   t.is(

@@ -1,4 +1,5 @@
-// The math extension of CEL, which Kubernetes does not offer: the conformance suite runs it to test macros and overloads.
+// The math extension of CEL, which Kubernetes does not offer: the conformance suite runs it to test macros and
+// overloads.
 
 import type {Expr} from '#src/cel/syntax/ast.js';
 import {compare} from '#src/cel/values/compare.js';
@@ -38,7 +39,10 @@ const minMaxMacro = (name: string, inner: string): Macro => ({
   },
 });
 
-/** Declares the overloads of `math.least` and `math.greatest`: one number, two numbers of any types, and lists. `replaces` returns whether the second operand is taken. */
+/**
+ * Declares the overloads of `math.least` and `math.greatest`: one number, two numbers of any types, and lists.
+ * `replaces` returns whether the second operand is taken.
+ */
 const minMaxFunction = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
   const pair = (left: Value, right: Value): Value => {
     const order = compare(left, right);

@@ -3,7 +3,10 @@
 import {bool, bytes, double, duration, int, listOf, mapOf, string, timestamp, type Type} from '#src/cel/values/types.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 
-/** Expressions over strings and bytes of up to twelve characters: the minimum and maximum estimate, and the actual cost where nothing is folded before the run. */
+/**
+ * Expressions over strings and bytes of up to twelve characters: the minimum and maximum estimate, and the actual cost
+ * where nothing is folded before the run.
+ */
 export const ofLibraries: readonly (readonly [text: string, least: number, most: number, run?: number])[] = [
   [`ip('192.168.0.1')`, 2, 2, 2],
   [`ip('192.168.0.1').isLoopback()`, 3, 3, 3],
@@ -282,7 +285,10 @@ const oneOf =
   (...values: readonly string[]): Sized =>
   most => ({type: 'string', enum: values, ...limit('maxLength', most)});
 
-/** Rules about a value of a schema: the most they may cost where nothing limits its size, and where it is limited to so many. */
+/**
+ * Rules about a value of a schema: the most they may cost where nothing limits its size, and where it is limited to so
+ * many.
+ */
 export const ofRules: readonly (readonly [rule: string, schema: Sized, unlimited: number, limit: number, limited: number])[] = [
   ['self.all(x, true)', aListOf('number'), 4718591, 10, 32],
   ['self.all(x, true)', aListOf('string'), 3145727, 20, 62],

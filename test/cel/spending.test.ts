@@ -19,7 +19,10 @@ const ints = listOf(int);
 const texts = mapOf(string, string);
 const maps = mapOf(string, mapOf(string, int));
 
-/** The published costs of cel-go's own tests, without messages. Literals are free here, since constants are folded before. */
+/**
+ * The published costs of cel-go's own tests, without messages. Literals are free here, since constants are folded
+ * before.
+ */
 const costs: readonly (readonly [text: string, cost: number, variables?: Readonly<Record<string, readonly [Type, unknown]>>])[] = [
   ['"Hello World!"', 0],
   ['input', 1, {input: [ints, [1, 2]]}],

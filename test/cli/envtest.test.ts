@@ -20,7 +20,9 @@ const cache = aDirectory();
 const plat = (...args: string[]) => run('plat', ['envtest', ...args], {XDG_CACHE_HOME: cache});
 const folder = async (): Promise<string> => (await plat('path')).stdout.trim();
 
-/** Starts the two programs with the flags that envtest of controller-runtime passes, and what its users connect with. */
+/**
+ * Starts the two programs with the flags that envtest of controller-runtime passes, and what its users connect with.
+ */
 const environment = async (t: ExecutionContext) => {
   const programs = await folder();
   const directory = aDirectory();

@@ -4,8 +4,8 @@ import {sleep, systemClock} from '#src/base/clock.js';
 const mostAttempts = 400;
 
 /**
- * What `look` resolves to once that is defined. For what happens in another process or on a socket, which no clock of the test drives. Rejects with the last error of `look`,
- * if it failed to the end.
+ * What `look` resolves to once that is defined. For what happens in another process or on a socket, which no clock of
+ * the test drives. Rejects with the last error of `look`, if it failed to the end.
  */
 export const eventually = async <T>(look: () => T | Promise<T>): Promise<NonNullable<T>> => {
   for (let attempt = 1; ; attempt++) {

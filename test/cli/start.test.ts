@@ -98,7 +98,10 @@ const bundleWith = (code: Buffer | undefined): string => {
   return directory;
 };
 
-/** Starts `plat version` from such a copy. The first line of its output has the result of the code cache: `undefined` where none was used. */
+/**
+ * Starts `plat version` from such a copy. The first line of its output has the result of the code cache: `undefined`
+ * where none was used.
+ */
 const versionFrom = (directory: string, node = process.execPath, env: NodeJS.ProcessEnv = withoutOwnCode): string => {
   const starting =
     "process.argv.push('plat', 'version'); const {script} = require(process.cwd() + '/launch.cjs').launch('plat'); process.stderr.write(String(script.cachedDataRejected))";

@@ -32,7 +32,8 @@ const generated = definitionsOf([...sources.values()], new Scope(path => sources
 const byName = new Map(generated.map(({definition}) => [definition.metadata!.name!, definition]));
 
 /**
- * A schema without what the way through types loses: the order of required fields, keywords that are false, and alternatives that `x-kubernetes-int-or-string` implies.
+ * A schema without what the way through types loses: the order of required fields, keywords that are false, and
+ * alternatives that `x-kubernetes-int-or-string` implies.
  */
 const normal = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(normal);

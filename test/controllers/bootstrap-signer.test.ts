@@ -1,6 +1,7 @@
-// The scenarios of upstream's pkg/controller/bootstrap: of bootstrapsigner_test.go TestNoConfigMap, TestSimpleSign, TestNoSignNeeded, TestUpdateSignature and
-// TestRemoveSignature; of util_test.go TestValidateSecretForSigning, TestValidateSecret, TestBadSecretName and TestMismatchSecretName; and TestComputeDetachedSig of
-// cluster-bootstrap's jws_test.go.
+// The scenarios of upstream's pkg/controller/bootstrap: of bootstrapsigner_test.go TestNoConfigMap, TestSimpleSign,
+// TestNoSignNeeded, TestUpdateSignature and TestRemoveSignature; of util_test.go TestValidateSecretForSigning,
+// TestValidateSecret, TestBadSecretName and TestMismatchSecretName; and TestComputeDetachedSig of cluster-bootstrap's
+// jws_test.go.
 
 import {createHmac} from 'node:crypto';
 import test from 'ava';

@@ -1,5 +1,6 @@
-// The scenarios of upstream's cloud-provider/controllers/nodelifecycle/node_lifecycle_controller_test.go: Test_NodesDeleted and Test_NodesShutdown. Rows for clouds of
-// the first interface of instances are those of the second, since there is one interface here. Test_GetProviderID does not apply: the cloud is asked about a node, not
+// The scenarios of upstream's cloud-provider/controllers/nodelifecycle/node_lifecycle_controller_test.go:
+// Test_NodesDeleted and Test_NodesShutdown. Rows for clouds of the first interface of instances are those of the
+// second, since there is one interface here. Test_GetProviderID does not apply: the cloud is asked about a node, not
 // about an ID; nor does a machine that is both shut down and gone, since a simulated one has one state.
 
 import test from 'ava';

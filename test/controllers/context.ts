@@ -22,7 +22,10 @@ const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Liste
 
 const kindOf = (source: Source): string => (typeof source.kind === 'string' ? source.kind : source.kind.kind);
 
-/** The context of a reconcile whose caches hold these objects, each under its kind; it writes to the plane's server as administrator. The signal ends what it watches. */
+/**
+ * The context of a reconcile whose caches hold these objects, each under its kind; it writes to the plane's server as
+ * administrator. The signal ends what it watches.
+ */
 export const contextOver = <O, C extends KubeObject = KubeObject>(
   plane: Plane & {readonly clock: VirtualClock},
   cached: readonly Frozen<C>[],

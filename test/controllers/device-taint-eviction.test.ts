@@ -1,5 +1,6 @@
-// The scenarios of upstream's pkg/controller/devicetainteviction/device_taint_eviction_test.go: TestController, TestEviction, TestParallelPodDeletion, TestRetry and
-// TestEvictionFailure; those about rules are in device-taint-rules.test.ts.
+// The scenarios of upstream's pkg/controller/devicetainteviction/device_taint_eviction_test.go: TestController,
+// TestEviction, TestParallelPodDeletion, TestRetry and TestEvictionFailure; those about rules are in
+// device-taint-rules.test.ts.
 
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';

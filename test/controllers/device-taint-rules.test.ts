@@ -1,5 +1,5 @@
-// The scenarios of upstream's pkg/controller/devicetainteviction/device_taint_eviction_test.go about rules: of TestController those whose names have rule in them, none-*,
-// multiple-claims-*, evict-many-*, and TestDeviceTaintRule.
+// The scenarios of upstream's pkg/controller/devicetainteviction/device_taint_eviction_test.go about rules: of
+// TestController those whose names have rule in them, none-*, multiple-claims-*, evict-many-*, and TestDeviceTaintRule.
 
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';

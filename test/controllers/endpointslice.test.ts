@@ -17,7 +17,10 @@ import {namespace} from './workloads.js';
 const start = (args: readonly string[] = []) => startEnvironment(['endpointslice-controller'], args);
 const key = {namespace, name: 'web'};
 
-/** A slice in short: `IPv4 10.0.0.1 !10.0.0.2 ~10.0.0.3: http=80`, where `!` marks endpoints that are not ready, `~` those that serve while terminating. */
+/**
+ * A slice in short: `IPv4 10.0.0.1 !10.0.0.2 ~10.0.0.3: http=80`, where `!` marks endpoints that are not ready, `~`
+ * those that serve while terminating.
+ */
 const short = ({addressType, endpoints, ports}: Readonly<Slice>): string =>
   `${addressType} ${(endpoints ?? []).map(({addresses, conditions}) => `${conditions?.terminating && conditions.serving ? '~' : conditions?.ready ? '' : '!'}${addresses.join('+')}`).join(' ')}: ${(ports ?? []).map(({name, port}) => `${name ? `${name}=` : ''}${port}`).join(' ')}`;
 

@@ -4,7 +4,8 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {alone} from './workloads.js';
 
-// The scenarios of upstream's pkg/controller/volume/ephemeral/controller_test.go: TestSyncHandler. Its no-such-pod is the first retry of a pod that is gone.
+// The scenarios of upstream's pkg/controller/volume/ephemeral/controller_test.go: TestSyncHandler. Its no-such-pod is
+// the first retry of a pod that is gone.
 const start = (t: ExecutionContext) => alone(t, [controller], {concurrentEphemeralvolumeSyncs: 5});
 const template = {
   metadata: {labels: {app: 'a'}, annotations: {note: 'b'}},

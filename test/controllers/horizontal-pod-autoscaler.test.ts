@@ -216,7 +216,10 @@ test('a missing target is reported, and used once it exists', async t => {
   t.regex(reported(await env.hpa('lost'))['AbleToScale'] ?? '', /^True /);
 });
 
-/** The controller over a cache that holds one autoscaler of a deployment, with a client whose first writes of scales fail so. */
+/**
+ * The controller over a cache that holds one autoscaler of a deployment, with a client whose first writes of scales
+ * fail so.
+ */
 const alone = async (env: Awaited<ReturnType<typeof startEnvironment>>, ...failures: (Error | 'conflict')[]) => {
   const {plane, clock, client} = env;
   const meter = new MetricsRegistry();

@@ -1,4 +1,5 @@
-// The scenarios of the original's cloud_cidr_allocator_test.go (TestBoundedRetries aside: retries are the queue's), and of its start with and without a provider.
+// The scenarios of the original's cloud_cidr_allocator_test.go (TestBoundedRetries aside: retries are the queue's), and
+// of its start with and without a provider.
 
 import test, {type ExecutionContext} from 'ava';
 import {nodeIpamReconciler} from '#controllers/node-ipam/reconcile.js';

@@ -1,4 +1,5 @@
-// The scenarios of upstream's cloud-provider/controllers/route/route_controller_test.go: TestIsResponsibleForRoute and TestReconcile.
+// The scenarios of upstream's cloud-provider/controllers/route/route_controller_test.go: TestIsResponsibleForRoute and
+// TestReconcile.
 
 import test from 'ava';
 import {actionsFor, clusterRanges, isResponsibleFor, routesToDelete} from '#controllers/node-route/policy.js';

@@ -5,8 +5,10 @@ import {kinds} from '#src/api/kinds/index.js';
 import {VolumePlugins, type VolumePlugin, type VolumeSpec} from '#controllers/shared/volumes/plugin.js';
 import {alone, type PlaneActions} from './workloads.js';
 
-// The scenarios of upstream's pkg/controller/volume/attachdetach: of reconciler/reconciler_test.go Test_Run_* and Test_ReportMultiAttachError; of
-// attach_detach_controller_test.go Test_AttachDetachControllerStateOfWorldPopulators_Positive, Test_AttachDetachControllerRecovery and Test_ADC_VolumeAttachmentRecovery.
+// The scenarios of upstream's pkg/controller/volume/attachdetach: of reconciler/reconciler_test.go Test_Run_* and
+// Test_ReportMultiAttachError; of attach_detach_controller_test.go
+// Test_AttachDetachControllerStateOfWorldPopulators_Positive, Test_AttachDetachControllerRecovery and
+// Test_ADC_VolumeAttachmentRecovery.
 const options = {
   attachDetachReconcileSyncPeriod: 60_000,
   disableAttachDetachReconcileSync: false,

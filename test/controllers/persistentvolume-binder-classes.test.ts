@@ -1,8 +1,8 @@
 import type {StorageClass} from '#src/model/volumes.js';
 import {noVolume, testBinder, type BinderCase} from './volumes.js';
 
-// Claims with and without classes, by the numbers of upstream's pkg/controller/volume/persistentvolume/binder_test.go: of TestSync set 13, and of its claims that get a
-// default class later set 15.
+// Claims with and without classes, by the numbers of upstream's pkg/controller/volume/persistentvolume/binder_test.go:
+// of TestSync set 13, and of its claims that get a default class later set 15.
 const aDefault = (name: string, creationTimestamp = '2026-01-01T00:00:00Z'): StorageClass => ({
   metadata: {name, creationTimestamp, annotations: {'storageclass.plat.io/is-default-class': 'true'}},
   provisioner: 'disk.example.com',

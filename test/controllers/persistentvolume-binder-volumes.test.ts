@@ -2,8 +2,9 @@ import type {Pod} from '#src/api/pod.js';
 import type {StorageClass} from '#src/model/volumes.js';
 import {testBinder, type BinderCase} from './volumes.js';
 
-// The scenarios of upstream's pkg/controller/volume/persistentvolume, by their numbers: of binder_test.go TestSync set 4, of recycle_test.go TestRecycleSync (6), of
-// delete_test.go TestDeleteSync (8), and of provision_test.go TestProvisionSync (11).
+// The scenarios of upstream's pkg/controller/volume/persistentvolume, by their numbers: of binder_test.go TestSync set
+// 4, of recycle_test.go TestRecycleSync (6), of delete_test.go TestDeleteSync (8), and of provision_test.go
+// TestProvisionSync (11).
 const classOf = (provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
   metadata: {name: 'gold'},
   provisioner,

@@ -2,7 +2,8 @@ import type {Pod} from '#src/api/pod.js';
 import type {StorageClass} from '#src/model/volumes.js';
 import {noVolume, testBinder, type BinderCase} from './volumes.js';
 
-// The scenarios of upstream's pkg/controller/volume/persistentvolume/binder_test.go, by their numbers: of TestSync sets 1 to 3.
+// The scenarios of upstream's pkg/controller/volume/persistentvolume/binder_test.go, by their numbers: of TestSync sets
+// 1 to 3.
 const late: StorageClass = {
   metadata: {name: 'late'},
   provisioner: 'disk.example.com',

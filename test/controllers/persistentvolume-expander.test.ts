@@ -4,7 +4,8 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Claim, Volume} from '#src/model/volumes.js';
 import {alone} from './workloads.js';
 
-// The scenarios of upstream's pkg/controller/volume/expand/expand_controller_test.go: TestSyncHandler; and of pkg/volume/util/operationexecutor/operation_generator_test.go:
+// The scenarios of upstream's pkg/controller/volume/expand/expand_controller_test.go: TestSyncHandler; and of
+// pkg/volume/util/operationexecutor/operation_generator_test.go:
 // TestOperationGenerator_GenerateExpandAndRecoverVolumeFunc.
 const start = (t: ExecutionContext) => alone(t, [controller]);
 type Actions = Awaited<ReturnType<typeof start>>;

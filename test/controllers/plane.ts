@@ -4,7 +4,10 @@ import {startPlane, type Plane} from '#src/plane/plane.js';
 
 export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> {
   readonly clock?: VirtualClock;
-  /** The controllers that run, as in `--controllers`. Fewer make a test faster, above all one that lives through days: watches end and begin again every few minutes. */
+  /**
+   * The controllers that run, as in `--controllers`. Fewer make a test faster, above all one that lives through days:
+   * watches end and begin again every few minutes.
+   */
   readonly controllers?: readonly string[];
 }
 

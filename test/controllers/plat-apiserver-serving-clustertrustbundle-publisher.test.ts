@@ -1,4 +1,5 @@
-// The scenarios of upstream's pkg/controller/certificates/clustertrustbundlepublisher/publisher_test.go: TestCTBPublisherSync.
+// The scenarios of upstream's pkg/controller/certificates/clustertrustbundlepublisher/publisher_test.go:
+// TestCTBPublisherSync.
 
 import {createHash} from 'node:crypto';
 import {mkdtempSync, writeFileSync} from 'node:fs';

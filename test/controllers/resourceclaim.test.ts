@@ -1,5 +1,5 @@
-// The scenarios of upstream's pkg/controller/resourceclaim/controller_test.go, one row or test each: TestSyncHandler, TestResourceClaimEventHandler, TestGenerateName and
-// TestGetAdminAccessMetricLabel.
+// The scenarios of upstream's pkg/controller/resourceclaim/controller_test.go, one row or test each: TestSyncHandler,
+// TestResourceClaimEventHandler, TestGenerateName and TestGetAdminAccessMetricLabel.
 
 import test, {type ExecutionContext} from 'ava';
 import resourceClaim from '#controllers/resourceclaim/controller.js';

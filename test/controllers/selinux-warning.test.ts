@@ -6,8 +6,9 @@ import type {PodSpec} from '#src/api/pod.js';
 import {startServer} from '#test/fixtures/server.js';
 import {alone} from './workloads.js';
 
-// The scenarios of upstream's pkg/controller/volume/selinuxwarning: of selinux_warning_controller_test.go TestSELinuxWarningController_Sync, of cache/volumecache_test.go
-// TestVolumeCache_AddVolumeSendConflicts and TestVolumeCache_DeletePod, and of translator/selinux_translator_test.go TestControllerToStringAndConflicts.
+// The scenarios of upstream's pkg/controller/volume/selinuxwarning: of selinux_warning_controller_test.go
+// TestSELinuxWarningController_Sync, of cache/volumecache_test.go TestVolumeCache_AddVolumeSendConflicts and
+// TestVolumeCache_DeletePod, and of translator/selinux_translator_test.go TestControllerToStringAndConflicts.
 const gates = new Set(['SELinuxChangePolicy', 'SELinuxMountReadWriteOncePod']);
 const start = (t: ExecutionContext) => alone(t, [controller], {}, startServer({gate: name => gates.has(name)}));
 type Actions = Awaited<ReturnType<typeof start>>;

@@ -8,7 +8,8 @@ import {aPlane} from './plane.js';
 const namespace = 'default';
 const finalizer = 'networking.plat.io/service-cidr-finalizer';
 
-// One plane of both families for all: each test has ranges of its own. The first has room for five services beside that of the server.
+// One plane of both families for all: each test has ranges of its own. The first has room for five services beside that
+// of the server.
 const plane = await aPlane({
   controllers: ['service-cidr-controller'],
   apiserverArgs: ['--service-cluster-ip-range=10.0.0.0/29,fd00::/112'],

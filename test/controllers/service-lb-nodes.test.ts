@@ -1,5 +1,6 @@
-// The scenarios of upstream's cloud-provider/controllers/service/controller_test.go about nodes: Test_shouldSyncUpdatedNode_individualPredicates and
-// _compoundedPredicates, TestUpdateNodesInExternalLoadBalancer, TestNodeChangesForStableNodeSetEnabled, TestNodeChangesInExternalLoadBalancer, TestNodesNotEqual and
+// The scenarios of upstream's cloud-provider/controllers/service/controller_test.go about nodes:
+// Test_shouldSyncUpdatedNode_individualPredicates and _compoundedPredicates, TestUpdateNodesInExternalLoadBalancer,
+// TestNodeChangesForStableNodeSetEnabled, TestNodeChangesInExternalLoadBalancer, TestNodesNotEqual and
 // TestSlowNodeSync. The rows of an unreadable list of nodes do not apply: it is a cache, which cannot fail.
 
 import test from 'ava';
@@ -89,7 +90,10 @@ const patched =
   };
 const condition = (status: string) => ({status: {conditions: [{type: 'Ready', status}]}});
 
-/** What changes about the second of three nodes, and the nodes that load balancers have then; undefined if they are not called. */
+/**
+ * What changes about the second of three nodes, and the nodes that load balancers have then; undefined if they are not
+ * called.
+ */
 const updates: readonly (readonly [what: string, change: (at: At) => Promise<unknown>, hosts: readonly string[] | undefined])[] = [
   ['nothing changes', patched(), undefined],
   ['a node is added', ({nodes}) => nodes.create({metadata: {name: 'n4'}}), ['n1', 'n2', 'n3', 'n4']],

@@ -1,8 +1,10 @@
-// The scenarios of upstream's cloud-provider/controllers/service/controller_test.go: TestSyncLoadBalancerIfNeeded, TestProcessServiceCreateOrUpdate,
-// TestProcessServiceDeletion, TestNeedsCleanup, TestNeedsUpdate, TestAddFinalizer, TestRemoveFinalizer, TestPatchStatus, Test_respectsPredicates and
-// TestServiceQueueDelay; service-lb-nodes.test.ts has those about nodes. Without a row: the conflict of TestProcessServiceCreateOrUpdateK8sError. These do not apply:
-// TestSyncService (keys are no text that may be malformed), TestServiceCache and TestListWithPredicate (parts that this controller does not have), and the rows of
-// Test_respectsPredicates about readiness, which is no condition of load balancers since their set of nodes is stable.
+// The scenarios of upstream's cloud-provider/controllers/service/controller_test.go: TestSyncLoadBalancerIfNeeded,
+// TestProcessServiceCreateOrUpdate, TestProcessServiceDeletion, TestNeedsCleanup, TestNeedsUpdate, TestAddFinalizer,
+// TestRemoveFinalizer, TestPatchStatus, Test_respectsPredicates and TestServiceQueueDelay; service-lb-nodes.test.ts has
+// those about nodes. Without a row: the conflict of TestProcessServiceCreateOrUpdateK8sError. These do not apply:
+// TestSyncService (keys are no text that may be malformed), TestServiceCache and TestListWithPredicate (parts that this
+// controller does not have), and the rows of Test_respectsPredicates about readiness, which is no condition of load
+// balancers since their set of nodes is stable.
 
 import test from 'ava';
 import {isEligible, needsCleanup, nodeNames, relevantChange, sameStatus} from '#controllers/service-lb/policy.js';

@@ -26,7 +26,10 @@ export const startEnvironment = async (args: readonly string[] = []) => {
   const change = (body: object, name = 'web') => at.patch(kinds.statefulSets, name, body);
   const isReady = ({status}: Pod) =>
     status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
-  /** Plays the node until there is nothing more to do. Answers the names of the pods in the order in which they came to run. */
+  /**
+   * Plays the node until there is nothing more to do. Answers the names of the pods in the order in which they came to
+   * run.
+   */
   const play = async (until: (name: string) => boolean = () => false): Promise<string[]> => {
     const ran: string[] = [];
     for (;;) {

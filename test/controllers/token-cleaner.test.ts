@@ -1,4 +1,5 @@
-// The scenarios of upstream's pkg/controller/bootstrap/tokencleaner_test.go: TestCleanerNoExpiration, TestCleanerExpired, TestCleanerNotExpired and TestCleanerExpiredAt.
+// The scenarios of upstream's pkg/controller/bootstrap/tokencleaner_test.go: TestCleanerNoExpiration,
+// TestCleanerExpired, TestCleanerNotExpired and TestCleanerExpiredAt.
 
 import test from 'ava';
 import {cleaner} from '#controllers/token-cleaner/reconcile.js';

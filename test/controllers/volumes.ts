@@ -78,7 +78,10 @@ const claimFrom = (line: string, namespace: string): Claim => {
   };
 };
 
-/** Returns a volume from a line such as `v 1Gi Bound claim=c ctl`; `claim=c:other` refers to another claim of the name, `claim=c:` to any. */
+/**
+ * Returns a volume from a line such as `v 1Gi Bound claim=c ctl`; `claim=c:other` refers to another claim of the name,
+ * `claim=c:` to any.
+ */
 const volumeFrom = (line: string, namespace: string, uids: ReadonlyMap<string, string>): Volume => {
   const {name, size, phase, words} = wordsOf(line);
   const [claim, policy, storageClass, mode, labelled, modes, attributes, source] = [

@@ -16,7 +16,10 @@ import {aPlane} from './plane.js';
 export const aPlaneWith = (controllers: readonly string[], args: readonly string[] = []): Promise<Plane & {readonly clock: VirtualClock}> =>
   aPlane({controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
 
-/** A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made to fail. */
+/**
+ * A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made
+ * to fail.
+ */
 export const alone = async (
   t: ExecutionContext,
   controllers: readonly Controller[],

@@ -24,7 +24,10 @@ interface Recipe {
   readonly edits: readonly Edit[];
 }
 
-/** One example for each recipe. They are built together: the controller reads the kind and two flags, the plugin checks the kind. */
+/**
+ * One example for each recipe. They are built together: the controller reads the kind and two flags, the plugin checks
+ * the kind.
+ */
 const recipes = JSON.parse(readFileSync('test/docs/recipes/recipes.json', 'utf8')) as readonly Recipe[];
 
 const apply = (folder: string, {file, before, insert}: Edit): void => {

@@ -25,7 +25,10 @@ import test from 'ava';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'plat-client-node-'));
-/** The port stays the same when the server is started again, and watches are short, so that they have to be taken up again. */
+/**
+ * The port stays the same when the server is started again, and watches are short, so that they have to be taken up
+ * again.
+ */
 const start = (securePort = 0): Promise<Plane> =>
   startPlane({
     naming: 'kubernetes',

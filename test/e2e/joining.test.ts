@@ -51,7 +51,8 @@ withTools('a node joins with a token, openssl and curl alone', async t => {
   );
   const caHash = await publicKeyHash(file('trusted.crt', clusterOf(plane.kubeconfig).ca));
 
-  // Discovery: anonymous, over a connection that is not verified. The token's signature and the hash of the CA make up for it.
+  // Discovery: anonymous, over a connection that is not verified. The token's signature and the hash of the CA make up
+  // for it.
   const url = `${plane.url}/api/v1/namespaces/kube-public/configmaps/cluster-info`;
   const data = await eventually(async () => {
     const found = (JSON.parse(await curl('--insecure', url)) as {data: Record<string, string>}).data;

@@ -74,7 +74,9 @@ export class Kubectl implements Disposable {
   }
 }
 
-/** A table as kubectl prints it: its headings, and its rows by the first column. Columns are at least two blanks apart. */
+/**
+ * A table as kubectl prints it: its headings, and its rows by the first column. Columns are at least two blanks apart.
+ */
 export const table = (text: string): {readonly columns: readonly string[]; readonly rows: Readonly<Record<string, readonly string[]>>} => {
   const [head = [], ...rows] = text
     .trimEnd()

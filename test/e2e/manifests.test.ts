@@ -60,7 +60,8 @@ withKubectl('kubectl applies both bases under strict validation, twice without a
   for (const base of ['controllers-only', 'control-plane']) {
     const first = await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`);
     t.notRegex(first, /unchanged|configured/);
-    // The selector of a budget and the claims of a stateful set are replaced as a whole, so that kubectl always has something to send.
+    // The selector of a budget and the claims of a stateful set are replaced as a whole, so that kubectl always has
+    // something to send.
     t.regex(
       await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`),
       /^(\S+ unchanged\n|(poddisruptionbudget|statefulset)\S+ configured\n)+$/,

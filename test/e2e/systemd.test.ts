@@ -87,7 +87,10 @@ interface Place {
   readonly environment: string;
 }
 
-/** Starts a unit's program as systemd would: with its specifiers, credentials and variables, and a home that cannot be written. */
+/**
+ * Starts a unit's program as systemd would: with its specifiers, credentials and variables, and a home that cannot be
+ * written.
+ */
 const started = (unit: string, {directory, files = {}, dropIn: override = '', environment}: Place): Program => {
   const specified = (content: string) =>
     content

@@ -7,7 +7,8 @@ import {faults} from './rounds/faults.js';
 import {runRound} from './rounds/round.js';
 import {backends, canRun, type Backend} from './rounds/world.js';
 
-// `make faults`: rounds of concurrent clients against servers that are killed, paused and cut off, whose histories are checked. docs/testing.md has the settings.
+// `make faults`: rounds of concurrent clients against servers that are killed, paused and cut off, whose histories are
+// checked. docs/testing.md has the settings.
 const {
   FAULTS_SEED = '1',
   FAULTS_MINUTES = '4',

@@ -1,4 +1,5 @@
-// Runs the example operator's test under vitest and Jest, in a project of its own with the linked package. They are installed from the npm registry: without it they are skipped.
+// Runs the example operator's test under vitest and Jest, in a project of its own with the linked package. They are
+// installed from the npm registry: without it they are skipped.
 import {execFile} from 'node:child_process';
 import {cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';

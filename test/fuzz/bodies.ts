@@ -1,4 +1,5 @@
-// Random bodies: samples of a kind with changed values, in every encoding, some with damaged bytes; and patches of every kind.
+// Random bodies: samples of a kind with changed values, in every encoding, some with damaged bytes; and patches of
+// every kind.
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {encodeCbor} from '#src/schema/cbor/encode.js';

@@ -1,6 +1,10 @@
 import {fuzz, type FuzzResult} from './run.js';
 
-/** Part of `make fuzz`: sends random requests to a server. FUZZ_REQUESTS (default: a million) is their number, FUZZ_SEED (default 1) the seed, FUZZ_LIMIT the limit of a turn of the event loop in ms, FUZZ_LOOPS=false ends the server's own loops. */
+/**
+ * Part of `make fuzz`: sends random requests to a server. FUZZ_REQUESTS (default: a million) is their number, FUZZ_SEED
+ * (default 1) the seed, FUZZ_LIMIT the limit of a turn of the event loop in ms, FUZZ_LOOPS=false ends the server's own
+ * loops.
+ */
 const {FUZZ_REQUESTS = '1000000', FUZZ_SEED = '1', FUZZ_LIMIT = '50', FUZZ_LOOPS = 'true'} = process.env;
 
 const startedAt = performance.now();

@@ -14,7 +14,10 @@ export interface FuzzOptions {
   readonly count: number;
   /** A turn of the event loop that takes longer is a fault, in ms. */
   readonly mostMs: number;
-  /** Whether the server's own loops run. Without them every write of the store is compared with the response; with them those of their kinds are not. */
+  /**
+   * Whether the server's own loops run. Without them every write of the store is compared with the response; with them
+   * those of their kinds are not.
+   */
   readonly loops: boolean;
   /** Called after each thousand requests. */
   readonly progress?: (done: number, result: FuzzResult) => void;
@@ -25,7 +28,10 @@ export interface FuzzResult {
   readonly faults: string[];
   /** Responses by status. */
   readonly statuses: Map<number, number>;
-  /** Requests over a network without a response, by error: clients that gave up, and requests that no client library sends. */
+  /**
+   * Requests over a network without a response, by error: clients that gave up, and requests that no client library
+   * sends.
+   */
   readonly unanswered: Map<string, number>;
   longestMs: number;
   /** The memory in use after a quarter of the requests and at the end, in bytes. */
@@ -37,7 +43,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Errors that have the code 500 in the original too, by where it makes them: all are plain errors, without the status of an API error. */
+/**
+ * Errors that have the code 500 in the original too, by where it makes them: all are plain errors, without the status
+ * of an API error.
+ */
 const allowed500 = [
   // The merge library of apply, about an object that does not fit its schema.
   /failed to create typed (?:patch|live)|failed to create manager|unable to convert|error converting/,
@@ -67,7 +76,10 @@ const isOfLoops = ({key}: Change): boolean =>
 /** Reservations of addresses and ports, which a refused request returns. */
 const isReserved = ({key}: Change): boolean => /^\/registry\/(?:ranges|ipaddresses)\//.test(key);
 
-/** Whether a request deletes a collection: object by object, up to the first that is refused. Encoded slashes at the end of a path count as slashes. */
+/**
+ * Whether a request deletes a collection: object by object, up to the first that is refused. Encoded slashes at the end
+ * of a path count as slashes.
+ */
 const deletesCollection = ({method, url}: FuzzRequest): boolean => {
   if (method !== 'DELETE') return false;
   const [, collection = ''] = /^\/(?:api|apis\/[^/?]+)\/[^/?]+\/([^?]*)/.exec(url) ?? [];
@@ -96,7 +108,9 @@ const directly = async (handler: ApiHandler, {method, url, headers, body, user}:
   }
 };
 
-/** The text that faults are judged and reported by: to convert all of a large response would itself hold the event loop. */
+/**
+ * The text that faults are judged and reported by: to convert all of a large response would itself hold the event loop.
+ */
 const beginningOf = (body: Uint8Array | string): string =>
   typeof body === 'string' ? body.slice(0, 4000) : Buffer.from(body.subarray(0, 4000)).toString('latin1');
 
@@ -204,7 +218,10 @@ const counted = (answer: ApiHandler) => {
 /** Over how many requests objects gather before they are deleted. */
 const roundOf = 3000;
 
-/** Sends random requests to a server and records what breaks a rule: a 500, a change by a request that was refused, a long turn of the event loop. */
+/**
+ * Sends random requests to a server and records what breaks a rule: a 500, a change by a request that was refused, a
+ * long turn of the event loop.
+ */
 export const fuzz = async ({seed, count, mostMs, loops, progress}: FuzzOptions): Promise<FuzzResult> => {
   const result: FuzzResult = {faults: [], statuses: new Map(), unanswered: new Map(), longestMs: 0, heap: []};
   const chance = new Chance(seed);
@@ -266,7 +283,10 @@ export const fuzz = async ({seed, count, mostMs, loops, progress}: FuzzOptions):
   return result;
 };
 
-/** Resolves once the server has written the conditions of its flow schemas, the last of its own objects that it writes at the start. */
+/**
+ * Resolves once the server has written the conditions of its flow schemas, the last of its own objects that it writes
+ * at the start.
+ */
 const conditionsReported = async ({get}: SweepServer): Promise<void> => {
   for (;;) {
     const {items} = (await get('/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas')).json() as {

@@ -56,7 +56,10 @@ const informing = async (t: ExecutionContext, seed: number) => {
 
 type Setting = Awaited<ReturnType<typeof informing>>;
 
-/** What strikes, and the seconds after which the cache must be right: after three failures in a row the waits add up to 11.2 s at most. */
+/**
+ * What strikes, and the seconds after which the cache must be right: after three failures in a row the waits add up to
+ * 11.2 s at most.
+ */
 const faults: Readonly<Record<string, readonly [within: number, strike: (setting: Setting) => void | Promise<void>]>> = {
   'the connection is cut': [2, ({api}) => api.cut()],
   'the stream stalls without an end': [

@@ -76,7 +76,10 @@ export const agentFlags = (
   '--fail-cgroupv1=false',
 ];
 
-/** Writes the connection settings of a node of a plane, with a certificate by the plane's CA. Returns the path of the file. */
+/**
+ * Writes the connection settings of a node of a plane, with a certificate by the plane's CA. Returns the path of the
+ * file.
+ */
 export const nodeSettings = async (plane: Pick<Plane, 'url'>, directory: string, folder: string, node: string): Promise<string> => {
   const pki = (name: string) => readFileSync(join(directory, 'pki', name), 'utf8');
   const authority = loadAuthority('ca', pki('ca.crt'), pki('ca.key'));

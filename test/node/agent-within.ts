@@ -15,7 +15,9 @@ export interface AgentWithin {
   stop(): Promise<number | null>;
 }
 
-/** Starts an agent on a node with connection settings and fields of its configuration beside those that this node needs. */
+/**
+ * Starts an agent on a node with connection settings and fields of its configuration beside those that this node needs.
+ */
 export const startAgentWithin = async (node: Containerd, name: string, settings: string, fields: object): Promise<AgentWithin> => {
   const folder = node.agentFolder;
   const configuration = join(folder, 'configuration.yaml');

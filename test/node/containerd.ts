@@ -163,8 +163,8 @@ export class Containerd implements AsyncDisposable {
   }
 
   /**
-   * Lists what pods have left: processes, control groups, networks and their addresses, mounts; after `stop` whatever there is of this containerd on the
-   * host.
+   * Lists what pods have left: processes, control groups, networks and their addresses, mounts; after `stop` whatever
+   * there is of this containerd on the host.
    */
   leftovers(): readonly string[] {
     const groups = cgroupsAt(this.cgroup).map(path => `cgroup ${path}`);

@@ -1,13 +1,15 @@
-// Namespaces of network, mounts and processes, in which a container runtime leaves nothing of its own on the host: all processes end with the first one,
-// mounts and network devices with the last. The first process ends with this one, even if it is killed.
+// Namespaces of network, mounts and processes, in which a container runtime leaves nothing of its own on the host: all
+// processes end with the first one, mounts and network devices with the last. The first process ends with this one,
+// even if it is killed.
 
 import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {readdirSync, readFileSync, readlinkSync} from 'node:fs';
 
 /**
- * Run by the first process. Mounts are shared, for containers with mount propagation. Folders outside of the test's own that runtimes and network plugins
- * write to are empty ones in memory. Names of hosts are not found, rather than searched for. Ignored signals of children let the kernel reap them.
+ * Run by the first process. Mounts are shared, for containers with mount propagation. Folders outside of the test's own
+ * that runtimes and network plugins write to are empty ones in memory. Names of hosts are not found, rather than
+ * searched for. Ignored signals of children let the kernel reap them.
  */
 const first = `set -e
 mount --make-rshared /

@@ -1,4 +1,5 @@
-// The network of a node on this host: a pair of devices between the host and the node's namespace, through which pods and the host reach each other.
+// The network of a node on this host: a pair of devices between the host and the node's namespace, through which pods
+// and the host reach each other.
 
 import {writeFileSync} from 'node:fs';
 import {networkInterfaces} from 'node:os';

@@ -23,7 +23,10 @@ interface Machine {
   readonly agent: AgentWithin;
 }
 
-/** Starts a plane on an address that other machines reach, with controllers that notice the loss of a node within seconds. */
+/**
+ * Starts a plane on an address that other machines reach, with controllers that notice the loss of a node within
+ * seconds.
+ */
 const aPlaneAt = (bindAddress: string, dataDir: string): Promise<Plane> =>
   startPlane({
     naming: 'kubernetes',

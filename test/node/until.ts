@@ -1,6 +1,9 @@
 import type {ExecutionContext} from 'ava';
 
-/** Returns a function that waits until something is found, for at most so many seconds of real time: containers have no other. */
+/**
+ * Returns a function that waits until something is found, for at most so many seconds of real time: containers have no
+ * other.
+ */
 export const untilWithin =
   (seconds: number) =>
   async <T>(t: ExecutionContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {

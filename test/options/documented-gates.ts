@@ -1,4 +1,7 @@
-/** The gates the reference documents name, by stage and default at 1.35. Two that they have on were turned off in patch releases: MaxUnavailableStatefulSet and SchedulerAsyncAPICalls. */
+/**
+ * The gates the reference documents name, by stage and default at 1.35. Two that they have on were turned off in patch
+ * releases: MaxUnavailableStatefulSet and SchedulerAsyncAPICalls.
+ */
 export const documentedGates: Readonly<Record<'alpha' | 'beta, off' | 'beta, on', readonly string[]>> = {
   alpha: `
     APIServingWithRoutine AllAlpha AllowUnsafeMalformedObjectDeletion CBORServingAndStorage CPUManagerPolicyAlphaOptions CSIVolumeHealth

@@ -1,4 +1,7 @@
-/** Every flag the reference documents name in tables and prose, with the default they print; entries are separated by semicolons. */
+/**
+ * Every flag the reference documents name in tables and prose, with the default they print; entries are separated by
+ * semicolons.
+ */
 const texts = {
   apiserver: `
     bind-address=0.0.0.0; secure-port=6443; advertise-address; external-hostname; cert-dir=/var/run/plat; tls-cert-file;

@@ -1,6 +1,6 @@
 /**
- * The least and the greatest value that each numeric flag takes, written down apart from the tables: what lies below and beyond is refused. `>0` takes
- * everything above zero; `any` and `most` stand for the limits of the type.
+ * The least and the greatest value that each numeric flag takes, written down apart from the tables: what lies below
+ * and beyond is refused. `>0` takes everything above zero; `any` and `most` stand for the limits of the type.
  */
 export interface Limits {
   readonly least: string;

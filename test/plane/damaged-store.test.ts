@@ -47,7 +47,10 @@ const fill = async (client: Client): Promise<void> => {
   });
 };
 
-/** A store that a server has filled and closed, in which a byte of each damaged record was changed, and how a server starts on it. */
+/**
+ * A store that a server has filled and closed, in which a byte of each damaged record was changed, and how a server
+ * starts on it.
+ */
 const aDamagedStore = async (t: ExecutionContext, {marks = [], keys = [], ageMs = 0}: Damage, ...args: readonly string[]) => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-damaged-'));
   t.teardown(() => rmSync(directory, {recursive: true, force: true}));

@@ -20,8 +20,8 @@ const quietTurns = 4;
 const writes = new Set(['create', 'update', 'delete']);
 
 /**
- * A store for several servers whose writes wait until none of the servers can go on without one, and are then let through in an order drawn by chance: servers that do the same have all
- * read before the first of them writes.
+ * A store for several servers whose writes wait until none of the servers can go on without one, and are then let
+ * through in an order drawn by chance: servers that do the same have all read before the first of them writes.
  */
 export const inLockstep = (store: Store, random: Random): Store => {
   let waiting: (() => void)[] = [];
@@ -77,7 +77,10 @@ export interface TogetherParts {
   reported(line: string): void;
 }
 
-/** Starts servers on one store at the same moment, each reached at an address of its own, and resolves once all are ready. */
+/**
+ * Starts servers on one store at the same moment, each reached at an address of its own, and resolves once all are
+ * ready.
+ */
 export const startTogether = async ({store, clock, count, args = [], reported}: TogetherParts): Promise<readonly RunningApiServer[]> => {
   const naming = namingOf('kubernetes');
   const files = await (material ??= planeMaterial(join(directory, 'pki'), clock));

@@ -226,7 +226,10 @@ interface Review {
   };
 }
 
-/** An operator's server of webhooks with the pair that the plane made for it: it converts between versions, and refuses `never`. */
+/**
+ * An operator's server of webhooks with the pair that the plane made for it: it converts between versions, and refuses
+ * `never`.
+ */
 const anOperator = async (pair: Awaited<ReturnType<Plane['webhookPair']>>) => {
   const requested: string[] = [];
   const server = createServer({cert: pair.certificate, key: pair.key}, (request, response) => {

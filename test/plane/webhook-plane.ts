@@ -4,7 +4,10 @@ import type {HookServer} from '#test/apiserver/admission/webhook-environment.js'
 import {wire} from '#test/apiserver/wire.js';
 import {aPlane} from '#test/controllers/plane.js';
 
-/** One plane for all, with everything that is on by default. Each test has a namespace of its own, by whose labels its webhooks are held to it. */
+/**
+ * One plane for all, with everything that is on by default. Each test has a namespace of its own, by whose labels its
+ * webhooks are held to it.
+ */
 export const plane = await aPlane({naming: 'kubernetes', controllers: []});
 
 export const {get, post, put, patch, remove} = wire(plane.api.handler);

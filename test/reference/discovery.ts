@@ -19,7 +19,10 @@ export interface ResourceList {
   readonly resources: readonly ResourceEntry[];
 }
 
-/** Returns a line for each resource and subresource. A kind of another group version than its resource's has it in its name. */
+/**
+ * Returns a line for each resource and subresource. A kind of another group version than its resource's has it in its
+ * name.
+ */
 export const discoveryRows = (documents: readonly ResourceList[]): Row[] =>
   documents.flatMap(({groupVersion, resources}) =>
     resources.map(entry => [

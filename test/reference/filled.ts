@@ -1,4 +1,5 @@
-// Objects with every field of their kind filled with values drawn from a seed, for hashes of what the encoders make of them.
+// Objects with every field of their kind filled with values drawn from a seed, for hashes of what the encoders make of
+// them.
 
 import type {Random} from '#src/base/random.js';
 import type {SchemaNode} from '#src/schema/node.js';

@@ -8,7 +8,10 @@ export interface NamedDocument {
   readonly document: Json;
 }
 
-/** Leaves out descriptions, which the original's recorded documents lack, and the values of enumerations, which they were recorded without. */
+/**
+ * Leaves out descriptions, which the original's recorded documents lack, and the values of enumerations, which they
+ * were recorded without.
+ */
 const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;

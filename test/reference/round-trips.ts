@@ -23,7 +23,10 @@ export interface FilledObject {
   readonly object: PlainObject;
 }
 
-/** Returns an object of every built-in kind and list that has a binary form. Each has a seed of its own: a new kind changes no other. */
+/**
+ * Returns an object of every built-in kind and list that has a binary form. Each has a seed of its own: a new kind
+ * changes no other.
+ */
 export const filledObjects = (): FilledObject[] => {
   const schemas = new Schemas();
   const found: FilledObject[] = [];

@@ -1,5 +1,5 @@
-// The reference data of the repository: facts and hashes of what Kubernetes 1.35 serves, as tables of lines with tabs in test/fixtures/reference.
-// tools/reference-data.mjs writes them.
+// The reference data of the repository: facts and hashes of what Kubernetes 1.35 serves, as tables of lines with tabs
+// in test/fixtures/reference. tools/reference-data.mjs writes them.
 
 import {createHash} from 'node:crypto';
 import {readFileSync} from 'node:fs';
@@ -37,8 +37,8 @@ export const hashOf = (value: unknown): string =>
     .slice(0, 12);
 
 /**
- * Returns how two tables differ, a line for each: what is missing, what is too much, and which columns of a line have other values. The first two columns
- * identify a line.
+ * Returns how two tables differ, a line for each: what is missing, what is too much, and which columns of a line have
+ * other values. The first two columns identify a line.
  */
 export const differences = (name: TableName, wanted: readonly Row[], found: readonly Row[]): string[] => {
   const keyOf = ([first, second]: Row): string => `${first} ${second}`;

@@ -137,7 +137,10 @@ const badLabel = `metadata.labels: Invalid value: "_": ${value}`;
 const badOrigin = 'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified';
 const badPrefix = `metadata.generateName: Invalid value: "A": ${subdomain}`;
 
-/** The errors of metadata on update: from the rules for all kinds, the kind's rules for whole objects, and those for changes. */
+/**
+ * The errors of metadata on update: from the rules for all kinds, the kind's rules for whole objects, and those for
+ * changes.
+ */
 const updates: [title: string, kind: Kind<KubeObject>, given: object, expected: string[]][] = [
   ['as a change alone', kinds.services, {spec: {ports: [{port: 80}]}}, [badLabel, badLabel, badLabel, badOrigin]],
   ['as an object and as a change', kinds.configMaps, {}, [badLabel, badLabel, badPrefix, badLabel, badOrigin, badLabel, badOrigin]],

@@ -55,7 +55,10 @@ export const testCreations = <T extends KubeObject>(kind: Kind<T>, cases: readon
   }
 };
 
-/** An object, its update, and the causes that the update is refused with. Fields of the new object replace those of the old one. */
+/**
+ * An object, its update, and the causes that the update is refused with. Fields of the new object replace those of the
+ * old one.
+ */
 export type Change = readonly [
   title: string,
   old: Given,

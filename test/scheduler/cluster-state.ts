@@ -22,7 +22,10 @@ import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
 export const plat = naming('plat');
 
-/** The contents of a cluster state: nodes, pods (assigned ones are on their node) and other objects by the name of their kind in code. */
+/**
+ * The contents of a cluster state: nodes, pods (assigned ones are on their node) and other objects by the name of their
+ * kind in code.
+ */
 export type ClusterObjects = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {
   readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[];
 };

@@ -1,4 +1,5 @@
-// Scenarios of upstream's tests of the allocator (dynamic-resource-allocation/structured), one row each: which devices are chosen.
+// Scenarios of upstream's tests of the allocator (dynamic-resource-allocation/structured), one row each: which devices
+// are chosen.
 
 import test from 'ava';
 import {aClaim, aClass, allocated, allocations, device, devices, driver, oneOf, request, slice, type DeviceCase} from './device-objects.js';

@@ -1,4 +1,5 @@
-// Further scenarios of upstream's tests of the allocator: features behind gates, errors, and the allocations that are written.
+// Further scenarios of upstream's tests of the allocator: features behind gates, errors, and the allocations that are
+// written.
 
 import test from 'ava';
 import {

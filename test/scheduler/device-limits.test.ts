@@ -10,7 +10,10 @@ import {aClaim, allocations, device, devices, request, scheduled, slice} from '.
 
 const defaults = {filterTimeoutMs: 10_000, bindingTimeoutMs: 600_000};
 
-/** A claim and devices that fit in very many ways, none of which will do: the constraint fails with the last device only. */
+/**
+ * A claim and devices that fit in very many ways, none of which will do: the constraint fails with the last device
+ * only.
+ */
 const hopeless = () => ({
   claims: [aClaim('c', [request('r', {count: 8})], {constraints: [{requests: ['r'], matchAttribute: 'driver.example.com/numa'}]})],
   slices: ['a', 'b'].map(node =>
@@ -23,7 +26,10 @@ const hopeless = () => ({
 
 const timeLimit = 'DRASchedulerFilterTimeout';
 
-/** Prepares a search that fits no node. Returns a function that searches a node with steps of a second, and returns the outcome and how long it took. */
+/**
+ * Prepares a search that fits no node. Returns a function that searches a node with steps of a second, and returns the
+ * outcome and how long it took.
+ */
 const slowSearch = async (options: Partial<typeof defaults>, gates: readonly string[] = []) => {
   const {cluster: fast, pod} = await scheduled({...hopeless(), gates});
   const clock = new WorkingClock();

@@ -118,7 +118,10 @@ export const scheduled = async ({
   return {cluster, pod, result, found: (cluster.devices.found.get(pod) ?? new Map()) as ReadonlyMap<string, NodeAllocation | string>};
 };
 
-/** Returns the devices of each claim as `request=device`, by node, or why there are none. One text if all nodes are rejected together. */
+/**
+ * Returns the devices of each claim as `request=device`, by node, or why there are none. One text if all nodes are
+ * rejected together.
+ */
 export const allocations = async (of: DeviceCase): Promise<Record<string, string> | string> => {
   const {result, found} = await scheduled(of);
   const {preFilterMessage, byNode} = result.diagnosis;

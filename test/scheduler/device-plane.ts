@@ -8,7 +8,10 @@ const deviceGates = 'DRAConsumableCapacity DRADeviceBindingConditions DRADeviceT
   ' ',
 );
 
-/** A plane with nodes `a` and `b`, the controller of claims, the class `any`, and all features of devices that need no further API. */
+/**
+ * A plane with nodes `a` and `b`, the controller of claims, the class `any`, and all features of devices that need no
+ * further API.
+ */
 export const aDevicePlane = async (...controllers: readonly string[]) => {
   const gates = `--feature-gates=${deviceGates.map(gate => `${gate}=true`).join(',')}`;
   const plane = await aPlane({

@@ -9,7 +9,10 @@ import {WorkingClock} from '#test/fixtures/working-clock.js';
 import {aPod} from './objects.js';
 import {toPodInfo} from './cluster-state.js';
 
-/** A queue in which added nodes help pods that `NodeResourcesFit` rejected, and deleted pods help pods of all the given plugins. */
+/**
+ * A queue in which added nodes help pods that `NodeResourcesFit` rejected, and deleted pods help pods of all the given
+ * plugins.
+ */
 const aQueue = ({
   popsFromBackoff: popFromBackoff = false,
   helps = () => true,

@@ -241,7 +241,9 @@ test('a volume that is to be made is made for the node, and a failure sends the 
   t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
 });
 
-/** A separate scheduler for pods with the scheduler name `mine`, with its metrics and requests that can be made to fail. */
+/**
+ * A separate scheduler for pods with the scheduler name `mine`, with its metrics and requests that can be made to fail.
+ */
 const aSecond = async ({plane, clock}: Awaited<ReturnType<typeof aCluster>>) => {
   const meter = new MetricsRegistry();
   const client = new FaultyClient(plane.client());

@@ -173,7 +173,10 @@ test('events of nodes in a snapshot are applied afterwards, in order; those of p
   t.is(cache.node('stays')?.requested.cpu, 0);
 });
 
-/** The scheduling of a pod that needs 3 cpu on one of two nodes with 4, made while the cluster changes, and the room left after it. */
+/**
+ * The scheduling of a pod that needs 3 cpu on one of two nodes with 4, made while the cluster changes, and the room
+ * left after it.
+ */
 const decided = (pods: readonly string[], change: (cache: Cache, chosen: string) => void) => {
   const cache = new Cache(plat);
   for (const name of ['n1', 'n2']) cache.setNode(aNode(name));

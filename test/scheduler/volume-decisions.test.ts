@@ -272,7 +272,10 @@ const withTopologies = (...zones: string[]) => ({
   allowedTopologies: zones.map(zone => ({matchLabelExpressions: [{key: 'zone', values: [zone]}]})),
 });
 
-/** The scenarios of the original's volume_binding_test.go: TestIsSchedulableAfterCSINodeChange, …PersistentVolumeClaimChange, …StorageClassChange, …CSIStorageCapacityChange and …CSIDriverChange. */
+/**
+ * The scenarios of the original's volume_binding_test.go: TestIsSchedulableAfterCSINodeChange,
+ * …PersistentVolumeClaimChange, …StorageClassChange, …CSIStorageCapacityChange and …CSIDriverChange.
+ */
 const eventCases: readonly [event: EventKind, title: string, old: object | undefined, now: object, helps: boolean][] = [
   ['CSINodeAdd', 'a new node of drivers', undefined, {}, true],
   ['CSINodeUpdate', 'another driver of a node', {spec: {drivers: []}}, {spec: {drivers: [{name: 'd'}]}}, false],

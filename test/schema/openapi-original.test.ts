@@ -80,7 +80,10 @@ const media = {
   ],
 };
 
-/** Without descriptions and formats, which the reference data lacks, with keys sorted, and without the responses of DELETE, which discovery does not list. */
+/**
+ * Without descriptions and formats, which the reference data lacks, with keys sorted, and without the responses of
+ * DELETE, which discovery does not list.
+ */
 const plain = (value: unknown, key = ''): unknown => {
   if (Array.isArray(value)) return value.map(item => plain(item));
   if (typeof value !== 'object' || value === null) return value;

@@ -303,7 +303,10 @@ export const scalars: readonly (readonly [text: string, json: string | undefined
   ['!!int 2001-01-01', undefined, 'yaml: cannot decode !!str `2001-01-01` as a !!int'],
 ];
 
-/** Documents, with the JSON that the original makes of them, or its error; and the error of strict decoding, where it is another. */
+/**
+ * Documents, with the JSON that the original makes of them, or its error; and the error of strict decoding, where it is
+ * another.
+ */
 export const documents: readonly (readonly [text: string, json: string | undefined, error?: string])[] = [
   ['a: &x {b: 1}\nc: {<<: *x, d: 2}', '{"a":{"b":1},"c":{"b":1,"d":2}}'],
   ['c: {b: 2, <<: {b: 1}}', '{"c":{"b":1}}', 'yaml: unmarshal errors:\n  line 1: key "b" already set in map'],

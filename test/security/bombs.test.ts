@@ -6,7 +6,9 @@ import {threadTime} from '#test/sweep/holds.js';
 const {post, patch, get, store, clock} = await startCustom({gate: name => name === 'CBORServingAndStorage'});
 const type = (media: string) => ({headers: {'content-type': media.includes('/') ? media : `application/${media}`}});
 
-/** The longest time that the work of one request may take here, in ms of the processor, and the memory that may stay. */
+/**
+ * The longest time that the work of one request may take here, in ms of the processor, and the memory that may stay.
+ */
 const [mostMs, mostBytes] = [1500, 64 << 20];
 
 const deep = 100_000;

@@ -17,7 +17,10 @@ interface DevicePlaneOptions {
   readonly controllers?: readonly string[];
 }
 
-/** A plane with simulated nodes that have devices by rules, and the template `one` of a claim to one device of the driver `gpu.example.com`. */
+/**
+ * A plane with simulated nodes that have devices by rules, and the template `one` of a claim to one device of the
+ * driver `gpu.example.com`.
+ */
 export const startDevices = async (t: ExecutionContext, rules: string, {nodes, gates = [], controllers = []}: DevicePlaneOptions) => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-devices-'));
   t.teardown(() => rmSync(folder, {recursive: true, force: true}));

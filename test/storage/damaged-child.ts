@@ -1,4 +1,5 @@
-// Opens damaged copies of a store and prints what it found, one line for each. A process of its own: a damaged file that is mapped can end a process by a signal.
+// Opens damaged copies of a store and prints what it found, one line for each. A process of its own: a damaged file
+// that is mapped can end a process by a signal.
 
 import {mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';

@@ -300,7 +300,8 @@ if (hasEtcd) {
     await other.delete('/gone', gone);
     const newest = await other.update('/changed', bytes('3'), await other.update('/changed', bytes('2'), changed));
     await other.compact(newest);
-    // Time goes on only until the next try: the server's word that history is gone takes real time, in which virtual hours would pass.
+    // Time goes on only until the next try: the server's word that history is gone takes real time, in which virtual
+    // hours would pass.
     await clock.advance(1000);
     await follower.until(({received}) => received.length === 5);
 

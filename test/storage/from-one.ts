@@ -1,7 +1,10 @@
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
 import type {Change, Store, StoredRecord} from '#src/storage/store.js';
 
-/** A store whose revisions count from one, though it was at `beginning` when that began: so one server will do for many tests. */
+/**
+ * A store whose revisions count from one, though it was at `beginning` when that began: so one server will do for many
+ * tests.
+ */
 export const fromOne = (store: Store, beginning: number): Store => {
   const base = beginning - 1;
   const shown = <T extends StoredRecord | undefined>(record: T): T =>

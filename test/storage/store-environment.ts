@@ -10,8 +10,8 @@ export interface StoreEnvironment {
 }
 
 /**
- * Declares a test over a fresh store on virtual time, closed at its end. The field `alone` is for a store this process has to itself: calls take effect in the order they are made, and its
- * time is the given clock's.
+ * Declares a test over a fresh store on virtual time, closed at its end. The field `alone` is for a store this process
+ * has to itself: calls take effect in the order they are made, and its time is the given clock's.
  */
 export interface StoreTest {
   (title: string, body: (t: ExecutionContext, environment: StoreEnvironment) => Promise<void>): void;

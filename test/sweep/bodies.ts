@@ -1,7 +1,10 @@
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Collection, Step} from './fields.js';
 
-/** How a collection is filled: different elements, equal elements, empty elements, all collections of its struct, or elements whose own collections are filled too. */
+/**
+ * How a collection is filled: different elements, equal elements, empty elements, all collections of its struct, or
+ * elements whose own collections are filled too.
+ */
 export const fillings = ['different', 'equal', 'empty', 'together', 'nested'] as const;
 export type Filling = (typeof fillings)[number];
 
@@ -98,7 +101,10 @@ const valueAt = (root: Record<string, unknown>, node: SchemaNode, path: readonly
   return at as Record<string, unknown>;
 };
 
-/** Returns a copy of the object with a collection filled until the object has about `bytes` bytes; undefined if the filling does not apply. */
+/**
+ * Returns a copy of the object with a collection filled until the object has about `bytes` bytes; undefined if the
+ * filling does not apply.
+ */
 export const bodyWith = (
   object: object,
   node: SchemaNode,

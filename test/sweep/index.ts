@@ -4,9 +4,11 @@ import {sweepServer} from './server.js';
 import {casesOf, drawn, drawnOfEach, sweep, type Finding} from './sweep.js';
 
 /**
- * `make fuzz`: fills lists and maps of every kind up to the body limit, sends the objects through every kind of write, and fails if one blocks the event loop too long.
- * FUZZ_CASES (default: all), FUZZ_OF_EACH (as many of each kind), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field`) select cases; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the limit in ms.
- * Each request beyond the limit is reported on stderr at once, so that a run that is cut short has said what it saw.
+ * `make fuzz`: fills lists and maps of every kind up to the body limit, sends the objects through every kind of write,
+ * and fails if one blocks the event loop too long. FUZZ_CASES (default: all), FUZZ_OF_EACH (as many of each kind),
+ * FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field`) select cases; FUZZ_BYTES is the size of
+ * bodies, FUZZ_LIMIT the limit in ms. Each request beyond the limit is reported on stderr at once, so that a run that
+ * is cut short has said what it saw.
  */
 const {
   FUZZ_CASES,

@@ -2,9 +2,10 @@ import {seededRandom} from '#src/base/random.js';
 import {comparePair, pairsOf, startPairs, type PairFinding} from './pairs.js';
 
 /**
- * The last part of `make fuzz`: fills a list of each of two objects that the scheduler, a controller or a plugin compares, for a sample of all pairs of lists, in a whole
- * plane, and fails if one blocks the event loop too long. FUZZ_PAIRS (default 300), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field × path field`) select
- * pairs; FUZZ_PAIR_BYTES is the size of each list, FUZZ_PAIR_LIMIT the limit in ms.
+ * The last part of `make fuzz`: fills a list of each of two objects that the scheduler, a controller or a plugin
+ * compares, for a sample of all pairs of lists, in a whole plane, and fails if one blocks the event loop too long.
+ * FUZZ_PAIRS (default 300), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field × path field`)
+ * select pairs; FUZZ_PAIR_BYTES is the size of each list, FUZZ_PAIR_LIMIT the limit in ms.
  */
 const {FUZZ_PAIRS = '300', FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_PAIR_BYTES = '400000', FUZZ_PAIR_LIMIT = '200'} = process.env;
 

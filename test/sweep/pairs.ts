@@ -10,7 +10,9 @@ import {collectionsOf, pathText, type Collection} from './fields.js';
 import {LoopWatch} from './holds.js';
 import {Target} from './requests.js';
 
-/** Kinds whose objects the scheduler, a controller, a simulated node or an admission plugin compares with each other. */
+/**
+ * Kinds whose objects the scheduler, a controller, a simulated node or an admission plugin compares with each other.
+ */
 const compared: readonly (readonly [string, string])[] = [
   ['Node', 'Pod'],
   ['Node', 'DaemonSet'],

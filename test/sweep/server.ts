@@ -20,7 +20,10 @@ import {wire} from '#test/apiserver/wire.js';
 
 const naming = namingOf('kubernetes');
 
-/** Starts a server as `plat up` does, with all APIs and the default admission plugins, over the memory store, with or without the thread for large requests. Disposing of it stops it. */
+/**
+ * Starts a server as `plat up` does, with all APIs and the default admission plugins, over the memory store, with or
+ * without the thread for large requests. Disposing of it stops it.
+ */
 export const sweepServer = async ({
   thread = true,
   flags: more = [],

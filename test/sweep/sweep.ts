@@ -27,7 +27,10 @@ export interface Finding {
 /** Kinds whose invalid objects would disturb the sweep itself. */
 const left = new Set(['Namespace']);
 
-/** Returns all lists and maps of all served kinds in every filling. A collection of a struct shared by several kinds is tested once per kind. */
+/**
+ * Returns all lists and maps of all served kinds in every filling. A collection of a struct shared by several kinds is
+ * tested once per kind.
+ */
 export function* casesOf(server: SweepServer): Generator<Case> {
   for (const served of server.registry.served) {
     if (left.has(served.kind.kind) || served.resource.definition.virtual) continue;

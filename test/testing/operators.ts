@@ -1,4 +1,5 @@
-// Small operators of the kind Site, which has one config map, each in a correct form and with a mistake that authors of operators are known to make.
+// Small operators of the kind Site, which has one config map, each in a correct form and with a mistake that authors of
+// operators are known to make.
 
 import {createHash} from 'node:crypto';
 import type {KubeObject} from '#src/api/types.js';

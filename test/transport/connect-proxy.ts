@@ -12,7 +12,10 @@ export interface TestProxy extends Disposable {
   readonly requests: IncomingMessage[];
 }
 
-/** A proxy for CONNECT, on a port or a unix socket, with or without TLS. All names lead to this machine; a target at port 1 is refused. */
+/**
+ * A proxy for CONNECT, on a port or a unix socket, with or without TLS. All names lead to this machine; a target at
+ * port 1 is refused.
+ */
 export const aConnectProxy = async ({
   socket,
   tls,

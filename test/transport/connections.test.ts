@@ -11,7 +11,10 @@ import {sources} from '#test/sources.js';
 
 type Respond = (socket: Socket, request: {readonly connection: number; readonly nth: number}) => void;
 
-/** A server that acts on each request by its connection and its number on that, both from 1. It counts requests and open connections. */
+/**
+ * A server that acts on each request by its connection and its number on that, both from 1. It counts requests and open
+ * connections.
+ */
 const aServer = async (respond: Respond) => {
   const state = {port: '', requests: 0, made: 0, open: new Set<Socket>()};
   const server = createServer(socket => {

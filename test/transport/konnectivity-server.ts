@@ -4,7 +4,10 @@ import {connect, type Socket} from 'node:net';
 import {frameOf, Frames} from '#src/transport/grpc/frames.js';
 import {MessageWriter, readMessage} from '#src/transport/grpc/message.js';
 
-/** A proxy server of the konnectivity protocol, at a unix socket. It connects to ports of this machine itself, as an agent would. */
+/**
+ * A proxy server of the konnectivity protocol, at a unix socket. It connects to ports of this machine itself, as an
+ * agent would.
+ */
 export class KonnectivityServer implements AsyncDisposable {
   /** The addresses that were dialled. */
   readonly dialled: string[] = [];

@@ -36,13 +36,19 @@ export const conditionOf = (
   type: 'Approved' | 'Denied' | 'Failed',
 ): Frozen<CertificateSigningRequestCondition> | undefined => csr.status?.conditions?.find(condition => condition.type === type);
 
-/** What is cached of a request: of a finished one metadata alone, and of one whose body is not cached what decides whether it is handled. */
+/**
+ * What is cached of a request: of a finished one metadata alone, and of one whose body is not cached what decides
+ * whether it is handled.
+ */
 type PartialRequest = Pick<CachedRequest, 'metadata'> & {
   readonly spec?: {readonly signerName: string; readonly request?: string};
   readonly status?: CachedRequest['status'];
 };
 
-/** The most objects of the cache before requests are cached without their bodies, and the longest body that is cached: together 80 MB. */
+/**
+ * The most objects of the cache before requests are cached without their bodies, and the longest body that is cached:
+ * together 80 MB.
+ */
 const cachedWhole = 5_000;
 const longestCached = 16_384;
 
@@ -55,8 +61,8 @@ const hasFailed = (csr: CachedRequest): boolean => {
 const isOpen = (csr: CachedRequest): boolean => !csr.status?.certificate && !conditionOf(csr, 'Denied') && !hasFailed(csr);
 
 /**
- * The requests as their controllers cache them. There may be any number, since they pile up where nobody handles them: of those that are finished only metadata is
- * kept, and of the others the body up to a bound.
+ * The requests as their controllers cache them. There may be any number, since they pile up where nobody handles them:
+ * of those that are finished only metadata is kept, and of the others the body up to a bound.
  */
 const requests: Selection<CertificateSigningRequest> = {
   kind: kinds.certificateSigningRequests,
@@ -85,7 +91,10 @@ export const dueRequests = (signerOf: (naming: Naming) => string, isDue: IsDue, 
   return loop === undefined ? watch : forLoop(loop, watch);
 };
 
-/** Reconciles open requests of one signer that are due with `handle`. Those that are cached without their body are read from the server. */
+/**
+ * Reconciles open requests of one signer that are due with `handle`. Those that are cached without their body are read
+ * from the server.
+ */
 export const whileDue = (
   {lister, client}: Pick<KeyedContext, 'lister' | 'client'>,
   signerName: string,

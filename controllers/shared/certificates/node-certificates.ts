@@ -4,7 +4,10 @@ import type {SigningRequest} from '#src/pki/signing-request.js';
 const digitalSignature = 'digital signature';
 const keyEncipherment = 'key encipherment';
 
-/** Whether `usages` equal `wanted`, in any order, with repetitions; key encipherment is optional, as only RSA keys use it. */
+/**
+ * Whether `usages` equal `wanted`, in any order, with repetitions; key encipherment is optional, as only RSA keys use
+ * it.
+ */
 const match = (usages: readonly string[], wanted: readonly string[]): boolean => {
   const asked = new Set(usages);
   return [...asked].every(usage => wanted.includes(usage)) && wanted.every(usage => usage === keyEncipherment || asked.has(usage));

@@ -5,7 +5,10 @@ import {parseCertificateBundle} from '#src/pki/certificate.js';
 
 export type ServerAuthorityOptions = Pick<ControllerManagerOptions, 'rootCaFile'>;
 
-/** Returns the CA bundle of the API server: that of `--root-ca-file`, else that of the manager's own connection settings, which may be empty. */
+/**
+ * Returns the CA bundle of the API server: that of `--root-ca-file`, else that of the manager's own connection
+ * settings, which may be empty.
+ */
 export const serverAuthorityOf = async ({
   files,
   options: {rootCaFile},

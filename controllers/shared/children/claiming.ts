@@ -1,5 +1,5 @@
-// Adoption and release of children by their selector and owner references. A parent adopts only after a read from the server, since the
-// cache may be stale.
+// Adoption and release of children by their selector and owner references. A parent adopts only after a read from the
+// server, since the cache may be stale.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -27,8 +27,9 @@ export interface ClaimOptions<T extends KubeObject> {
 }
 
 /**
- * Determines which of `children` belong to the parent: adopts orphans that it selects, releases children that it no longer selects. Returns
- * the parent's children. Rejects, after all were processed, if some could not be adopted or released.
+ * Determines which of `children` belong to the parent: adopts orphans that it selects, releases children that it no
+ * longer selects. Returns the parent's children. Rejects, after all were processed, if some could not be adopted or
+ * released.
  */
 export type Claim<T extends KubeObject> = (
   parent: Frozen<KubeObject>,
@@ -38,7 +39,10 @@ export type Claim<T extends KubeObject> = (
 
 const pathOf = ({metadata}: Frozen<KubeObject>): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
-/** Returns a check that throws unless the parent exists on the server and is not being deleted: the cache may be stale. Reads once, however often it is called. */
+/**
+ * Returns a check that throws unless the parent exists on the server and is not being deleted: the cache may be stale.
+ * Reads once, however often it is called.
+ */
 export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>): (() => Promise<void>) => {
   const getLive = async () => {
     const {namespace, name = '', uid} = parent.metadata ?? {};

@@ -1,6 +1,6 @@
-// Expectations, as upstream's controllers use them: a controller does not act on a parent again before its cache has caught up with its own creations and
-// deletions, or five minutes have passed. Differs from upstream: creations are tracked by name, as deletions are, so that a pod whose creation seemed to fail is not
-// taken for another one.
+// Expectations, as upstream's controllers use them: a controller does not act on a parent again before its cache has
+// caught up with its own creations and deletions, or five minutes have passed. Differs from upstream: creations are
+// tracked by name, as deletions are, so that a pod whose creation seemed to fail is not taken for another one.
 
 import type {Clock} from '#src/base/clock.js';
 
@@ -14,8 +14,8 @@ interface Expected {
 }
 
 /**
- * The objects that a controller creates and deletes, and has not yet observed in its cache, by the key of the parent. Set before the calls; an object is taken
- * out by its event, by a failed call and by a call that was not made.
+ * The objects that a controller creates and deletes, and has not yet observed in its cache, by the key of the parent.
+ * Set before the calls; an object is taken out by its event, by a failed call and by a call that was not made.
  */
 export interface TrackingExpectations {
   /** Replaces the expectations. `children` are keys of objects. */

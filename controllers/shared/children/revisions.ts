@@ -1,4 +1,5 @@
-// Controller revisions, the history of the templates of stateful sets and daemon sets: their data, hashes, order and names.
+// Controller revisions, the history of the templates of stateful sets and daemon sets: their data, hashes, order and
+// names.
 
 import type {Lister} from '#informers/lister.js';
 import {sameJson, sameInSteps} from '#src/api/equal.js';
@@ -122,8 +123,8 @@ export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<Controller
   sameInSteps(a.data, b.data, sameJson);
 
 /**
- * Stores a revision. If its name is used by other data, the collision count is incremented for a new name; the returned `collisionCount` is
- * to be stored in the parent. An existing revision with equal data is returned.
+ * Stores a revision. If its name is used by other data, the collision count is incremented for a new name; the returned
+ * `collisionCount` is to be stored in the parent. An existing revision with equal data is returned.
  */
 export const createRevision = async (
   client: Client,

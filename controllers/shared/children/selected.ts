@@ -1,4 +1,5 @@
-// Finds the objects that a selector matches by an index of labels, so that a reconcile does not visit all objects of a namespace.
+// Finds the objects that a selector matches by an index of labels, so that a reconcile does not visit all objects of a
+// namespace.
 
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
@@ -28,8 +29,8 @@ const byLabel = <T extends KubeObject>(name: string, isMeant: (object: Frozen<T>
 });
 
 /**
- * Returns the objects that a selector matches, using the required label that the fewest objects have. Without a required label all objects
- * of the namespace are checked.
+ * Returns the objects that a selector matches, using the required label that the fewest objects have. Without a
+ * required label all objects of the namespace are checked.
  */
 const selected = <T extends KubeObject>(
   lister: Lister<T>,

@@ -1,4 +1,5 @@
-// What the controllers of endpoint slices share: labels, lookups, comparison and the objects themselves. Decisions stay in the controllers.
+// What the controllers of endpoint slices share: labels, lookups, comparison and the objects themselves. Decisions stay
+// in the controllers.
 
 import type {Change} from '#informers/change.js';
 import type {Index, Lister} from '#informers/lister.js';
@@ -66,8 +67,8 @@ const serviceOf = ({metadata}: Frozen<EndpointSlice>, names: SliceNames): Object
 };
 
 /**
- * Returns the services that a change of a slice concerns: none if the change is the controller's own, according to `tracker`. A change of
- * the manager concerns the service, a change of the service label concerns both services.
+ * Returns the services that a change of a slice concerns: none if the change is the controller's own, according to
+ * `tracker`. A change of the manager concerns the service, a change of the service label concerns both services.
  */
 export const servicesOfSliceChange = (
   change: Change<EndpointSlice>,

@@ -25,7 +25,10 @@ export const readAddress = (text: string): {readonly family: AddressFamily; read
   return {family: address.family === 4 ? 'IPv4' : 'IPv6', text: formatIp(address)};
 };
 
-/** Whether the pod is an endpoint: it has an address, is not terminal, and is not being deleted unless terminating ones count. */
+/**
+ * Whether the pod is an endpoint: it has an address, is not terminal, and is not being deleted unless terminating ones
+ * count.
+ */
 export const isEndpoint = (pod: Frozen<Pod>, {terminating}: {readonly terminating: boolean}): boolean => {
   const {podIP, podIPs = []} = pod.status ?? {};
   return !isTerminal(pod) && Boolean(podIP || podIPs.length > 0) && (terminating || !pod.metadata?.deletionTimestamp);
@@ -52,7 +55,10 @@ const namedPorts = ({spec}: Frozen<Pod>): ReadonlyMap<string, number> => {
   return named;
 };
 
-/** Returns a function that returns the port number of a service's port in this pod: named ports are those of its containers; undefined if none has the name. */
+/**
+ * Returns a function that returns the port number of a service's port in this pod: named ports are those of its
+ * containers; undefined if none has the name.
+ */
 export const targetPorts = (pod: Frozen<Pod>): ((port: Frozen<ServicePort>) => number | undefined) => {
   let named: ReadonlyMap<string, number> | undefined;
   return ({port, protocol, targetPort: target = port}) =>

@@ -33,7 +33,10 @@ export const podsOfService = (pods: Lister<Pod>, service: Frozen<Service>): read
   return selector ? selectedPods(pods, service.metadata?.namespace ?? '', selector) : [];
 };
 
-/** Returns the fields of a pod that its endpoints depend on, besides labels. Its node is left out: it is set before the pod has an address, and never changes. */
+/**
+ * Returns the fields of a pod that its endpoints depend on, besides labels. Its node is left out: it is set before the
+ * pod has an address, and never changes.
+ */
 const endpointFields = (pod: Frozen<Pod>): readonly unknown[] => {
   const {hostname, subdomain} = pod.spec ?? {};
   return [
@@ -47,8 +50,8 @@ const endpointFields = (pod: Frozen<Pod>): readonly unknown[] => {
 };
 
 /**
- * Returns the services whose endpoints may change after a change of a pod: those that select it, before or after. If only the labels
- * changed, services that select it in both states are left out.
+ * Returns the services whose endpoints may change after a change of a pod: those that select it, before or after. If
+ * only the labels changed, services that select it in both states are left out.
  */
 export const servicesOfPodChange = (change: Change<Pod>, lister: Lister<Service>): readonly ObjectKey[] => {
   const of = (pod: Frozen<Pod>) => new Map(services.parentsOf(lister, pod).map(service => [keyText(keyOf(service)), keyOf(service)]));

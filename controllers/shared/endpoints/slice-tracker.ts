@@ -1,7 +1,10 @@
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** Tracks the last written generation of each slice, to distinguish its own changes from others', and to detect a stale cache. */
+/**
+ * Tracks the last written generation of each slice, to distinguish its own changes from others', and to detect a stale
+ * cache.
+ */
 export interface SliceTracker {
   wrote(slice: Frozen<KubeObject>): void;
   deleted(slice: Frozen<KubeObject>): void;
@@ -11,7 +14,9 @@ export interface SliceTracker {
   isUnexpectedDeletion(slice: Frozen<KubeObject>): boolean;
   /** Called when the slice no longer belongs to the service. */
   left(slice: Frozen<KubeObject>): void;
-  /** Whether the cached slices of the service are older than the written ones: one is missing, outdated, or still there. */
+  /**
+   * Whether the cached slices of the service are older than the written ones: one is missing, outdated, or still there.
+   */
   isStale(service: ObjectKey, slices: readonly Frozen<KubeObject>[]): boolean;
   forget(service: ObjectKey): void;
 }

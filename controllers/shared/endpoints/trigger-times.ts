@@ -11,8 +11,8 @@ interface Seen {
 /** Tracks changes of services' pods, for the annotation that measures endpoint latency. */
 export interface TriggerTimes {
   /**
-   * Returns the earliest new time since the last call for this service: of its creation, or of a readiness change of its pods. Undefined when
-   * there is none. To be called in every sync of the service, as it stores the state.
+   * Returns the earliest new time since the last call for this service: of its creation, or of a readiness change of
+   * its pods. Undefined when there is none. To be called in every sync of the service, as it stores the state.
    */
   next(service: Frozen<Service>, pods: readonly Frozen<Pod>[]): string | undefined;
   forget(key: string): void;

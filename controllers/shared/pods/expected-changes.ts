@@ -13,8 +13,8 @@ interface Expecting {
 }
 
 /**
- * Calls `create` for pods that were just expected, until calls fail, and lowers the expectations by the pods that were not created. One whose creation may have
- * succeeded all the same is created under the same name the next time.
+ * Calls `create` for pods that were just expected, until calls fail, and lowers the expectations by the pods that were
+ * not created. One whose creation may have succeeded all the same is created under the same name the next time.
  */
 export const createExpected = async (
   planned: readonly PlannedPod[],
@@ -40,7 +40,10 @@ export const createExpected = async (
   return started;
 };
 
-/** Calls `remove` for pods whose deletion is expected, and lowers the expectations by those that were not deleted. Returns the failures; that a pod is gone is none. */
+/**
+ * Calls `remove` for pods whose deletion is expected, and lowers the expectations by those that were not deleted.
+ * Returns the failures; that a pod is gone is none.
+ */
 export const deleteExpected = async (
   pods: readonly Frozen<Pod>[],
   remove: (pod: Frozen<Pod>) => Promise<unknown>,

@@ -1,4 +1,5 @@
-// Creation and deletion of the pods of a parent, with the events that upstream records. It does not decide how many pods there are.
+// Creation and deletion of the pods of a parent, with the events that upstream records. It does not decide how many
+// pods there are.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
@@ -37,8 +38,8 @@ export const podFromTemplate = (parent: Frozen<KubeObject>, kind: Kind, template
 /** Creates and deletes pods of parents of one kind, and records events on the parent. */
 export interface PodControl {
   /**
-   * `generateName` replaces the default prefix. Resolves also if the pod of that name is one that an earlier attempt created. Rejects as the server does; a
-   * template without labels is refused.
+   * `generateName` replaces the default prefix. Resolves also if the pod of that name is one that an earlier attempt
+   * created. Rejects as the server does; a template without labels is refused.
    */
   create(parent: Frozen<KubeObject>, template: Frozen<PodTemplateSpec>, how: NewPodName): Promise<Pod>;
   /** Deletes this pod. Rejects with `NotFound`, without an event, if it is gone. */
@@ -57,7 +58,10 @@ export interface PodControlContext {
   readonly naming: Naming;
 }
 
-/** Returns a refusal with the prefix in place of the name, which the next attempt does not have: repeated events are counted as one. */
+/**
+ * Returns a refusal with the prefix in place of the name, which the next attempt does not have: repeated events are
+ * counted as one.
+ */
 const withoutName = (error: unknown, name: string, prefix: string): unknown => {
   if (!(error instanceof StatusError) || !error.message.includes(name)) return error;
   return new StatusError({...error.status, message: error.message.replaceAll(name, prefix)}, {cause: error});

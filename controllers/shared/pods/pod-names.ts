@@ -1,6 +1,6 @@
-// Names of pods that are to be created. A controller chooses them, so that a creation whose outcome is unknown (the response was lost, or came too late) can be
-// repeated under the same name: it creates the pod at most once, whenever the first attempt takes effect. Upstream leaves the names to the server, and may
-// create one pod too many then.
+// Names of pods that are to be created. A controller chooses them, so that a creation whose outcome is unknown (the
+// response was lost, or came too late) can be repeated under the same name: it creates the pod at most once, whenever
+// the first attempt takes effect. Upstream leaves the names to the server, and may create one pod too many then.
 
 import type {Lister} from '#informers/lister.js';
 import {keyText, type Frozen} from '#src/api/key.js';
@@ -15,7 +15,10 @@ import {podNamePrefix} from './pod-control.js';
 /** How long a creation may take effect after its failure. */
 const undecidedMs = 300_000;
 
-/** What distinguishes a pod from the others of its parent: nothing for replicas. A name is only used again for an equal one. */
+/**
+ * What distinguishes a pod from the others of its parent: nothing for replicas. A name is only used again for an equal
+ * one.
+ */
 export interface PodPlace {
   /** For example the node, or the index. */
   readonly slot?: string;
@@ -41,8 +44,8 @@ interface Undecided {
 
 export interface PodNames {
   /**
-   * Returns the pods with a name for each. To be called together with the expectation of its creation: a pod that is in the cache by then is not among those that are
-   * created again.
+   * Returns the pods with a name for each. To be called together with the expectation of its creation: a pod that is in
+   * the cache by then is not among those that are created again.
    */
   plan(parent: Frozen<KubeObject>, places: readonly PodPlace[]): readonly PlannedPod[];
   /** Records that a creation failed, or was not attempted: its name is used again where the pod may exist. */
@@ -82,7 +85,8 @@ export const podNames = (pods: Lister<Pod>, clock: Clock, random: Random): PodNa
       return planned;
     },
     notCreated({metadata: {uid = ''} = {}}, {name, slot, isRepeated}, error) {
-      // A repeated creation that is refused says nothing of the first one, unless the name turns out to be taken by another pod.
+      // A repeated creation that is refused says nothing of the first one, unless the name turns out to be taken by
+      // another pod.
       if (isRepeated ? isAlreadyExists(error) : error === undefined || isRefusal(error)) return;
       const {open} = byParent.get(uid) ?? {open: []};
       byParent.delete(uid);

@@ -5,8 +5,8 @@ export interface Started {
 }
 
 /**
- * Calls `call` for 0 to `count` - 1 in batches of 1, 2, 4 and so on, up to `maxBatch`, concurrently within a batch, and stops after the first batch with
- * a failure: calls that always fail are tried once, not a thousand times.
+ * Calls `call` for 0 to `count` - 1 in batches of 1, 2, 4 and so on, up to `maxBatch`, concurrently within a batch, and
+ * stops after the first batch with a failure: calls that always fail are tried once, not a thousand times.
  */
 export const slowStart = async (
   count: number,

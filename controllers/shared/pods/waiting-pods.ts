@@ -22,8 +22,9 @@ interface WaitingPodsContext {
 }
 
 /**
- * Returns a check that throws when so many pods wait for a node that one more would only take memory. To be called before a pod is created.
- * Differs from upstream, where only request rates limit how many unschedulable pods a large replica count creates.
+ * Returns a check that throws when so many pods wait for a node that one more would only take memory. To be called
+ * before a pod is created. Differs from upstream, where only request rates limit how many unschedulable pods a large
+ * replica count creates.
  */
 export const waitingPodsLimit = ({name, options: {maxWaitingPods}, meter, lister}: WaitingPodsContext): (() => void) => {
   const pods = indexing(lister(kinds.pods), waiting);

@@ -4,7 +4,10 @@ import {parseTime} from '#src/api/time.js';
 import {isActive, isReady, readySince} from '#src/model/pod/state.js';
 
 export interface DeletionOrder {
-  /** Ages up to this moment are compared by order of magnitude, so that not always the youngest pod is deleted. If not set they are compared exactly. */
+  /**
+   * Ages up to this moment are compared by order of magnitude, so that not always the youngest pod is deleted. If not
+   * set they are compared exactly.
+   */
   readonly now?: number;
   /** The annotation with a pod's deletion cost; if not set all have the same cost. */
   readonly costAnnotation?: string | undefined;

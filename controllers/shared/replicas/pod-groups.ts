@@ -5,7 +5,10 @@ import type {KubeObject} from '#src/api/types.js';
 import {isActive, isReady, isTerminating} from '#src/model/pod/state.js';
 import {controllerOf} from '#src/model/owners.js';
 
-/** Pods of one parent that are equal in everything that is counted: labels, and whether they are active, ready, terminating or terminal. */
+/**
+ * Pods of one parent that are equal in everything that is counted: labels, and whether they are active, ready,
+ * terminating or terminal.
+ */
 export interface PodGroup {
   /** One of them. */
   readonly representative: Frozen<Pod>;

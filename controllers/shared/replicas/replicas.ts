@@ -51,8 +51,8 @@ export const replicaReconciler = <T extends Replicated>(
   });
 
   /**
-   * Returns the parent's active pods, including those adopted now. Where counting groups is enough, pods are not visited one by one: a change
-   * of one pod must not cost a visit of all.
+   * Returns the parent's active pods, including those adopted now. Where counting groups is enough, pods are not
+   * visited one by one: a change of one pod must not cost a visit of all.
    */
   const activePods = async (parent: Frozen<T>, selector: LabelSelector, own: readonly PodGroup[]): Promise<readonly PodGroup[]> => {
     const isSelected = ({representative}: PodGroup) => selector.matches(representative.metadata?.labels);

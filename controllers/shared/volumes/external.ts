@@ -3,7 +3,10 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Attacher, VolumePlugin} from './plugin.js';
 
-/** Volumes of CSI drivers. They are attached by VolumeAttachment objects, everything else is up to the driver's own controllers. */
+/**
+ * Volumes of CSI drivers. They are attached by VolumeAttachment objects, everything else is up to the driver's own
+ * controllers.
+ */
 export const csiPlugin = (naming: Naming, attacher?: Attacher): VolumePlugin => ({
   name: naming.key('csi'),
   supportsMountOptions: true,

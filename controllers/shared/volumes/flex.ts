@@ -11,13 +11,16 @@ export interface FlexParts {
   readonly log: Log;
   /** `--flex-volume-plugin-dir`. */
   readonly folder: string;
-  /** Returns the attacher of a driver, given its program; undefined if it has none. Only the controller that attaches volumes asks. */
+  /**
+   * Returns the attacher of a driver, given its program; undefined if it has none. Only the controller that attaches
+   * volumes asks.
+   */
   readonly attacher?: (program: string) => Promise<Attacher | undefined>;
 }
 
 /**
- * Returns a plugin for each driver program of third parties: `<folder>/<vendor>~<driver>/<driver>` handles FlexVolumes of the driver
- * `<vendor>/<driver>`. Folders are read once.
+ * Returns a plugin for each driver program of third parties: `<folder>/<vendor>~<driver>/<driver>` handles FlexVolumes
+ * of the driver `<vendor>/<driver>`. Folders are read once.
  */
 export const flexPlugins = async ({files, clock, log, folder, attacher}: FlexParts): Promise<readonly VolumePlugin[]> => {
   let names: readonly string[];

@@ -17,7 +17,10 @@ export interface HostPathParts {
 /** Folders are only ever removed below this one. */
 const removable = /^\/tmp\/.+/;
 
-/** Folders of nodes. With provisioning, for tests on one machine only, claims get folders of the machine that runs the controller manager. */
+/**
+ * Folders of nodes. With provisioning, for tests on one machine only, claims get folders of the machine that runs the
+ * controller manager.
+ */
 export const hostPathPlugin = ({naming, files, random, provisions, recycle}: HostPathParts): VolumePlugin => ({
   name: naming.key('host-path'),
   supportsMountOptions: false,

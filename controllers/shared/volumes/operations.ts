@@ -14,7 +14,10 @@ interface Failure {
 /** What became of a request to run an operation. */
 export type Started = 'started' | 'pending' | 'waiting';
 
-/** Slow operations in the background by name: one at a time for each name, and after a failure not before a wait that grows. */
+/**
+ * Slow operations in the background by name: one at a time for each name, and after a failure not before a wait that
+ * grows.
+ */
 export class Operations {
   readonly #running = new Set<string>();
   /** By name, the oldest first; an entry is dropped once its wait is long past. */

@@ -1,5 +1,5 @@
-// The interface of volume plugins: how a kind of storage is recognized, and what this process can do with it. Each facet is optional;
-// drivers that run elsewhere have none.
+// The interface of volume plugins: how a kind of storage is recognized, and what this process can do with it. Each
+// facet is optional; drivers that run elsewhere have none.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Volume as PodVolume} from '#src/api/pod.js';

@@ -1,4 +1,5 @@
-// What stands between authorization and the handlers of an API server: tests make requests meet faults there, over every transport.
+// What stands between authorization and the handlers of an API server: tests make requests meet faults there, over
+// every transport.
 
 /** A request for a resource, as it is after authentication and authorization. */
 export interface InterceptedRequest {
@@ -13,12 +14,16 @@ export interface InterceptedRequest {
   readonly userAgent: string;
 }
 
-/** The `ApiResponse` of a handler, which has no name here: the package's types include this module, and do without those of Node.js. */
+/**
+ * The `ApiResponse` of a handler, which has no name here: the package's types include this module, and do without those
+ * of Node.js.
+ */
 export type InterceptedResponse = object;
 
 /**
- * What a request meets: a refusal with an error (a `StatusError` as such, another as 500), a delay before it is handled, the end of its stream after a time, or something around its
- * handling, which may handle it or not, and change the response.
+ * What a request meets: a refusal with an error (a `StatusError` as such, another as 500), a delay before it is
+ * handled, the end of its stream after a time, or something around its handling, which may handle it or not, and change
+ * the response.
  */
 export type Interception =
   | {readonly kind: 'refuse'; readonly error: Error}

@@ -1,4 +1,5 @@
-// The handles of all built-in kinds, and the conversions between a handle and its names on the wire, which depend on the naming.
+// The handles of all built-in kinds, and the conversions between a handle and its names on the wire, which depend on
+// the naming.
 
 import {kind as makeKind, type Kind} from '#src/api/kind.js';
 import {coreKinds} from './core.js';
@@ -71,8 +72,8 @@ export const isOfKind = ({apiVersion, kind}: {readonly apiVersion: string; reado
   kind === of.kind && groupOfVersion(apiVersion) === groupOfVersion(apiVersionOf(naming, of));
 
 /**
- * The handle of a kind that is known only at run time, by its group on the wire. A built-in kind has the names of its own handle. Groups that are
- * not built in have no naming suffix: their token is their name.
+ * The handle of a kind that is known only at run time, by its group on the wire. A built-in kind has the names of its
+ * own handle. Groups that are not built in have no naming suffix: their token is their name.
  */
 export const kindOnWire = (
   naming: Naming,

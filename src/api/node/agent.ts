@@ -1,5 +1,5 @@
-// The interface of a node's agent: logs, commands, ports and metrics of its pods. The HTTP handler of agents (`src/serving/agent`) calls it, and the
-// simulation implements it.
+// The interface of a node's agent: logs, commands, ports and metrics of its pods. The HTTP handler of agents
+// (`src/serving/agent`) calls it, and the simulation implements it.
 
 import type {Duplex, Readable, Writable} from 'node:stream';
 import type {Frozen} from '#src/api/key.js';
@@ -48,7 +48,10 @@ export interface TerminalSize {
   readonly height: number;
 }
 
-/** Runs a command in a container with the given streams. Resolves with an exit code once all output is written; ends soon after the signal aborts. */
+/**
+ * Runs a command in a container with the given streams. Resolves with an exit code once all output is written; ends
+ * soon after the signal aborts.
+ */
 export type RunCommand = (streams: CommandStreams, signal: AbortSignal) => Promise<number>;
 
 /** An error response of an agent, with its code and text. */
@@ -64,13 +67,21 @@ export class AgentError extends Error {
 
 /** The API of a node agent. Methods throw or reject with an `AgentError` for pods or containers that do not exist. */
 export interface NodeAgent {
-  /** Returns the text of a log in pieces; ends soon after the signal aborts. Throws when called, not when the text is read. */
+  /**
+   * Returns the text of a log in pieces; ends soon after the signal aborts. Throws when called, not when the text is
+   * read.
+   */
   logs(of: ContainerAddress, query: LogQuery, signal: AbortSignal): LogText | Promise<LogText>;
   /** Prepares a command in a container. Throws when called. */
   exec(of: ContainerAddress, command: readonly string[]): RunCommand | Promise<RunCommand>;
-  /** Attaches to the main process of a container. Throws when called; the run resolves when the process or its input has ended. */
+  /**
+   * Attaches to the main process of a container. Throws when called; the run resolves when the process or its input has
+   * ended.
+   */
   attach(of: ContainerAddress): RunCommand | Promise<RunCommand>;
-  /** Returns a function that connects to a port of a pod. Throws when called; a connection that cannot be made rejects. */
+  /**
+   * Returns a function that connects to a port of a pod. Throws when called; a connection that cannot be made rejects.
+   */
   listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void | Promise<void>;
   /** The pods of the node, as its agent sees them. */
   pods(): readonly Frozen<Pod>[];
@@ -81,7 +92,10 @@ export interface NodeAgent {
   configuration(): Readonly<Record<string, unknown>>;
   /** The pods with running containers, as the runtime knows them. Without it they are found by their measurements. */
   readonly runningPods?: () => Promise<readonly Frozen<Pod>[]>;
-  /** Writes the state of a container into an archive on the node, within so many seconds unless 0. Returns the path of the archive. */
+  /**
+   * Writes the state of a container into an archive on the node, within so many seconds unless 0. Returns the path of
+   * the archive.
+   */
   readonly checkpoint?: (of: ContainerAddress, timeoutSeconds: number) => Promise<string>;
   /** Why the agent does not work; undefined if it does. An agent without this check always does. */
   readonly healthProblem?: () => string | undefined;

@@ -50,7 +50,10 @@ export interface FilesystemStats {
   readonly inodesUsed?: number;
 }
 
-/** A volume of a pod, with the claim that it is of, if it is of one. An ephemeral one takes from the storage of the node. */
+/**
+ * A volume of a pod, with the claim that it is of, if it is of one. An ephemeral one takes from the storage of the
+ * node.
+ */
 export interface VolumeStats extends FilesystemStats {
   readonly name: string;
   readonly claim?: string;

@@ -61,7 +61,10 @@ export const fieldSelector = (requirements: readonly FieldRequirement[]): FieldS
   toString: () => requirements.map(({field, operator, value}) => `${field}${operator}${escaped(value)}`).join(','),
 });
 
-/** Reads a selector as queries carry it. Throws a 400 for a malformed one; whether the fields exist is checked by the caller. */
+/**
+ * Reads a selector as queries carry it. Throws a 400 for a malformed one; whether the fields exist is checked by the
+ * caller.
+ */
 export const parseFieldSelector = (text: string): FieldSelector =>
   fieldSelector(
     terms(text)

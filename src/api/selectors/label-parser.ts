@@ -17,7 +17,9 @@ export const checkedRequirement = (of: LabelRequirement): LabelRequirement => {
   return of;
 };
 
-/** Reads the grammar `req ("," req)*` by recursive descent; every failure names what was found and what was expected. */
+/**
+ * Reads the grammar `req ("," req)*` by recursive descent; every failure names what was found and what was expected.
+ */
 export class LabelParser {
   readonly #lexemes: readonly Lexeme[];
   #at = 0;

@@ -1,4 +1,5 @@
-// Label selectors, from queries and from objects, as predicates over labels. An absent selector in an object matches nothing, an empty one everything.
+// Label selectors, from queries and from objects, as predicates over labels. An absent selector in an object matches
+// nothing, an empty one everything.
 
 import {badRequest} from '#src/api/status.js';
 import {checkedRequirement, LabelParser} from './label-parser.js';
@@ -52,7 +53,10 @@ const operators: Readonly<Record<string, LabelOperator>> = Object.assign(
   } as const,
 );
 
-/** Returns the selector of an object: absent matches nothing, empty matches everything. Throws a 400 for a malformed one. */
+/**
+ * Returns the selector of an object: absent matches nothing, empty matches everything. Throws a 400 for a malformed
+ * one.
+ */
 export const labelSelectorOf = (object: LabelSelectorObject | null | undefined): LabelSelector => {
   if (!object) return nothing;
   const {matchLabels = {}, matchExpressions = []} = object;

@@ -1,4 +1,5 @@
-// One requirement of a label selector: its validation, evaluation and text form. label-selector.ts combines requirements.
+// One requirement of a label selector: its validation, evaluation and text form. label-selector.ts combines
+// requirements.
 
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';

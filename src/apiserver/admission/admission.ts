@@ -51,8 +51,9 @@ export interface AdmissionAttributes {
 export type Phase = 'admit' | 'validate';
 
 /**
- * A plugin with two phases: `admit` may change the object and runs before validation, `validate` may not and runs after it. Both refuse by throwing
- * (`refuse` makes the usual 403). `admit` returns `again` when it changed something that earlier plugins should see: then all run once more.
+ * A plugin with two phases: `admit` may change the object and runs before validation, `validate` may not and runs after
+ * it. Both refuse by throwing (`refuse` makes the usual 403). `admit` returns `again` when it changed something that
+ * earlier plugins should see: then all run once more.
  */
 export interface AdmissionPlugin {
   readonly name: string;

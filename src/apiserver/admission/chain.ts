@@ -1,5 +1,6 @@
-// Runs the plugins of one phase in order. The plugins of a request are known by its operation, resource and subresource: those that do not handle it are not
-// called. The write pipeline of the registry decides when each phase runs.
+// Runs the plugins of one phase in order. The plugins of a request are known by its operation, resource and
+// subresource: those that do not handle it are not called. The write pipeline of the registry decides when each phase
+// runs.
 
 import {andThen, firstResult, settle, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
@@ -16,7 +17,10 @@ const [refusals, durations] = [4, 5];
 /** A plugin of a phase, and the series of its durations. */
 interface Step {
   readonly name: string;
-  /** Calls the plugin; undefined if it handles only the operation and not the resource. Such a plugin is counted and not called, as the original counts it. */
+  /**
+   * Calls the plugin; undefined if it handles only the operation and not the resource. Such a plugin is counted and not
+   * called, as the original counts it.
+   */
   readonly call: ((attributes: AdmissionAttributes) => ReturnType<NonNullable<AdmissionPlugin[Phase]>>) | undefined;
   readonly durations: Durations | undefined;
 }
@@ -61,7 +65,10 @@ export class AdmissionChain {
     >;
   }
 
-  /** Runs one phase; returns a promise only where a plugin does, or refuses the request. Later plugins are not called then. */
+  /**
+   * Runs one phase; returns a promise only where a plugin does, or refuses the request. Later plugins are not called
+   * then.
+   */
   run(phase: Phase, attributes: AdmissionAttributes): Eventually<void> {
     try {
       return new PhaseRun(phase, this.#routeOf(attributes)[phase], attributes, this.#clock, this.#log).proceed();
@@ -121,7 +128,9 @@ class PhaseRun {
     this.#startedAt = this.#since = clock.monotonic();
   }
 
-  /** Calls the plugins that are left, in the same turn where they take none. Throws or rejects with the refusal of one. */
+  /**
+   * Calls the plugins that are left, in the same turn where they take none. Throws or rejects with the refusal of one.
+   */
   proceed(): Eventually<void> {
     const called = firstResult(this.#steps, this.#call);
     return andThen(called, () => {

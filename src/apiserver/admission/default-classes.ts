@@ -12,7 +12,10 @@ interface Parts {
   readonly reader: Reader;
 }
 
-/** The name of the default class, which one of the annotations marks: the newest, and of equally new ones the first by name. */
+/**
+ * The name of the default class, which one of the annotations marks: the newest, and of equally new ones the first by
+ * name.
+ */
 const defaultOf = async (reader: Reader, kind: Kind, marks: readonly string[]): Promise<string | undefined> => {
   const marked = (await reader.list(kind)).filter(({metadata}) => marks.some(mark => metadata?.annotations?.[mark] === 'true'));
   const made = ({metadata}: Readonly<KubeObject>): number => parseTime(metadata?.creationTimestamp) ?? 0;

@@ -33,7 +33,10 @@ const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes
   },
 };
 
-/** Limits events by token buckets: one for the server, each namespace, each user, or each source and object. Dry runs do not count. */
+/**
+ * Limits events by token buckets: one for the server, each namespace, each user, or each source and object. Dry runs do
+ * not count.
+ */
 export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
   const buckets = limits.map(limit => ({
     limit,

@@ -1,4 +1,5 @@
-// The requests that a plugin is called for. Declarations are compared by names on the wire, so they are made with the naming of the server.
+// The requests that a plugin is called for. Declarations are compared by names on the wire, so they are made with the
+// naming of the server.
 
 import type {Kind} from '#src/api/kind.js';
 import type {Naming} from '#src/api/naming.js';
@@ -12,7 +13,10 @@ export interface Target {
   readonly subresource: string;
 }
 
-/** The requests that a plugin is called for: those with one of the operations, at one of the targets. Without targets, at any resource. */
+/**
+ * The requests that a plugin is called for: those with one of the operations, at one of the targets. Without targets,
+ * at any resource.
+ */
 export interface Handles {
   readonly operations: readonly Operation[];
   readonly targets?: readonly Target[];

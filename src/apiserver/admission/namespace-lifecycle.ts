@@ -20,8 +20,8 @@ const checkNamespace = (found: Readonly<Namespace> | undefined, attributes: Admi
 };
 
 /**
- * Refuses writes in namespaces that do not exist, creation in terminating ones, and deletion of the system's own. Deletion of objects and access reviews are
- * always allowed.
+ * Refuses writes in namespaces that do not exist, creation in terminating ones, and deletion of the system's own.
+ * Deletion of objects and access reviews are always allowed.
  */
 export const namespaceLifecycle = (naming: Naming, find: FindNamespace): AdmissionPlugin => {
   const immortal = new Set(['default', naming.systemNamespace, naming.publicNamespace]);

@@ -14,8 +14,8 @@ export interface OwnerReferencesParts {
 }
 
 /**
- * Requires permission to delete an object for changes of its owners, since these may cause its deletion, and permission to update an owner's finalizers for
- * blocking its deletion.
+ * Requires permission to delete an object for changes of its owners, since these may cause its deletion, and permission
+ * to update an owner's finalizers for blocking its deletion.
  */
 export const ownerReferencesPermission = ({naming, authorizer, kindsOf}: OwnerReferencesParts): AdmissionPlugin => {
   const ownersOf = (object: AdmissionAttributes['object']): readonly OwnerReference[] => object?.metadata?.ownerReferences ?? [];

@@ -3,7 +3,10 @@ import type {StatusCause} from '#src/api/status.js';
 import {forbidden, type StatusError} from '#src/api/status.js';
 import type {AdmissionAttributes} from './admission.js';
 
-/** The 403 of a plugin. The name is the URL's or the object's, otherwise its generateName or `Unknown`, as for objects of a collection. */
+/**
+ * The 403 of a plugin. The name is the URL's or the object's, otherwise its generateName or `Unknown`, as for objects
+ * of a collection.
+ */
 export const refuse = (
   {group, resource, name, object, ofCollection}: AdmissionAttributes,
   why: string,

@@ -2,7 +2,10 @@ import {sameContent} from '#src/api/equal.js';
 import type {KubeObject} from '#src/api/types.js';
 import {copied} from '#src/schema/decode/plain.js';
 
-/** The state of a request between first invocation and reinvocation: the webhooks or policies to invoke again because of later changes. */
+/**
+ * The state of a request between first invocation and reinvocation: the webhooks or policies to invoke again because of
+ * later changes.
+ */
 export class Reinvocation {
   #invoked = new Set<string>();
   readonly #due = new Set<string>();

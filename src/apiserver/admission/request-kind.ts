@@ -7,7 +7,9 @@ import type {AdmissionAttributes} from './admission.js';
 export const isForKind = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, kind: Kind, at = ''): boolean =>
   resource === kind.plural && subresource === at && group === naming.group(kind.group);
 
-/** The written pod of a plugin that handles only pods; undefined without a spec. Validating phases must not change it. */
+/**
+ * The written pod of a plugin that handles only pods; undefined without a spec. Validating phases must not change it.
+ */
 export const podIn = ({object}: AdmissionAttributes): (Pod & {spec: PodSpec}) | undefined => {
   const pod = object as Pod | undefined;
   return pod?.spec ? (pod as Pod & {spec: PodSpec}) : undefined;

@@ -19,8 +19,9 @@ const attempts = 5;
 const timeoutMs = 5000;
 
 /**
- * Requests the one document that every API must have from the server behind a service: the resources of a version. Certificates are not verified, since
- * only availability is checked. Rejects with the error of the last attempt, as upstream words it.
+ * Requests the one document that every API must have from the server behind a service: the resources of a version.
+ * Certificates are not verified, since only availability is checked. Rejects with the error of the last attempt, as
+ * upstream words it.
  */
 export const discoveryCheck =
   ({naming, backends, resolve, registrations}: DiscoveryCheckParts) =>

@@ -11,7 +11,10 @@ import {definitionMessageInSteps, pathMessageInSteps, swaggerMessage} from '#src
 import {rootOf, type Registration} from './registrations.js';
 import type {RemoteOpenApi} from './remote-openapi.js';
 
-/** This server's OpenAPI documents, merged with those of the aggregated servers, if there are any, across turns of the event loop. */
+/**
+ * This server's OpenAPI documents, merged with those of the aggregated servers, if there are any, across turns of the
+ * event loop.
+ */
 export class MergedOpenApi {
   readonly #own: OpenApiDocuments;
   readonly #remote: RemoteOpenApi;

@@ -1,5 +1,5 @@
-// The APIServices in memory: which server handles the requests of a group version. Updated by an informer, and read by the router for every request. It opens
-// no connections; availability is checked in src/controlplane/apiservices.
+// The APIServices in memory: which server handles the requests of a group version. Updated by an informer, and read by
+// the router for every request. It opens no connections; availability is checked in src/controlplane/apiservices.
 
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Frozen} from '#src/api/key.js';

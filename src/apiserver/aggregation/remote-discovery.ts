@@ -1,4 +1,5 @@
-// Caches the discovery documents of aggregated servers. Refreshes are triggered from outside; requests of clients never wait for one.
+// Caches the discovery documents of aggregated servers. Refreshes are triggered from outside; requests of clients never
+// wait for one.
 
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';

@@ -1,5 +1,5 @@
-// Caches the OpenAPI documents of aggregated servers, versions 2 and 3. Refreshes are triggered from outside; requests of clients never wait for one.
-// Documents are read across turns of the event loop.
+// Caches the OpenAPI documents of aggregated servers, versions 2 and 3. Refreshes are triggered from outside; requests
+// of clients never wait for one. Documents are read across turns of the event loop.
 
 import type {UserInfo} from '#src/api/user.js';
 import {parseInSteps} from '#src/base/json/json-steps.js';

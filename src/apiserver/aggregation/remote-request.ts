@@ -41,7 +41,10 @@ const readAll = async (source: Readable, maxBytes: number): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason of a failure. */
+/**
+ * Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason
+ * of a failure.
+ */
 export const requestRemote = async (
   backends: Connections,
   {at, tls, path, user, headers, timeoutMs, maxBytes = usualMaxBytes}: RemoteRequest,

@@ -10,7 +10,10 @@ const scopeOf = ({namespaced}: PlainObject): string => (namespaced ? 'Namespaced
 const filled = (of: PlainObject, fields: readonly string[]): PlainObject =>
   Object.fromEntries(fields.flatMap(field => (Array.isArray(of[field]) && of[field].length > 0 ? [[field, of[field]]] : [])));
 
-/** Converts an `APIResourceList` to the form of aggregated discovery, in which subresources are listed with their resource. */
+/**
+ * Converts an `APIResourceList` to the form of aggregated discovery, in which subresources are listed with their
+ * resource.
+ */
 export const resourcesOfList = (list: unknown): readonly PlainObject[] => {
   const lines = (isPlainObject(list) && Array.isArray(list['resources']) ? list['resources'] : []).filter(isPlainObject);
   const found = new Map<string, {resource: PlainObject; subresources: PlainObject[]}>();

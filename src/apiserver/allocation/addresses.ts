@@ -32,8 +32,9 @@ const usable = (range: IpRange): Usable => {
 };
 
 /**
- * The addresses of services, each held by an IPAddress object of that name, so that of several servers only one can assign it. They come from the ranges of
- * all ready ServiceCIDR objects, or from the configured ranges while there is no such object.
+ * The addresses of services, each held by an IPAddress object of that name, so that of several servers only one can
+ * assign it. They come from the ranges of all ready ServiceCIDR objects, or from the configured ranges while there is
+ * no such object.
  */
 export class ServiceAddresses implements AddressPool {
   readonly families: readonly IpFamily[];

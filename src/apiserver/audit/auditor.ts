@@ -8,7 +8,10 @@ import type {AuditorSettings} from './settings.js';
 
 export interface Auditor {
   readonly metrics: AuditMetrics;
-  /** Returns the audit of a request whose user is known, or was not authenticated; undefined if the policy does not record it. */
+  /**
+   * Returns the audit of a request whose user is known, or was not authenticated; undefined if the policy does not
+   * record it.
+   */
   audit(audited: AuditedRequest, user: UserInfo | undefined): RequestAudit | undefined;
 }
 

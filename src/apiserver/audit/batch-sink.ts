@@ -1,5 +1,6 @@
-// The batch mode: events are buffered and passed on later, many at once. It never makes a request wait: events that do not fit into the buffer are dropped
-// and counted. The bytes of the buffer and of batches that are being sent are bounded together.
+// The batch mode: events are buffered and passed on later, many at once. It never makes a request wait: events that do
+// not fit into the buffer are dropped and counted. The bytes of the buffer and of batches that are being sent are
+// bounded together.
 
 import {sleep, type Clock} from '#src/base/clock.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
@@ -7,7 +8,10 @@ import type {AuditEvent} from './event.js';
 import type {AuditFailures} from './failures.js';
 import type {AuditSink} from './sink.js';
 
-/** The bytes of one backend's events that are held in memory at most. Differs from upstream, which only bounds their number. */
+/**
+ * The bytes of one backend's events that are held in memory at most. Differs from upstream, which only bounds their
+ * number.
+ */
 export const maxBufferedBytes = 64 << 20;
 
 export interface BatchOptions {

@@ -16,9 +16,9 @@ const newGroup = (): Group => {
 };
 
 /**
- * Writes lines in groups: those of one turn of the event loop, and those that come while a group is being written. A group with a line for which a response
- * waits is written as soon as the jobs that are due now have run, since a turn of a busy loop takes milliseconds: these are often the responses to all requests
- * of one commit.
+ * Writes lines in groups: those of one turn of the event loop, and those that come while a group is being written. A
+ * group with a line for which a response waits is written as soon as the jobs that are due now have run, since a turn
+ * of a busy loop takes milliseconds: these are often the responses to all requests of one commit.
  */
 export class LineGroups {
   readonly #write: WriteLines;

@@ -1,5 +1,5 @@
-// A log file that is rotated: when it has reached its size it is renamed, and a new one is begun. Lines are written whole: what a failed write left is taken
-// back. Old files are named, compressed and removed by old-log-files.ts.
+// A log file that is rotated: when it has reached its size it is renamed, and a new one is begun. Lines are written
+// whole: what a failed write left is taken back. Old files are named, compressed and removed by old-log-files.ts.
 
 import {writeSync} from 'node:fs';
 import {open, rename, type FileHandle} from 'node:fs/promises';
@@ -22,7 +22,10 @@ export interface LogFileOptions {
 /** Mode of new files: events describe the requests of all users. */
 const mode = 0o600;
 
-/** As many bytes are written in this thread, which takes microseconds: each hop to another thread would delay a response. */
+/**
+ * As many bytes are written in this thread, which takes microseconds: each hop to another thread would delay a
+ * response.
+ */
 const bytesAtOnce = 64 << 10;
 
 /** A character of a text takes this many bytes in UTF-8 at most. */

@@ -8,8 +8,8 @@ export type Line = string | Buffer;
 /** Where the lines of a log go. */
 export interface LineWriter {
   /**
-   * Resolves once the line is written; rejects if none of it was. Lines are written in the order of the calls. Lines that are written together get the same
-   * promise. A response waits for a line that is awaited: it is written sooner.
+   * Resolves once the line is written; rejects if none of it was. Lines are written in the order of the calls. Lines
+   * that are written together get the same promise. A response waits for a line that is awaited: it is written sooner.
    */
   write(line: Line, isAwaited?: boolean): Promise<void>;
   close(): Promise<void>;

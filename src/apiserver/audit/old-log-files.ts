@@ -1,4 +1,5 @@
-// The rotated files of a log: `NAME-2026-01-02T03-04-05.000.EXT`, with `.gz` once compressed. Their age is that in their names.
+// The rotated files of a log: `NAME-2026-01-02T03-04-05.000.EXT`, with `.gz` once compressed. Their age is that in
+// their names.
 
 import {createReadStream, createWriteStream} from 'node:fs';
 import {access, readdir, rm, stat} from 'node:fs/promises';
@@ -55,7 +56,9 @@ export class OldLogFiles {
     this.#start = `${basename(path, this.#end)}-`;
   }
 
-  /** Returns the path that the current file is renamed to. It is unused: two rotations in a millisecond get two names. */
+  /**
+   * Returns the path that the current file is renamed to. It is unused: two rotations in a millisecond get two names.
+   */
   async nextName(): Promise<string> {
     for (let at = this.#options.clock.now(); ; at++) {
       const path = join(this.#folder, `${this.#start}${timeText(at)}${this.#end}`);

@@ -34,8 +34,8 @@ const schema = record({
 });
 
 /**
- * Reads a policy. Unknown and duplicate fields are ignored with a warning, as in the original. Throws an error of one line for everything else that is
- * wrong.
+ * Reads a policy. Unknown and duplicate fields are ignored with a warning, as in the original. Throws an error of one
+ * line for everything else that is wrong.
  */
 export const readPolicy = (source: string, {naming, log}: {readonly naming: Naming; readonly log: Log}): Policy => {
   const body = parseConfiguration(source);

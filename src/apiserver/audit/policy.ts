@@ -1,5 +1,5 @@
-// The audit policy: which requests are recorded, how much of each, and at which stages. Rules are tried from the top; the first that matches decides.
-// policy-file.ts reads it.
+// The audit policy: which requests are recorded, how much of each, and at which stages. Rules are tried from the top;
+// the first that matches decides. policy-file.ts reads it.
 
 import type {AuditLevel} from '#src/api/audit.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -11,7 +11,10 @@ export const stages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete',
 /** When an event is generated. */
 export type Stage = (typeof stages)[number];
 
-/** Resources of a group. A name is `pods`, `pods/log`, `pods/*`, `*` or, for a subresource of all resources, an asterisk in place of the resource; no name means all. */
+/**
+ * Resources of a group. A name is `pods`, `pods/log`, `pods/*`, `*` or, for a subresource of all resources, an asterisk
+ * in place of the resource; no name means all.
+ */
 export interface GroupResources {
   readonly group?: string;
   readonly resources?: readonly string[];

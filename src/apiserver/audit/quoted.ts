@@ -6,7 +6,10 @@ const longest = 128;
 
 const known = new Lru<string, string>(new CacheBound('audit_texts', 256 << 10), {bytesOf: json => 4 * json.length});
 
-/** Returns a text as JSON. For texts that many requests share: names of resources and verbs, agents, reasons. Short ones are encoded once. */
+/**
+ * Returns a text as JSON. For texts that many requests share: names of resources and verbs, agents, reasons. Short ones
+ * are encoded once.
+ */
 export const quote = (text: string): string => {
   if (text.length > longest) return JSON.stringify(text);
   // Without a note of the use: it would cost as much as the encoding.

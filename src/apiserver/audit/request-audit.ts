@@ -1,4 +1,5 @@
-// The audit of one request: collects what its events contain while it is handled, and generates them at the stages that the policy asks for.
+// The audit of one request: collects what its events contain while it is handled, and generates them at the stages that
+// the policy asks for.
 
 import {includes} from '#src/api/audit.js';
 import type {Decision} from '#src/api/authorization.js';

@@ -1,5 +1,5 @@
-// The object of a response as its audit event contains it: one line of JSON, whatever form the client receives. Bytes that exist are taken as they are; long
-// objects are encoded in steps.
+// The object of a response as its audit event contains it: one line of JSON, whatever form the client receives. Bytes
+// that exist are taken as they are; long objects are encoded in steps.
 
 import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';

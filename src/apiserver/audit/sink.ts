@@ -3,11 +3,14 @@ import type {AuditEvent} from './event.js';
 
 /** Takes audit events: a log, a webhook, or one that stands before another. */
 export interface AuditSink {
-  /** Whether the request waits for its first event to be taken, because it must not go on without, or because events would overtake each other. */
+  /**
+   * Whether the request waits for its first event to be taken, because it must not go on without, or because events
+   * would overtake each other.
+   */
   readonly holdsRequest: boolean;
   /**
-   * Returns whether the request may go on. The response waits for the promise. Never throws or rejects. A sink that does not hold the request resolves its
-   * promises in the order of the calls.
+   * Returns whether the request may go on. The response waits for the promise. Never throws or rejects. A sink that
+   * does not hold the request resolves its promises in the order of the calls.
    */
   process(events: readonly AuditEvent[]): boolean | Promise<boolean>;
   /** Records the events taken so far, and ends. Resolves when nothing is left to do. */

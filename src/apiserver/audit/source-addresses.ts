@@ -7,8 +7,8 @@ const first = (value: string | readonly string[] | undefined): string => (typeof
 const plain = (address: string): string => (address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '') : address);
 
 /**
- * Returns the addresses that a request came through: those of `X-Forwarded-For`, that of `X-Real-Ip`, and the peer's, each unless it is known already. All but
- * the last are claims of the client.
+ * Returns the addresses that a request came through: those of `X-Forwarded-For`, that of `X-Real-Ip`, and the peer's,
+ * each unless it is known already. All but the last are claims of the client.
  */
 export const sourceAddresses = ({headers, remoteAddress}: Pick<ApiRequest, 'headers' | 'remoteAddress'>): string[] => {
   const addresses: string[] = [];

@@ -11,8 +11,8 @@ import type {Auditor} from './auditor.js';
 import type {AuditedRequest, RequestAudit} from './request-audit.js';
 
 /**
- * What the filters tell the audit log about one request. `new` → identified (the policy was evaluated for the user; `#audit` is set if it records the
- * request) → finished. A request that never gets identified is recorded as refused.
+ * What the filters tell the audit log about one request. `new` → identified (the policy was evaluated for the user;
+ * `#audit` is set if it records the request) → finished. A request that never gets identified is recorded as refused.
  */
 export class AuditTrail {
   readonly #auditor: Auditor;
@@ -33,8 +33,8 @@ export class AuditTrail {
   }
 
   /**
-   * Evaluates the policy and generates the first event. Returns what takes the notes of handlers, if the request is recorded. Throws 500 if the event cannot be
-   * recorded and has to be.
+   * Evaluates the policy and generates the first event. Returns what takes the notes of handlers, if the request is
+   * recorded. Throws 500 if the event cannot be recorded and has to be.
    */
   begin(user: UserInfo): Eventually<AuditNotes | undefined> {
     this.#state = 'identified';

@@ -10,7 +10,10 @@ export interface Truncation {
   readonly failures: AuditFailures;
 }
 
-/** Takes the objects from events that are too large, and drops events that still are. Large batches are split where they are made. */
+/**
+ * Takes the objects from events that are too large, and drops events that still are. Large batches are split where they
+ * are made.
+ */
 export const truncating = (sink: AuditSink, {naming, maxEventBytes, failures}: Truncation): AuditSink => {
   const annotation = naming.groupKey('audit', 'truncated');
   const isTooLarge = ({line}: AuditEvent): boolean => Buffer.byteLength(line) > maxEventBytes;

@@ -36,8 +36,9 @@ const extraGroups = (text: string): string[] =>
   });
 
 /**
- * Authenticates bootstrap tokens: `<id>.<secret>`, kept in the secret `bootstrap-token-<id>` of the system namespace. Tokens of another form are left to other
- * authenticators, and so is a token whose secret does not allow it, whatever the cause.
+ * Authenticates bootstrap tokens: `<id>.<secret>`, kept in the secret `bootstrap-token-<id>` of the system namespace.
+ * Tokens of another form are left to other authenticators, and so is a token whose secret does not allow it, whatever
+ * the cause.
  */
 export const bootstrapTokenAuthenticator = ({naming, clock, log, reader}: BootstrapTokenParts): Authenticator => {
   const type = tokenSecretType(naming);

@@ -1,6 +1,7 @@
-// Constrained impersonation (KEP-5284): an impersonator needs a permission for the identity, `impersonate:MODE`, and one for what it does with it,
-// `impersonate-on:MODE:VERB`. The mode follows from the identity: the node of the service account's own pod, any node, a service account, or another user.
-// Where no mode allows it, the verb `impersonate` does, as without constraints.
+// Constrained impersonation (KEP-5284): an impersonator needs a permission for the identity, `impersonate:MODE`, and
+// one for what it does with it, `impersonate-on:MODE:VERB`. The mode follows from the identity: the node of the service
+// account's own pod, any node, a service account, or another user. Where no mode allows it, the verb `impersonate`
+// does, as without constraints.
 
 import {createHash} from 'node:crypto';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
@@ -24,7 +25,10 @@ type Mode = (typeof modes)[number];
 /** With this many values, one permission for all of them is tried before each. */
 const manyValues = 4;
 
-/** Tries the modes that fit the identity: first the one that served the user last, then from the narrowest to the widest. */
+/**
+ * Tries the modes that fit the identity: first the one that served the user last, then from the narrowest to the
+ * widest.
+ */
 export class ConstrainedImpersonation implements Impersonation {
   readonly #authorizer: Authorizer;
   readonly #naming: Naming;

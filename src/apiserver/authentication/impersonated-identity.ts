@@ -1,5 +1,5 @@
-// The identity that the headers of a request ask for, and what impersonation of any kind makes of names: service accounts, nodes, and the groups that every
-// user is in.
+// The identity that the headers of a request ask for, and what impersonation of any kind makes of names: service
+// accounts, nodes, and the groups that every user is in.
 
 import type {ApiRequest} from '#src/api/request.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';

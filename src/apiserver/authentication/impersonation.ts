@@ -14,8 +14,8 @@ export interface Impersonated {
 }
 
 /**
- * Determines the user that a request with impersonation headers is served as. Rejects with 403 unless its user may impersonate every part of the identity, and with 400
- * when other parts come without a user.
+ * Determines the user that a request with impersonation headers is served as. Rejects with 403 unless its user may
+ * impersonate every part of the identity, and with 400 when other parts come without a user.
  */
 export interface Impersonation {
   of(request: ApiRequest, attributes: Attributes): Promise<Impersonated>;

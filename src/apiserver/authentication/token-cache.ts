@@ -1,4 +1,5 @@
-// The cache of users by token, with upstream's metrics: requests by hit and miss, fetches by result, and what is in progress.
+// The cache of users by token, with upstream's metrics: requests by hit and miss, fetches by result, and what is in
+// progress.
 
 import {createHash} from 'node:crypto';
 import type {CacheBound} from '#src/base/cache-bound.js';
@@ -13,7 +14,10 @@ export interface TokenCacheOptions {
   readonly ttlMs: number;
 }
 
-/** Results of authentication by token and audiences, for a time. Tokens are held hashed; failures are not cached; concurrent callers share one fetch. */
+/**
+ * Results of authentication by token and audiences, for a time. Tokens are held hashed; failures are not cached;
+ * concurrent callers share one fetch.
+ */
 export class TokenCache<T> {
   readonly #clock: Clock;
   readonly #results: ResultCache<T>;

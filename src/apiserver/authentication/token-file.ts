@@ -16,7 +16,10 @@ const fieldsOf = (line: string): string[] => {
 
 const fingerprint = (token: string): string => createHash('sha256').update(token).digest('base64');
 
-/** Parses `token,user,uid[,"group1,group2"]` lines. Throws an error with the line number. The last line of a repeated token counts. */
+/**
+ * Parses `token,user,uid[,"group1,group2"]` lines. Throws an error with the line number. The last line of a repeated
+ * token counts.
+ */
 export const parseTokenFile = (text: string): ReadonlyMap<string, UserInfo> => {
   const users = new Map<string, UserInfo>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {

@@ -32,7 +32,10 @@ class Refused extends Error {}
 /** The time limit of a review, and the wait before it is posted a second time. */
 export const tokenWebhookTimes = {timeoutMs: 30_000, firstWaitMs: 500};
 
-/** Authenticates bearer tokens by a webhook that answers TokenReviews. Answers are cached whether they accept a token or not; failures are not. */
+/**
+ * Authenticates bearer tokens by a webhook that answers TokenReviews. Answers are cached whether they accept a token or
+ * not; failures are not.
+ */
 export const webhookTokenAuthenticator = (options: WebhookTokenOptions): Authenticator => {
   const {naming, clock, log, meter, webhook, version, cacheTtlMs, audiences} = options;
   const apiVersion = naming.apiVersion('authentication', version);

@@ -1,5 +1,5 @@
-// Finds the permissions of one set of rules that another does not cover, for the prevention of privilege escalation. The number of comparisons is bounded:
-// permissions that remain undecided count as missing, never as covered.
+// Finds the permissions of one set of rules that another does not cover, for the prevention of privilege escalation.
+// The number of comparisons is bounded: permissions that remain undecided count as missing, never as covered.
 
 import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import type {PolicyRule} from '#src/api/types.js';

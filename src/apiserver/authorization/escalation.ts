@@ -19,7 +19,10 @@ const fullAuthority: readonly PolicyRule[] = [
 
 const goList = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
-/** Returns why a user may not grant the rules in a namespace (cluster-wide without one): permissions that the user lacks. Undefined if allowed. */
+/**
+ * Returns why a user may not grant the rules in a namespace (cluster-wide without one): permissions that the user
+ * lacks. Undefined if allowed.
+ */
 export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | undefined => {
   const {rules: held, errors} = rbac.effectiveRules(user, namespace);
   const lacking = missing(
@@ -87,8 +90,9 @@ const checks: ReadonlyMap<string, typeof checkRole> = new Map([
 ]);
 
 /**
- * Prevents privilege escalation: users may only grant permissions they have (the API reference, "Privilege escalation prevention"), unless they may
- * `escalate` the role, or `bind` the role of a binding. It cannot be disabled, and runs last in the mutating phase, after which rules do not change.
+ * Prevents privilege escalation: users may only grant permissions they have (the API reference, "Privilege escalation
+ * prevention"), unless they may `escalate` the role, or `bind` the role of a binding. It cannot be disabled, and runs
+ * last in the mutating phase, after which rules do not change.
  */
 export const escalationCheck = (settings: EscalationSettings): AdmissionPlugin => {
   const group = settings.naming.group('rbac.authorization');

@@ -1,5 +1,5 @@
-// The authorizers without policy: allow all, deny all, privileged groups, and the union of several. The other modes are in rbac.ts, node/ and
-// src/serving/authorizers.
+// The authorizers without policy: allow all, deny all, privileged groups, and the union of several. The other modes are
+// in rbac.ts, node/ and src/serving/authorizers.
 
 import {andThen, firstResult, type Eventually} from '#src/base/eventually.js';
 import type {UserInfo} from '#src/api/user.js';

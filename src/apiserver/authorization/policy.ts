@@ -15,7 +15,10 @@ export type PolicyChange = {readonly gone: boolean} & (
 
 /** The source of roles and bindings. */
 export interface PolicySource {
-  /** Reports all existing objects, then each change, in order, until the signal aborts. Resolves after the existing ones. */
+  /**
+   * Reports all existing objects, then each change, in order, until the signal aborts. Resolves after the existing
+   * ones.
+   */
   follow(changed: (change: PolicyChange) => void, signal: AbortSignal): Promise<void>;
 }
 
@@ -81,7 +84,10 @@ class BindingIndex {
   }
 }
 
-/** All roles and bindings, indexed by subject. `revision` increases with each change, so that cached results can be recognized as outdated. */
+/**
+ * All roles and bindings, indexed by subject. `revision` increases with each change, so that cached results can be
+ * recognized as outdated.
+ */
 export class Policy {
   #revision = 0;
   readonly #clusterBindings = new BindingIndex('');

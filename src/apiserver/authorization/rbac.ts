@@ -1,5 +1,5 @@
-// The RBAC authorizer: decides by the rules of the roles that are bound to a user. It never denies, and keeps the rules of users in a bounded cache, whose
-// entries are discarded when a role or binding changes.
+// The RBAC authorizer: decides by the rules of the roles that are bound to a user. It never denies, and keeps the rules
+// of users in a bounded cache, whose entries are discarded when a role or binding changes.
 
 import {notFound} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';

@@ -5,7 +5,10 @@ import type {PolicyChange, PolicySource} from './policy.js';
 
 const policyKinds: readonly Kind[] = [kinds.clusterRoles, kinds.clusterRoleBindings, kinds.roles, kinds.roleBindings];
 
-/** The roles and bindings of a server's own registry. A write of this server is in force when its response is sent (`listAndWatchKind`). */
+/**
+ * The roles and bindings of a server's own registry. A write of this server is in force when its response is sent
+ * (`listAndWatchKind`).
+ */
 export const registryPolicy = (registry: Registry): PolicySource => ({
   async follow(changed, signal) {
     await Promise.all(

@@ -1,4 +1,5 @@
-// The semantics of single RBAC rules: whether one allows a request, and how permissions are written as rules. Users, roles and bindings are not known here.
+// The semantics of single RBAC rules: whether one allows a request, and how permissions are written as rules. Users,
+// roles and bindings are not known here.
 
 import type {PolicyRule} from '#src/api/types.js';
 import type {Attributes} from '#src/api/authorization.js';
@@ -20,7 +21,9 @@ const matchesPath = (granted: string, path: string): boolean => {
   return granted === path || (prefix !== undefined && path.startsWith(prefix));
 };
 
-/** Whether a list of resources covers one: by itself, with its subresource, by `*`, or by any resource's subresource. */
+/**
+ * Whether a list of resources covers one: by itself, with its subresource, by `*`, or by any resource's subresource.
+ */
 const namesResource = (resources: Texts, resource: string, subresource: string): boolean => {
   if (!resources) return false;
   return (

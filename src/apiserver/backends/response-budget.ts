@@ -10,7 +10,10 @@ export interface HeldResponse extends Disposable {
 /** The limit of all responses of webhooks at a time. */
 const maxAllBytes = 64 * 1024 * 1024;
 
-/** Limits the bytes that responses being received or parsed hold together: many webhooks may be called for one request, and many requests at a time. */
+/**
+ * Limits the bytes that responses being received or parsed hold together: many webhooks may be called for one request,
+ * and many requests at a time.
+ */
 export class ResponseBudget {
   readonly #maxBytes: number;
   #bytes = 0;

@@ -85,7 +85,10 @@ const statedFailure = (value: unknown): StatusError | undefined =>
     ? new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, ...value} as Status)
     : undefined;
 
-/** Returns the object of a response. Rejects with a `StatusError` for a refusal, with another error for a malformed object or one of too many values. */
+/**
+ * Returns the object of a response. Rejects with a `StatusError` for a refusal, with another error for a malformed
+ * object or one of too many values.
+ */
 export const responseObject = async (response: CallResult, parsing: Parsing): Promise<PlainObject> => {
   const {status, body} = response;
   if (status !== 101 && (status < 200 || status > 206)) {

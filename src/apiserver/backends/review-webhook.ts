@@ -1,5 +1,5 @@
-// A server that answers reviews and is named by a kubeconfig: the connection to it, and its calls with retries. What a review asks and what its answer means
-// is the caller's.
+// A server that answers reviews and is named by a kubeconfig: the connection to it, and its calls with retries. What a
+// review asks and what its answer means is the caller's.
 
 import {formatDuration} from '#src/api/duration.js';
 import type {Naming} from '#src/api/naming.js';
@@ -23,8 +23,9 @@ export type ReviewResult = 'success' | 'error' | 'timeout' | 'canceled';
 /** A server that answers reviews. */
 export interface ReviewWebhook extends AsyncDisposable {
   /**
-   * Posts a review and returns what `read` makes of the response; what it throws is a failed call. Passing failures are retried: five attempts in total. Rejects
-   * with the last one's error: a `StatusError` if the server refused. `observe` is called for every attempt.
+   * Posts a review and returns what `read` makes of the response; what it throws is a failed call. Passing failures are
+   * retried: five attempts in total. Rejects with the last one's error: a `StatusError` if the server refused.
+   * `observe` is called for every attempt.
    */
   post<T>(review: object, read: (response: PlainObject) => T, observe?: (result: ReviewResult, ms: number) => void): Promise<T>;
 }
@@ -53,7 +54,10 @@ const maxValues = 10_000;
 
 const [attempts, factor, jitter] = [5, 1.5, 0.2];
 
-/** Prepares the calls of a server. Rejects with an error of one line that names the file when it is unusable; the server itself is not called. */
+/**
+ * Prepares the calls of a server. Rejects with an error of one line that names the file when it is unusable; the server
+ * itself is not called.
+ */
 export const openReviewWebhook = async (
   {file, flag, timeoutMs, firstWaitMs}: ReviewWebhookOptions,
   {naming, clock, random, log, network}: ReviewWebhookParts,

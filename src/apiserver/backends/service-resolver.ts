@@ -1,5 +1,5 @@
-// Resolves service references of webhooks and APIServices to addresses: the cluster IP, an endpoint, the host of an ExternalName, or this server's own
-// listener. Nothing is cached: services and endpoints are read for each call.
+// Resolves service references of webhooks and APIServices to addresses: the cluster IP, an endpoint, the host of an
+// ExternalName, or this server's own listener. Nothing is cached: services and endpoints are read for each call.
 
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -43,7 +43,9 @@ export const serviceServerName = ({namespace, name}: Pick<ServiceReference, 'nam
 export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming): boolean =>
   namespace === 'default' && name === self && port === 443;
 
-/** Resolves services as the options specify. This server itself is found at its listener, whatever its service contains. */
+/**
+ * Resolves services as the options specify. This server itself is found at its listener, whatever its service contains.
+ */
 export const serviceResolver = ({reader, random, naming, toEndpoints, serverAddress}: ServiceResolverParts): ServiceResolver => {
   const resolve = toEndpoints ? endpointOf : clusterAddress;
   return async reference => {

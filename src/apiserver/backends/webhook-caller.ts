@@ -1,5 +1,5 @@
-// Calls webhooks: locates them, verifies their certificates, authenticates to them, reuses connections, and words failures as upstream does. It does not know
-// what a review contains; admission and conversion check the responses.
+// Calls webhooks: locates them, verifies their certificates, authenticates to them, reuses connections, and words
+// failures as upstream does. It does not know what a review contains; admission and conversion check the responses.
 
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {runStepsYielding} from '#src/base/steps.js';

@@ -18,8 +18,9 @@ export type WebhookUsers = (host: string) => Promise<Credentials>;
 export const anonymousCaller: Credentials = {headers: () => Promise.resolve({})};
 
 /**
- * The users of a settings file by the hosts that their names match: `host:port`, `*.domain:port`, for port 443 both without the port, `*`, or otherwise the
- * user of the current context (upstream's documentation of webhook authentication).
+ * The users of a settings file by the hosts that their names match: `host:port`, `*.domain:port`, for port 443 both
+ * without the port, `*`, or otherwise the user of the current context (upstream's documentation of webhook
+ * authentication).
  */
 export const usersByHost = ({users, current, source}: NamedIdentities, clock: Clock): WebhookUsers => {
   const made = new Map<string, Promise<Credentials>>();

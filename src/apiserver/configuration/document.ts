@@ -19,8 +19,8 @@ const nameOf = ({group, versions: [version], kind}: ConfigurationKind): string =
 export const parseConfiguration = (source: string): ParsedBody => parseBody(source, 'yaml');
 
 /**
- * Reads a configuration of one of the kinds. Throws an error of one line for other kinds, and for unknown fields, duplicate fields and wrong types, which
- * are never intended.
+ * Reads a configuration of one of the kinds. Throws an error of one line for other kinds, and for unknown fields,
+ * duplicate fields and wrong types, which are never intended.
  */
 export const readConfiguration = <T>(source: string | ParsedBody, kinds: readonly ConfigurationKind[]): T => {
   const body = typeof source === 'string' ? parseConfiguration(source) : source;

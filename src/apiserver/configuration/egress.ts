@@ -1,5 +1,5 @@
-// The file of `--egress-selector-config-file`: an `EgressSelectorConfiguration`, which says how connections to the control plane, to the nodes' network and to
-// etcd are made.
+// The file of `--egress-selector-config-file`: an `EgressSelectorConfiguration`, which says how connections to the
+// control plane, to the nodes' network and to etcd are made.
 
 import {existsSync} from 'node:fs';
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';

@@ -1,4 +1,5 @@
-// The file of `--tracing-config-file`: a `TracingConfiguration`, which names the collector of spans and how many requests are sampled.
+// The file of `--tracing-config-file`: a `TracingConfiguration`, which names the collector of spans and how many
+// requests are sampled.
 
 import type {Naming} from '#src/api/naming.js';
 import {collectorOf, defaultEndpoint, tracingErrors} from '#src/transport/otlp/target.js';

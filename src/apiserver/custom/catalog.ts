@@ -1,5 +1,6 @@
-// The catalog of custom resources. A definition is unknown, established (served), or retired (changed or deleted: its watches end). Follows the definitions
-// in the store; conditions and finalizers are written by src/controlplane/definitions.
+// The catalog of custom resources. A definition is unknown, established (served), or retired (changed or deleted: its
+// watches end). Follows the definitions in the store; conditions and finalizers are written by
+// src/controlplane/definitions.
 
 import {andThen} from '#src/base/eventually.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -64,8 +65,8 @@ export interface CatalogParts {
 }
 
 /**
- * The custom resources (KEP-95): follows the definitions in the store and serves their resources. An unused definition costs only its record; its
- * schemas are parsed with the first object.
+ * The custom resources (KEP-95): follows the definitions in the store and serves their resources. An unused definition
+ * costs only its record; its schemas are parsed with the first object.
  */
 export class CustomCatalog implements CustomResources {
   readonly #parts: CatalogParts;
@@ -97,8 +98,8 @@ export class CustomCatalog implements CustomResources {
   }
 
   /**
-   * Resolves when the stored changes of a definition have been received. A client that reads the definition may see it a moment earlier and then request its
-   * objects at once.
+   * Resolves when the stored changes of a definition have been received. A client that reads the definition may see it
+   * a moment earlier and then request its objects at once.
    */
   async waitUntilServed(group: string, plural: string): Promise<void> {
     const record = await this.#definitions.settings.store.get(this.#definitions.key('', `${plural}.${group}`));
@@ -120,7 +121,10 @@ export class CustomCatalog implements CustomResources {
     return entry && this.#resourcesOf(entry).served.get(version);
   }
 
-  /** Returns the objects of a definition in its storage version, served or not; undefined before the definition is established. */
+  /**
+   * Returns the objects of a definition in its storage version, served or not; undefined before the definition is
+   * established.
+   */
   stored(name: string): Resource | undefined {
     const entry = this.#entries.get(name);
     return entry && this.#resourcesOf(entry).stored;
@@ -141,7 +145,9 @@ export class CustomCatalog implements CustomResources {
     return this.#takeLong(name, record);
   }
 
-  /** Parses a long definition and surveys its schemas in pieces: no request has to, when it comes to the first object. */
+  /**
+   * Parses a long definition and surveys its schemas in pieces: no request has to, when it comes to the first object.
+   */
   async #takeLong(name: string, record: StoredRecord): Promise<void> {
     const {objects, settings} = this.#definitions;
     const {key, value, revision} = record;

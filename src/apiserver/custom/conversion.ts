@@ -5,7 +5,10 @@ import type {Definition} from '#src/resources/apiextensions/types.js';
 
 /** The conversion between the versions of a custom resource. */
 export interface Conversion {
-  /** Converts objects of any versions to one version; the objects passed in may be modified. Rejects with the Status of a failure. */
+  /**
+   * Converts objects of any versions to one version; the objects passed in may be modified. Rejects with the Status of
+   * a failure.
+   */
   convert(objects: readonly KubeObject[], apiVersion: string): Eventually<readonly KubeObject[]>;
 }
 

@@ -46,7 +46,10 @@ const maps = [
   ['annotations', (texts: Readonly<Record<string, string>>) => validateAnnotations(texts, 'metadata.annotation')],
 ] as const;
 
-/** Copies the metadata of the original to a converted object, except labels and annotations, which a conversion may change. Throws an error if they are invalid. */
+/**
+ * Copies the metadata of the original to a converted object, except labels and annotations, which a conversion may
+ * change. Throws an error if they are invalid.
+ */
 export const restoreMetadata = (original: Readonly<KubeObject>, converted: PlainObject): void => {
   if (!Object.hasOwn(converted, 'metadata')) throw new Error('missing metadata in converted object');
   const sent = converted['metadata'];

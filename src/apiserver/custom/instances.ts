@@ -21,8 +21,8 @@ const keysUnder = async function* (registry: Registry, prefix: string): AsyncGen
 };
 
 /**
- * The stored objects of custom resources, whether or not a version of them is still served: they have to be deleted with their
- * definitions.
+ * The stored objects of custom resources, whether or not a version of them is still served: they have to be deleted
+ * with their definitions.
  */
 export const customInstances = (registry: Registry, catalog: CustomCatalog, user: UserInfo) => {
   const resourceOf = ({metadata, spec, status}: Definition): Resource => {

@@ -15,7 +15,10 @@ import type {Translation} from '#src/storage/translated-store.js';
 /** Converted records are cached, those of all versions together. */
 const bound = new CacheBound('converted_objects', 32 << 20, {idleBytes: 4 << 20});
 
-/** Marks a record that was written by the current definition through another version, and may lack defaults of the storage version. */
+/**
+ * Marks a record that was written by the current definition through another version, and may lack defaults of the
+ * storage version.
+ */
 const incomplete = 0x8000;
 
 /** Prunes a converted object by the schema of its version. Throws for malformed metadata. */
@@ -29,8 +32,8 @@ const pruned = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
 };
 
 /**
- * The translation of stored records to one version of a custom resource (KEP-575, KEP-598): a record written by the current definition is used unchanged;
- * any other is pruned, defaulted in its stored version, and converted.
+ * The translation of stored records to one version of a custom resource (KEP-575, KEP-598): a record written by the
+ * current definition is used unchanged; any other is pruned, defaulted in its stored version, and converted.
  */
 export const translationOf = ({versions, stored, mark}: CustomFamily, version: CustomVersion, conversion: Conversion): Translation => {
   const isStored = version === stored;

@@ -93,8 +93,8 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
 });
 
 /**
- * All groups in one document (KEP-3352), under the requested apiVersion. `core` selects the list of `/api` or `/apis`; `remoteVersionOf` returns the resources of
- * aggregated servers.
+ * All groups in one document (KEP-3352), under the requested apiVersion. `core` selects the list of `/api` or `/apis`;
+ * `remoteVersionOf` returns the resources of aggregated servers.
  */
 export const aggregated = (
   naming: Naming,

@@ -1,5 +1,5 @@
-// Serves discovery: the lists of groups and versions, the resources of each version, and all of it in one document (aggregated discovery). Documents are
-// cached and made again after a change of the served resources or registrations.
+// Serves discovery: the lists of groups and versions, the resources of each version, and all of it in one document
+// (aggregated discovery). Documents are cached and made again after a change of the served resources or registrations.
 
 import {createHash} from 'node:crypto';
 import type {ApiResponse, ResponseBody} from '#src/api/request.js';
@@ -86,7 +86,10 @@ export class Discovery {
     });
   }
 
-  /** Returns the handler of a discovery path, if it exists. The lists of groups accept any method, those of resources only GET. */
+  /**
+   * Returns the handler of a discovery path, if it exists. The lists of groups accept any method, those of resources
+   * only GET.
+   */
   handler(path: string, method: string): Handler | undefined {
     const {naming} = this.#registry.settings;
     const parts = path.replace(/\/$/, '').split('/').slice(1);
@@ -167,8 +170,9 @@ const onlyRead = (method: string, handler: Handler): Handler =>
 const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 
 /**
- * Negotiates the form of a discovery document; all have a binary one. Throws 406 if nothing matches, and 415 for a body of an unsupported media type. As
- * upstream, the list of groups also accepts `application` with a wildcard subtype, and ignores the type of a body.
+ * Negotiates the form of a discovery document; all have a binary one. Throws 406 if nothing matches, and 415 for a body
+ * of an unsupported media type. As upstream, the list of groups also accepts `application` with a wildcard subtype, and
+ * ignores the type of a body.
  */
 const acceptedHere = (context: RequestContext, kind: string, shapes: ReadonlySet<Shape>, naming: Naming): Accepted => {
   const media = ['application/json', 'application/yaml', naming.protobufMediaType];

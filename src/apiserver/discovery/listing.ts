@@ -38,7 +38,9 @@ const sorted = (groups: ReadonlyMap<string, readonly PrioritizedVersion[]>): Lis
       versions: versions.toSorted((a, b) => b.priority.version - a.priority.version || compareVersions(a.version, b.version)),
     }));
 
-/** Returns every group with its versions, in the order of discovery: those of this server and those of registrations. */
+/**
+ * Returns every group with its versions, in the order of discovery: those of this server and those of registrations.
+ */
 export const listing = (naming: Naming, local: readonly DiscoveredGroup[], registrations: Registrations | undefined): ListedGroup[] => {
   const groups = new Map<string, PrioritizedVersion[]>();
   for (const group of local) {

@@ -1,4 +1,5 @@
-// Describes all served resources for discovery and OpenAPI, from their definitions. The documents themselves are made in documents.ts.
+// Describes all served resources for discovery and OpenAPI, from their definitions. The documents themselves are made
+// in documents.ts.
 
 import {createHash} from 'node:crypto';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -43,7 +44,10 @@ export interface DiscoveredGroup {
 const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const endpointVerbs = ['get', 'patch', 'update'];
 
-/** The storage version hash, by which clients detect a change of the storage version: 8 bytes of SHA-256 over group, version and kind. */
+/**
+ * The storage version hash, by which clients detect a change of the storage version: 8 bytes of SHA-256 over group,
+ * version and kind.
+ */
 const storageHash = (naming: Naming, {group, version, kind}: Kind): string =>
   createHash('sha256')
     .update(`${naming.group(group)}/${version}/${kind}`)

@@ -1,4 +1,5 @@
-// The file of `--encryption-provider-config`: an `EncryptionConfiguration`, which names the providers of encryption for resources.
+// The file of `--encryption-provider-config`: an `EncryptionConfiguration`, which names the providers of encryption for
+// resources.
 
 import {parseDuration} from '#src/api/duration.js';
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
@@ -91,8 +92,8 @@ const keyLengths: Record<KeyedProvider, readonly number[]> = {aescbc: [16, 24, 3
 const keyedProviders = Object.keys(keyLengths) as readonly KeyedProvider[];
 
 /**
- * Reads the file's content. `reloads` as the flag: names of key management providers must then be unique in all versions. Throws an error of one line with all
- * that is wrong.
+ * Reads the file's content. `reloads` as the flag: names of key management providers must then be unique in all
+ * versions. Throws an error of one line with all that is wrong.
  */
 export const readEncryptionConfiguration = (source: string, naming: Naming, reloads: boolean): readonly EncryptionEntry[] => {
   const {resources: entries = []} = readConfiguration<{readonly resources?: readonly EntryFields[]}>(source, [

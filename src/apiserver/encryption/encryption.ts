@@ -1,5 +1,6 @@
-// Encryption of the store by resource, as `--encryption-provider-config` says: reads the file, makes the ciphers, keeps the key management services in use
-// fresh, and, if asked to, replaces all of it when the file changes. The last valid configuration stays in use.
+// Encryption of the store by resource, as `--encryption-provider-config` says: reads the file, makes the ciphers, keeps
+// the key management services in use fresh, and, if asked to, replaces all of it when the file changes. The last valid
+// configuration stays in use.
 
 import {sleep, type Clock} from '#src/base/clock.js';
 import {followFiles, contentOf, type Files} from '#src/base/files/files.js';
@@ -54,8 +55,9 @@ const retryMs = 3000;
 const graceMs = 10_000;
 
 /**
- * Returns the store with its values encrypted. Undefined if no configuration is given and the store was never written with one. Rejects with an error of one
- * line for an invalid file; a key management service that does not work yet only fails health checks.
+ * Returns the store with its values encrypted. Undefined if no configuration is given and the store was never written
+ * with one. Rejects with an error of one line for an invalid file; a key management service that does not work yet only
+ * fails health checks.
  */
 export const encrypt = async (store: Store, settings: EncryptionSettings, signal: AbortSignal): Promise<Encryption | undefined> => {
   const {path, naming, prefix} = settings;

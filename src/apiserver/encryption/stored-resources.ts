@@ -7,7 +7,10 @@ export interface GroupResource {
   readonly resource: string;
 }
 
-/** Returns a function that finds the resource that is stored under a key; undefined for keys that hold none, such as allocations of addresses. */
+/**
+ * Returns a function that finds the resource that is stored under a key; undefined for keys that hold none, such as
+ * allocations of addresses.
+ */
 export const resourceByKey = (prefix: string, naming: Naming): ((key: string) => GroupResource | undefined) => {
   const byPath = new Map<string, GroupResource>();
   for (const definition of resources) {

@@ -1,4 +1,5 @@
-// Metrics of authentication and authorization under upstream's names. User names become labels only if they are known in advance.
+// Metrics of authentication and authorization under upstream's names. User names become labels only if they are known
+// in advance.
 
 import type {Decision} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';

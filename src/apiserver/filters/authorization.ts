@@ -11,7 +11,10 @@ import {noAttributes} from './tracing.js';
 import type {Filter} from './filter.js';
 import type {Entered} from './stages.js';
 
-/** Refuses requests with 403 unless the authorizer allows them. Errors of authorizers are shown only if none allows the request. */
+/**
+ * Refuses requests with 403 unless the authorizer allows them. Errors of authorizers are shown only if none allows the
+ * request.
+ */
 export const withAuthorization =
   (
     authorizer: Authorizer,

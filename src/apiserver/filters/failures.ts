@@ -1,4 +1,5 @@
-// Errors become responses in two places: those of handlers directly around the handler, and those of filters outside of all filters that refuse requests.
+// Errors become responses in two places: those of handlers directly around the handler, and those of filters outside of
+// all filters that refuse requests.
 
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {insufficientStorage, internalError, serviceUnavailable, StatusError, type Status} from '#src/api/status.js';
@@ -65,7 +66,9 @@ const refusalOf = (error: unknown): Status | undefined => {
   return undefined;
 };
 
-/** The Status of any other error. The reason of a timeout is logged; what the store's servers say is not for clients. */
+/**
+ * The Status of any other error. The reason of a timeout is logged; what the store's servers say is not for clients.
+ */
 const failureOf = (error: unknown): Status => (error instanceof StoreTimeout ? requestTimeout() : internalError(error)).status;
 
 /** The response that carries a Status, in the requested form. */

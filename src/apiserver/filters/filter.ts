@@ -1,5 +1,6 @@
-// The form of the filters in `chain.ts`. A filter gets the handler of all filters after it and returns the one for those before it. It hands on the stage that
-// it has brought a request to (`stages.ts`), and sees the answer on the way back.
+// The form of the filters in `chain.ts`. A filter gets the handler of all filters after it and returns the one for
+// those before it. It hands on the stage that it has brought a request to (`stages.ts`), and sees the answer on the way
+// back.
 
 import type {ApiResponse} from '#src/api/request.js';
 import type {Eventually} from '#src/base/eventually.js';

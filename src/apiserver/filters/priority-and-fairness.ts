@@ -7,8 +7,8 @@ import type {Filter} from './filter.js';
 import type {Entered, Identified} from './stages.js';
 
 /**
- * Lets requests wait until flow control executes them, or counts them within the limits of requests in flight. Refuses with 429 when there are too many. A
- * request keeps its place until its response is sent.
+ * Lets requests wait until flow control executes them, or counts them within the limits of requests in flight. Refuses
+ * with 429 when there are too many. A request keeps its place until its response is sent.
  */
 export const withPriorityAndFairness =
   (naming: Naming, limits: RequestLimits): Filter<Identified, Entered> =>

@@ -1,5 +1,6 @@
-// The stages of a request in the chain of filters. A filter can only read what those before it have found out: each stage has more than the one before, and is
-// reached by the method of that one. All stages of a request are one object, since copies of it would cost more than the filters.
+// The stages of a request in the chain of filters. A filter can only read what those before it have found out: each
+// stage has more than the one before, and is reached by the method of that one. All stages of a request are one object,
+// since copies of it would cost more than the filters.
 
 import type {AuditNotes} from '#src/api/audit.js';
 import type {ApiRequest} from '#src/api/request.js';

@@ -1,5 +1,6 @@
-// The spans of requests, with upstream's names: one for the request, and one for the operation on the resource. Users of the groups system:masters and
-// system:monitoring continue the trace of their `traceparent` header; that of others is only linked, since they could otherwise have everything sampled.
+// The spans of requests, with upstream's names: one for the request, and one for the operation on the resource. Users
+// of the groups system:masters and system:monitoring continue the trace of their `traceparent` header; that of others
+// is only linked, since they could otherwise have everything sampled.
 
 import type {ApiResponse} from '#src/api/request.js';
 import {StatusError} from '#src/api/status.js';

@@ -17,8 +17,8 @@ const leastTarget = 0.001;
 const tolerance = 1e-7;
 
 /**
- * Divides a number of seats among claims (KEP-1040, computing the current limits): each gets the same fraction of its target, unless that is beyond one of
- * its bounds. Returns undefined where the bounds do not allow the sum.
+ * Divides a number of seats among claims (KEP-1040, computing the current limits): each gets the same fraction of its
+ * target, unless that is beyond one of its bounds. Returns undefined where the bounds do not allow the sum.
  */
 export const allocate = (sum: number, claims: readonly Claim[]): Allocation | undefined => {
   const targets = claims.map(({target}) => Math.max(target, leastTarget));

@@ -2,8 +2,8 @@ import {allocate} from './allocation.js';
 import type {PriorityLevelState} from './priority-level.js';
 
 /**
- * Adjusts the limits of all levels to the demand since the last adjustment (KEP-1040, dispatching): levels that need less than their nominal limit lend seats to
- * those that need more. Returns the fair fraction.
+ * Adjusts the limits of all levels to the demand since the last adjustment (KEP-1040, dispatching): levels that need
+ * less than their nominal limit lend seats to those that need more. Returns the fair fraction.
  */
 export const adjustLimits = (levels: Iterable<PriorityLevelState>, serverSeats: number, now: number): number => {
   const [exempt, limited]: [PriorityLevelState[], PriorityLevelState[]] = [[], []];

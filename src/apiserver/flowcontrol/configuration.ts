@@ -9,7 +9,10 @@ export interface UsableLevel {
   readonly excess: Excess;
 }
 
-/** The objects that can be put in force: mandatory ones are there in any case, and schemas are in the order in which they are tried. */
+/**
+ * The objects that can be put in force: mandatory ones are there in any case, and schemas are in the order in which
+ * they are tried.
+ */
 export interface UsableObjects {
   readonly levels: ReadonlyMap<string, UsableLevel>;
   readonly schemas: readonly FlowSchema[];
@@ -20,7 +23,9 @@ const nameOf = ({metadata}: FlowSchema | PriorityLevel): string => metadata?.nam
 const byPrecedence = (one: FlowSchema, other: FlowSchema): number =>
   (one.spec?.matchingPrecedence ?? 0) - (other.spec?.matchingPrecedence ?? 0) || (nameOf(one) < nameOf(other) ? -1 : 1);
 
-/** Returns what of the objects can be put in force: not levels with contradictions, nor schemas that refer to no level. */
+/**
+ * Returns what of the objects can be put in force: not levels with contradictions, nor schemas that refer to no level.
+ */
 export const usableObjects = (naming: Naming, {levels, schemas}: FlowControlObjects): UsableObjects => {
   const mandatory = mandatoryObjects(naming);
   const usable = new Map<string, UsableLevel>();

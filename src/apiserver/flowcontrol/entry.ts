@@ -51,7 +51,10 @@ export class Entry {
     this.#entering = entering;
   }
 
-  /** Enters the request. The place may be taken later, when its body is complete. Throws 429 when there are too many requests. */
+  /**
+   * Enters the request. The place may be taken later, when its body is complete. Throws 429 when there are too many
+   * requests.
+   */
   enter(): EnteredPlace {
     const {flowControl} = this.#limits;
     return (this.#place = flowControl ? this.#enterFlow(flowControl) : this.#enterInFlight());
@@ -78,7 +81,10 @@ export class Entry {
     if (this.#place instanceof IncomingBody) this.#place.stop(requestTimeout());
   }
 
-  /** Adds the headers that show how the request was classified. Names are not shown, since they reveal how requests are ranked. */
+  /**
+   * Adds the headers that show how the request was classified. Names are not shown, since they reveal how requests are
+   * ranked.
+   */
   addHeaders({flowControlHeaders}: Naming, headers: Record<string, string | string[]>): void {
     const schema = this.#schema;
     if (!schema) return;

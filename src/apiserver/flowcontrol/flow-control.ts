@@ -1,5 +1,6 @@
-// API priority and fairness (KEP-1040): classifies requests by flow schemas, and lets each priority level execute as many at once as its seats allow. The
-// objects are followed in the server's own registry, so that a change is in force when its response is sent.
+// API priority and fairness (KEP-1040): classifies requests by flow schemas, and lets each priority level execute as
+// many at once as its seats allow. The objects are followed in the server's own registry, so that a change is in force
+// when its response is sent.
 
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -82,8 +83,8 @@ export class FlowControl {
   }
 
   /**
-   * Returns the place of a request, which may have to wait for it. Throws 429 if it cannot. Components in the server's process, which have no limits of their
-   * own, wait as long as it takes, and their seats end with the request.
+   * Returns the place of a request, which may have to wait for it. Throws 429 if it cannot. Components in the server's
+   * process, which have no limits of their own, wait as long as it takes, and their seats end with the request.
    */
   enter({deadlineMs, schema, user, info, request, times}: Entering): Place {
     const {estimate, requestTimeoutMs} = this.#parts;
@@ -94,7 +95,10 @@ export class FlowControl {
     return new Place(this.#placeParts, {schema, user, info, request, times, work, waitMs});
   }
 
-  /** Follows the objects, and adjusts the limits regularly, until the signal aborts. Resolves when the existing objects are in force. */
+  /**
+   * Follows the objects, and adjusts the limits regularly, until the signal aborts. Resolves when the existing objects
+   * are in force.
+   */
   async follow(registry: Registry, signal: AbortSignal): Promise<void> {
     const {clock} = this.#parts;
     const {levels, schemas} = this.#objects;
@@ -126,7 +130,10 @@ export class FlowControl {
     if (isGone || before?.uid !== uid || before?.generation !== generation) this.#changed();
   }
 
-  /** Puts changes in force before the next request, or soon without one. Changes that come together are handled together. */
+  /**
+   * Puts changes in force before the next request, or soon without one. Changes that come together are handled
+   * together.
+   */
   #changed(): void {
     if (this.#isOutdated) return;
     this.#isOutdated = true;

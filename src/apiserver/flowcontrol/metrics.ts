@@ -1,5 +1,6 @@
-// The metrics of flow control, with upstream's names and labels. Gauges are read from the levels and flows when metrics are collected. Names of levels and
-// schemas are chosen by administrators: from a bound on, new ones are counted together.
+// The metrics of flow control, with upstream's names and labels. Gauges are read from the levels and flows when metrics
+// are collected. Names of levels and schemas are chosen by administrators: from a bound on, new ones are counted
+// together.
 
 import type {Labels, Meter} from '#src/base/meter.js';
 import {FlowMeters} from '#src/apiserver/flowcontrol/fair-queuing/flow-meters.js';

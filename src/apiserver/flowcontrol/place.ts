@@ -63,7 +63,10 @@ export class Place implements Disposable {
     else this.#begin();
   }
 
-  /** Resolves when the request may be executed, and rejects with 429 when its time to wait is over; undefined if it need not wait. */
+  /**
+   * Resolves when the request may be executed, and rejects with 429 when its time to wait is over; undefined if it need
+   * not wait.
+   */
   get ready(): Promise<void> | undefined {
     return this.#ready;
   }

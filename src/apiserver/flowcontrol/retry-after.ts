@@ -7,8 +7,8 @@ interface Second {
 }
 
 /**
- * The value of `Retry-After` for the rejected requests of one priority level, in seconds: it is doubled while many requests are rejected, and decreased by
- * one each second once few are.
+ * The value of `Retry-After` for the rejected requests of one priority level, in seconds: it is doubled while many
+ * requests are rejected, and decreased by one each second once few are.
  */
 export class RetryAfter {
   #seconds = 1;

@@ -1,4 +1,5 @@
-// Matching of requests with the rules of flow schemas. A schema is compiled once; the part that depends on the user is evaluated once per user.
+// Matching of requests with the rules of flow schemas. A schema is compiled once; the part that depends on the user is
+// evaluated once per user.
 
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';

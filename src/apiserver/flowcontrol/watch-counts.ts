@@ -21,8 +21,8 @@ interface ResourceCounts {
 const partOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
 /**
- * Counts the open watches by what they select. Selectors are ignored, since they are evaluated for every event; only watches of the pods of one node are not
- * counted, since an index leads to them.
+ * Counts the open watches by what they select. Selectors are ignored, since they are evaluated for every event; only
+ * watches of the pods of one node are not counted, since an index leads to them.
  */
 export class WatchCounts {
   /** By resource; groups whose resources have the same name are few. */

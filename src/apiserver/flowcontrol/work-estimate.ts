@@ -1,5 +1,5 @@
-// Estimates the seats of a request before it is executed: lists and the initial state of watches by the stored objects, writes by the watches that get their
-// events. All others occupy one seat.
+// Estimates the seats of a request before it is executed: lists and the initial state of watches by the stored objects,
+// writes by the watches that get their events. All others occupy one seat.
 
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
@@ -46,7 +46,10 @@ interface ListQuery {
   readonly isSingle: boolean;
 }
 
-/** Whether a list is served from the cache (KEP-3157 and KEP-2340): others need an exact version, which only the store has. */
+/**
+ * Whether a list is served from the cache (KEP-3157 and KEP-2340): others need an exact version, which only the store
+ * has.
+ */
 const isFromCache = (query: URLSearchParams, limit: number): boolean => {
   const [version, match] = [query.get('resourceVersion') ?? '', query.get('resourceVersionMatch') ?? ''];
   if (match === 'NotOlderThan') return true;

@@ -1,5 +1,5 @@
-// Server-side apply: reads the patch of a request and returns its effect on an object, with conflicts of field managers. The write itself is done by the
-// registry.
+// Server-side apply: reads the patch of a request and returns its effect on an object, with conflicts of field
+// managers. The write itself is done by the registry.
 
 import type {Kind} from '#src/api/kinds/index.js';
 import {badRequest, notFound, StatusError} from '#src/api/status.js';
@@ -37,8 +37,8 @@ interface Intent {
 }
 
 /**
- * Reads an apply patch and returns its effect on an object, or on none. Throws 400 if it is malformed or of another kind, and 500, as upstream,
- * if it does not match the kind's schema.
+ * Reads an apply patch and returns its effect on an object, or on none. Throws 400 if it is malformed or of another
+ * kind, and 500, as upstream, if it does not match the kind's schema.
  */
 export const applyIntentOf = async (
   served: ServedResource,
@@ -73,8 +73,8 @@ export const applyIntentOf = async (
 };
 
 /**
- * Reads an apply patch of the kind that a subresource shows instead of the object. The field manager then owns, through the subresource, the fields that the
- * view sets in the object itself.
+ * Reads an apply patch of the kind that a subresource shows instead of the object. The field manager then owns, through
+ * the subresource, the fields that the view sets in the object itself.
  */
 export const applyViewOf = async (
   view: View<KubeObject>,
@@ -115,7 +115,10 @@ export const applyViewOf = async (
   };
 };
 
-/** Returns what a view shows after an intent: what the intent does not say stays as it is, except values that nobody owns any more. */
+/**
+ * Returns what a view shows after an intent: what the intent does not say stays as it is, except values that nobody
+ * owns any more.
+ */
 const mergedView = (
   view: View<KubeObject>,
   sent: KubeObject,

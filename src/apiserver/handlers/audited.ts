@@ -1,4 +1,5 @@
-// The object of a write as its audit events contain it: what was sent, in the version in which it was sent, with defaults, before admission.
+// The object of a write as its audit events contain it: what was sent, in the version in which it was sent, with
+// defaults, before admission.
 
 import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {AuditNotes} from '#src/api/audit.js';

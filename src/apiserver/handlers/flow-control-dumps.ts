@@ -131,7 +131,10 @@ const requestRows = (flowControl: FlowControl, withDetails: boolean, toWallTime:
   return rows;
 };
 
-/** Returns the routes of the dumps, which the index of paths does not list. `toWallTime` formats a time of the monotonic clock. */
+/**
+ * Returns the routes of the dumps, which the index of paths does not list. `toWallTime` formats a time of the monotonic
+ * clock.
+ */
 export const dumpRoutes = (flowControl: FlowControl, toWallTime: (monotonic: number) => string): Route[] => {
   const route = (what: string, rows: (query: URLSearchParams) => Row[]): Route => {
     const handler: Handler = ({info}) => ({

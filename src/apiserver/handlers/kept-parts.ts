@@ -10,8 +10,8 @@ const bound = new PartsBound();
 new OwnedCaches<PartsBound>('list_parts', owner => owner).add(bound);
 
 /**
- * The encoded parts of a list whose length has to be known before the first is sent, from its beginning until the parts of all lists of this process take too
- * much memory: the rest is encoded once more when it is sent.
+ * The encoded parts of a list whose length has to be known before the first is sent, from its beginning until the parts
+ * of all lists of this process take too much memory: the rest is encoded once more when it is sent.
  */
 export class KeptParts implements Disposable {
   readonly #parts: Buffer[] = [];

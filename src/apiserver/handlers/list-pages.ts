@@ -1,5 +1,6 @@
-// Sends lists. A small list is one body; a large one is sent page by page, each page encoded from one chunk of records that is released afterwards. Stored
-// bytes are sent unchanged where the form allows; otherwise objects are parsed, long ones in steps.
+// Sends lists. A small list is one body; a large one is sent page by page, each page encoded from one chunk of records
+// that is released afterwards. Stored bytes are sent unchanged where the form allows; otherwise objects are parsed,
+// long ones in steps.
 
 import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import {expired} from '#src/api/status.js';

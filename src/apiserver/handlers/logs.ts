@@ -1,5 +1,6 @@
-// `/logs`, the files of the log folder (`--enable-logs-handler`): directories as pages of links, files with ranges and modification times as Go's file server
-// answers. Links are followed only within the folder, and only regular files are opened.
+// `/logs`, the files of the log folder (`--enable-logs-handler`): directories as pages of links, files with ranges and
+// modification times as Go's file server answers. Links are followed only within the folder, and only regular files are
+// opened.
 
 import {constants, type Stats} from 'node:fs';
 import {open, readdir, realpath, type FileHandle} from 'node:fs/promises';

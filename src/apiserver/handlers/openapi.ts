@@ -8,7 +8,10 @@ import {header, type Handler, type RequestContext} from '#src/apiserver/request/
 import type {Route} from './route.js';
 
 const json = 'application/json';
-/** The binary form of the version 2 document: the media type that clients request, which contains a character that media types must not have, and the one in responses. */
+/**
+ * The binary form of the version 2 document: the media type that clients request, which contains a character that media
+ * types must not have, and the one in responses.
+ */
 const messageAlias = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const message = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
@@ -68,8 +71,9 @@ const documentResponse = async (
 };
 
 /**
- * The index, dated by the request: it has one form, whatever the client accepts, and no hash. Dates are whole seconds: a client whose copy is from the second in
- * which this index was first requested may have its predecessor, and gets it again. (kubectl would miss a group that was defined in that second.)
+ * The index, dated by the request: it has one form, whatever the client accepts, and no hash. Dates are whole seconds:
+ * a client whose copy is from the second in which this index was first requested may have its predecessor, and gets it
+ * again. (kubectl would miss a group that was defined in that second.)
  */
 const indexResponse = async (context: RequestContext, documents: Promise<MergedOpenApi>, clock: Clock): Promise<ApiResponse> => {
   const modifiedAt = wholeSecond(clock);

@@ -28,7 +28,10 @@ const accepts = (accept: string | undefined, type: string): boolean =>
 
 export const keySetPath = '/openid/v1/jwks';
 
-/** The discovery document and the key set of the issuer. They contain no secrets and may be cached as long as the keys say. */
+/**
+ * The discovery document and the key set of the issuer. They contain no secrets and may be cached as long as the keys
+ * say.
+ */
 export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[] => {
   const discoverable = () => keys.all.filter(({isUndiscoverable}) => !isUndiscoverable);
   const document = () => ({

@@ -1,5 +1,5 @@
-// The type of a request's patch by its media type, and the patch as a change of an object, which the write pipeline applies to the latest
-// version.
+// The type of a request's patch by its media type, and the patch as a change of an object, which the write pipeline
+// applies to the latest version.
 
 import {invalid, invalidObject} from '#src/api/field-error.js';
 import {internalError, notFound, unsupportedMedia, unsupportedMediaType} from '#src/api/status.js';
@@ -106,8 +106,8 @@ export const applyPatch = async (
 };
 
 /**
- * The error for a patch result that does not match the schema, with the patched text. For built-in kinds the order of fields comes from the protobuf codec,
- * which is loaded for that.
+ * The error for a patch result that does not match the schema, with the patched text. For built-in kinds the order of
+ * fields comes from the protobuf codec, which is loaded for that.
  */
 const refused = async (
   error: InvalidPatchResult,
@@ -123,7 +123,10 @@ const refused = async (
 /** The result of a patch of a custom resource has no kind. */
 class WithoutKind extends InvalidPatchResult {}
 
-/** A patch must not change the identity of an object. Kind and apiVersion in a strategic merge patch are ignored: its result is an object of the kind. */
+/**
+ * A patch must not change the identity of an object. Kind and apiVersion in a strategic merge patch are ignored: its
+ * result is an object of the kind.
+ */
 const checkIdentity = (
   object: KubeObject,
   live: Readonly<KubeObject>,

@@ -119,7 +119,10 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   return watchObjects(resource, request, services.watch);
 };
 
-/** The objects by which a watch is counted. Watches of the pods of one node are found by an index, so that the writes of others do not concern them. */
+/**
+ * The objects by which a watch is counted. Watches of the pods of one node are found by an index, so that the writes of
+ * others do not concern them.
+ */
 const watchedObjects = ({group, resource, namespace, name}: ResourceTarget, {fields}: ListOptions): WatchedObjects | undefined => {
   const isOfNode =
     resource === 'pods' &&

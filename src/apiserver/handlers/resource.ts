@@ -1,4 +1,5 @@
-// What the handlers of all verbs share: the services they use, the negotiated form of responses, and the check for creation by update or patch.
+// What the handlers of all verbs share: the services they use, the negotiated form of responses, and the check for
+// creation by update or patch.
 
 import type {Naming} from '#src/api/naming.js';
 import {notAcceptable, shapeMismatch, shapeNotAcceptable, type StatusError} from '#src/api/status.js';
@@ -159,7 +160,10 @@ export const representationFor = (context: RequestContext, served: ServedResourc
 export const wantedItem = ({resource: {definition}}: ServedResource, {target: {subresource}}: ResourceContext): 'item' | 'outcome' =>
   subresource && ownValue(definition.subresources, subresource)?.hasNoTable ? 'outcome' : 'item';
 
-/** Whether any of the media types that an address answers in is accepted: a request that accepts none does not get to the address. */
+/**
+ * Whether any of the media types that an address answers in is accepted: a request that accepts none does not get to
+ * the address.
+ */
 export const reachesAddress = (
   {request}: RequestContext,
   {
@@ -208,7 +212,10 @@ export interface ErrorFormat {
 
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
-/** The requested form of errors; JSON if the client accepts none of the available ones, so that it gets the original error. */
+/**
+ * The requested form of errors; JSON if the client accepts none of the available ones, so that it gets the original
+ * error.
+ */
 export const errorFormat = (request: ApiRequest, encodings: ResponseEncodings): ErrorFormat => {
   const mark = request.url.indexOf('?');
   const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {

@@ -1,5 +1,5 @@
-// The handlers of create, update and patch: they read and check the body, and pass the change to the registry's write pipeline, which admits, validates and
-// stores it.
+// The handlers of create, update and patch: they read and check the body, and pass the change to the registry's write
+// pipeline, which admits, validates and stores it.
 
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -54,8 +54,9 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
 });
 
 /**
- * POST: creates an object, or runs the action of the resource or subresource. As with every write, the checks that do not need the body come
- * first, in particular whether the client accepts any form of the response: nothing must be written whose result cannot be sent.
+ * POST: creates an object, or runs the action of the resource or subresource. As with every write, the checks that do
+ * not need the body come first, in particular whether the client accepts any form of the response: nothing must be
+ * written whose result cannot be sent.
  */
 export const create = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;

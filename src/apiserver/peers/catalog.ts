@@ -1,5 +1,6 @@
-// What the other servers on the same store serve (KEP-4020). It is read from their discovery documents whenever a server joins, restarts or leaves. Groups of
-// custom resources and of aggregated servers are left out: all servers have the same ones, and this server knows first which are gone.
+// What the other servers on the same store serve (KEP-4020). It is read from their discovery documents whenever a
+// server joins, restarts or leaves. Groups of custom resources and of aggregated servers are left out: all servers have
+// the same ones, and this server knows first which are gone.
 
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';
@@ -80,7 +81,10 @@ export class PeerCatalog {
     );
   }
 
-  /** Reads again what these peers serve. Rejects with the first failure after all were asked; peers that did not answer are left out. */
+  /**
+   * Reads again what these peers serve. Rejects with the first failure after all were asked; peers that did not answer
+   * are left out.
+   */
   async refresh(ids: readonly string[]): Promise<void> {
     const found = await Promise.allSettled(ids.map(async id => [id, await this.#read(id)] as const));
     this.#peers = new Map(found.flatMap(result => (result.status === 'fulfilled' ? [result.value] : [])));

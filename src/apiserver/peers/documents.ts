@@ -23,8 +23,8 @@ export const groupsIn = (body: Buffer): readonly DiscoveredItem[] => {
 };
 
 /**
- * Merges several orders of names into one that agrees with all of them, as far as they agree with each other: a name comes after those that precede it in any
- * order. Otherwise names keep the order in which they were seen first.
+ * Merges several orders of names into one that agrees with all of them, as far as they agree with each other: a name
+ * comes after those that precede it in any order. Otherwise names keep the order in which they were seen first.
  */
 export const mergedOrder = (orders: readonly (readonly string[])[]): readonly string[] => {
   const predecessors = new Map<string, string[]>();
@@ -74,6 +74,9 @@ const mergedGroup = (a: DiscoveredItem, b: DiscoveredItem): DiscoveredItem => ({
   versions: mergedBy([a.versions, b.versions], ({version}) => version, mergedVersion),
 });
 
-/** Returns the groups that any server serves, each with all its versions and resources. This server's own come first where orders differ. */
+/**
+ * Returns the groups that any server serves, each with all its versions and resources. This server's own come first
+ * where orders differ.
+ */
 export const mergedGroups = (lists: readonly (readonly DiscoveredItem[])[]): readonly DiscoveredItem[] =>
   mergedBy(lists, nameOf, mergedGroup);

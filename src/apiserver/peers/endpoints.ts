@@ -19,7 +19,10 @@ interface Endpoints extends KubeObject {
   }[];
 }
 
-/** The addresses of the servers that share a store, by their identities. Each server renews its own under a lease (KEP-4020). */
+/**
+ * The addresses of the servers that share a store, by their identities. Each server renews its own under a lease
+ * (KEP-4020).
+ */
 export class PeerEndpoints {
   readonly #store: Store;
   readonly #root: string;

@@ -32,7 +32,10 @@ export interface PeerProxyParts {
 
 /** Passes requests that this server cannot serve to one that can. */
 export interface PeerProxy {
-  /** Returns the handler of a request for a resource that only peers serve; undefined for all others. `local` is this server's own. */
+  /**
+   * Returns the handler of a request for a resource that only peers serve; undefined for all others. `local` is this
+   * server's own.
+   */
   handler(info: RequestInfo, local: (info: RequestInfo) => Handler): Handler | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Presents stored objects to clients: the version, the shape (object, table, metadata) and, where possible, the stored bytes themselves. It never changes an
-// object; objects passed in are frozen and shared.
+// Presents stored objects to clients: the version, the shape (object, table, metadata) and, where possible, the stored
+// bytes themselves. It never changes an object; objects passed in are frozen and shared.
 
 import {jsonText} from '#src/base/json/json.js';
 import {agoFrom, humanDuration} from '#src/api/duration.js';

@@ -26,7 +26,10 @@ export type RequestTarget = Pick<
   readonly kind?: string;
 };
 
-/** Returns the attributes of a request on a resource for admission. Those of all requests have the same shape: many plugins read them. */
+/**
+ * Returns the attributes of a request on a resource for admission. Those of all requests have the same shape: many
+ * plugins read them.
+ */
 export const requestAttributes = (
   {settings, kind}: Resource,
   {served, user, dryRun, warn, annotate, original, ofCollection}: WriteContext,

@@ -5,8 +5,8 @@ import {type PlainObject} from '#src/schema/decode/plain.js';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a decoded value as it is after writing and parsing its JSON: without fields that are undefined, and without what was noted of its body. Parts that are
- * so already are shared, not copied.
+ * Returns a decoded value as it is after writing and parsing its JSON: without fields that are undefined, and without
+ * what was noted of its body. Parts that are so already are shared, not copied.
  */
 export const asParsed = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null) return value;

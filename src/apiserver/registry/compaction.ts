@@ -12,8 +12,9 @@ export interface CompactionSettings {
 }
 
 /**
- * Compacts the store at each interval up to the revision of an interval earlier, so that the history of the last one or two intervals can always be read. Of the
- * servers that share a store, one compacts at each interval. A store that keeps a note is compacted at once where the interval ended while no server ran.
+ * Compacts the store at each interval up to the revision of an interval earlier, so that the history of the last one or
+ * two intervals can always be read. Of the servers that share a store, one compacts at each interval. A store that
+ * keeps a note is compacted at once where the interval ended while no server ran.
  */
 export const compactRegularly = (settings: CompactionSettings, signal: AbortSignal): void => {
   if (settings.intervalMs <= 0) return;

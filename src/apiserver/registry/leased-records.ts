@@ -1,7 +1,9 @@
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
 import type {Store, StoredRecord} from '#src/storage/store.js';
 
-/** Writes a record based on the current one; repeated when the record expires or another server writes it in between. */
+/**
+ * Writes a record based on the current one; repeated when the record expires or another server writes it in between.
+ */
 const rewrite = async (store: Store, key: string, write: (record: StoredRecord | undefined) => Promise<unknown>): Promise<void> => {
   for (;;) {
     try {

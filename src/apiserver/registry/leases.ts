@@ -15,7 +15,10 @@ export class Leases {
     this.#reuseSeconds = reuseSeconds;
   }
 
-  /** Returns a lease for keys that begin with `root`, of at least `seconds`, and at most a twentieth (or the reuse time) longer. */
+  /**
+   * Returns a lease for keys that begin with `root`, of at least `seconds`, and at most a twentieth (or the reuse time)
+   * longer.
+   */
   for(seconds: number, root: string): LeaseId | Promise<LeaseId> {
     const now = this.#clock.monotonic();
     const of = `${seconds} ${root}`;

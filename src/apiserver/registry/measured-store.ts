@@ -144,8 +144,8 @@ const continuityOf = (continuity: Continuity, key: string): Continuity => ({
 });
 
 /**
- * Returns the store of one resource, whose keys begin with `root`, with its requests counted and timed under the original's metric names. Reads of the watch cache
- * are not counted.
+ * Returns the store of one resource, whose keys begin with `root`, with its requests counted and timed under the
+ * original's metric names. Reads of the watch cache are not counted.
  */
 export const measuredStore = (store: Store, root: string, ref: ResourceRef, options: StoreMetricsOptions): Store => {
   const metrics = new StoreMetrics(ref, options);

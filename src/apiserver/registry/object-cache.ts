@@ -1,4 +1,5 @@
-// The cache of parsed objects. Objects are frozen, since every reader shares them; a reader that changes one clones it first.
+// The cache of parsed objects. Objects are frozen, since every reader shares them; a reader that changes one clones it
+// first.
 
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
@@ -55,8 +56,9 @@ export class ObjectCache {
   }
 
   /**
-   * Shares an object while its record is written: watches within the process, which get the change before the write has ended, take the object instead of
-   * parsing the record. The object must not change any more; `endWriting` follows. A long object is not shared: checking and freezing it would block the event loop.
+   * Shares an object while its record is written: watches within the process, which get the change before the write has
+   * ended, take the object instead of parsing the record. The object must not change any more; `endWriting` follows. A
+   * long object is not shared: checking and freezing it would block the event loop.
    */
   beginWriting(key: string, value: Buffer, object: KubeObject): void {
     this.#writing.set(key, {value, object});
@@ -68,8 +70,8 @@ export class ObjectCache {
   }
 
   /**
-   * Returns the frozen metadata of a record that is being written, for watches that take nothing else: the object as a whole is then neither checked nor
-   * kept. Undefined for other records.
+   * Returns the frozen metadata of a record that is being written, for watches that take nothing else: the object as a
+   * whole is then neither checked nor kept. Undefined for other records.
    */
   metadataInWriting({key, value, revision}: Pick<StoredRecord, 'key' | 'value' | 'revision'>): KubeObject['metadata'] {
     const writing = this.#writing.get(key);
@@ -84,7 +86,10 @@ export class ObjectCache {
     return this.#inWriting(key, value, revision) ?? this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
   }
 
-  /** Parses the object of a long record in steps that yield to the event loop. Returns undefined for records that are short or cached, which `of` returns at once. */
+  /**
+   * Parses the object of a long record in steps that yield to the event loop. Returns undefined for records that are
+   * short or cached, which `of` returns at once.
+   */
   inPieces(key: string, value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
     if (value.length < longRecordBytes || this.peek(key, revision)) return undefined;
     const id = `${key} ${revision}`;
@@ -104,7 +109,10 @@ export class ObjectCache {
     return work;
   }
 
-  /** Returns an object of its own for a record, which may be changed: in steps that yield to the event loop if the record is long; undefined for one that is short. */
+  /**
+   * Returns an object of its own for a record, which may be changed: in steps that yield to the event loop if the
+   * record is long; undefined for one that is short.
+   */
   copyInPieces(value: Buffer, revision: number, clock: Clock): Promise<KubeObject> | undefined {
     if (value.length < longRecordBytes) return undefined;
     const parsed = parseInSteps(recordJson(value, revision, '', ''), {parse: parseJson}) as Steps<KubeObject>;

@@ -1,4 +1,5 @@
-// The options of lists, watches and writes in the query of a request. They are checked as a whole before any of them takes effect.
+// The options of lists, watches and writes in the query of a request. They are checked as a whole before any of them
+// takes effect.
 
 import {forbiddenField, invalid, invalidObject, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
@@ -66,7 +67,9 @@ interface OptionSettings {
   gate(name: string): boolean;
 }
 
-/** Returns the options of a list or watch (the API reference, resource versions). Throws 400 or 422 for invalid ones. */
+/**
+ * Returns the options of a list or watch (the API reference, resource versions). Throws 400 or 422 for invalid ones.
+ */
 export const parseListOptions = ({naming, gate}: OptionSettings, query: URLSearchParams, watch: boolean): ListOptions => {
   const match = query.get('resourceVersionMatch') ?? '';
   const version = query.get('resourceVersion') ?? '';
@@ -163,7 +166,10 @@ function* writeErrors(query: URLSearchParams, kind: string, applies: boolean): G
   if (!validations.includes(validation)) yield notSupported('fieldValidation', validation, validations);
 }
 
-/** Returns the options of a write. `kind` names them in errors; `applies` is true for an apply. Throws 422 for invalid ones. */
+/**
+ * Returns the options of a write. `kind` names them in errors; `applies` is true for an apply. Throws 422 for invalid
+ * ones.
+ */
 export const parseWriteQuery = (
   naming: Naming,
   query: URLSearchParams,

@@ -1,4 +1,5 @@
-// The encoding of stored objects in etcd: JSON, protobuf or CBOR, as `--storage-media-type` says, readable by other servers on the same etcd.
+// The encoding of stored objects in etcd: JSON, protobuf or CBOR, as `--storage-media-type` says, readable by other
+// servers on the same etcd.
 
 import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
@@ -27,7 +28,10 @@ const openingBrace = 0x7b;
 /** The tag with which self-described CBOR begins. */
 const cborPrefix = Buffer.of(0xd9, 0xd9, 0xf7);
 
-/** Returns the original's encoding of objects in etcd, so that either implementation reads what the other wrote. Objects are decoded from any of its formats. */
+/**
+ * Returns the original's encoding of objects in etcd, so that either implementation reads what the other wrote. Objects
+ * are decoded from any of its formats.
+ */
 export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}: RecordEncodingSettings): Promise<RecordEncoding> => {
   const older = olderEncodings(naming, minCompatibility);
   const [binary, {parseCbor, encodeCbor}] = await Promise.all([protobufCodec(), cborCodec()]);
@@ -67,7 +71,10 @@ const byKind = new Map<string, ResourceDefinition>(
 
 const typeText = ({apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}): string => `${apiVersion} ${kind}`;
 
-/** Returns the conversions of objects whose preferred version servers of that release do not know, by the apiVersion and kind of their records. */
+/**
+ * Returns the conversions of objects whose preferred version servers of that release do not know, by the apiVersion and
+ * kind of their records.
+ */
 const olderEncodings = (naming: Naming, minCompatibility: string | undefined): ReadonlyMap<string, (hub: KubeObject) => KubeObject> => {
   const forms = new Map<string, (hub: KubeObject) => KubeObject>();
   for (const definition of resources) {
@@ -87,8 +94,8 @@ const olderEncodings = (naming: Naming, minCompatibility: string | undefined): R
 };
 
 /**
- * Returns an object of a built-in kind as this server would have written it: in the stored version, with all fields that are always present. Versions that are no
- * longer served have the fields of the stored one.
+ * Returns an object of a built-in kind as this server would have written it: in the stored version, with all fields
+ * that are always present. Versions that are no longer served have the fields of the stored one.
  */
 const toStoredVersion = (object: KubeObject, naming: Naming): KubeObject => {
   const [version = '', name = ''] = object.apiVersion!.split('/').toReversed();

@@ -1,12 +1,13 @@
-// The encoding of objects in the store, and reads of it that avoid parsing: JSON of objects, lists, labels and metadata is copied from the bytes. A record
-// never holds its resourceVersion, which is the revision of its write.
+// The encoding of objects in the store, and reads of it that avoid parsing: JSON of objects, lists, labels and metadata
+// is copied from the bytes. A record never holds its resourceVersion, which is the revision of its write.
 
 import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * The format of a record: a header of 8 bytes (u16 offset of the fields after kind and apiVersion, u16 mark, u32 offset at which `resourceVersion` is inserted),
- * then the object's JSON without resourceVersion. A read sends these bytes with the revision inserted and parses nothing.
+ * The format of a record: a header of 8 bytes (u16 offset of the fields after kind and apiVersion, u16 mark, u32 offset
+ * at which `resourceVersion` is inserted), then the object's JSON without resourceVersion. A read sends these bytes
+ * with the revision inserted and parses nothing.
  */
 const headerLength = 8;
 const quote = 0x22;
@@ -74,8 +75,9 @@ export const recordJson = (record: Buffer, revision: number, before: string, aft
 const itemStart = (record: Buffer, splice: number, revision: number): string => `{${metadataStart}${versionText(record, splice, revision)}`;
 
 /**
- * Returns a list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one copy: the whole record is copied so that
- * its tail is in place, and the bytes before the tail are overwritten. The copy begins before the item does, so the last item is written first.
+ * Returns a list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one
+ * copy: the whole record is copied so that its tail is in place, and the bytes before the tail are overwritten. The
+ * copy begins before the item does, so the last item is written first.
  */
 export const listJson = (
   records: readonly {readonly value: Buffer; readonly revision: number}[],
@@ -131,7 +133,10 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const labelsStart = Buffer.from('"labels":{');
 
-/** Returns the offset after the closing brace of the object around `start`, or the first offset of a string at its top level for which `stopsAt` returns true. */
+/**
+ * Returns the offset after the closing brace of the object around `start`, or the first offset of a string at its top
+ * level for which `stopsAt` returns true.
+ */
 const objectEnd = (record: Buffer, start: number, stopsAt?: (at: number) => boolean): number => {
   const {length} = record;
   let depth = 1;
@@ -176,8 +181,8 @@ export const recordObject = <T extends KubeObject>(record: Buffer, revision: num
 const maxPartialEntries = 64;
 
 /**
- * Returns the object with only the first entries of each list and map. No kind has as many named fields, so these are complete, and parsing costs far less than for
- * the whole of a long record.
+ * Returns the object with only the first entries of each list and map. No kind has as many named fields, so these are
+ * complete, and parsing costs far less than for the whole of a long record.
  */
 export const partialRecordObject = <T extends KubeObject>(record: Buffer): T => {
   const parts: string[] = [];

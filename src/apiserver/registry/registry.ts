@@ -1,5 +1,6 @@
-// The registry: all resources of a server, built-in and custom, with their keys, settings and caches. It maps group, version and plural to a resource
-// and notifies listeners when the served resources change. Reads and writes of objects are in the other modules of this folder; it never calls them.
+// The registry: all resources of a server, built-in and custom, with their keys, settings and caches. It maps group,
+// version and plural to a resource and notifies listeners when the served resources change. Reads and writes of objects
+// are in the other modules of this folder; it never calls them.
 
 import type {Eventually} from '#src/base/eventually.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -66,13 +67,18 @@ export interface RegistrySettings {
   readonly writes: WriteServices;
 }
 
-/** The settings of one resource. Custom resources have schemas of their own, and a store that translates records to their version. */
+/**
+ * The settings of one resource. Custom resources have schemas of their own, and a store that translates records to
+ * their version.
+ */
 export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {
   readonly schemas: SchemaSource;
   readonly siblings?: Siblings;
   /** Returns the value that a read yields after a write. Present for stores that translate records. */
   readBack?(key: string, written: Buffer, revision: number): Eventually<Buffer>;
-  /** Returns the value that a read would yield after a write, for dry runs. Present for stores that translate records. */
+  /**
+   * Returns the value that a read would yield after a write, for dry runs. Present for stores that translate records.
+   */
   wouldReadBack?(value: Buffer): Eventually<Buffer>;
 };
 
@@ -182,7 +188,10 @@ export class Resource {
     this.attributes.clear();
   }
 
-  /** Resolves once all followers have handled the changes that were delivered until now; undefined if they have, as they have of all short objects. */
+  /**
+   * Resolves once all followers have handled the changes that were delivered until now; undefined if they have, as they
+   * have of all short objects.
+   */
   takenIn(): Promise<unknown> | undefined {
     if (this.followers.size === 0) return undefined;
     const behind = [...this.followers].flatMap(follower => follower.takenIn() ?? []);
@@ -209,7 +218,10 @@ export class Resource {
     return this.kind.namespaced && namespace ? `${this.root}${namespace}/` : this.root;
   }
 
-  /** Returns the range of the keys of one namespace, or of all if it is empty. The last one is kept: each write in a namespace asks for some. */
+  /**
+   * Returns the range of the keys of one namespace, or of all if it is empty. The last one is kept: each write in a
+   * namespace asks for some.
+   */
   rangeOf(namespace: string): KeyRange {
     if (this.#range?.namespace !== namespace) {
       const start = this.prefixOf(namespace);

@@ -11,8 +11,8 @@ interface Position {
 }
 
 /**
- * How many objects follow the last pages of a kind. A client that reads page by page gets the count of a page from that of the one before it; counting the keys
- * of the rest each time would make the whole list quadratic.
+ * How many objects follow the last pages of a kind. A client that reads page by page gets the count of a page from that
+ * of the one before it; counting the keys of the rest each time would make the whole list quadratic.
  */
 export class RemainingCounts {
   readonly #counts = new Lru<string, number>(bound, {bytesOf: (_, key) => 2 * key.length});

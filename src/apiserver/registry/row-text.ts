@@ -18,7 +18,10 @@ const mark = '\0';
 /** The placeholder in JSON, where nothing else is encoded so. */
 const marked = '\\u0000';
 
-/** Returns the start of a table row, its cells and conditions, with placeholders for durations; null if a cell holds the placeholder itself. */
+/**
+ * Returns the start of a table row, its cells and conditions, with placeholders for durations; null if a cell holds the
+ * placeholder itself.
+ */
 export const rowTextOf = (
   definition: Pick<ResourceDefinition, 'presentation'>,
   object: Readonly<KubeObject>,

@@ -1,4 +1,5 @@
-// Caches labels, selectable fields and table cells beside the records, so that selectors and tables do not parse objects. It never holds whole objects.
+// Caches labels, selectable fields and table cells beside the records, so that selectors and tables do not parse
+// objects. It never holds whole objects.
 
 import type {KubeObject} from '#src/api/types.js';
 import type {Meter} from '#src/base/meter.js';
@@ -36,7 +37,10 @@ export class RecordAttributes {
   readonly revision: number;
   /** Shared by all objects of a collection with the same labels. */
   readonly labels: Labels | undefined;
-  /** The values of the selectable fields, in the order of the resource's getters. Set by the first field selector that needs them. */
+  /**
+   * The values of the selectable fields, in the order of the resource's getters. Set by the first field selector that
+   * needs them.
+   */
   fields: readonly string[] | undefined = undefined;
   /** Set by the first table; null if the cells cannot be cached. */
   row: RowText | null | undefined = undefined;
@@ -49,7 +53,10 @@ export class RecordAttributes {
   }
 }
 
-/** The common bound of the collections of a server. When it is exceeded, the least recently used collections are evicted first. */
+/**
+ * The common bound of the collections of a server. When it is exceeded, the least recently used collections are evicted
+ * first.
+ */
 export class SelectionCache {
   readonly #maxBytes: number;
   /** The most recently used one is last. */
@@ -101,8 +108,9 @@ export interface AttributesSource {
 }
 
 /**
- * The cached attributes of a resource's objects for selectors and tables, so that an object is parsed once for all of them. A key has the attributes of one
- * revision; those of older revisions are computed each time. Any entry can be evicted at any time.
+ * The cached attributes of a resource's objects for selectors and tables, so that an object is parsed once for all of
+ * them. A key has the attributes of one revision; those of older revisions are computed each time. Any entry can be
+ * evicted at any time.
  */
 export class CollectionAttributes {
   readonly #cache: SelectionCache;

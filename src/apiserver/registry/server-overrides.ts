@@ -4,10 +4,16 @@ import {storagePath} from '#src/resources/storage-path.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import type {ServerOverride} from '#src/storage/etcd/open.js';
 
-/** What is stored without being a resource, under upstream's names for it: the addresses of servers, and those at which they take the requests of others. */
+/**
+ * What is stored without being a resource, under upstream's names for it: the addresses of servers, and those at which
+ * they take the requests of others.
+ */
 const serverRecords = {apiServerIPInfo: 'masterleases', apiServerPeerIPInfo: 'peerserverleases'};
 
-/** Returns the paths below the prefix of all keys that hold the resources of `group/resource`, or of a whole group for `group/*`. */
+/**
+ * Returns the paths below the prefix of all keys that hold the resources of `group/resource`, or of a whole group for
+ * `group/*`.
+ */
 const pathsOf = (resource: string, naming: Naming): readonly string[] => {
   const [group = '', name = ''] = resource.split('/');
   const found = resources.filter(
@@ -32,8 +38,9 @@ export interface OverrideSettings {
 const identity = (servers: readonly string[]): string => [...servers].sort().join(';');
 
 /**
- * Returns the servers of `--kvstore-servers-overrides` with the keys that they keep, one entry for each set of servers, in the order given. As upstream, a resource
- * overrides its group, and a later entry an earlier one. Throws `StoreUnusable` for an entry that names nothing that is stored.
+ * Returns the servers of `--kvstore-servers-overrides` with the keys that they keep, one entry for each set of servers,
+ * in the order given. As upstream, a resource overrides its group, and a later entry an earlier one. Throws
+ * `StoreUnusable` for an entry that names nothing that is stored.
  */
 export const serverOverrides = (overrides: readonly string[], {servers, prefix, naming}: OverrideSettings): readonly ServerOverride[] => {
   const byPath = new Map<string, readonly string[]>();

@@ -53,8 +53,8 @@ const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const nameOf = (resource: string, group: string): string => (group ? `${resource}.${group}` : resource);
 
 /**
- * Refuses writes to resources whose storage version this server has not published yet, so that a storage migration can rely on the published versions
- * of all servers (KEP-2339). Requests that the publication needs are allowed.
+ * Refuses writes to resources whose storage version this server has not published yet, so that a storage migration can
+ * rely on the published versions of all servers (KEP-2339). Requests that the publication needs are allowed.
  */
 export class StoredVersionsBarrier {
   readonly #naming: Naming;
@@ -88,7 +88,9 @@ export class StoredVersionsBarrier {
     );
   }
 
-  /** Whether publication needs the request: storage versions, the system's leases, and the creation of their namespace. */
+  /**
+   * Whether publication needs the request: storage versions, the system's leases, and the creation of their namespace.
+   */
   #isNeeded({group, resource, namespace}: ResourceTarget, verb: string, {name, groups}: UserInfo): boolean {
     const naming = this.#naming;
     const is = (kind: Kind): boolean => group === naming.group(kind.group) && resource === kind.plural;

@@ -31,8 +31,9 @@ class WrittenRecord implements Stored {
 }
 
 /**
- * Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. An object that is
- * too large for the store is written without its managed fields, which can be the larger part of it; except by an apply, which depends on them.
+ * Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when
+ * another writer was first. An object that is too large for the store is written without its managed fields, which can
+ * be the larger part of it; except by an apply, which depends on them.
  */
 export const writeRecord = async (
   resource: Resource,
@@ -79,7 +80,9 @@ export const unstored = async ({settings}: Resource, object: KubeObject, revisio
   return {object: shown, value, revision};
 };
 
-/** Replaces a record by an object without strategy and admission: the mark of a deletion, and the server's own changes. */
+/**
+ * Replaces a record by an object without strategy and admission: the mark of a deletion, and the server's own changes.
+ */
 export const replaceRecord = async (resource: Resource, record: StoredRecord, object: KubeObject, dryRun: boolean): Promise<Stored> => {
   const value = encodeRecord(object);
   if (dryRun) return {object, value, revision: record.revision};

@@ -14,8 +14,8 @@ export interface WriteDependencies {
 }
 
 /**
- * The services that only writes depend on. Admission plugins and pools read objects through the registry, so they are built after it: the registry serves
- * reads from the start, and writes from `start` on.
+ * The services that only writes depend on. Admission plugins and pools read objects through the registry, so they are
+ * built after it: the registry serves reads from the start, and writes from `start` on.
  */
 export class WriteServices {
   #dependencies: WriteDependencies | undefined;

@@ -13,7 +13,10 @@ const verbs: ReadonlyMap<string, string> = new Map([
 
 const buckets = Array.from({length: 31}, (_, index) => 50_000 + index * 100_000);
 
-/** The sizes of the bodies of requests for resources that this server serves: of those that were read whole, and of deletions without a body. */
+/**
+ * The sizes of the bodies of requests for resources that this server serves: of those that were read whole, and of
+ * deletions without a body.
+ */
 export class BodySizes {
   readonly #sizes: Histogram;
   readonly #series = new Map<string, ReturnType<Histogram['at']>>();

@@ -1,5 +1,5 @@
-// Reads the objects of request bodies: media type, parsing, kind and version checks, decoding by the schema with field validation. It never defaults,
-// converts or admits; handlers and the registry do that.
+// Reads the objects of request bodies: media type, parsing, kind and version checks, decoding by the schema with field
+// validation. It never defaults, converts or admits; handlers and the registry do that.
 
 import {jsonText} from '#src/base/json/json.js';
 import {bodyLimit, type ApiRequest} from '#src/api/request.js';
@@ -105,7 +105,10 @@ export const readBytes = ({body}: ApiRequest): Promise<Buffer> => {
   return reading;
 };
 
-/** Returns the object of a body, checked against its kind's schema. Throws 400 if it is malformed, 415 for unknown media types. */
+/**
+ * Returns the object of a body, checked against its kind's schema. Throws 400 if it is malformed, 415 for unknown media
+ * types.
+ */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const {request, naming, cbor, yaml, schemas, kind} = reader;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
@@ -208,7 +211,9 @@ const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyR
   return token !== undefined && schemas.of(token, version, kind) !== undefined;
 };
 
-/** Throws 400 for a body without apiVersion or kind; wrong ones are reported together with the object's other errors. */
+/**
+ * Throws 400 for a body without apiVersion or kind; wrong ones are reported together with the object's other errors.
+ */
 const checkOwnKind = (
   {kind, value}: ParsedBody,
   sent: Buffer | undefined,
@@ -222,7 +227,10 @@ const checkOwnKind = (
   }
 };
 
-/** The schema of a custom kind in the version of the body. For a version that is not served, only the fields that all objects have. */
+/**
+ * The schema of a custom kind in the version of the body. For a version that is not served, only the fields that all
+ * objects have.
+ */
 const nodeOfVersion = (apiVersion: string, {naming, schemas, kind}: BodyReader): SchemaNode => {
   const version = apiVersion.split('/').at(-1)!;
   const node = naming.apiVersion(kind.group, version) === apiVersion ? schemas.of(kind.group, version, kind.kind) : undefined;

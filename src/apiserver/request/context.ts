@@ -1,5 +1,5 @@
-// What a handler receives: the request, its attributes, its user, its warnings and its deadlines. A context is created per request and never shared; `having`
-// and `movable` return changed copies.
+// What a handler receives: the request, its attributes, its user, its warnings and its deadlines. A context is created
+// per request and never shared; `having` and `movable` return changed copies.
 
 import type {AuditNotes} from '#src/api/audit.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
@@ -41,7 +41,9 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** The deadline of outgoing calls of a write, by the monotonic clock. */
   readonly deadlineAt?: number | undefined;
-  /** The time by which the response must have been sent, by the monotonic clock; undefined for long-running requests. */
+  /**
+   * The time by which the response must have been sent, by the monotonic clock; undefined for long-running requests.
+   */
   readonly endsAt?: number | undefined;
   readonly times?: RequestTimes | undefined;
   /** Called by a watch when its initial state was sent, which flow control counts as its execution. */

@@ -6,7 +6,10 @@ import {yieldToEventLoop} from '#src/base/turn.js';
 import type {RequestInfo} from './request-info.js';
 import {isLongRunning} from './request-info.js';
 
-/** The time limit of a request in ms: the server's, or less if the query's `timeout` requests it. Undefined for long-running requests. */
+/**
+ * The time limit of a request in ms: the server's, or less if the query's `timeout` requests it. Undefined for
+ * long-running requests.
+ */
 export const deadlineOf = (info: RequestInfo, allowedMs: number): number | undefined => {
   if (isLongRunning(info)) return undefined;
   return Math.min(requested(info, allowedMs), listing(info));
@@ -36,7 +39,10 @@ const nothing = (): void => {};
 export class RequestDeadline {
   /** The time limit in ms; undefined for long-running requests. */
   readonly ms: number | undefined;
-  /** By when the response must have been sent, by the monotonic clock; undefined for long-running requests and those in process. */
+  /**
+   * By when the response must have been sent, by the monotonic clock; undefined for long-running requests and those in
+   * process.
+   */
   readonly endsAt: number | undefined;
   /** The deadline of outgoing calls, by the monotonic clock. */
   readonly callsEndAt: number;
@@ -77,8 +83,8 @@ class Waiting implements Linked<Waiting> {
 }
 
 /**
- * Enforces the deadlines of requests. Most are answered within one turn of the event loop, and only the others are looked at again: one timer is set for all of
- * them, by the deadline that is next.
+ * Enforces the deadlines of requests. Most are answered within one turn of the event loop, and only the others are
+ * looked at again: one timer is set for all of them, by the deadline that is next.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -91,7 +97,10 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Returns the result of `work`, or calls `expired` and rejects with 504 after `ms`. A result that comes later is passed to `late`. */
+  /**
+   * Returns the result of `work`, or calls `expired` and rejects with 504 after `ms`. A result that comes later is
+   * passed to `late`.
+   */
   within<T>(ms: number | undefined, work: Promise<T>, late: (result: T) => void, expired?: () => void): Promise<T> {
     if (ms === undefined) return work;
     return new Promise((resolve, reject) => {

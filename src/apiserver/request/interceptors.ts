@@ -6,7 +6,10 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import {header, type Handler} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
-/** The interceptors of requests for resources, in the order they were added. Without any, requests go straight to their handlers. */
+/**
+ * The interceptors of requests for resources, in the order they were added. Without any, requests go straight to their
+ * handlers.
+ */
 export class Interceptors {
   readonly #clock: Clock;
   readonly #all = new Set<{readonly intercept: Interceptor}>();

@@ -1,6 +1,7 @@
 /**
- * Requests whose work would block the event loop. A body, or the stored object that a request changes or converts, has a weight: about the time it takes to
- * read, validate, merge and write it. Above `maxWeight` the request is moved to another thread (`LargeRequests`) before anything was done for it.
+ * Requests whose work would block the event loop. A body, or the stored object that a request changes or converts, has
+ * a weight: about the time it takes to read, validate, merge and write it. Above `maxWeight` the request is moved to
+ * another thread (`LargeRequests`) before anything was done for it.
  */
 import {settle} from '#src/base/eventually.js';
 import {jsonText} from '#src/base/json/json.js';
@@ -17,7 +18,10 @@ export type MovedRequest = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'remo
 
 /** Handles requests in another thread. */
 export interface LargeRequests {
-  /** Returns undefined if the other thread is not available. Throws 429 if too many requests are queued, 413 for a request that needs too much memory. */
+  /**
+   * Returns undefined if the other thread is not available. Throws 429 if too many requests are queued, 413 for a
+   * request that needs too much memory.
+   */
   answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo): Promise<ApiResponse | undefined>;
 }
 
@@ -27,13 +31,16 @@ export class TooLarge extends Error {
 }
 
 /**
- * The bytes that separate values, and those of calls, groups, repetitions and steps in expressions, patterns, pointers and address blocks, each of which is
- * compiled or evaluated separately.
+ * The bytes that separate values, and those of calls, groups, repetitions and steps in expressions, patterns, pointers
+ * and address blocks, each of which is compiled or evaluated separately.
  */
 const weighedBytes = new Uint8Array(256);
 for (const byte of Buffer.from(',:[{\n(|*+/')) weighedBytes[byte] = 1;
 
-/** Whether handling a body or a stored object of these bytes may block the event loop for too long. Reads only as many bytes as needed. */
+/**
+ * Whether handling a body or a stored object of these bytes may block the event loop for too long. Reads only as many
+ * bytes as needed.
+ */
 export const isLarge = (bytes: Uint8Array): boolean => {
   const {length} = bytes;
   if (length <= maxWeight) return false;
@@ -47,7 +54,10 @@ const bytesOfValue = 4;
 
 type Bytes = ApiBody & {readonly kind: 'bytes'};
 
-/** The body of a request that may be moved: throws `TooLarge` when it is read and found too large, and then returns the bytes for the other thread. */
+/**
+ * The body of a request that may be moved: throws `TooLarge` when it is read and found too large, and then returns the
+ * bytes for the other thread.
+ */
 class WeighedBody {
   readonly kind = 'bytes';
   readonly #body: Bytes;
@@ -71,7 +81,10 @@ export const checkStored = ({mayMove}: Pick<RequestContext, 'mayMove'>, value: B
   if (mayMove && isLarge(value)) throw new TooLarge();
 };
 
-/** Returns a function for the values that a request adds to its object by copying. It throws `TooLarge` once they are large together, if the request can be moved. */
+/**
+ * Returns a function for the values that a request adds to its object by copying. It throws `TooLarge` once they are
+ * large together, if the request can be moved.
+ */
 export const checkCopies = ({mayMove}: Pick<RequestContext, 'mayMove'>): ((value: unknown) => void) | undefined => {
   if (!mayMove) return undefined;
   let left = maxWeight;
@@ -81,12 +94,18 @@ export const checkCopies = ({mayMove}: Pick<RequestContext, 'mayMove'>): ((value
   };
 };
 
-/** Throws `TooLarge` for an object that a webhook has made large, if the request can be moved: its webhooks are called again then. */
+/**
+ * Throws `TooLarge` for an object that a webhook has made large, if the request can be moved: its webhooks are called
+ * again then.
+ */
 export const checkChanged = ({mayMove}: Pick<RequestContext, 'mayMove'>, change: Buffer | object): void => {
   if (mayMove && (Buffer.isBuffer(change) ? isLarge(change) : weightLeft(change, maxWeight) < 0)) throw new TooLarge();
 };
 
-/** Throws `TooLarge` for work of this weight that follows from stored objects, not from the request, if the request can be moved. */
+/**
+ * Throws `TooLarge` for work of this weight that follows from stored objects, not from the request, if the request can
+ * be moved.
+ */
 export const checkWork = ({mayMove}: Pick<RequestContext, 'mayMove'>, weight: number): void => {
   if (mayMove && weight > maxWeight) throw new TooLarge();
 };

@@ -1,7 +1,10 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {RequestInfo} from './request-info.js';
 
-/** Long-running responses other than watches. A server that shuts down has to end them, since they do not end by themselves. */
+/**
+ * Long-running responses other than watches. A server that shuts down has to end them, since they do not end by
+ * themselves.
+ */
 export class LongRunningResponses {
   readonly #live = new Map<() => void, RequestInfo>();
 

@@ -1,4 +1,5 @@
-// Content negotiation: from an `Accept` header to the encoding and shape of a response. Results are cached per codec, kind and header, up to a bound.
+// Content negotiation: from an `Accept` header to the encoding and shape of a response. Results are cached per codec,
+// kind and header, up to a bound.
 
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {CacheBound} from '#src/base/cache-bound.js';
@@ -109,8 +110,8 @@ const isWritable = (
 };
 
 /**
- * Returns the best match of an `Accept` header, or undefined if nothing matches (406). Clauses with an impossible shape are skipped.
- * `kind` identifies the possible shapes; it is part of the cache's key.
+ * Returns the best match of an `Accept` header, or undefined if nothing matches (406). Clauses with an impossible shape
+ * are skipped. `kind` identifies the possible shapes; it is part of the cache's key.
  */
 export const negotiate = (
   header: string | undefined,

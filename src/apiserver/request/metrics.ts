@@ -1,5 +1,6 @@
-// The request metrics of the API server, with upstream's names and labels. A series is looked up by a key made of the labels; keys with values that clients
-// chose are not cached without bound, and names that are not served become no labels.
+// The request metrics of the API server, with upstream's names and labels. A series is looked up by a key made of the
+// labels; keys with values that clients chose are not cached without bound, and names that are not served become no
+// labels.
 
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
 import {wellKnown} from '#src/api/user.js';

@@ -1,5 +1,5 @@
-// The attributes of a request, from its method and URL: verb, resource, subresource, namespace, name. All decisions about a request use these; no other
-// module parses paths. Whether the resource exists is checked later, by the router.
+// The attributes of a request, from its method and URL: verb, resource, subresource, namespace, name. All decisions
+// about a request use these; no other module parses paths. Whether the resource exists is checked later, by the router.
 
 import type {Attributes} from '#src/api/authorization.js';
 import {pathSegmentProblems} from '#src/api/names.js';
@@ -78,7 +78,10 @@ const decoded = (path: string): string => {
 
 const creations = new Lru<string, RequestInfo>(bound, {bytesOf: () => 600});
 
-/** Classifies a request (the API reference, API access: request attributes). Throws 400 for a path with malformed percent-encoding. */
+/**
+ * Classifies a request (the API reference, API access: request attributes). Throws 400 for a path with malformed
+ * percent-encoding.
+ */
 export const requestInfo = (method: string, url: string): RequestInfo => {
   // Objects of a kind are created at the same address.
   if (method !== 'POST' || url.length > longestCached) return classified(method, url);
@@ -135,7 +138,8 @@ const classified = (method: string, url: string): RequestInfo => {
   if (parts.length > rest + 1) subresource = parts[rest + 1] === 'proxy' ? 'proxy' : parts.slice(rest + 1).join('/');
 
   let verb = verbs.get(method) ?? method.toLowerCase();
-  // Only reads can watch: under the old prefix every other method has a verb that nothing supports and nobody is granted.
+  // Only reads can watch: under the old prefix every other method has a verb that nothing supports and nobody is
+  // granted.
   if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = nameFromSelector(query.get('fieldSelector'));
@@ -148,7 +152,10 @@ const classified = (method: string, url: string): RequestInfo => {
   };
 };
 
-/** The name to which a field selector restricts a collection, if it does. Parsed as the list itself parses it: an escaped comma separates no terms. */
+/**
+ * The name to which a field selector restricts a collection, if it does. Parsed as the list itself parses it: an
+ * escaped comma separates no terms.
+ */
 const nameFromSelector = (selector: string | null): string => {
   if (!selector || !selector.includes('metadata.name')) return '';
   const name = pinnedName(selector) ?? '';

@@ -46,7 +46,8 @@ const refusalOf = (error: unknown): string => {
 };
 
 /**
- * Logs requests: every response at verbosity 3 (`--vmodule=httplog=3` enables these alone), the reasons of refusals at 4, bodies at 8 and, longer, at 9 and
+ * Logs requests: every response at verbosity 3 (`--vmodule=httplog=3` enables these alone), the reasons of refusals at
+ * 4, bodies at 8 and, longer, at 9 and
  * 10. A watch is logged when it begins.
  */
 export class RequestLog {

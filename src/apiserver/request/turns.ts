@@ -17,8 +17,9 @@ export const checkEnd = ({original}: WorkingRequest, clock: Pick<Clock, 'monoton
 };
 
 /**
- * Runs work of a request, such as the evaluation of expressions, at once if it is short. Otherwise it is done in pieces of a millisecond, and between them other
- * requests have their turn, those of one user together as often as those of another. It ends with 504 when the request does.
+ * Runs work of a request, such as the evaluation of expressions, at once if it is short. Otherwise it is done in pieces
+ * of a millisecond, and between them other requests have their turn, those of one user together as often as those of
+ * another. It ends with 504 when the request does.
  */
 export class RequestTurns {
   readonly #clock: Clock;
@@ -34,7 +35,10 @@ export class RequestTurns {
     return runStepsWithPauses(work, () => this.pause());
   }
 
-  /** Returns a promise to await before the next of many short pieces of work, once work has lasted a millisecond in this turn; undefined before. */
+  /**
+   * Returns a promise to await before the next of many short pieces of work, once work has lasted a millisecond in this
+   * turn; undefined before.
+   */
   pause(): Promise<void> | undefined {
     this.#turns ??= new FairYielder(this.#clock);
     const turn = this.#turns.pause(this.#request.user?.name ?? '');

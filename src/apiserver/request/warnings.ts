@@ -3,8 +3,8 @@ const totalLimit = 4096;
 const singleLimit = 256;
 
 /**
- * The texts of the warnings of one request, in order, without duplicates. Keeps only as many as a response can carry, since a body can cause
- * a million.
+ * The texts of the warnings of one request, in order, without duplicates. Keeps only as many as a response can carry,
+ * since a body can cause a million.
  */
 export class Warnings extends Set<string> {
   override add(text: string): this {

@@ -2,7 +2,10 @@ import {guarded, type Clock} from '#src/base/clock.js';
 
 const periodMs = 60_000;
 
-/** Triggers the bookmarks of all watch streams each minute by one timer, so that many streams do not wake the process at different times. */
+/**
+ * Triggers the bookmarks of all watch streams each minute by one timer, so that many streams do not wake the process at
+ * different times.
+ */
 export class Bookmarks {
   readonly #clock: Clock;
   readonly #marks = new Set<() => void>();

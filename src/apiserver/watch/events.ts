@@ -1,4 +1,5 @@
-// The events of watches. An event is encoded once per change and representation, however many watches receive it, and only when it is first sent.
+// The events of watches. An event is encoded once per change and representation, however many watches receive it, and
+// only when it is first sent.
 
 import {jsonText} from '#src/base/json/json.js';
 import type {EncodedEvent} from '#src/api/request.js';
@@ -92,8 +93,8 @@ export const sharedEvent: typeof eventOf = (resource, representation, change, ty
 };
 
 /**
- * The event of a change in one representation. `DELETED` shows the last state with the revision of the change. Watches within the process share the objects of
- * the object cache, and need nothing else in common.
+ * The event of a change in one representation. `DELETED` shows the last state with the revision of the change. Watches
+ * within the process share the objects of the object cache, and need nothing else in common.
  */
 export const eventOf = (
   resource: Resource,
@@ -119,8 +120,9 @@ const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Reado
 });
 
 /**
- * Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already. `shown` is the record with the revision of
- * the event: the object that the cache has of that revision may be another one. Returns undefined for a representation of more than metadata.
+ * Reads metadata without parsing the rest of an object, or takes it from the object where that is parsed already.
+ * `shown` is the record with the revision of the event: the object that the cache has of that revision may be another
+ * one. Returns undefined for a representation of more than metadata.
  */
 const ofMetadata = (
   {objects, settings: {clock}}: Resource,

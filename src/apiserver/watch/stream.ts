@@ -3,8 +3,8 @@
 //     initial ──(the initial state was sent)──▶ following ──(its time is over, its client has left, or an error)──▶ ended
 //        └───────────(an error, or its client has left)────────────────────────────────────────────────────────────▲
 //
-// Events that take long to encode are prepared in order, so that none overtakes another. A stream never buffers without bound: the store's window and the
-// outbox limit it.
+// Events that take long to encode are prepared in order, so that none overtakes another. A stream never buffers without
+// bound: the store's window and the outbox limit it.
 
 import type {EncodedEvent, WatchSink} from '#src/api/request.js';
 import {expired, internalError, type Status, StatusError} from '#src/api/status.js';
@@ -77,7 +77,10 @@ export class WatchStream implements Disposable {
     this.#consumer.end();
   }
 
-  /** If nobody else writes to the store, a revision that it does not reach is that of another store: the client would wait forever, and has to list again. */
+  /**
+   * If nobody else writes to the store, a revision that it does not reach is that of another store: the client would
+   * wait forever, and has to list again.
+   */
   async #expect(revision: number): Promise<void> {
     try {
       await waitForRevision(this.#resource, revision);
@@ -86,7 +89,9 @@ export class WatchStream implements Disposable {
     }
   }
 
-  /** Sends the initial state as fast as the consumer takes it, so that a large one is not buffered, and then follows. */
+  /**
+   * Sends the initial state as fast as the consumer takes it, so that a large one is not buffered, and then follows.
+   */
   #sendInitial(piece: Chunk | undefined, start: WatchStart): void {
     this.#sendRecords((piece?.records ?? []).values(), () => {
       if (piece?.next === undefined || !start.rest) return this.#begin(start);
@@ -127,7 +132,10 @@ export class WatchStream implements Disposable {
     }
   }
 
-  /** The promise to await before an event is sent: where events are not taken as bytes of the store, long objects are parsed in steps. */
+  /**
+   * The promise to await before an event is sent: where events are not taken as bytes of the store, long objects are
+   * parsed in steps.
+   */
   #prepare(event: PreparableEvent): Promise<void> | undefined {
     const {inProcess, representation} = this.#request;
     return inProcess || !representation.raw ? event.ready() : undefined;

@@ -36,8 +36,8 @@ const attributesOf = (resource: Resource, change: Change, hasFields: boolean): C
 const isNamed = (key: string, name: string): boolean => key.endsWith(name) && key[key.length - name.length - 1] === '/';
 
 /**
- * The event type of a change for a watch with a filter: an object that begins to match is ADDED, one that ceases to match is DELETED, whatever happened in
- * the store. Undefined if neither state matches.
+ * The event type of a change for a watch with a filter: an object that begins to match is ADDED, one that ceases to
+ * match is DELETED, whatever happened in the store. Undefined if neither state matches.
  */
 export const transition = (resource: Resource, change: Change, filter: Filter): Exclude<WatchEvent['type'], 'BOOKMARK'> | undefined => {
   const {key, record, previous} = change;

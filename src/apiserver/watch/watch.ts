@@ -1,4 +1,5 @@
-// Opens watches: refuses what cannot be watched, and finds the state that a stream begins with. The stream itself is in `stream.ts`.
+// Opens watches: refuses what cannot be watched, and finds the state that a stream begins with. The stream itself is in
+// `stream.ts`.
 
 import type {ApiResponse} from '#src/api/request.js';
 import {chunkBytes, waitForRevision, scopeOf} from '#src/apiserver/registry/read/list.js';
@@ -8,8 +9,8 @@ import {WatchStream} from './stream.js';
 import type {WatchRequest, WatchSettings, WatchStart} from './request.js';
 
 /**
- * Opens a watch. All refusals happen here, before the stream begins; compacted history becomes an ERROR event of the stream
- * (the API reference, efficient detection of changes).
+ * Opens a watch. All refusals happen here, before the stream begins; compacted history becomes an ERROR event of the
+ * stream (the API reference, efficient detection of changes).
  */
 export const watchObjects = async (resource: Resource, request: WatchRequest, settings: WatchSettings): Promise<ApiResponse> => {
   const start = await startOf(resource, request);

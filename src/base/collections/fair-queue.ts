@@ -5,8 +5,8 @@ interface Item<T> {
 }
 
 /**
- * Items that wait for one worker, by flow. Flows share the worker by the cost of their items: one with large items, however many, delays the small ones of
- * another by the item in progress at most. Those of one flow stay in order.
+ * Items that wait for one worker, by flow. Flows share the worker by the cost of their items: one with large items,
+ * however many, delays the small ones of another by the item in progress at most. Those of one flow stay in order.
  */
 export class FairQueue<T> {
   readonly #most: number;
@@ -19,7 +19,10 @@ export class FairQueue<T> {
     this.#most = most;
   }
 
-  /** Returns the item that has to leave a full queue, if any: the last one of the flow with the most, which may be the new one. */
+  /**
+   * Returns the item that has to leave a full queue, if any: the last one of the flow with the most, which may be the
+   * new one.
+   */
   add(flow: string, cost: number, value: T): T | undefined {
     const items = this.#flows.get(flow) ?? [];
     const leaving = this.#size < this.#most ? undefined : this.#longest();

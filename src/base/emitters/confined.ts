@@ -1,4 +1,5 @@
-// Where errors of event listeners end: with the connection, stream or process whose event it was, never with the program.
+// Where errors of event listeners end: with the connection, stream or process whose event it was, never with the
+// program.
 
 import {EventEmitter} from 'node:events';
 
@@ -11,9 +12,10 @@ interface Confined extends EventEmitter {
 }
 
 /**
- * Confines errors that listeners of an emitter throw, and errors that it emits to nobody: each is reported, and ends what the event is about. That is the
- * emitter itself, if it can be destroyed or killed; for a server, the connection or request that the event hands over. Whoever emits the event does not see
- * the error. To be called where the emitter begins.
+ * Confines errors that listeners of an emitter throw, and errors that it emits to nobody: each is reported, and ends
+ * what the event is about. That is the emitter itself, if it can be destroyed or killed; for a server, the connection
+ * or request that the event hands over. Whoever emits the event does not see the error. To be called where the emitter
+ * begins.
  */
 export const confineErrors = <E extends EventEmitter>(emitter: E, report?: Report): E => {
   const own = emitter as Confined;

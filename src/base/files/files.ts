@@ -15,7 +15,10 @@ export interface Files {
   read(path: string): Promise<Buffer | undefined>;
   /** Replaces a file atomically. Missing folders are created with mode 0700. */
   write(path: string, content: string | Buffer, mode: number): Promise<void>;
-  /** Returns a text that changes whenever a file or folder is written or replaced; empty when it does not exist. Cheap; never throws. */
+  /**
+   * Returns a text that changes whenever a file or folder is written or replaced; empty when it does not exist. Cheap;
+   * never throws.
+   */
   stamp(path: string): string;
   /** Returns the names of the folders in a folder, in alphabetical order; none if it does not exist. */
   foldersIn(path: string): Promise<readonly string[]>;
@@ -43,8 +46,8 @@ const exclusiveFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
 const flushed = promisify(fsync);
 
 /**
- * Replaces a file atomically: readers see the old content or the new, never a part. The temporary file beside it has a random name and the
- * final mode from its creation. A link at `path` is replaced, not followed.
+ * Replaces a file atomically: readers see the old content or the new, never a part. The temporary file beside it has a
+ * random name and the final mode from its creation. A link at `path` is replaced, not followed.
  */
 const replace = async (path: string, content: string | Buffer, mode: number, isDurable: boolean): Promise<void> => {
   const folder = dirname(path);
@@ -134,7 +137,10 @@ export const systemFiles: Files = {
   },
 };
 
-/** The file system for folders that end with the process: what is written is not flushed to the disk, which takes 5 ms for each file, and as long for its removal. */
+/**
+ * The file system for folders that end with the process: what is written is not flushed to the disk, which takes 5 ms
+ * for each file, and as long for its removal.
+ */
 export const passingFiles: Files = {...systemFiles, write: (path, content, mode) => replace(path, content, mode, false)};
 
 /** The files to follow, and how often to poll them. */
@@ -152,9 +158,10 @@ export interface FollowFilesOptions {
 const settleMs = 100;
 
 /**
- * Calls `check` soon after a change in the folders of `paths`, until the signal aborts. Folders are watched rather than files, so that renames and
- * swapped links are noticed. Some file systems report no changes, and watches can be lost: the files' stamps are therefore compared once a minute, and
- * when they differ `check` runs and the watches are set up again.
+ * Calls `check` soon after a change in the folders of `paths`, until the signal aborts. Folders are watched rather than
+ * files, so that renames and swapped links are noticed. Some file systems report no changes, and watches can be lost:
+ * the files' stamps are therefore compared once a minute, and when they differ `check` runs and the watches are set up
+ * again.
  */
 export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, check}: FollowFilesOptions): void => {
   const folders = [...new Set(paths.map(dirname))];

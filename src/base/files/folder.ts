@@ -2,8 +2,8 @@ import {existsSync, mkdirSync} from 'node:fs';
 import {dirname, resolve} from 'node:path';
 
 /**
- * Creates a folder and its missing parents with mode 0700; an existing one is left unchanged. Used instead of a recursive mkdir, which in Node
- * never returns on file systems that refuse to create folders (such as /proc).
+ * Creates a folder and its missing parents with mode 0700; an existing one is left unchanged. Used instead of a
+ * recursive mkdir, which in Node never returns on file systems that refuse to create folders (such as /proc).
  */
 export const makeFolder = (path: string): void => {
   if (existsSync(path)) return;

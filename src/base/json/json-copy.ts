@@ -4,8 +4,8 @@ import {setProperty} from './set-property.js';
 export type OnCopy = (object: object, copy: object) => void;
 
 /**
- * Returns a deep copy of a JSON value, frozen or not, much faster than `structuredClone`. Keys are data, `__proto__` included. The value must not be nested
- * deeper than a stack allows.
+ * Returns a deep copy of a JSON value, frozen or not, much faster than `structuredClone`. Keys are data, `__proto__`
+ * included. The value must not be nested deeper than a stack allows.
  */
 export const copyJson = <T>(value: T, onCopy?: OnCopy): T => {
   if (typeof value !== 'object' || value === null) return value;

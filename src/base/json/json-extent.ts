@@ -14,7 +14,10 @@ export interface JsonExtent {
   readonly values: number;
 }
 
-/** Measures a JSON text in steps without parsing it, up to so many values: parsed ones take many times the memory of their text. */
+/**
+ * Measures a JSON text in steps without parsing it, up to so many values: parsed ones take many times the memory of
+ * their text.
+ */
 export const jsonExtentInSteps = function* (body: Uint8Array, maxValues: number): Steps<JsonExtent> {
   let [depth, deepest, values] = [0, 0, 0];
   let isText = false;

@@ -180,8 +180,8 @@ class Reader {
 const malformed = (at: number): SyntaxError => new SyntaxError(`malformed JSON at position ${at}`);
 
 /**
- * Parses JSON in steps of some 64 KB, so that a long document does not block the event loop. The result is that of `parse`, deeply frozen if asked for.
- * Throws SyntaxError for what is no JSON.
+ * Parses JSON in steps of some 64 KB, so that a long document does not block the event loop. The result is that of
+ * `parse`, deeply frozen if asked for. Throws SyntaxError for what is no JSON.
  */
 export const parseInSteps = function* (
   body: Buffer,

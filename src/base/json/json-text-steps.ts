@@ -72,8 +72,9 @@ const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): St
 };
 
 /**
- * Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that of `JSON.stringify`. The value must not
- * change meanwhile. `heavy` are values within it that were found heavy already (`weightLeft`): weighing takes long, too.
+ * Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that
+ * of `JSON.stringify`. The value must not change meanwhile. `heavy` are values within it that were found heavy already
+ * (`weightLeft`): weighing takes long, too.
  */
 export const encodedInSteps = function* (value: unknown, heavy: ReadonlySet<object> = new Set()): Steps<Buffer> {
   const pieces = new Pieces();
@@ -81,7 +82,10 @@ export const encodedInSteps = function* (value: unknown, heavy: ReadonlySet<obje
   return pieces.whole();
 };
 
-/** Encodes a value as `encodedInSteps` does; undefined if the text would be longer than `limit` bytes, as soon as that much of it is written. */
+/**
+ * Encodes a value as `encodedInSteps` does; undefined if the text would be longer than `limit` bytes, as soon as that
+ * much of it is written.
+ */
 export const encodedWithin = function* (value: unknown, limit: number, heavy: ReadonlySet<object> = new Set()): Steps<Buffer | undefined> {
   const pieces = new Pieces();
   const work = write(value, pieces, new Set(heavy));

@@ -2,8 +2,9 @@
 export const bytesOfWeight = 32;
 
 /**
- * What is left of a weight when a value is taken from it; walks no further than to where nothing is. Notes the values within which that was, so that nobody weighs
- * them again: finding the first key of an object takes as long as it has keys.
+ * What is left of a weight when a value is taken from it; walks no further than to where nothing is. Notes the values
+ * within which that was, so that nobody weighs them again: finding the first key of an object takes as long as it has
+ * keys.
  */
 export const weightLeft = (value: unknown, weight: number, exceeding?: Set<object>): number => {
   if (typeof value === 'string') return weight - value.length / bytesOfWeight;

@@ -1,4 +1,5 @@
-// JSON with whole numbers kept to the digit: beyond what a number holds exactly, those of 64 bits are bigints. All else is as `JSON` has it, and costs the same.
+// JSON with whole numbers kept to the digit: beyond what a number holds exactly, those of 64 bits are bigints. All else
+// is as `JSON` has it, and costs the same.
 
 import {setProperty} from './set-property.js';
 
@@ -7,7 +8,10 @@ const manyDigits = 16;
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** Whether a text has so many digits in a row. Looks at one character of as many, and around it if it is a digit: each body and record is searched. */
+/**
+ * Whether a text has so many digits in a row. Looks at one character of as many, and around it if it is a digit: each
+ * body and record is searched.
+ */
 const hasManyDigits = (text: string): boolean => {
   for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
     if (!isDigit(text.charCodeAt(at))) continue;
@@ -116,7 +120,10 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** Reads a text that is known to be JSON, nested less deeply than `maxDepth` allows, with what `literal` returns for each of its scalars. */
+/**
+ * Reads a text that is known to be JSON, nested less deeply than `maxDepth` allows, with what `literal` returns for
+ * each of its scalars.
+ */
 export const readLiterals = (text: string, literal: ReadLiteral): unknown => new ExactReader(text, literal).value(0);
 
 const exactText = (value: unknown, indent: string, before: string): string => {
@@ -159,5 +166,8 @@ const rounded = (value: unknown): unknown => {
   return fields.every(([, , isSame]) => isSame) ? value : Object.freeze(Object.fromEntries(fields));
 };
 
-/** Returns the value with numbers in place of bigints, for code that expects plain JSON numbers; the value itself if it has none. */
+/**
+ * Returns the value with numbers in place of bigints, for code that expects plain JSON numbers; the value itself if it
+ * has none.
+ */
 export const withNumbers = <T>(value: T): T => (hasBigints ? (rounded(value) as T) : value);

@@ -1,4 +1,6 @@
-/** Reports whether a parsed value holds a number beyond the range of doubles, which JSON can write and nobody can read. */
+/**
+ * Reports whether a parsed value holds a number beyond the range of doubles, which JSON can write and nobody can read.
+ */
 export const isBeyondRange = (value: unknown): boolean => {
   if (typeof value === 'number') return !Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return false;

@@ -9,8 +9,8 @@ import {valueOf, type YamlValue} from './value.js';
 const otherLanguage = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*%YAML[ \t]+(?!1\.1\b)/;
 
 /**
- * The nesting limit. Deeper texts would nearly exhaust the stack, where an overflow is not always a catchable error: compiling a regular expression there ends
- * the process.
+ * The nesting limit. Deeper texts would nearly exhaust the stack, where an overflow is not always a catchable error:
+ * compiling a regular expression there ends the process.
  */
 export const maxNesting = 400;
 
@@ -35,7 +35,10 @@ const absent: ScalarTag = {
   stringify: ({source}, {inFlow}) => source || (inFlow ? 'null' : (source ?? 'null')),
 };
 
-/** The nodes of a document, with comments and formatting, and where its lines begin. Scalars are texts; `valueOf` tells what they mean. */
+/**
+ * The nodes of a document, with comments and formatting, and where its lines begin. Scalars are texts; `valueOf` tells
+ * what they mean.
+ */
 export interface ParsedDocument {
   readonly document: Document;
   readonly lines: LineCounter;

@@ -56,7 +56,10 @@ const blockAround = (lines: readonly string[], wrong: number): number => {
   return first === wrong ? 0 : first;
 };
 
-/** Returns the original parser's text for a YAML syntax error where it can be derived from our parser's error; undefined otherwise. */
+/**
+ * Returns the original parser's text for a YAML syntax error where it can be derived from our parser's error; undefined
+ * otherwise.
+ */
 export const yamlProblem = (text: string, error: YAMLError): string | undefined => {
   const before = text.slice(0, error.pos[0]);
   const line = before.split('\n').length - 1;

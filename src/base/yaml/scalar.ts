@@ -1,4 +1,5 @@
-// The types of scalars as the original resolves them: YAML 1.1 with the integers of Go's literals, and a float only if the whole text is one.
+// The types of scalars as the original resolves them: YAML 1.1 with the integers of Go's literals, and a float only if
+// the whole text is one.
 
 import {wholeNumber} from '#src/base/json/json.js';
 import {malformed, YamlError} from './error.js';
@@ -104,5 +105,8 @@ export const jsonValueOf = ({value, type}: Scalar): unknown => {
 
 const base60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;
 
-/** Reports whether a text needs quotes to be a string: outside of them, this or another parser of YAML 1.1 reads something else. */
+/**
+ * Reports whether a text needs quotes to be a string: outside of them, this or another parser of YAML 1.1 reads
+ * something else.
+ */
 export const isAmbiguous = (text: string): boolean => untagged(text, true).type !== 'str' || base60.test(text);

@@ -1,4 +1,5 @@
-// The JSON value of a parsed document, as the original derives it: keys become strings, merge keys and aliases are expanded, the last of repeated keys wins.
+// The JSON value of a parsed document, as the original derives it: keys become strings, merge keys and aliases are
+// expanded, the last of repeated keys wins.
 
 import {
   isAlias,
@@ -40,7 +41,10 @@ const maxAliased = 3 * 1024 * 1024;
 
 const merging = 'tag:yaml.org,2002:merge';
 
-/** The number of values from which on the share of those that come from aliases is limited: from 99 % down to 10 % of ten times as many. */
+/**
+ * The number of values from which on the share of those that come from aliases is limited: from 99 % down to 10 % of
+ * ten times as many.
+ */
 const [fewValues, manyValues] = [400_000, 4_000_000];
 const aliasedShare = (values: number): number =>
   0.99 - (0.89 * (Math.min(Math.max(values, fewValues), manyValues) - fewValues)) / (manyValues - fewValues);

@@ -1,5 +1,5 @@
-// The type checker: infers the type of every node, resolves names and overloads, and substitutes type parameters. It collects problems instead of stopping at
-// the first. It does not change the tree and evaluates nothing.
+// The type checker: infers the type of every node, resolves names and overloads, and substitutes type parameters. It
+// collects problems instead of stopping at the first. It does not change the tree and evaluates nothing.
 
 import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from '#src/cel/syntax/ast.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
@@ -30,7 +30,10 @@ import {
 import {moreGeneral, Substitutions} from './unify.js';
 import {Uint} from '#src/cel/values/values.js';
 
-/** What a node refers to: a variable or type by its full name, or a function with the overloads that the argument types allow. */
+/**
+ * What a node refers to: a variable or type by its full name, or a function with the overloads that the argument types
+ * allow.
+ */
 export type Reference =
   | {readonly kind: 'name'; readonly meaning: ResolvedName}
   | {
@@ -282,7 +285,10 @@ class Checker {
     return bool;
   }
 
-  /** Returns the type that an element contributes to a list or map literal: for an optional element the type inside the optional. */
+  /**
+   * Returns the type that an element contributes to a list or map literal: for an optional element the type inside the
+   * optional.
+   */
   #element(value: Expr, isOptional: boolean): Type {
     const type = this.check(value);
     if (!isOptional) return type;
@@ -297,7 +303,10 @@ class Checker {
     return listOf(type ?? this.#unknown());
   }
 
-  /** Returns the common type of two element types, `dyn` where they differ. Whether mixed types are allowed is checked in literal-problems.ts. */
+  /**
+   * Returns the common type of two element types, `dyn` where they differ. Whether mixed types are allowed is checked
+   * in literal-problems.ts.
+   */
   #join(before: Type | undefined, type: Type): Type {
     if (!before) return type;
     return this.#known.assign([before], [type]) ? moreGeneral(before, type) : dyn;
@@ -385,7 +394,10 @@ const literalType = (value: unknown): Type => {
   }
 };
 
-/** The parts of a node that are checked before it, and in the same scope. A name of several words may be one variable, or a function. */
+/**
+ * The parts of a node that are checked before it, and in the same scope. A name of several words may be one variable,
+ * or a function.
+ */
 const checkedParts = (expr: Exclude<Expr, ComprehensionExpr>): readonly Expr[] => {
   switch (expr.kind) {
     case 'select':

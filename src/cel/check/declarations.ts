@@ -34,13 +34,19 @@ export interface FunctionDeclaration {
   readonly inSteps?: (...args: readonly Value[]) => Steps<Value> | undefined;
   /** The types that the first argument may have. For other types the failure names the function. */
   readonly takes?: ReadonlySet<TypeKind>;
-  /** For functions that evaluate their arguments lazily: returns the evaluation of a call. Only the arguments are charged. */
+  /**
+   * For functions that evaluate their arguments lazily: returns the evaluation of a call. Only the arguments are
+   * charged.
+   */
   readonly lazily?: (args: readonly Evaluation[]) => Evaluation;
   /** The cost of a call of any overload. Takes precedence over the overload's cost. */
   readonly cost?: CostOf;
   /** The estimated cost of a call of any overload, for cost limits that are enforced before evaluation. */
   readonly estimate?: EstimateOf;
-  /** The index of a regular expression argument and its validation. An invalid constant pattern is reported when the expression is compiled. */
+  /**
+   * The index of a regular expression argument and its validation. An invalid constant pattern is reported when the
+   * expression is compiled.
+   */
   readonly pattern?: {readonly index: number; readonly error: (pattern: string) => string | undefined};
 }
 

@@ -5,7 +5,10 @@ import {standardMacros, type Macro} from '#src/cel/syntax/macros.js';
 import {macroTable, type ParseOptions} from '#src/cel/syntax/parse.js';
 import {namedTypes, typeOf, type Type} from '#src/cel/values/types.js';
 
-/** The variables, functions, macros and types that an expression may use, and the checks that apply to it. Immutable; shared by any number of expressions. */
+/**
+ * The variables, functions, macros and types that an expression may use, and the checks that apply to it. Immutable;
+ * shared by any number of expressions.
+ */
 export interface Environment {
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
@@ -13,7 +16,10 @@ export interface Environment {
   /** The container in which names are resolved first (`a.b`), or the empty string. */
   readonly container: string;
   readonly syntax: ParseOptions & {readonly macros: ReadonlyMap<string, Macro>};
-  /** Whether constant durations, timestamps, patterns and formats are validated, and list and map literals must have elements of one type. */
+  /**
+   * Whether constant durations, timestamps, patterns and formats are validated, and list and map literals must have
+   * elements of one type.
+   */
   readonly validatesLiterals: boolean;
   readonly libraries: readonly Library[];
   /** The variable whose fields are computed when they are used, if there is one. */
@@ -97,7 +103,10 @@ export const extend = (environment: Environment, extension: Extension): Environm
   };
 };
 
-/** Returns the full names that a name may have in a container, in resolution order: for `x` in `a.b` these are `a.b.x`, `a.x` and `x`. */
+/**
+ * Returns the full names that a name may have in a container, in resolution order: for `x` in `a.b` these are `a.b.x`,
+ * `a.x` and `x`.
+ */
 const candidateNames = (container: string, name: string): readonly string[] => {
   if (name.startsWith('.')) return [name.slice(1)];
   if (container === '') return [name];

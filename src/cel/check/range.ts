@@ -1,4 +1,5 @@
-// Interval arithmetic of the cost estimator: sizes of values and costs of calls are ranges, and no operation exceeds `unbounded`.
+// Interval arithmetic of the cost estimator: sizes of values and costs of calls are ranges, and no operation exceeds
+// `unbounded`.
 
 import type {Expr} from '#src/cel/syntax/ast.js';
 import type {Type} from '#src/cel/values/types.js';
@@ -46,7 +47,10 @@ export const coveringRange = (left: Range, right: Range): Range => ({
 
 /** A node whose cost is estimated. */
 export interface EstimatedNode {
-  /** The path from a variable: field names, `@items`, `@values`, `@keys`. Undefined for values that are not reached by a path. */
+  /**
+   * The path from a variable: field names, `@items`, `@values`, `@keys`. Undefined for values that are not reached by a
+   * path.
+   */
   readonly path: readonly string[] | undefined;
   readonly type: Type;
   readonly expr?: Expr;
@@ -71,7 +75,10 @@ export interface CallEstimate {
 /** Estimates a call. Undefined falls back to the standard estimate. */
 export type EstimateOf = (call: EstimatedCall) => CallEstimate | undefined;
 
-/** Returns the size of the value at a path, or undefined where no schema describes it. The path is empty for values that are not reached by one. */
+/**
+ * Returns the size of the value at a path, or undefined where no schema describes it. The path is empty for values that
+ * are not reached by one.
+ */
 export type SizeAt = (path: readonly string[], type: Type) => Range | undefined;
 
 /** The cost of reading one character, and of one character of a regular expression. */

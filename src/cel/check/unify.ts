@@ -31,8 +31,8 @@ const isMoreGeneral = (left: Type, right: Type): boolean => {
 export const moreGeneral = (left: Type, right: Type): Type => (isMoreGeneral(left, right) ? left : right);
 
 /**
- * The type parameter substitutions found while an expression is checked. A failed assignment restores the substitutions from before the
- * attempt.
+ * The type parameter substitutions found while an expression is checked. A failed assignment restores the substitutions
+ * from before the attempt.
  */
 export class Substitutions {
   readonly #found = new Map<string, Type>();

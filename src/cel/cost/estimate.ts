@@ -305,5 +305,7 @@ const callOf = (expr: CallExpr, reference: Reference | undefined): {readonly ove
 const isBinding = ({range, condition, accumulator: name}: ComprehensionExpr): boolean =>
   range.kind === 'list' && range.elements.length === 0 && condition.kind === 'literal' && condition.value === false && name !== accumulator;
 
-/** Estimates the minimum and maximum cost of an expression from its structure, its types and the sizes of its inputs. */
+/**
+ * Estimates the minimum and maximum cost of an expression from its structure, its types and the sizes of its inputs.
+ */
 export const estimateCost = (ast: CheckedAst, sizeAt: SizeAt = () => undefined): Range => new Estimator(ast, sizeAt).cost(ast.root);

@@ -116,6 +116,9 @@ export const sizesIn =
     return extent && {min: 0, max: extent.most};
   };
 
-/** Returns how many values of a schema an object can contain at most, given the request size limit: each takes its minimum size and a comma. */
+/**
+ * Returns how many values of a schema an object can contain at most, given the request size limit: each takes its
+ * minimum size and a comma.
+ */
 export const mostOccurrences = (node: SchemaNode, isRoot = node.embedded === true): number =>
   Math.floor(largestRequest / ((extentOf(node, isRoot)?.least ?? 0) + 1));

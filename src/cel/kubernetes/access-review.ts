@@ -1,4 +1,5 @@
-// The environment of the match conditions of authorization webhooks, whose variable is the spec of a SubjectAccessReview (API reference, v1).
+// The environment of the match conditions of authorization webhooks, whose variable is the spec of a
+// SubjectAccessReview (API reference, v1).
 
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import type {TypeSource} from '#src/cel/check/declarations.js';

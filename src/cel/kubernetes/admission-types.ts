@@ -6,7 +6,9 @@ const named = (name: string): Type => objectType(prefix + name);
 const strings = listOf(string);
 const groupVersion = {group: string, version: string};
 
-/** The fields of AdmissionRequest and Namespace that expressions can use (API reference). Not all fields are exposed. */
+/**
+ * The fields of AdmissionRequest and Namespace that expressions can use (API reference). Not all fields are exposed.
+ */
 const objects: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
   GroupVersionKind: {...groupVersion, kind: string},
   GroupVersionResource: {...groupVersion, resource: string},

@@ -1,4 +1,5 @@
-// Environments and result types of the expressions in admission policies, webhook match conditions and authorization configuration.
+// Environments and result types of the expressions in admission policies, webhook match conditions and authorization
+// configuration.
 
 import type {Steps} from '#src/base/steps.js';
 import {checked, isCompileError, program, type Program} from '#src/cel/compile.js';
@@ -10,7 +11,9 @@ import {authorizerType, resourceCheckType} from './authorizer.js';
 import {newExpressions, storedExpressions, withLibrary} from './environment.js';
 import {appliedType, jsonPatches, jsonPatchType, patchTypes} from './patches.js';
 
-/** The variables that an admission expression may use besides `object`, `oldObject`, `request` and `namespaceObject`. */
+/**
+ * The variables that an admission expression may use besides `object`, `oldObject`, `request` and `namespaceObject`.
+ */
 export interface AdmissionOptions {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
@@ -18,7 +21,10 @@ export interface AdmissionOptions {
   readonly writesPatches?: boolean;
 }
 
-/** Whether an expression is being written now or was stored earlier. Stored expressions may use libraries of any release. */
+/**
+ * Whether an expression is being written now or was stored earlier. Stored expressions may use libraries of any
+ * release.
+ */
 export type ExpressionAge = 'new' | 'stored';
 
 const made = new Map<string, Environment>();
@@ -63,7 +69,10 @@ const declared = ({name, params}: Type): string => (params.length === 0 ? name :
 /** A program or a compilation problem. `isInternal` is set where planning failed. */
 export type Compiled = Program | {readonly problem: string; readonly isInternal?: true};
 
-/** Compiles an admission expression that must have one of the expected types, in steps. Problems are worded as upstream words them. */
+/**
+ * Compiles an admission expression that must have one of the expected types, in steps. Problems are worded as upstream
+ * words them.
+ */
 export const compileAdmission = function* (environment: Environment, text: string, expected: readonly Type[]): Steps<Compiled> {
   const ast = yield* checked(environment, text);
   if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};

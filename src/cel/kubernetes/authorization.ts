@@ -16,8 +16,8 @@ class PendingDecision extends Error {
 
 /**
  * Decisions of an authorizer, cached for one request. When a decision is pending, the evaluation is aborted and
- * restarted once the decision is known. Each attempt counts its cost from zero, so the reported cost is that of one uninterrupted
- * evaluation.
+ * restarted once the decision is known. Each attempt counts its cost from zero, so the reported cost is that of one
+ * uninterrupted evaluation.
  */
 export class Authorizations {
   readonly #authorizer: Authorizer;

@@ -1,5 +1,5 @@
-// The CEL library of authorizer checks (`authorizer.group('').resource('pods').check('get').allowed()`): types, functions and variables. Decisions come from
-// `Authorizations` (authorization.ts), which caches them for one request.
+// The CEL library of authorizer checks (`authorizer.group('').resource('pods').check('get').allowed()`): types,
+// functions and variables. Decisions come from `Authorizations` (authorization.ts), which caches them for one request.
 
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
@@ -136,7 +136,9 @@ interface RequestAttributes {
   readonly name?: string;
 }
 
-/** Returns the variables `authorizer` and `authorizer.requestResource`. The second checks the request's own resource. */
+/**
+ * Returns the variables `authorizer` and `authorizer.requestResource`. The second checks the request's own resource.
+ */
 export const authorizerVariables = (
   subject: Subject,
   {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: RequestAttributes,

@@ -1,5 +1,5 @@
-// The base environments of Kubernetes' CEL: which libraries an expression may use. Every user of CEL in the API server extends one of
-// these two environments by its variables.
+// The base environments of Kubernetes' CEL: which libraries an expression may use. Every user of CEL in the API server
+// extends one of these two environments by its variables.
 
 import type {Library} from '#src/cel/check/declarations.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/check/environment.js';

@@ -1,4 +1,5 @@
-// The types `JSONPatch` and `Object` of mutating admission policies, and the functions on patches. Patches are only constructed here; admission applies them.
+// The types `JSONPatch` and `Object` of mutating admission policies, and the functions on patches. Patches are only
+// constructed here; admission applies them.
 
 import {equalMaps} from '#src/cel/values/compare.js';
 import {declare, overload, type Library, type TypeSource} from '#src/cel/check/declarations.js';
@@ -60,7 +61,10 @@ export const patchTypes: TypeSource = {
   create: (type, fields) => (isApplyType(type) ? new ConstructedObject(objectType(type), fields) : jsonPatch(fields)),
 };
 
-/** Returns an error for each object whose type name differs from its path: `Object.spec` is expected at `spec` of an `Object`. Lists and maps add nothing to the path. */
+/**
+ * Returns an error for each object whose type name differs from its path: `Object.spec` is expected at `spec` of an
+ * `Object`. Lists and maps add nothing to the path.
+ */
 export const typeNameErrors = (value: Value, place = appliedType.name): string[] => {
   if (value instanceof ConstructedObject) {
     const {name} = value.type;

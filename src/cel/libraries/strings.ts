@@ -34,7 +34,10 @@ const lastIndexOf = (text: string, sought: string, from?: bigint): Value => {
   return found === -1 ? -1n : BigInt(characters(text.slice(0, found)));
 };
 
-/** Replaces up to `limit` occurrences, or all if the limit is negative. An empty text occurs before every character and at the end. */
+/**
+ * Replaces up to `limit` occurrences, or all if the limit is negative. An empty text occurs before every character and
+ * at the end.
+ */
 const replace = (text: string, sought: string, put: string, limit = -1n): string => {
   if (limit < 0n)
     return sought === '' ? [put, ...[...text].flatMap(character => [character, put])].join('') : text.replaceAll(sought, () => put);
@@ -57,7 +60,9 @@ const replace = (text: string, sought: string, put: string, limit = -1n): string
   return out + text.slice(at);
 };
 
-/** Splits at separators into at most `limit` parts, the last of which is the remainder. A negative limit means no limit. */
+/**
+ * Splits at separators into at most `limit` parts, the last of which is the remainder. A negative limit means no limit.
+ */
 const split = (text: string, separator: string, limit = -1n): Value => {
   if (limit === 0n) return new NativeList([]);
   const parts = separator === '' ? [...text] : text.split(separator);

@@ -79,7 +79,10 @@ const insertAll = (into: MapValue, added: MapValue): Value => {
   return result;
 };
 
-/** The two-variable comprehensions: `all`, `exists` and others over indices and elements or keys and values, and `transformList`, `transformMap`. */
+/**
+ * The two-variable comprehensions: `all`, `exists` and others over indices and elements or keys and values, and
+ * `transformList`, `transformMap`.
+ */
 export const twoVariables: Library = {
   name: 'two-variables',
   functions: [

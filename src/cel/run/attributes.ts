@@ -10,7 +10,10 @@ export type Key = ({readonly constant: Value} | Evaluation) & {
   readonly isTest: boolean;
 };
 
-/** An attribute: a base (usually a variable) and the keys selected from it. Enclosing nodes append keys before it becomes a step. */
+/**
+ * An attribute: a base (usually a variable) and the keys selected from it. Enclosing nodes append keys before it
+ * becomes a step.
+ */
 export interface Path {
   readonly base: Evaluation;
   /** Whether the base may be a map whose entries are computed when they are first used. */

@@ -39,7 +39,10 @@ const singleOverload = (name: string, overload: Overload, run: Run): Run => {
     isAssignable(left!, first) && isAssignable(right!, second) ? run(left!, right!) : overloadFailure(name, [left!, right!]);
 };
 
-/** Selects the implementation of a call: the function's own, the only overload's, or at run time the first overload that accepts the arguments. */
+/**
+ * Selects the implementation of a call: the function's own, the only overload's, or at run time the first overload that
+ * accepts the arguments.
+ */
 const implementation = ({name, run, takes: taken, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
   if (run && !taken) return run;
   if (run) {

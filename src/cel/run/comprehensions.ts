@@ -62,13 +62,18 @@ export interface Loop {
   readonly condition: Evaluation;
   readonly step: Evaluation;
   readonly result: Evaluation;
-  /** The slots of the accumulator and of the variables: an element or key, or both index and element, or key and value. */
+  /**
+   * The slots of the accumulator and of the variables: an element or key, or both index and element, or key and value.
+   */
   readonly accumulator: number;
   readonly first: number;
   readonly second: number | undefined;
 }
 
-/** Calls `iterate` for each element of a list or entry of a map, stored in the slots, until it returns false. Returns false for values that are not iterable. */
+/**
+ * Calls `iterate` for each element of a list or entry of a map, stored in the slots, until it returns false. Returns
+ * false for values that are not iterable.
+ */
 const forEach = ({first, second}: Loop, frame: Frame, over: Value, iterate: (frame: Frame) => boolean): boolean => {
   const {locals} = frame;
   if (over instanceof ListValue) {
@@ -92,7 +97,10 @@ const forEach = ({first, second}: Loop, frame: Frame, over: Value, iterate: (fra
   return true;
 };
 
-/** Returns a function that stores the next element or entry in the slots, until there is none. Undefined for values that are not iterable. */
+/**
+ * Returns a function that stores the next element or entry in the slots, until there is none. Undefined for values that
+ * are not iterable.
+ */
 const cursorOver = ({first, second}: Loop, {locals}: Frame, over: Value): (() => boolean) | undefined => {
   if (over instanceof ListValue) {
     const {size} = over;

@@ -1,5 +1,5 @@
-// Evaluates planned expressions within their cost limit, at once or in steps. What takes long is evaluated in steps: an evaluation is tried at once with a part of
-// its limit, and begun again in steps if that does not suffice.
+// Evaluates planned expressions within their cost limit, at once or in steps. What takes long is evaluated in steps: an
+// evaluation is tried at once with a part of its limit, and begun again in steps if that does not suffice.
 
 import type {Steps} from '#src/base/steps.js';
 import {CostLimitExceeded, newFrame, type Frame} from '#src/cel/values/frame.js';
@@ -47,7 +47,10 @@ const stopped = (error: unknown, {cost}: Frame): Outcome => {
   throw error;
 };
 
-/** The elements that operations may compare or copy in one step, or in an evaluation at once, beyond their cost: some 40 ms. */
+/**
+ * The elements that operations may compare or copy in one step, or in an evaluation at once, beyond their cost: some 40
+ * ms.
+ */
 const mostWork = 2_000_000;
 
 /** What an evaluation may cost, and how much it may do beyond its cost, while it is tried at once: some 0.2 ms. */

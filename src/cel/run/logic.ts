@@ -6,7 +6,10 @@ import {traversal} from '#src/cel/values/costs.js';
 import {charge, type Evaluation, type Frame, type Step} from '#src/cel/values/frame.js';
 import {Failure, keyOf, ListValue, noSuchOverload, OpaqueValue, sizeOf, type Value} from '#src/cel/values/values.js';
 
-/** `value in [constants]` as a set lookup, free of charge. Returns undefined where the list contains values that are not scalar. */
+/**
+ * `value in [constants]` as a set lookup, free of charge. Returns undefined where the list contains values that are not
+ * scalar.
+ */
 export const membership = (sought: Node, list: Node, slots: Slots): Node | undefined => {
   if (!('constant' in list) || !(list.constant instanceof ListValue)) return undefined;
   if (list.constant.size === 0) return {constant: false};

@@ -24,8 +24,8 @@ const given =
   };
 
 /**
- * Returns the evaluation of an operation that evaluates its parts first, in their order. `make` returns the operation's step from those of the parts; `stops`
- * says after which value the operation evaluates no further part.
+ * Returns the evaluation of an operation that evaluates its parts first, in their order. `make` returns the operation's
+ * step from those of the parts; `stops` says after which value the operation evaluates no further part.
  */
 export const ofParts = (
   parts: readonly Evaluation[],

@@ -166,7 +166,10 @@ class Planner {
     return type && this.#mayBeComputed(type) ? ofComputed(attribute) : attribute;
   }
 
-  /** Variables of policies are computed when they are used. Where they are more than the holder of one, any value of no known type may be they. */
+  /**
+   * Variables of policies are computed when they are used. Where they are more than the holder of one, any value of no
+   * known type may be they.
+   */
   #mayBeComputed({kind, name}: Type): boolean {
     const {computed} = this.#ast.environment;
     if (computed === undefined) return false;

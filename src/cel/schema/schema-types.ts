@@ -32,7 +32,10 @@ const isWhole = ({properties, source}: SchemaNode): boolean =>
 
 const roots = new WeakMap<SchemaNode, SchemaNode>();
 
-/** Returns the schema of a whole object: with apiVersion, kind, metadata.name and metadata.generateName, and no other metadata. */
+/**
+ * Returns the schema of a whole object: with apiVersion, kind, metadata.name and metadata.generateName, and no other
+ * metadata.
+ */
 export const asRoot = (node: SchemaNode): SchemaNode => {
   if (isWhole(node)) return node;
   const known = roots.get(node);
@@ -45,13 +48,16 @@ export const asRoot = (node: SchemaNode): SchemaNode => {
 };
 
 /**
- * The CEL types of objects that schemas describe. Fields without a known type and fields whose names cannot be escaped are left out.
- * Types are resolved on demand, so that schemas may be recursive.
+ * The CEL types of objects that schemas describe. Fields without a known type and fields whose names cannot be escaped
+ * are left out. Types are resolved on demand, so that schemas may be recursive.
  */
 export class SchemaTypes implements TypeSource {
   readonly #objects = new Map<string, {readonly node: SchemaNode; fields?: ReadonlyMap<string, SchemaField>}>();
 
-  /** Returns the type of the values that a schema describes; object types get this name. `isRoot` is set for whole objects. Undefined where expressions cannot access them. */
+  /**
+   * Returns the type of the values that a schema describes; object types get this name. `isRoot` is set for whole
+   * objects. Undefined where expressions cannot access them.
+   */
   declare(name: string, node: SchemaNode, isRoot = node.embedded === true): Type | undefined {
     if (node.format === 'int-or-string') return dyn;
     const {type, format, items} = isRoot ? asRoot(node) : node;

@@ -31,8 +31,8 @@ const formattedValue = (format: string | undefined, raw: string): Value => {
 };
 
 /**
- * Returns plain JSON as a value typed by its schema. Nothing is copied; nested values are converted on access. CEL values, which occur
- * in concatenated lists, are returned as they are.
+ * Returns plain JSON as a value typed by its schema. Nothing is copied; nested values are converted on access. CEL
+ * values, which occur in concatenated lists, are returned as they are.
  */
 export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === true): Value => {
   if (raw === null || raw === undefined) return node.nullable ? null : new Failure('invalid data, got null for schema with nullable=false');
@@ -148,7 +148,9 @@ class MapView extends MapValue {
   }
 }
 
-/** A list over JSON. Lists of type set and map compare regardless of order, and concatenation does not add duplicates. */
+/**
+ * A list over JSON. Lists of type set and map compare regardless of order, and concatenation does not add duplicates.
+ */
 class ListView extends ListValue {
   readonly #elements: readonly unknown[];
   readonly #node: SchemaNode;

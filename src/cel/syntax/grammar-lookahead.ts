@@ -113,7 +113,10 @@ export const repeated = (part: Part): Part => {
   return known;
 };
 
-/** A path explored while an alternative is chosen (a parser configuration in ANTLR's terms): the alternative it started with, its state, and whether it left the choice's rule. */
+/**
+ * A path explored while an alternative is chosen (a parser configuration in ANTLR's terms): the alternative it started
+ * with, its state, and whether it left the choice's rule.
+ */
 export interface ParserPath {
   readonly alternative: number;
   readonly rest: Rest | undefined;

@@ -1,6 +1,9 @@
 import type {TokenKind} from './tokens.js';
 
-/** A part of a rule: one of some tokens, a rule, parts in a row, one of some parts, or a part that may be left out or repeated. */
+/**
+ * A part of a rule: one of some tokens, a rule, parts in a row, one of some parts, or a part that may be left out or
+ * repeated.
+ */
 export type Part =
   | {readonly kind: 'token'; readonly of: readonly TokenKind[]}
   | {readonly kind: 'rule'; readonly name: RuleName}
@@ -41,7 +44,10 @@ export type RuleName =
   | 'optExpr'
   | 'literal';
 
-/** The published grammar of the language (cel-spec, doc/langdef.md). It is used only to report syntax errors; valid expressions are parsed by parse.ts. */
+/**
+ * The published grammar of the language (cel-spec, doc/langdef.md). It is used only to report syntax errors; valid
+ * expressions are parsed by parse.ts.
+ */
 export const grammar: Readonly<Record<RuleName, Part>> = {
   start: sequence(expr, token('EOF')),
   expr: sequence(rule('or'), option(sequence(token('?'), rule('or'), token(':'), expr))),

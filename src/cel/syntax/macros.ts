@@ -1,5 +1,5 @@
-// Macros of CEL: calls that the parser expands into comprehensions and other expressions. Expansion adds no cost beyond the nodes that it
-// creates.
+// Macros of CEL: calls that the parser expands into comprehensions and other expressions. Expansion adds no cost beyond
+// the nodes that it creates.
 
 import type {ComprehensionExpr, Expr, Literal} from './ast.js';
 

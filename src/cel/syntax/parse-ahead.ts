@@ -3,8 +3,9 @@ import {maxDepth, type Problem} from '#src/cel/values/problem.js';
 import type {Expr} from './ast.js';
 import type {Token, TokenKind} from './tokens.js';
 
-// Parses a long expression in steps. The parser calls itself for what is within brackets, and cannot pause there: so the terms of the operators && and ||, and of
-// conditions, are parsed one by one before the whole, the innermost first, and the parser finds them ready.
+// Parses a long expression in steps. The parser calls itself for what is within brackets, and cannot pause there: so
+// the terms of the operators && and ||, and of conditions, are parsed one by one before the whole, the innermost first,
+// and the parser finds them ready.
 
 /** A term that was parsed, and the token that follows it. */
 export interface ReadyTerm {

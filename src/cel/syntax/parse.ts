@@ -1,5 +1,6 @@
-// The parser of the expression language: recursive descent over the published grammar, with macros expanded while parsing. It stops at the first syntax
-// error; syntax-problems.ts then parses the text again to report all errors as upstream does. Length and nesting are limited.
+// The parser of the expression language: recursive descent over the published grammar, with macros expanded while
+// parsing. It stops at the first syntax error; syntax-problems.ts then parses the text again to report all errors as
+// upstream does. Length and nesting are limited.
 
 import type {Steps} from '#src/base/steps.js';
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
@@ -333,7 +334,10 @@ class Parser implements TermParser {
     return this.call(id, dot + text, undefined, this.list(')'));
   }
 
-  /** Returns the qualified type name of an object literal that starts here and advances to its opening brace; undefined if none does. */
+  /**
+   * Returns the qualified type name of an object literal that starts here and advances to its opening brace; undefined
+   * if none does.
+   */
   messageName(first: Token): string | undefined {
     let name = this.textOf(first);
     let at = this.at;

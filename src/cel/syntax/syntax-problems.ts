@@ -48,8 +48,8 @@ const kindSet = (kinds: ReadonlySet<TokenKind>): string => {
 const reservedSelection = /^no viable alternative at input '\.(true|false|null)'$/;
 
 /**
- * Parses an invalid expression again and reports every syntax error as upstream's ANTLR parser does: an extraneous token is deleted, a
- * missing token is assumed, and otherwise tokens are skipped up to the recovery set.
+ * Parses an invalid expression again and reports every syntax error as upstream's ANTLR parser does: an extraneous
+ * token is deleted, a missing token is assumed, and otherwise tokens are skipped up to the recovery set.
  */
 class RecoveringParser {
   readonly #text: string;
@@ -302,10 +302,16 @@ class RecoveringParser {
   }
 }
 
-/** Expressions with more tokens are not parsed again, which would block the server for seconds. Differs from upstream: only the first syntax error is reported. */
+/**
+ * Expressions with more tokens are not parsed again, which would block the server for seconds. Differs from upstream:
+ * only the first syntax error is reported.
+ */
 const maxTokens = 2000;
 
-/** Returns the syntax errors of an expression, worded as upstream words them. `at` is the index of the token at which parsing failed. */
+/**
+ * Returns the syntax errors of an expression, worded as upstream words them. `at` is the index of the token at which
+ * parsing failed.
+ */
 export const syntaxProblems = (
   text: string,
   tokens: readonly Token[],

@@ -46,7 +46,9 @@ const countNodes = (expr: Expr, known: Map<Expr, number>): number => {
   return count;
 };
 
-/** What is done with the parts of an expression, one after another, in steps: those of many nodes by their own parts. */
+/**
+ * What is done with the parts of an expression, one after another, in steps: those of many nodes by their own parts.
+ */
 export class PartSteps {
   readonly #counts: ReadonlyMap<Expr, number> | undefined;
   readonly #steps = new StepCount(nodesPerStep);

@@ -1,4 +1,5 @@
-// Equality and order of CEL values, across the numeric types and recursively for lists and maps, as cel-go defines them.
+// Equality and order of CEL values, across the numeric types and recursively for lists and maps, as cel-go defines
+// them.
 
 import {
   Bytes,
@@ -63,7 +64,10 @@ export const compare = (left: Value, right: Value): number | Failure => {
   return noSuchOverload;
 };
 
-/** Returns whether two values are equal, or a failure when one of them is a failure. Values of different types are unequal, except numbers. */
+/**
+ * Returns whether two values are equal, or a failure when one of them is a failure. Values of different types are
+ * unequal, except numbers.
+ */
 export const equal = (left: Value, right: Value): Value => {
   if (left === null || right === null) return left === right;
   if (typeof left === 'string' || typeof left === 'boolean') return left === right;

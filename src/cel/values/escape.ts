@@ -7,7 +7,9 @@ const marks = new Map(Object.entries(words).map(([mark, word]) => [word, mark]))
 
 export const isReserved = (name: string): boolean => reserved.has(name);
 
-/** Returns a field name as expressions write it: `a-b` becomes `a__dash__b`. Undefined where the name cannot be escaped. */
+/**
+ * Returns a field name as expressions write it: `a-b` becomes `a__dash__b`. Undefined where the name cannot be escaped.
+ */
 export const escaped = (name: string): string | undefined => {
   if (reserved.has(name)) return `__${name}__`;
   return writeable.test(name) ? name.replace(special, mark => `__${words[mark]}__`) : undefined;

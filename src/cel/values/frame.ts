@@ -9,7 +9,10 @@ export interface Frame {
   /** The cost at the last step, and the passes of loops since then. */
   costAtStep: number;
   passes: number;
-  /** Variables of comprehensions, and values that were evaluated in steps until they are used, by the slot that the planner assigned. */
+  /**
+   * Variables of comprehensions, and values that were evaluated in steps until they are used, by the slot that the
+   * planner assigned.
+   */
   readonly locals: (Value | undefined)[];
   /** Variables resolved so far, by index. */
   readonly variables: (Value | undefined)[];

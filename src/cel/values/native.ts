@@ -1,4 +1,5 @@
-// Lists and maps of CEL: those that an expression creates, and views of plain JSON whose elements are converted on access.
+// Lists and maps of CEL: those that an expression creates, and views of plain JSON whose elements are converted on
+// access.
 
 import {equalLists, equalMaps} from './compare.js';
 import {keysOfJson, spend} from './work.js';

@@ -1,4 +1,5 @@
-// Problems of an expression with positions, and their text as upstream formats it. Shared by the parsers and the checker.
+// Problems of an expression with positions, and their text as upstream formats it. Shared by the parsers and the
+// checker.
 
 import {characters} from './values.js';
 

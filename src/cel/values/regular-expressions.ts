@@ -1,4 +1,5 @@
-// Regular expressions of CEL. What compiling and matching takes counts as work; where that is much, a match is looked for in steps.
+// Regular expressions of CEL. What compiling and matching takes counts as work; where that is much, a match is looked
+// for in steps.
 
 import type {Steps} from '#src/base/steps.js';
 import {knownRegexp, regexp, regexpError, type Regexp} from '#src/schema/regexp.js';

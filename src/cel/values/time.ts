@@ -19,7 +19,10 @@ const timestampOverflow = new Failure('timestamp overflow');
 const longestNumber = 19;
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Parses a duration such as `1h30m` or `-1.5s` to nanoseconds; undefined for other texts. Fractions of a nanosecond are truncated. */
+/**
+ * Parses a duration such as `1h30m` or `-1.5s` to nanoseconds; undefined for other texts. Fractions of a nanosecond are
+ * truncated.
+ */
 export const parseCelDuration = (text: string): bigint | undefined => {
   const sign = /^[+-]/.test(text) ? text[0] : '';
   const body = text.slice(sign === '' ? 0 : 1);

@@ -16,7 +16,9 @@ import {
 /** Thrown for a value that JSON cannot represent. */
 export class JsonConversionError extends Error {}
 
-/** Integers that a JSON number holds exactly are numbers; others are bigints, which JSON is written from digit by digit. */
+/**
+ * Integers that a JSON number holds exactly are numbers; others are bigints, which JSON is written from digit by digit.
+ */
 const number = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
 
 const entries = (map: MapValue): Record<string, unknown> => {
@@ -29,7 +31,10 @@ const entries = (map: MapValue): Record<string, unknown> => {
   return made;
 };
 
-/** Converts a value to plain JSON: timestamps, durations and bytes become strings. Throws `JsonConversionError` for values that JSON cannot represent. */
+/**
+ * Converts a value to plain JSON: timestamps, durations and bytes become strings. Throws `JsonConversionError` for
+ * values that JSON cannot represent.
+ */
 export const toJson = (value: Exclude<Value, Failure> | Value): unknown => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
   if (typeof value === 'bigint') return number(value);

@@ -1,4 +1,6 @@
-/** Type kinds. `param` is a type parameter that is not resolved yet; `error` the type of an expression with a problem. */
+/**
+ * Type kinds. `param` is a type parameter that is not resolved yet; `error` the type of an expression with a problem.
+ */
 export type TypeKind =
   | 'dyn'
   | 'error'

@@ -1,5 +1,6 @@
-// The values of the expression language at run time. Scalars are JavaScript's own where possible; lists, maps and opaque values are
-// classes, so that they can be backed by JSON without copying. Failures are values and propagate through calls.
+// The values of the expression language at run time. Scalars are JavaScript's own where possible; lists, maps and
+// opaque values are classes, so that they can be backed by JSON without copying. Failures are values and propagate
+// through calls.
 
 import type {Steps} from '#src/base/steps.js';
 import {

@@ -1,7 +1,10 @@
 import {bytesOfWeight} from '#src/base/json/json-weight.js';
 import {ListValue, MapValue, type Value} from './values.js';
 
-/** Returns what remains of a weight after the elements and texts of a value, as JSON has them; less than 0 if it is heavier. */
+/**
+ * Returns what remains of a weight after the elements and texts of a value, as JSON has them; less than 0 if it is
+ * heavier.
+ */
 export const weightOfValueLeft = (value: Value, weight: number): number => {
   let left = weight - 1;
   if (typeof value === 'string') return left - value.length / bytesOfWeight;

@@ -1,4 +1,5 @@
-// Work that costs do not count, such as elements of lists that one operation compares or copies: an evaluation is stopped when an operation does too much of it.
+// Work that costs do not count, such as elements of lists that one operation compares or copies: an evaluation is
+// stopped when an operation does too much of it.
 
 import {CostLimitExceeded} from './frame.js';
 
@@ -29,7 +30,10 @@ export const working = <T>(work: Work, act: () => T): T => {
   }
 };
 
-/** Counts elements that an operation compares or copies. Throws `CostLimitExceeded` when it is too much for one operation. */
+/**
+ * Counts elements that an operation compares or copies. Throws `CostLimitExceeded` when it is too much for one
+ * operation.
+ */
 export const spend = (elements: number): void => {
   if (current === uncounted) return;
   current.done += elements;
@@ -39,7 +43,10 @@ export const spend = (elements: number): void => {
 /** How much was done since the last step. */
 export const workSoFar = (): number => current.done;
 
-/** Returns the keys of a JSON object, which are listed once in an evaluation. The object must not change while one lasts. */
+/**
+ * Returns the keys of a JSON object, which are listed once in an evaluation. The object must not change while one
+ * lasts.
+ */
 export const keysOfJson = (raw: object): readonly string[] => {
   if (current === uncounted) return Object.keys(raw);
   const known = (current.keys ??= new WeakMap()).get(raw);

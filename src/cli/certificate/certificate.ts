@@ -23,7 +23,10 @@ export type Verb = keyof typeof conditionTypes;
 /** How often an update is retried after a conflict. */
 const maxConflicts = 10;
 
-/** Approves or denies a request. One with the condition is left unchanged unless `force`; one with the opposite condition is refused. */
+/**
+ * Approves or denies a request. One with the condition is left unchanged unless `force`; one with the opposite
+ * condition is refused.
+ */
 export const setApproval = async (
   client: Client,
   verb: Verb,
@@ -112,7 +115,10 @@ const explanationOf = async (client: Client, csr: CertificateSigningRequest): Pr
   return explainRequest(csr, {naming: client.naming, now: systemClock.now(), isAllowed: mayCreate(client)});
 };
 
-/** Asks the server whether the requester may create a virtual subresource of signing requests; undefined if the server refuses to say. */
+/**
+ * Asks the server whether the requester may create a virtual subresource of signing requests; undefined if the server
+ * refuses to say.
+ */
 const mayCreate =
   (client: Client): IsAllowed =>
   async ({spec: {username, groups, uid}}, subresource) => {

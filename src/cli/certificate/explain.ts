@@ -1,4 +1,5 @@
-// Why a certificate signing request is pending, denied, failed or unsigned, in words, and what to do about it. Applies the checks of the controllers that approve and sign.
+// Why a certificate signing request is pending, denied, failed or unsigned, in words, and what to do about it. Applies
+// the checks of the controllers that approve and sign.
 
 import {recognizers} from '#controllers/certificatesigningrequest-approving/policy.js';
 import {signerTokens, type SignerToken} from '#controllers/certificatesigningrequest-signing/key-files.js';

@@ -21,7 +21,9 @@ export interface CertificateRequest {
 
 const pollMs = 500;
 
-/** Creates the request of a new key. Returns the key. Rejects with `AlreadyExists` if there is a request of that name. */
+/**
+ * Creates the request of a new key. Returns the key. Rejects with `AlreadyExists` if there is a request of that name.
+ */
 export const createRequest = async (client: Client, {name, user, groups, signerName, durationMs}: CertificateRequest): Promise<string> => {
   const key = await generatePrivateKey();
   const request = createSigningRequest(key, {subject: {commonName: user, organizations: groups}});

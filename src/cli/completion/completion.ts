@@ -9,7 +9,10 @@ import {zshScript} from './zsh.js';
 
 const scripts = {bash: bashScript, zsh: zshScript, fish: fishScript};
 
-/** `plat completion`: returns the command that prints the completion script of a shell for programs and commands with these flags. */
+/**
+ * `plat completion`: returns the command that prints the completion script of a shell for programs and commands with
+ * these flags.
+ */
 export const completion =
   (tables: () => Promise<readonly FlagTable[]>) =>
   async ({parsed: {args}, print}: Invocation<(typeof completionFlags)['rows']>): Promise<void> => {

@@ -4,10 +4,16 @@ import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 
-/** A lease that was not renewed for this long belongs to a manager that has ended. Generous, because of possible clock differences. */
+/**
+ * A lease that was not renewed for this long belongs to a manager that has ended. Generous, because of possible clock
+ * differences.
+ */
 const staleAfterMs = 10 * 60_000;
 
-/** The holder of the lock of the cluster's own manager, if that is another lock than this one's; undefined without a holder. */
+/**
+ * The holder of the lock of the cluster's own manager, if that is another lock than this one's; undefined without a
+ * holder.
+ */
 export const otherManagerOf = async (
   client: Client,
   clock: Clock,

@@ -13,7 +13,10 @@ type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 /** The health checks of locks, besides those of controllers. */
 const lockChecks = ['leaderElection', migrationCheck];
 
-/** `plat-controller-manager`: runs the selected controllers, with leader election, until it is stopped. Returns the exit code. */
+/**
+ * `plat-controller-manager`: runs the selected controllers, with leader election, until it is stopped. Returns the exit
+ * code.
+ */
 export const runControllerManager = async (invocation: Given): Promise<number> => {
   const {controllers} = await import('#controllers/index.js');
   return runComponentProgram(controllerManager(controllers), invocation, {
@@ -22,7 +25,9 @@ export const runControllerManager = async (invocation: Given): Promise<number> =
   });
 };
 
-/** Warns about each controller that the cluster's own manager runs already, under another lock. Errors are not reported. */
+/**
+ * Warns about each controller that the cluster's own manager runs already, under another lock. Errors are not reported.
+ */
 const warnAboutOtherManager = async (
   {parsed: {options, set}, clock, log}: Given,
   connection: ServerConnection,

@@ -12,7 +12,10 @@ import {demonstrateCleaner} from './cleaner.js';
 import {findOpenSsl} from './openssl.js';
 import {demonstrateNodeJoin, demonstrateRefusals, demonstrateUserRequest} from './scenario.js';
 
-/** `plat demo`: the main use case from end to end with real keys and a real port. Rejects at the first unexpected result. */
+/**
+ * `plat demo`: the main use case from end to end with real keys and a real port. Rejects at the first unexpected
+ * result.
+ */
 export const runDemo = async (invocation: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
   const {
     parsed: {options},

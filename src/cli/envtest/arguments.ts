@@ -1,5 +1,5 @@
-// Translates the command line of the original API server into that of plat-apiserver or `plat up`: flags that name the store, the node agent or the self service
-// differ by those names.
+// Translates the command line of the original API server into that of plat-apiserver or `plat up`: flags that name the
+// store, the node agent or the self service differ by those names.
 
 import {naming} from '#src/api/naming.js';
 import {OptionError} from '#src/options/option-error.js';
@@ -19,7 +19,10 @@ const ownName = (flag: string): string => {
 export const withOriginalFlags = (help: string): string =>
   prefixes.reduce((text, [prefix, renamed]) => text.replaceAll(`--${renamed}`, `--${prefix}`), help);
 
-/** Returns the arguments with the names of this program's flags. Throws an `OptionError` for an insecure port, which no release has any more. */
+/**
+ * Returns the arguments with the names of this program's flags. Throws an `OptionError` for an insecure port, which no
+ * release has any more.
+ */
 export const ownArguments = (argv: readonly string[]): string[] => {
   const translated: string[] = [];
   for (const [at, argument] of argv.entries()) {

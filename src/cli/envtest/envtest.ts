@@ -10,7 +10,10 @@ type EnvtestInvocation = Invocation<(typeof envtestFlags)['rows']>;
 /** The variable that names the folder of programs. */
 const assets = 'KUBEBUILDER_ASSETS';
 
-/** `plat envtest`: prints the folder of programs for test environments, or runs a command with it. Returns the exit code. */
+/**
+ * `plat envtest`: prints the folder of programs for test environments, or runs a command with it. Returns the exit
+ * code.
+ */
 export const runEnvtest = (invocation: EnvtestInvocation): Promise<number> => {
   const [command, ...args] = invocation.parsed.args;
   return subcommandOf(commands, command)(invocation, args);

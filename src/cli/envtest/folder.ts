@@ -39,8 +39,8 @@ const missing = (name: string): string => `#!/bin/sh\necho '${name}: not install
 const cacheFolder = (): string => process.env['XDG_CACHE_HOME'] || join(homedir() || tmpdir(), '.cache');
 
 /**
- * Returns a folder with the programs `kube-apiserver`, `etcd` and `kubectl`, for KUBEBUILDER_ASSETS. It is written once for each place of this package and each Node.js, and
- * appears complete.
+ * Returns a folder with the programs `kube-apiserver`, `etcd` and `kubectl`, for KUBEBUILDER_ASSETS. It is written once
+ * for each place of this package and each Node.js, and appears complete.
  */
 export const programFolder = (): string => {
   const words = naming('kubernetes');

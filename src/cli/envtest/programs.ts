@@ -5,7 +5,9 @@ import {takeFlag} from './arguments.js';
 /** The number of simulated nodes of a test environment with controllers, unless PLAT_ENVTEST_NODES gives another. */
 const defaultNodes = '1';
 
-/** Returns the arguments about the store: those given, or those of the embedded store in the directory of the stand-in. */
+/**
+ * Returns the arguments about the store: those given, or those of the embedded store in the directory of the stand-in.
+ */
 const storeArguments = async (argv: string[]): Promise<{readonly dataDir: string | undefined; readonly rest: string[]}> => {
   const servers = takeFlag(argv, 'kvstore-servers');
   if (servers === undefined) return {dataDir: undefined, rest: argv};
@@ -19,7 +21,10 @@ export const serverArguments = async (argv: string[]): Promise<string[]> => {
   return ['--naming=kubernetes', ...(dataDir === undefined ? [] : [`--data-dir=${join(dataDir, 'plat')}`]), ...rest];
 };
 
-/** Returns the arguments of `plat up`, which runs the controllers, the scheduler and simulated nodes beside the API server. */
+/**
+ * Returns the arguments of `plat up`, which runs the controllers, the scheduler and simulated nodes beside the API
+ * server.
+ */
 export const planeArguments = async (argv: string[]): Promise<string[]> => {
   const {dataDir, rest} = await storeArguments(argv);
   const own = ['bind-address', 'secure-port'].flatMap(flag => {

@@ -1,7 +1,10 @@
 import {get} from 'node:http';
 import {json} from 'node:stream/consumers';
 
-/** What the stand-in of the store says at `/plat/store`, so that the API server keeps its objects in the data directory of the stand-in. */
+/**
+ * What the stand-in of the store says at `/plat/store`, so that the API server keeps its objects in the data directory
+ * of the stand-in.
+ */
 export interface StandIn {
   readonly dataDir: string;
 }

@@ -1,5 +1,5 @@
-// The stand-in of the store's program in test environments. It keeps the promise of a data directory and of a healthy address; the API server stores its objects in
-// that directory itself.
+// The stand-in of the store's program in test environments. It keeps the promise of a data directory and of a healthy
+// address; the API server stores its objects in that directory itself.
 
 import {createServer, type Server} from 'node:http';
 import {resolve} from 'node:path';
@@ -7,7 +7,10 @@ import {makeFolder} from '#src/base/files/folder.js';
 import {OptionError} from '#src/options/option-error.js';
 import {standInPath, type StandIn} from './store-address.js';
 
-/** The flags that test environments pass. Those without a meaning here are accepted because objects are stored by the API server. */
+/**
+ * The flags that test environments pass. Those without a meaning here are accepted because objects are stored by the
+ * API server.
+ */
 const flags: Readonly<Record<string, string>> = {
   'data-dir': 'the directory in which objects are stored',
   'listen-client-urls': 'the http addresses to listen on, separated by commas',

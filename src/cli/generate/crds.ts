@@ -16,7 +16,10 @@ export const generatedDefinitions = async (
   return files;
 };
 
-/** Returns the sources of a path: itself, or of a folder the files of TypeScript, without tests and declarations of compiled code. */
+/**
+ * Returns the sources of a path: itself, or of a folder the files of TypeScript, without tests and declarations of
+ * compiled code.
+ */
 const sourcesAt = (path: string): string[] => {
   const given = posix.normalize(path.replaceAll('\\', '/'));
   const stat = statSync(given, {throwIfNoEntry: false});

@@ -6,7 +6,10 @@ import {Scope} from '#src/codegen/definitions/scope.js';
 import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import {yamlText} from '#src/schema/encode/yaml-text.js';
 
-/** Returns the files of the definitions that sources declare. `read` returns the text of a source, also of those that are imported. */
+/**
+ * Returns the files of the definitions that sources declare. `read` returns the text of a source, also of those that
+ * are imported.
+ */
 export const definitionFiles = (
   sources: readonly string[],
   read: (path: string) => string | undefined,

@@ -40,7 +40,10 @@ const volumesPermissions: readonly Permission[] = [
 
 const resourceOf = ({kind: {plural}, subresource}: Permission): string => (subresource ? `${plural}/${subresource}` : plural);
 
-/** Returns the permissions that simulated nodes, with volumes or without, need and this client lacks, such as `create nodes`. None if the server does not report permissions. */
+/**
+ * Returns the permissions that simulated nodes, with volumes or without, need and this client lacks, such as `create
+ * nodes`. None if the server does not report permissions.
+ */
 export const missingPermissions = async (client: Client, {volumes}: {readonly volumes: boolean}): Promise<string[]> => {
   const reviews = client.resource(kinds.selfSubjectAccessReviews);
   const mayNot = async (right: Permission, verb: string): Promise<boolean> => {

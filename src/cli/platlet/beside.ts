@@ -27,7 +27,10 @@ export interface AgentBeside extends AsyncDisposable {
 
 const lifetimeMs = 365 * 24 * 3_600_000;
 
-/** Starts the agent of a node of the plane with flags, with its data in the plane's directory, and resolves once it works. Rejects if it cannot. */
+/**
+ * Starts the agent of a node of the plane with flags, with its data in the plane's directory, and resolves once it
+ * works. Rejects if it cannot.
+ */
 export const startAgentBeside = async (
   plane: Plane,
   dataDir: string,

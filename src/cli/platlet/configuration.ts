@@ -16,7 +16,9 @@ import type {Invocation} from '#src/program/program.js';
 /** The table of the flags. */
 export type AgentFlags = (typeof platletFlags)['rows'];
 
-/** A command line with the configuration in effect; its gates and its options of logging are those of the configuration. */
+/**
+ * A command line with the configuration in effect; its gates and its options of logging are those of the configuration.
+ */
 export interface Configured extends Parsed<AgentFlags> {
   readonly settings: Settings;
   /** The naming where the API server's is not known: that of the flag, or of the configuration file. */

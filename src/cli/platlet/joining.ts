@@ -1,4 +1,5 @@
-// The connection of an agent to its API server, which may not be there yet: one of the node's static pods may be that server.
+// The connection of an agent to its API server, which may not be there yet: one of the node's static pods may be that
+// server.
 
 import type {NamingName} from '#src/api/naming.js';
 import {sleep} from '#src/base/clock.js';
@@ -65,7 +66,9 @@ export const joinCluster = async (joining: Joining): Promise<OpenedIdentity<Serv
   };
 };
 
-/** Waits until the server says its naming. Rejects if it is another than was assumed: then the agent has to begin anew. */
+/**
+ * Waits until the server says its naming. Rejects if it is another than was assumed: then the agent has to begin anew.
+ */
 const checkLater = async (joining: Joining, target: ConnectionSettings): Promise<void> => {
   const {given, signal} = joining;
   const {parsed, clock, log} = given;

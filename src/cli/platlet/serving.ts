@@ -19,8 +19,8 @@ export interface AgentServing {
 }
 
 /**
- * Returns what an agent serves with: a certificate of the API server if the configuration wants that, or the configured one, or a self-signed one for the host
- * that is kept in the folder of certificates.
+ * Returns what an agent serves with: a certificate of the API server if the configuration wants that, or the configured
+ * one, or a self-signed one for the host that is kept in the folder of certificates.
  */
 export const agentServing = async (
   {parsed, clock, log}: AgentInvocation,

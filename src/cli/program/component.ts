@@ -19,7 +19,10 @@ export interface ComponentProgram {
   begin?(connection: ServerConnection): Promise<void>;
 }
 
-/** Runs a component against the API server of its flags, with leader election, until it is stopped. Returns the exit code. */
+/**
+ * Runs a component against the API server of its flags, with leader election, until it is stopped. Returns the exit
+ * code.
+ */
 export const runComponentProgram = async <R>(
   component: Component<R>,
   invocation: Invocation<R>,

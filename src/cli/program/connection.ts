@@ -1,5 +1,6 @@
-// The connection of a component to its API server over HTTPS: located by flags, kubeconfig or the environment of its pod. It detects the naming, waits for the
-// server at the start, and provides clients for the component and its service accounts.
+// The connection of a component to its API server over HTTPS: located by flags, kubeconfig or the environment of its
+// pod. It detects the naming, waits for the server at the start, and provides clients for the component and its service
+// accounts.
 
 import {readFile} from 'node:fs/promises';
 import type {VersionInfo} from '#src/api/version.js';

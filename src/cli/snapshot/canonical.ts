@@ -10,7 +10,10 @@ const sorted = (value: unknown): unknown => {
   return Object.fromEntries(fields.map(([name, field]) => [name, sorted(field)]));
 };
 
-/** Returns the form of a stored value for the hash of a store's content. Encodings differ in the order of fields and in fields that are null, which it leaves out. */
+/**
+ * Returns the form of a stored value for the hash of a store's content. Encodings differ in the order of fields and in
+ * fields that are null, which it leaves out.
+ */
 export const canonicalValue = (value: Buffer): Buffer => {
   if (!isRecord(value)) return value;
   return Buffer.from(jsonText(sorted(parseJson(recordText(value)))));

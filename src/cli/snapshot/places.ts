@@ -1,4 +1,5 @@
-// The stores that `plat snapshot` reads and fills, by its flags: embedded ones, which may be in use by another process, and those in etcd.
+// The stores that `plat snapshot` reads and fills, by its flags: embedded ones, which may be in use by another process,
+// and those in etcd.
 
 import {existsSync} from 'node:fs';
 import {join, posix} from 'node:path';
@@ -31,7 +32,10 @@ export interface Place {
   /** For messages. */
   readonly text: string;
   view(): Promise<StoreView>;
-  /** Fills the store, which must be empty. Resolves to the hash of what it holds then; undefined where it is that of the snapshot. */
+  /**
+   * Fills the store, which must be empty. Resolves to the hash of what it holds then; undefined where it is that of the
+   * snapshot.
+   */
   restore(snapshot: SnapshotReader): Promise<{readonly content: string; readonly keys: number} | undefined>;
 }
 

@@ -1,5 +1,5 @@
-// `plat snapshot`: saves, verifies, restores and copies the data of a store, whatever its backend. A file appears only once it is complete; a restored store is
-// compared with the snapshot before success is reported.
+// `plat snapshot`: saves, verifies, restores and copies the data of a store, whatever its backend. A file appears only
+// once it is complete; a restored store is compared with the snapshot before success is reported.
 
 import {randomBytes} from 'node:crypto';
 import {constants, createReadStream, createWriteStream} from 'node:fs';
@@ -112,7 +112,10 @@ const restoreInto = async (place: Place, path: string): Promise<SnapshotSummary>
   return {...reader.summary, keys: found.keys, content};
 };
 
-/** Makes the store of a new plane from a file. Throws an error of one line if there is one already, or if the snapshot is of another naming. */
+/**
+ * Makes the store of a new plane from a file. Throws an error of one line if there is one already, or if the snapshot
+ * is of another naming.
+ */
 export const restorePlane = (file: string, dataDir: string, naming: string): Promise<SnapshotSummary> =>
   withVerified(file, async (path, header) => {
     if (header.naming !== naming) throw new Error(`${file} was saved with --naming=${header.naming}, not ${naming}`);

@@ -64,8 +64,9 @@ current-context: tls-bootstrap-token-user@cluster
 `;
 
 /**
- * Discovers a cluster as kubeadm does: reads the cluster-info config map without knowing the server, verifies that the token has signed it, checks the CA in
- * it against the hashes, and reads it once more from a server with that CA. Retries until the timeout what may come later, such as a signature.
+ * Discovers a cluster as kubeadm does: reads the cluster-info config map without knowing the server, verifies that the
+ * token has signed it, checks the CA in it against the hashes, and reads it once more from a server with that CA.
+ * Retries until the timeout what may come later, such as a signature.
  */
 export const discover = async (options: DiscoveryOptions): Promise<DiscoveredCluster> => {
   const {clock, timeoutMs, signal} = options;

@@ -46,7 +46,9 @@ const create: Command = async ({parsed: {options}, print, version}, args) => {
   return 0;
 };
 
-/** Returns the command that a node runs to get its first kubeconfig. The server is the one that the cluster publishes. */
+/**
+ * Returns the command that a node runs to get its first kubeconfig. The server is the one that the cluster publishes.
+ */
 const joinCommand = async ({client, server, ca}: CommandClient, token: string): Promise<string> => {
   const published = await publishedCluster(client);
   const authority = published?.ca ?? (ca && ('data' in ca ? ca.data : await readFile(ca.file, 'utf8')));

@@ -20,8 +20,9 @@ const openers: ReadonlySet<string> = new Set([
 const closing: Readonly<Record<string, string>> = {'{': '}', '(': ')', '[': ']'};
 
 /**
- * Returns the declarations of a source file: its interfaces and aliases, its imports, and the handles that `customKind` makes. Other values are skipped. Throws an error of one line
- * that names the file and the line for a declaration that cannot become a schema.
+ * Returns the declarations of a source file: its interfaces and aliases, its imports, and the handles that `customKind`
+ * makes. Other values are skipped. Throws an error of one line that names the file and the line for a declaration that
+ * cannot become a schema.
  */
 export const parseDeclarations = (file: string, text: string): SourceFile => {
   const parser = new TypeParser(file, text);

@@ -1,4 +1,5 @@
-// The subset of TypeScript that describes kinds: interfaces, aliases, and the handles of kinds. Everything carries its place for messages.
+// The subset of TypeScript that describes kinds: interfaces, aliases, and the handles of kinds. Everything carries its
+// place for messages.
 
 import type {Doc} from '#src/codegen/doc.js';
 

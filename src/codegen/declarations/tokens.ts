@@ -1,4 +1,5 @@
-// The tokens of TypeScript, as far as declarations need them. Bodies of functions and other values are only skipped, so their tokens need not be exact.
+// The tokens of TypeScript, as far as declarations need them. Bodies of functions and other values are only skipped, so
+// their tokens need not be exact.
 
 import type {Comment} from '#src/codegen/doc.js';
 
@@ -59,7 +60,9 @@ const endOfTemplate = (text: string, from: number): number => {
 /** Whether a slash after this token begins a regular expression and not a division. */
 const isBeforeValue = (token: Token | undefined): boolean => token === undefined || (token.type === 'sign' && !')]}'.includes(token.text));
 
-/** Returns the type and the text of the token at a position, unless it is a template, a regular expression or a sign. */
+/**
+ * Returns the type and the text of the token at a position, unless it is a template, a regular expression or a sign.
+ */
 const wordAt = (text: string, at: number): readonly [Token['type'], string] | undefined => {
   for (const [type, pattern] of words) {
     const found = matchAt(pattern, text, at);

@@ -26,8 +26,9 @@ export interface DeclaredDefinition {
 const shared = ['group', 'version', 'kind', 'plural'] as const;
 
 /**
- * Returns the definitions of the kinds that files declare, by name. A kind is an interface with the tag `@group`, or with a handle. `apiVersion` is that of definitions in the naming
- * of the cluster. Throws an error of one line with the place for a declaration that cannot become a definition.
+ * Returns the definitions of the kinds that files declare, by name. A kind is an interface with the tag `@group`, or
+ * with a handle. `apiVersion` is that of definitions in the naming of the cluster. Throws an error of one line with the
+ * place for a declaration that cannot become a definition.
  */
 export const definitionsOf = (files: readonly SourceFile[], scope: Scope, apiVersion: string): readonly DeclaredDefinition[] => {
   const byName = new Map<string, DeclaredKind[]>();

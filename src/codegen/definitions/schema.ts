@@ -190,7 +190,10 @@ export class Schemas {
     return this.#tagged(this.of(type), doc, at);
   }
 
-  /** Returns the schema with its description and what the tags say. Those of `items.` and `values.` belong to what a list or a map holds. */
+  /**
+   * Returns the schema with its description and what the tags say. Those of `items.` and `values.` belong to what a
+   * list or a map holds.
+   */
   #tagged(schema: JsonSchema, {description, tags}: Doc, at: Place): JsonSchema {
     const own = tags.filter(({name}) => !/^(items|values)\./.test(name));
     const reader = new TagReader({...schema, ...(description ? {description} : {})});

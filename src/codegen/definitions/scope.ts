@@ -27,7 +27,10 @@ export class Scope {
     return this.#files.get(path);
   }
 
-  /** Returns what a name means in a file. Throws an error of one line with the place if it means nothing that can become a schema. */
+  /**
+   * Returns what a name means in a file. Throws an error of one line with the place if it means nothing that can become
+   * a schema.
+   */
   meaning(name: string, at: Place, from = at.file): Meaning {
     const file = this.file(from);
     const declaration = file?.declarations.get(name);

@@ -113,7 +113,10 @@ export class Declarer {
     }
   }
 
-  /** Declares what has no property of its own: an interface gets a comment, other types are described where they are used. */
+  /**
+   * Declares what has no property of its own: an interface gets a comment, other types are described where they are
+   * used.
+   */
   #within(schema: JsonSchema, name: string, prefix: string): Declared {
     const {type, tags, declaration} = this.#declared(schema, name);
     const {description = ''} = schema;

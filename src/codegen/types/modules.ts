@@ -37,7 +37,10 @@ const reserved = [
   'Date',
 ];
 
-/** Returns the modules of definitions, by name. Throws an error of one line for a definition without a schema, and for two of the same kind. */
+/**
+ * Returns the modules of definitions, by name. Throws an error of one line for a definition without a schema, and for
+ * two of the same kind.
+ */
 export const typeModules = (definitions: readonly SourcedDefinition[]): readonly GeneratedFile[] => {
   const groups = new Map<string, VersionOfKind[]>();
   for (const {source, definition} of definitions) {

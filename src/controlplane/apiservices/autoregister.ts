@@ -13,10 +13,16 @@ import type {ApiService} from './condition.js';
 
 type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 
-/** How long the server manages an APIService: `onstart` ones are created when it starts and then left to users, the others are restored after every change. */
+/**
+ * How long the server manages an APIService: `onstart` ones are created when it starts and then left to users, the
+ * others are restored after every change.
+ */
 type Managed = 'onstart' | 'true';
 
-/** Groups that other servers may serve permanently: their APIServices are created if they are missing, and never changed. */
+/**
+ * Groups that other servers may serve permanently: their APIServices are created if they are missing, and never
+ * changed.
+ */
 const excludedGroups: ReadonlySet<GroupToken> = new Set(['metrics']);
 
 export interface AutoregisterParts {
@@ -47,7 +53,9 @@ const registration = (
   spec: {...(group ? {group} : {}), version, groupPriorityMinimum, versionPriority},
 });
 
-/** Returns the APIServices of the built-in group versions by name. Group versions without a priority are not registered. */
+/**
+ * Returns the APIServices of the built-in group versions by name. Group versions without a priority are not registered.
+ */
 export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
   const wanted = served.flatMap(({group, version}) => {
     const priority = builtInPriority(group, version);
@@ -97,8 +105,9 @@ const wantedOf = (
 };
 
 /**
- * Registers the versions that this server serves: built-in ones once, at the start, those of custom resources as long as their definitions serve them. An
- * APIService with the managed label whose version is not served is deleted. Others are not changed.
+ * Registers the versions that this server serves: built-in ones once, at the start, those of custom resources as long
+ * as their definitions serve them. An APIService with the managed label whose version is not served is deleted. Others
+ * are not changed.
  */
 export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
   defineController({

@@ -63,8 +63,8 @@ const knownProblem = (
 };
 
 /**
- * Checks periodically whether the servers behind services are reachable, and reports that in the status. Changes of the service and its endpoints trigger a
- * check at once; failed calls are retried with backoff.
+ * Checks periodically whether the servers behind services are reachable, and reports that in the status. Changes of the
+ * service and its endpoints trigger a check at once; failed calls are retried with backoff.
  */
 export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts): KeyedController => {
   const slicesOf = ofService(naming);

@@ -4,7 +4,10 @@ import {remoteOnly} from './condition.js';
 
 const periodMs = 60_000;
 
-/** Refreshes the discovery or OpenAPI documents of aggregated servers when their registrations change, and once a minute. */
+/**
+ * Refreshes the discovery or OpenAPI documents of aggregated servers when their registrations change, and once a
+ * minute.
+ */
 export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Promise<void>): KeyedController =>
   defineController({
     doc: 'Refreshes the documents of aggregated servers.',

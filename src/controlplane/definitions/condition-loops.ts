@@ -1,5 +1,5 @@
-// Control loops that maintain conditions of custom resource definitions which depend only on their content: `NonStructuralSchema` and
-// `KubernetesAPIApprovalPolicyConformant`. They do not establish definitions.
+// Control loops that maintain conditions of custom resource definitions which depend only on their content:
+// `NonStructuralSchema` and `KubernetesAPIApprovalPolicyConformant`. They do not establish definitions.
 
 import {keyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
@@ -23,9 +23,14 @@ interface ConditionCheck {
   readonly type: string;
   /** Undefined if the condition should be absent. */
   check(definition: Cached, naming: Naming): MaybeSteps<CheckedCondition | undefined>;
-  /** Changes when the condition may have to change. Otherwise servers of two releases would keep overwriting each other's texts. */
+  /**
+   * Changes when the condition may have to change. Otherwise servers of two releases would keep overwriting each
+   * other's texts.
+   */
   trigger(definition: Cached, naming: Naming): string;
-  /** How long the check of a definition that exists at the start may be delayed. Undefined if there is nothing to check. */
+  /**
+   * How long the check of a definition that exists at the start may be delayed. Undefined if there is nothing to check.
+   */
   waitMs(definition: Cached, naming: Naming): number | undefined;
 }
 
@@ -109,7 +114,8 @@ export const structureLoop = conditionLoop({
   type: nonStructural,
   check: structure,
   trigger: ({metadata}) => String(metadata?.generation ?? 0),
-  // Established definitions were validated before: a thousand of them must not delay the start, nor be checked all at once.
+  // Established definitions were validated before: a thousand of them must not delay the start, nor be checked all at
+  // once.
   waitMs: cached => (isTrue(cached, 'Established') ? 10_000 + spread(cached.metadata?.name ?? '') : 0),
 });
 

@@ -74,8 +74,8 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
 const overlapping: readonly Kind[] = [kinds.apiServices, kinds.customResourceDefinitions] as unknown as readonly Kind[];
 
 /**
- * A definition without the fields that change with every version, without those that this loop sets, and without its spec, which the generation stands for:
- * comparing large schemas takes long.
+ * A definition without the fields that change with every version, without those that this loop sets, and without its
+ * spec, which the generation stands for: comparing large schemas takes long.
  */
 const comparable = ({metadata, status}: Cached) => {
   const {resourceVersion: _version, managedFields: _managers, ...meta} = metadata ?? {};

@@ -99,7 +99,9 @@ const establishedCondition = (cached: Cached, accepted: boolean): NamesCondition
   return old ?? {type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted'};
 };
 
-/** Accepts the names of each definition that do not conflict with others of its group, and reports that in its status. */
+/**
+ * Accepts the names of each definition that do not conflict with others of its group, and reports that in its status.
+ */
 export const namesLoop = defineController({
   doc: 'Accepts the names of custom resources that do not conflict with others.',
   name: 'crd_naming_condition_controller',

@@ -11,7 +11,10 @@ export type Cached = Frozen<ObjectOf<typeof kinds.customResourceDefinitions>>;
 export const withOwnStatus = (cached: Cached): Definition =>
   ({...cached, ...(cached.status ? {status: {...cached.status}} : {})}) as Definition;
 
-/** Writes the status of a definition. Does nothing when it was changed or deleted meanwhile, whose event triggers the next reconcile. */
+/**
+ * Writes the status of a definition. Does nothing when it was changed or deleted meanwhile, whose event triggers the
+ * next reconcile.
+ */
 export const writeStatus = async (
   writer: Pick<Writer<Definition>, 'updateStatus'>,
   definition: Definition,

@@ -51,7 +51,10 @@ const compareCandidates = (a: Candidate, b: Candidate): number =>
   (parseTime(a.metadata?.creationTimestamp) ?? 0) - (parseTime(b.metadata?.creationTimestamp) ?? 0) ||
   (nameOf(a) < nameOf(b) ? -1 : 1);
 
-/** Returns the name of the candidate to elect by the strategy `OldestEmulationVersion`; undefined if none states its versions. */
+/**
+ * Returns the name of the candidate to elect by the strategy `OldestEmulationVersion`; undefined if none states its
+ * versions.
+ */
 export const bestCandidate = (candidates: readonly Candidate[]): string | undefined => {
   const [first, ...others] = candidates.filter(
     ({spec}) => isSemanticVersion(spec?.emulationVersion ?? '') && isSemanticVersion(spec?.binaryVersion ?? ''),
@@ -60,7 +63,10 @@ export const bestCandidate = (candidates: readonly Candidate[]): string | undefi
   return nameOf(others.reduce((best, candidate) => (compareCandidates(candidate, best) < 0 ? candidate : best), first));
 };
 
-/** Returns the strategy of the newest program among candidates, of which there must be one. Throws if programs of that version differ in it. */
+/**
+ * Returns the strategy of the newest program among candidates, of which there must be one. Throws if programs of that
+ * version differ in it.
+ */
 export const strategyOf = (candidates: readonly Candidate[]): string => {
   let [best] = candidates as [Candidate];
   for (const candidate of candidates.slice(1)) {

@@ -20,7 +20,10 @@ import {
   type Candidate,
 } from './candidates.js';
 
-/** How often a lease with candidates is looked at, how long candidates have to answer, and how long an elected leader has to take its lease over. */
+/**
+ * How often a lease with candidates is looked at, how long candidates have to answer, and how long an elected leader
+ * has to take its lease over.
+ */
 const periodMs = 5_000;
 const answerMs = 5_000;
 const handoverSeconds = 5;
@@ -79,8 +82,9 @@ const ping = async (client: Client, candidates: readonly Candidate[], now: numbe
 };
 
 /**
- * Elects the holder of each lease that has LeaseCandidates (KEP-4355): asks the candidates whether they are there, creates the lease for the best one, or names
- * it as preferred holder of a lease that another one holds, which then lets it expire. Leases without candidates are left alone.
+ * Elects the holder of each lease that has LeaseCandidates (KEP-4355): asks the candidates whether they are there,
+ * creates the lease for the best one, or names it as preferred holder of a lease that another one holds, which then
+ * lets it expire. Leases without candidates are left alone.
  */
 export const leaderElectionController = defineController({
   doc: 'Elects leaders among candidates.',

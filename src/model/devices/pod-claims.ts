@@ -1,4 +1,5 @@
-// Which resource claims a pod uses: claims that it names, and claims generated for it from templates, whose names are in its status (KEP-3063).
+// Which resource claims a pod uses: claims that it names, and claims generated for it from templates, whose names are
+// in its status (KEP-3063).
 
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';

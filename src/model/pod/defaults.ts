@@ -78,7 +78,9 @@ const defaultVolume = (volume: Volume): void => {
   roundResourceLists(claim.resources?.limits, claim.resources?.requests);
 };
 
-/** Copies serviceAccountName to its deprecated alias serviceAccount, or the reverse; the newer field takes precedence. */
+/**
+ * Copies serviceAccountName to its deprecated alias serviceAccount, or the reverse; the newer field takes precedence.
+ */
 const syncServiceAccountFields = (spec: PodSpec): void => {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (name) Object.assign(spec, {serviceAccountName: name, serviceAccount: name});

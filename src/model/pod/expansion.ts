@@ -1,6 +1,9 @@
 // References `$(NAME)` in the environment, commands and sub-paths of containers.
 
-/** The length of all values up to which they are expanded: references to references could grow without end, and Linux starts no program with more. */
+/**
+ * The length of all values up to which they are expanded: references to references could grow without end, and Linux
+ * starts no program with more.
+ */
 export const longestValues = 2 << 20;
 
 /** Replaces the references `$(NAME)` in a text; undefined if one of them is unknown. `$$` stands for a dollar. */

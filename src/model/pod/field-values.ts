@@ -41,7 +41,9 @@ const quotient = (amount: Quantity, divisor: Quantity, valueOf: (of: Quantity) =
   return (valueOf(amount) + by - 1n) / by;
 };
 
-/** Returns a request or limit of a container, such as `limits.cpu`, divided and rounded up; undefined for other fields. */
+/**
+ * Returns a request or limit of a container, such as `limits.cpu`, divided and rounded up; undefined for other fields.
+ */
 export const resourceFieldValue = (
   {resources}: Pick<Frozen<Container>, 'resources'>,
   field: string,

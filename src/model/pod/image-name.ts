@@ -12,7 +12,10 @@ const maxPathLength = 255;
 const defaultDomain = 'docker.io';
 const officialRepository = 'library/';
 
-/** Adds the default registry to an image name. The part before the first slash is a registry if it has a dot, a colon or an upper-case letter, or is localhost. */
+/**
+ * Adds the default registry to an image name. The part before the first slash is a registry if it has a dot, a colon or
+ * an upper-case letter, or is localhost.
+ */
 const withDefaultDomain = (image: string): string => {
   const slash = image.indexOf('/');
   if (slash < 0) return `${defaultDomain}/${officialRepository}${image}`;
@@ -50,7 +53,9 @@ export const repositoryName = (image: string): string | undefined => {
   return found && `${found['domain']}/${found['path']}`;
 };
 
-/** Returns an image name with its registry and its tag or digest, as a runtime lists it; undefined for an invalid one. */
+/**
+ * Returns an image name with its registry and its tag or digest, as a runtime lists it; undefined for an invalid one.
+ */
 export const fullName = (image: string): string | undefined => {
   const found = partsOf(withDefaultTag(image));
   return found && `${found['domain']}/${found['path']}${found['digest'] ?? `:${found['tag']}`}`;

@@ -1,4 +1,5 @@
-// Resource requests and limits of pods, aggregated over containers as the scheduler, quotas and nodes count them (KEP-753).
+// Resource requests and limits of pods, aggregated over containers as the scheduler, quotas and nodes count them
+// (KEP-753).
 
 import type {Frozen} from '#src/api/key.js';
 import type {Container, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
@@ -28,8 +29,9 @@ const maxInto = (into: ResourceList, other: ResourceList): void => {
 };
 
 /**
- * Aggregates container resources: the sum of regular containers and sidecars, or the maximum of any init container plus the sidecars started
- * before it, whichever is larger (KEP-753). Each container is compared by its own resources alone: those of the sidecars before it were compared with them.
+ * Aggregates container resources: the sum of regular containers and sidecars, or the maximum of any init container plus
+ * the sidecars started before it, whichever is larger (KEP-753). Each container is compared by its own resources alone:
+ * those of the sidecars before it were compared with them.
  */
 const aggregateContainers = ({containers, initContainers = []}: Spec, of: (container: Frozen<Container>) => ResourceList): ResourceList => {
   const running: ResourceList = new Map();

@@ -7,8 +7,8 @@ export const isSidecar = ({restartPolicy}: Pick<Frozen<AnyContainer>, 'restartPo
 type Restartable = Pick<Frozen<AnyContainer>, 'restartPolicy' | 'restartPolicyRules'>;
 
 /**
- * Whether a container that exited with this code may be restarted, by its restart policy rules (KEP-5307), its policy or the pod's.
- * `restartAll`: whether the action RestartAllContainers is supported (KEP-5532).
+ * Whether a container that exited with this code may be restarted, by its restart policy rules (KEP-5307), its policy
+ * or the pod's. `restartAll`: whether the action RestartAllContainers is supported (KEP-5532).
  */
 export const mayRestart = (
   container: Restartable,

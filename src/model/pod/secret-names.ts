@@ -16,7 +16,10 @@ const eachOfVolume = (volume: Volume, found: (name: string | undefined) => void)
   found(volume.csi?.nodePublishSecretRef?.name);
 };
 
-/** Returns the names of all secrets that a pod uses. They may repeat. Called with each change of a pod, and in one turn: it keeps no list but that of the names. */
+/**
+ * Returns the names of all secrets that a pod uses. They may repeat. Called with each change of a pod, and in one turn:
+ * it keeps no list but that of the names.
+ */
 export const secretNamesOf = (spec: Readonly<PodSpec>): string[] => {
   const names: string[] = [];
   const found = (name: string | undefined): void => {

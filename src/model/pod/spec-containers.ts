@@ -13,7 +13,10 @@ export interface SpecContainer {
   readonly path: string;
 }
 
-/** Yields every container of a spec, with its role and its field path in Events: init containers first, ephemeral ones last. */
+/**
+ * Yields every container of a spec, with its role and its field path in Events: init containers first, ephemeral ones
+ * last.
+ */
 export function* specContainers(spec: Frozen<PodSpec>): Iterable<SpecContainer> {
   for (const container of spec.initContainers ?? [])
     yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};

@@ -17,7 +17,10 @@ export const scopesOf = ({spec}: Frozen<ScopedQuota>): readonly ScopeSelector[] 
 export const matchesAllScopes = (scopes: readonly ScopeSelector[], object: Frozen<KubeObject>, {matchesScope}: QuotaEvaluator): boolean =>
   scopes.every(scope => matchesScope?.(scope, object) ?? false);
 
-/** Whether a value, such as the name of a priority class, matches the selector's values. A missing value matches only DoesNotExist and NotIn. */
+/**
+ * Whether a value, such as the name of a priority class, matches the selector's values. A missing value matches only
+ * DoesNotExist and NotIn.
+ */
 export const selectorMatches = ({operator, values = []}: ScopeSelector, value: string | undefined): boolean => {
   switch (operator) {
     case 'Exists':

@@ -34,7 +34,10 @@ export interface OperatorConnection extends AsyncDisposable {
   readonly namespace: string | undefined;
 }
 
-/** Connects to the API server that the flags, `KUBECONFIG` or the pod's service account name. Rejects with an error of one line. */
+/**
+ * Connects to the API server that the flags, `KUBECONFIG` or the pod's service account name. Rejects with an error of
+ * one line.
+ */
 export const connectOperator = async ({
   name,
   options,

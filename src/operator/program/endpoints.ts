@@ -20,7 +20,10 @@ export interface EndpointParts {
   readonly log: Log;
 }
 
-/** Opens the ports for probes and scrapers. Endpoints of the same address share one. Rejects with an error of one line that names the flag. */
+/**
+ * Opens the ports for probes and scrapers. Endpoints of the same address share one. Rejects with an error of one line
+ * that names the flag.
+ */
 export const openEndpoints = async (parts: EndpointParts): Promise<AsyncDisposable> => {
   const {options, health, readiness, metrics, log} = parts;
   const wanted = [

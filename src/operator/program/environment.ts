@@ -13,8 +13,9 @@ const prefix = 'OPERATOR_';
 export const variableOf = (flag: string): string => `${prefix}${flag.replaceAll('-', '_').toUpperCase()}`;
 
 /**
- * Returns the arguments of a program with those that its environment adds: a variable counts where its flag is not given. Empty variables, and those of no flag, are ignored.
- * Throws an `OptionError` that names the variable for a value that its flag does not take.
+ * Returns the arguments of a program with those that its environment adds: a variable counts where its flag is not
+ * given. Empty variables, and those of no flag, are ignored. Throws an `OptionError` that names the variable for a
+ * value that its flag does not take.
  */
 export const withEnvironment = <R>(table: FlagTable<R>, argv: readonly string[], env: Environment): readonly string[] => {
   const untyped = table as unknown as FlagTable;

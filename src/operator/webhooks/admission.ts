@@ -85,7 +85,8 @@ export interface ValidationOptions {
 }
 
 /**
- * Sets defaults of objects that are created or updated: `set` gets a copy that it may change, and must come to the same result when it is called again.
+ * Sets defaults of objects that are created or updated: `set` gets a copy that it may change, and must come to the same
+ * result when it is called again.
  *
  *     defaulting(Backup, backup => {
  *       backup.spec.keep ??= 7;
@@ -102,7 +103,8 @@ export const defaulting = <T extends KubeObject>(
     async respond({object, request, received}) {
       if (!object) return {allowed: true};
       await set(object as T, request);
-      // The object is compared with what was sent, which is parsed again: a copy of a large object would block the event loop.
+      // The object is compared with what was sent, which is parsed again: a copy of a large object would block the
+      // event loop.
       const sent = ((await received.parse()) as AdmissionReview).request?.object;
       const exact = ((await received.parseExactly()) as AdmissionReview).request?.object;
       const patch = await received.inPieces(jsonDifference(sent, object, '', exact));
@@ -114,7 +116,8 @@ export const defaulting = <T extends KubeObject>(
 };
 
 /**
- * Validates objects: errors of fields that `validate` yields deny the request (422), warnings are shown to its user. A thrown `StatusError` denies it with that status.
+ * Validates objects: errors of fields that `validate` yields deny the request (422), warnings are shown to its user. A
+ * thrown `StatusError` denies it with that status.
  *
  *     validating(Backup, function* ({object, oldObject}) {
  *       if (object!.spec.keep > 100) yield invalid('spec.keep', object!.spec.keep, 'at most 100 are kept');
@@ -152,7 +155,10 @@ export const pathOf = ({type, kind}: AdmissionWebhook, naming: Naming): string =
 /** How reviews are answered. */
 export interface ReviewOptions {
   readonly signal: AbortSignal;
-  /** Returns the status with which a request is denied on which the webhook failed: what was not validated must not be stored. */
+  /**
+   * Returns the status with which a request is denied on which the webhook failed: what was not validated must not be
+   * stored.
+   */
   failed(error: unknown): Partial<Status>;
 }
 

@@ -1,4 +1,5 @@
-// The serving certificate of webhooks: from a folder that others keep up to date, or made, rotated and kept in a Secret that the replicas share.
+// The serving certificate of webhooks: from a folder that others keep up to date, or made, rotated and kept in a Secret
+// that the replicas share.
 
 import {join} from 'node:path';
 import {kinds} from '#src/api/kinds/index.js';
@@ -15,7 +16,10 @@ import type {ReadCounts} from './metrics.js';
 
 /** Where the certificate comes from. */
 export type CertificateSource =
-  /** `tls.crt`, `tls.key` and, if there is one, `ca.crt` in a folder: mounted, or as a plane writes it (`plane.webhookPair()`). */
+  /**
+   * `tls.crt`, `tls.key` and, if there is one, `ca.crt` in a folder: mounted, or as a plane writes it
+   * (`plane.webhookPair()`).
+   */
   | {readonly folder: string}
   /** A Secret that the manager makes and keeps up to date; all replicas use the same. */
   | {readonly secret: string; readonly namespace: string};

@@ -9,8 +9,8 @@ import type {Webhook} from './admission.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
 
 /**
- * A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object that they get, or return another. Whole
- * numbers beyond 2^53 are bigints in it, so that none loses digits.
+ * A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object
+ * that they get, or return another. Whole numbers beyond 2^53 are bigints in it, so that none loses digits.
  */
 export interface VersionConversion {
   // A method (bivariant), so that a conversion of one type is one of objects.
@@ -41,7 +41,10 @@ const splitVersion = (apiVersion = ''): readonly [group: string, version: string
   return [apiVersion.slice(0, Math.max(0, slash)), apiVersion.slice(slash + 1)];
 };
 
-/** Returns what a conversion made of its copy of an object. Throws if that is no object: an object without its fields would be stored. */
+/**
+ * Returns what a conversion made of its copy of an object. Throws if that is no object: an object without its fields
+ * would be stored.
+ */
 const resultOf = (convert: (object: KubeObject) => unknown, copy: KubeObject, what: string): KubeObject => {
   const result = convert(copy);
   if (result === undefined) return copy;
@@ -50,7 +53,8 @@ const resultOf = (convert: (object: KubeObject) => unknown, copy: KubeObject, wh
 };
 
 /**
- * Converts the versions of a custom kind. `kind` is its handle in any version. The name, the uid and all other metadata but labels and annotations stay as they are.
+ * Converts the versions of a custom kind. `kind` is its handle in any version. The name, the uid and all other metadata
+ * but labels and annotations stay as they are.
  *
  *     converting(Backup, {
  *       hub: 'v2',
@@ -102,7 +106,10 @@ interface ConversionReview extends KubeObject {
 /** The most characters of an error that its review answers with. */
 const maxMessage = 4096;
 
-/** Answers a review, with pauses between objects. A conversion that fails fails the review, with the text of its error. Throws a `StatusError` for a body that is no review. */
+/**
+ * Answers a review, with pauses between objects. A conversion that fails fails the review, with the text of its error.
+ * Throws a `StatusError` for a body that is no review.
+ */
 export const converted = async (
   webhooks: readonly ConversionWebhook[],
   received: ReceivedReview,

@@ -55,8 +55,9 @@ const listInDigits = function* (from: unknown, to: unknown, exact: unknown): Ste
 };
 
 /**
- * Returns the JSON patch that changes one value to another, in steps. Lists that differ are replaced as a whole, and fields that are undefined count as missing.
- * `exact` is `from` with bigints for whole numbers that a number cannot hold to the digit: a changed list in the patch has those that were in it.
+ * Returns the JSON patch that changes one value to another, in steps. Lists that differ are replaced as a whole, and
+ * fields that are undefined count as missing. `exact` is `from` with bigints for whole numbers that a number cannot
+ * hold to the digit: a changed list in the patch has those that were in it.
  */
 export const jsonDifference = function* (from: unknown, to: unknown, path = '', exact = from): Steps<Operation[]> {
   if (!isFields(from) || !isFields(to)) {

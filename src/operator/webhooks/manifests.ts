@@ -22,8 +22,9 @@ export type WebhookConfigurationOptions = WebhookAddress & {
 };
 
 /**
- * Returns the configurations of webhooks, to be applied: a MutatingWebhookConfiguration for defaults and a ValidatingWebhookConfiguration, where there are such webhooks. A manager with
- * `configurations: [name]` keeps their `caBundle`.
+ * Returns the configurations of webhooks, to be applied: a MutatingWebhookConfiguration for defaults and a
+ * ValidatingWebhookConfiguration, where there are such webhooks. A manager with `configurations: [name]` keeps their
+ * `caBundle`.
  */
 export const webhookConfigurations = (options: WebhookConfigurationOptions): KubeObject[] => {
   const {name, handlers, failurePolicy = 'Fail', timeoutSeconds = 10, naming = namingOf('kubernetes')} = options;

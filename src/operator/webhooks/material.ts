@@ -6,7 +6,10 @@ import {hostAlternativeNames, issueServingCertificate, keyPairPem} from '#src/pk
 import {parseKeyPair, type KeyPair} from '#src/pki/key-pair.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 
-/** All in PEM. `authorities` begins with the CA whose key is `authorityKey`; older ones stay until they expire, since certificates by them may still be in use. */
+/**
+ * All in PEM. `authorities` begins with the CA whose key is `authorityKey`; older ones stay until they expire, since
+ * certificates by them may still be in use.
+ */
 export interface Material {
   readonly certificate: string;
   readonly key: string;
@@ -30,7 +33,10 @@ const renewAuthorityBeforeMs = authorityLifetimeMs / 5;
 const publishedAfterMs = day;
 const maxAuthorities = 3;
 
-/** Returns the material that has to replace the present one; undefined if that is good for now. Material that cannot be read is replaced. */
+/**
+ * Returns the material that has to replace the present one; undefined if that is good for now. Material that cannot be
+ * read is replaced.
+ */
 export const renewed = async (present: Material, {hosts, commonName, now}: MaterialOptions): Promise<Material | undefined> => {
   const authority = authorityOf(present);
   const isAuthorityDue = !authority || authority.certificate.notAfter - now < renewAuthorityBeforeMs;

@@ -52,7 +52,10 @@ export class WebhookMetrics {
   }
 }
 
-/** Returns the counter of requests on which a webhook threw what is no `StatusError`, under the name that controller-runtime has for panics. */
+/**
+ * Returns the counter of requests on which a webhook threw what is no `StatusError`, under the name that
+ * controller-runtime has for panics.
+ */
 export const failureCount = (meter: Meter): {add(): void} => {
   const total = meter.counter({name: 'controller_runtime_webhook_panics_total', help: 'Total number of webhook panics'});
   total.add({}, 0);

@@ -5,7 +5,9 @@ import {messageOf} from '#src/base/message.js';
 import {runStepsYielding, type Steps} from '#src/base/steps.js';
 import type {Yielder} from '#src/base/turn.js';
 
-/** The most characters of a text of a review that its answer repeats: a uid has 36, an apiVersion no more than a name. */
+/**
+ * The most characters of a text of a review that its answer repeats: a uid has 36, an apiVersion no more than a name.
+ */
 const maxRepeated = 253;
 
 /** Whether a value is a text that an answer may repeat. */
@@ -22,7 +24,10 @@ export class ReceivedReview {
     this.#pieces = pieces;
   }
 
-  /** Returns what the body holds, each time anew: the caller may change it. Rejects with a `StatusError` if it is not JSON. */
+  /**
+   * Returns what the body holds, each time anew: the caller may change it. Rejects with a `StatusError` if it is not
+   * JSON.
+   */
   parse(): Promise<unknown> {
     return this.#parsed(JSON.parse);
   }
@@ -45,7 +50,9 @@ export class ReceivedReview {
     return runStepsYielding(work, this.#pieces);
   }
 
-  /** Returns a promise to await before going on, once work has lasted as long as it may in one turn; undefined before. */
+  /**
+   * Returns a promise to await before going on, once work has lasted as long as it may in one turn; undefined before.
+   */
   pause(): Promise<void> | undefined {
     return this.#pieces.pause();
   }

@@ -47,13 +47,19 @@ export interface WebhookServerParts {
 /** The longest bodies: an admission review holds two objects, a conversion review many. */
 const admissionLimit = 7 * 1024 * 1024;
 const conversionLimit = 64 * 1024 * 1024;
-/** The most requests in progress, whose bodies have come; further ones are refused with 429. With the limits of bodies, that bounds the memory they take. */
+/**
+ * The most requests in progress, whose bodies have come; further ones are refused with 429. With the limits of bodies,
+ * that bounds the memory they take.
+ */
 const maxInFlight = 50;
 const maxConversions = 2;
 /** The most bytes of all bodies that are coming in, and of all answers that are not read: several of the longest. */
 const waitingBytes = 64 << 20;
 const waitingBytesOfConversions = 160 << 20;
-/** The port is for API servers, which use a few connections with many requests each, and for probes; everything in the cluster can reach it. */
+/**
+ * The port is for API servers, which use a few connections with many requests each, and for probes; everything in the
+ * cluster can reach it.
+ */
 const maxConnections = 500;
 const maxStreamsPerConnection = 250;
 /** The longest time that a request may take, unless its caller sets a shorter one. */
@@ -68,7 +74,10 @@ interface Route {
   respond(received: ReceivedReview, signal: AbortSignal): Promise<{readonly review: object; readonly code: number}>;
 }
 
-/** Opens the port of the webhooks. Rejects with an error of one line if it cannot be opened, and throws a `TypeError` for two webhooks of one path. */
+/**
+ * Opens the port of the webhooks. Rejects with an error of one line if it cannot be opened, and throws a `TypeError`
+ * for two webhooks of one path.
+ */
 export const openWebhooks = async (parts: WebhookServerParts): Promise<Listener> => {
   const {certificate, clock, random, log, bindAddress, port} = parts;
   const failed = (error: unknown) => log.error({err: error}, 'a webhook failed');
@@ -163,7 +172,10 @@ interface AnswerParts extends WebhookServerParts {
   readonly bodies: IncomingBodies;
 }
 
-/** Answers a request. Its time runs from its head on; it is in flight from the last byte of its body on, so that bodies that come slowly delay no others. */
+/**
+ * Answers a request. Its time runs from its head on; it is in flight from the last byte of its body on, so that bodies
+ * that come slowly delay no others.
+ */
 const answered = async (route: Route, request: ApiRequest, pieces: Yielder, {clock, bodies}: AnswerParts) => {
   if (request.method !== 'POST') throw methodNotAllowed({group: '', resource: ''}, request.method.toLowerCase());
   const {body} = request;

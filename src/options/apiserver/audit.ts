@@ -215,7 +215,10 @@ const validateVersions = (options: Readonly<Record<string, unknown>>, given: Giv
   return undefined;
 };
 
-/** Validates versions, and buffer and batch sizes of the configured backends: batches must fit the buffer, and events must fit a batch. */
+/**
+ * Validates versions, and buffer and batch sizes of the configured backends: batches must fit the buffer, and events
+ * must fit a batch.
+ */
 export const validateAudit = (options: Readonly<Record<string, unknown>>, given: Given): string | undefined => {
   const backend = (name: string): Backend => ({
     mode: options[`${name}Mode`] as string,

@@ -1,4 +1,5 @@
-// Manual pages in the man macros of roff (man 7), one for each program and each command of `plat`, from their flag tables.
+// Manual pages in the man macros of roff (man 7), one for each program and each command of `plat`, from their flag
+// tables.
 
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {defaultText, typeLabel} from '#src/options/help.js';

@@ -1,4 +1,5 @@
-// Flags that several programs share for serving: TLS, the listening socket, HTTP/2, profiling, and the request header authenticator.
+// Flags that several programs share for serving: TLS, the listening socket, HTTP/2, profiling, and the request header
+// authenticator.
 
 import {cipherSuites, tlsVersions} from '#src/options/cipher-suites.js';
 

@@ -27,7 +27,10 @@ const minimalInteger = (value: string): string => {
   return value.slice(from);
 };
 
-/** Joins the segments of a constructed string. Each segment of a bit string has a count of unused bits; the last one's applies. */
+/**
+ * Joins the segments of a constructed string. Each segment of a bit string has a count of unused bits; the last one's
+ * applies.
+ */
 const joinSegments = (type: number, pieces: readonly Node[]): string => {
   const values = pieces.map(({value}) => (typeof value === 'string' ? value : ''));
   if (type !== bitString) return values.join('');
@@ -50,8 +53,8 @@ const toCanonical = (node: Node): Node => {
 };
 
 /**
- * Converts BER (one or more elements) to DER: definite minimal lengths, strings in one segment, minimal integers. The content of
- * strings is unchanged.
+ * Converts BER (one or more elements) to DER: definite minimal lengths, strings in one segment, minimal integers. The
+ * content of strings is unchanged.
  */
 export const berToDer = (bytes: Buffer): Buffer =>
   withPkiErrors('asn1: syntax error: not a BER structure', () => {

@@ -1,5 +1,5 @@
-// Encodes ASN.1 elements as DER, from the inside out: each function returns the bytes of an element. Long sequences are encoded in one pass and in steps;
-// der.ts reads.
+// Encodes ASN.1 elements as DER, from the inside out: each function returns the bytes of an element. Long sequences are
+// encoded in one pass and in steps; der.ts reads.
 
 import {sortedInSteps} from '#src/base/sort-steps.js';
 import {runSteps, type Steps} from '#src/base/steps.js';

@@ -1,5 +1,5 @@
-// Reads DER, as the parsers of certificates, signing requests and keys do. It validates the encoding strictly and knows nothing about the structures;
-// der-builder.ts encodes.
+// Reads DER, as the parsers of certificates, signing requests and keys do. It validates the encoding strictly and knows
+// nothing about the structures; der-builder.ts encodes.
 
 import {PkiError} from './error.js';
 
@@ -25,7 +25,10 @@ export const tags = {
   contextConstructed: (number: number): number => 0xa0 | number,
 } as const;
 
-/** One tag-length-value. Both buffers are views of the input, made when they are asked for: most elements are read for one of them. */
+/**
+ * One tag-length-value. Both buffers are views of the input, made when they are asked for: most elements are read for
+ * one of them.
+ */
 export class Element {
   readonly tag: number;
   readonly #bytes: Buffer;
@@ -59,8 +62,9 @@ const malformed = (reason: string): PkiError => new PkiError(`asn1: structure er
 const truncated = (): PkiError => new PkiError('asn1: syntax error: data truncated');
 
 /**
- * Reads DER elements (ITU-T X.690 §10) in place without copying. Lengths must be definite and minimal. Throws a `PkiError` for malformed
- * input. Nested elements are not parsed until they are entered, so nesting depth is not limited.
+ * Reads DER elements (ITU-T X.690 §10) in place without copying. Lengths must be definite and minimal. Throws a
+ * `PkiError` for malformed input. Nested elements are not parsed until they are entered, so nesting depth is not
+ * limited.
  */
 export class DerReader {
   readonly #bytes: Buffer;

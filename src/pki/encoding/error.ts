@@ -1,5 +1,8 @@
 import {messageOf} from '#src/base/message.js';
-/** Thrown by this folder for input that is malformed, unsupported or does not verify. The message may be shown to clients. */
+/**
+ * Thrown by this folder for input that is malformed, unsupported or does not verify. The message may be shown to
+ * clients.
+ */
 export class PkiError extends Error {
   override readonly name = 'PkiError';
 }

@@ -40,8 +40,8 @@ const blockBetween = (text: string, beginAt: number, endAt: number): PemBlock | 
 };
 
 /**
- * Yields the PEM blocks of `input` in order. Other text and invalid blocks (labels that differ, invalid base64, an END without a BEGIN) are
- * skipped. If several BEGIN lines precede an END line, the last one applies.
+ * Yields the PEM blocks of `input` in order. Other text and invalid blocks (labels that differ, invalid base64, an END
+ * without a BEGIN) are skipped. If several BEGIN lines precede an END line, the last one applies.
  */
 export function* pemBlocks(input: Buffer | string): Generator<PemBlock, void> {
   // latin1 maps every byte to one character, so that offsets are correct for any input.

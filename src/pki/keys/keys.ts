@@ -42,7 +42,10 @@ const decodePrivateKey = (bytes: Buffer, type: 'sec1' | 'pkcs1' | 'pkcs8'): KeyO
   }
 };
 
-/** Returns the first supported private key in PEM: RSA, ECDSA or Ed25519 as PKCS #1, SEC 1 or PKCS #8. Other blocks are skipped. */
+/**
+ * Returns the first supported private key in PEM: RSA, ECDSA or Ed25519 as PKCS #1, SEC 1 or PKCS #8. Other blocks are
+ * skipped.
+ */
 export const parsePrivateKey = (pem: Buffer | string): KeyObject => {
   let encrypted = false;
   for (const {label, headers, bytes} of pemBlocks(pem)) {
@@ -59,7 +62,10 @@ export const parsePrivateKey = (pem: Buffer | string): KeyObject => {
   throw new PkiError('data does not contain a valid RSA, ECDSA or Ed25519 private key');
 };
 
-/** Returns a private key in PEM in the usual encoding of its kind: SEC 1 for ECDSA, PKCS #1 for RSA, PKCS #8 for Ed25519. */
+/**
+ * Returns a private key in PEM in the usual encoding of its kind: SEC 1 for ECDSA, PKCS #1 for RSA, PKCS #8 for
+ * Ed25519.
+ */
 export const privateKeyPem = (key: KeyObject): string => {
   if (key.asymmetricKeyType === 'ec') return toPem('EC PRIVATE KEY', key.export({format: 'der', type: 'sec1'}));
   if (key.asymmetricKeyType === 'rsa') return toPem('RSA PRIVATE KEY', key.export({format: 'der', type: 'pkcs1'}));
@@ -82,7 +88,10 @@ const uncompressedPointPrefixes = [
   {crv: 'P-384', start: Buffer.from('3076301006072a8648ce3d020106052b8104002203620004', 'hex'), size: 48},
 ] as const;
 
-/** Imports an uncompressed key by its coordinates, which takes a third of the time of the general decoder. The point is still checked to be on the curve. */
+/**
+ * Imports an uncompressed key by its coordinates, which takes a third of the time of the general decoder. The point is
+ * still checked to be on the curve.
+ */
 const readUncompressedPoint = (info: Buffer): KeyObject | undefined => {
   for (const {crv, start, size} of uncompressedPointPrefixes) {
     if (info.length !== start.length + 2 * size || !info.subarray(0, start.length).equals(start)) continue;
@@ -95,7 +104,10 @@ const readUncompressedPoint = (info: Buffer): KeyObject | undefined => {
 /** The bytes of a coordinate by curve. */
 const coordinateBytes = (curve: string): number => Math.ceil(Number(curve.slice('P-'.length)) / 8);
 
-/** Throws unless the key is a point with both coordinates: that is the only form for certificates, and others mean the same point. */
+/**
+ * Throws unless the key is a point with both coordinates: that is the only form for certificates, and others mean the
+ * same point.
+ */
 const checkPoint = (algorithm: DerReader, key: Buffer): void => {
   const curve = curves.get(readOid(algorithm.next(tags.oid)));
   if (curve === undefined) throw new PkiError('x509: unsupported elliptic curve');
@@ -104,7 +116,10 @@ const checkPoint = (algorithm: DerReader, key: Buffer): void => {
 
 const largestNumber = 2n ** 63n - 1n;
 
-/** Throws unless modulus and exponent are positive, as PKCS #1 encodes them. What else they need for a signature is checked with it. */
+/**
+ * Throws unless modulus and exponent are positive, as PKCS #1 encodes them. What else they need for a signature is
+ * checked with it.
+ */
 const checkModulusAndExponent = (algorithm: DerReader, key: Buffer): void => {
   const parameters = algorithm.more ? algorithm.next() : undefined;
   if (parameters?.tag !== tags.null || parameters.content.length > 0) throw new PkiError('x509: RSA key missing NULL parameters');
@@ -136,8 +151,8 @@ const checks = new Map<string, (algorithm: DerReader, key: Buffer) => void>([
 ]);
 
 /**
- * Parses a SubjectPublicKeyInfo. Returns undefined for an unsupported algorithm, because the key may not be needed. Throws for a malformed
- * key or an unsupported curve. Stricter than OpenSSL, as other readers of certificates are.
+ * Parses a SubjectPublicKeyInfo. Returns undefined for an unsupported algorithm, because the key may not be needed.
+ * Throws for a malformed key or an unsupported curve. Stricter than OpenSSL, as other readers of certificates are.
  */
 export const readPublicKey = (info: Buffer): KeyObject | undefined => {
   const outer = new DerReader(info).enter();
@@ -152,7 +167,10 @@ export const readPublicKey = (info: Buffer): KeyObject | undefined => {
   );
 };
 
-/** Throws if signatures of an RSA key prove nothing: a short key, or an exponent or modulus that no private key belongs to. */
+/**
+ * Throws if signatures of an RSA key prove nothing: a short key, or an exponent or modulus that no private key belongs
+ * to.
+ */
 export const checkRsaKey = (key: KeyObject): void => {
   const {modulusLength: bits = 0, publicExponent: exponent = 0n} = key.asymmetricKeyDetails!;
   if (bits < 1024) throw new PkiError(`crypto/rsa: ${bits}-bit keys are insecure`);

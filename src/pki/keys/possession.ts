@@ -2,7 +2,10 @@ import {constants, createPublicKey, verify, type KeyObject} from 'node:crypto';
 import {onlyElement, tags} from '#src/pki/encoding/der.js';
 import {checkRsaKey, readPublicKey} from './keys.js';
 
-/** Parses a SubjectPublicKeyInfo without trailing data; undefined if it is invalid. Also accepts algorithms that cannot be used for verification. */
+/**
+ * Parses a SubjectPublicKeyInfo without trailing data; undefined if it is invalid. Also accepts algorithms that cannot
+ * be used for verification.
+ */
 export const publicKeyOf = (info: Buffer): KeyObject | undefined => {
   try {
     onlyElement(info, tags.sequence);
@@ -14,8 +17,8 @@ export const publicKeyOf = (info: Buffer): KeyObject | undefined => {
 };
 
 /**
- * Whether the signature proves possession of the private key: Ed25519, or ECDSA (ASN.1) and RSASSA-PSS (any salt length) over SHA-256,
- * for all curves (API reference, PodCertificateRequest).
+ * Whether the signature proves possession of the private key: Ed25519, or ECDSA (ASN.1) and RSASSA-PSS (any salt
+ * length) over SHA-256, for all curves (API reference, PodCertificateRequest).
  */
 export const provesPossession = (key: KeyObject, bytes: Buffer, signature: Buffer): boolean => {
   try {

@@ -1,5 +1,5 @@
-// Signature algorithms of certificates and signing requests: reading and writing their identifiers, choosing one for a key, signing and verifying (RSA with
-// PKCS #1 or PSS, ECDSA, Ed25519). Unsupported ones are reported, never guessed.
+// Signature algorithms of certificates and signing requests: reading and writing their identifiers, choosing one for a
+// key, signing and verifying (RSA with PKCS #1 or PSS, ECDSA, Ed25519). Unsupported ones are reported, never guessed.
 
 import {constants, sign, verify, type KeyObject} from 'node:crypto';
 import {readInteger, readOid, tags, type DerReader, type Element} from '#src/pki/encoding/der.js';
@@ -107,7 +107,10 @@ export const authorityAlgorithm = (key: KeyObject): SignatureAlgorithm => {
   throw new PkiError('x509: only RSA, ECDSA and Ed25519 keys supported');
 };
 
-/** Returns the algorithm that a requester signs with: the authority's, except SHA-384 and SHA-512 for RSA keys from 3072 and 4096 bits. */
+/**
+ * Returns the algorithm that a requester signs with: the authority's, except SHA-384 and SHA-512 for RSA keys from 3072
+ * and 4096 bits.
+ */
 export const requestAlgorithm = (key: KeyObject): SignatureAlgorithm => {
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   if (kindOf(key) !== 'rsa' || bits < 3072) return authorityAlgorithm(key);

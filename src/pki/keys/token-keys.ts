@@ -22,7 +22,10 @@ const keyIn = ({label, bytes}: PemBlock): TokenKey | undefined => {
   }
 };
 
-/** Returns all keys in PEM that can verify tokens: public keys, and those of private keys and certificates. Throws if there is none. */
+/**
+ * Returns all keys in PEM that can verify tokens: public keys, and those of private keys and certificates. Throws if
+ * there is none.
+ */
 export const parseVerifyingKeys = (pem: Buffer | string): readonly TokenKey[] => {
   const found = [...pemBlocks(pem)].flatMap(block => keyIn(block) ?? []);
   if (found.length === 0) throw new PkiError('data does not contain any valid RSA or ECDSA public keys');

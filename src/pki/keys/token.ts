@@ -100,7 +100,10 @@ const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims | und
   return {...payload, aud: audiences} as TokenClaims;
 };
 
-/** Parses a compact token; undefined if it is invalid. Tokens with critical extensions are rejected, since none is supported (RFC 7515 §4.1.11). */
+/**
+ * Parses a compact token; undefined if it is invalid. Tokens with critical extensions are rejected, since none is
+ * supported (RFC 7515 §4.1.11).
+ */
 export const readToken = (text: string): UnverifiedToken | undefined => {
   const [head = '', body = '', signature = '', ...rest] = text.split('.');
   if (rest.length > 0 || !isBase64Url(signature)) return undefined;

@@ -1,5 +1,6 @@
-// The addresses of an API server: its service ranges, the address it advertises, its external address, and the parameters of the service of the API servers.
-// Derived from flags alone; the service is maintained by src/controlplane.
+// The addresses of an API server: its service ranges, the address it advertises, its external address, and the
+// parameters of the service of the API servers. Derived from flags alone; the service is maintained by
+// src/controlplane.
 
 import {isIP} from 'node:net';
 import {formatIp, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js';
@@ -28,7 +29,10 @@ const isLoopback = (address: string): boolean => address === '::1' || address.st
 
 const isLocalOnly = (address: string): boolean => ['', '0.0.0.0', '::'].includes(address) || isLoopback(address);
 
-/** The advertised address: the configured one, or the bind address, or the host's if the bind address is not reachable for others; a loopback one where there is no other. */
+/**
+ * The advertised address: the configured one, or the bind address, or the host's if the bind address is not reachable
+ * for others; a loopback one where there is no other.
+ */
 export const advertisedAddress = (
   {advertiseAddress = '', bindAddress}: Pick<Options, 'advertiseAddress' | 'bindAddress'>,
   family: 'IPv4' | 'IPv6',
@@ -48,18 +52,26 @@ export const externalAddress = ({externalHostname}: Pick<ApiserverOptions, 'exte
 
 type Addresses = Pick<ApiserverOptions, 'externalHostname' | 'advertiseAddress' | 'bindAddress'>;
 
-/** The host by which other machines reach the server: the external host name, or the advertised address; undefined if it listens on a loopback address only. */
+/**
+ * The host by which other machines reach the server: the external host name, or the advertised address; undefined if it
+ * listens on a loopback address only.
+ */
 export const reachableHost = (options: Addresses): string | undefined => {
   if (options.externalHostname) return options.externalHostname;
   if (!options.advertiseAddress && isLoopback(options.bindAddress)) return undefined;
   return advertisedAddress(options, isIP(options.bindAddress) === 6 ? 'IPv6' : 'IPv4');
 };
 
-/** `host:port` by which nodes reach the server: the listener's address unless there is one that other machines reach. */
+/**
+ * `host:port` by which nodes reach the server: the listener's address unless there is one that other machines reach.
+ */
 export const joinAddress = (options: Addresses, serverAddress: string): string =>
   externalAddress({externalHostname: reachableHost(options) ?? ''}, serverAddress);
 
-/** The parameters of the self service from the options. `serverAddress` is empty without a listener: then there is no endpoint. */
+/**
+ * The parameters of the self service from the options. `serverAddress` is empty without a listener: then there is no
+ * endpoint.
+ */
 export const selfServiceOf = (
   options: Options,
   serverAddress: string,

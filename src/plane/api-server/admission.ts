@@ -1,5 +1,5 @@
-// Creates the admission plugins of an API server from its flags, and reads the configuration file that `--admission-control-config-file` names. The plugins
-// themselves are in src/apiserver/admission.
+// Creates the admission plugins of an API server from its flags, and reads the configuration file that
+// `--admission-control-config-file` names. The plugins themselves are in src/apiserver/admission.
 
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
@@ -62,7 +62,9 @@ type Options = Pick<
   | 'defaultUnreachableTolerationSeconds'
 >;
 
-/** Returns the plugins of a server in the order in which they run: the default and enabled ones, without disabled ones. */
+/**
+ * Returns the plugins of a server in the order in which they run: the default and enabled ones, without disabled ones.
+ */
 export const admissionPlugins = (
   options: Options,
   {registry, naming, authorizers, log, client, gate, meter, signal, configuration, callerAs, ...parts}: AdmissionParts,
@@ -122,7 +124,10 @@ export interface AdmissionConfiguration {
   readonly users: Readonly<Partial<Record<HookType, WebhookUsers>>>;
 }
 
-/** Reads the configuration file. Rejects with an error of one line that names the flag. Warns about configuration without effect. */
+/**
+ * Reads the configuration file. Rejects with an error of one line that names the flag. Warns about configuration
+ * without effect.
+ */
 export const readAdmission = async (
   options: Options,
   {naming, log, clock, random, signal}: ReviewWebhookParts & {readonly signal: AbortSignal},

@@ -17,8 +17,9 @@ export interface AgentTrustParts {
 type AgentOptions = Pick<ApiserverOptions, 'platletCertificateAuthority' | 'platletClientCertificate' | 'platletClientKey'>;
 
 /**
- * The CA and the client certificate for connections to node agents, as currently in the files. Without a CA, agents are not verified, as upstream. Invalid
- * content is ignored: the last valid one remains in use. Rejects with an error of one line that names the flag if the initial content is invalid.
+ * The CA and the client certificate for connections to node agents, as currently in the files. Without a CA, agents are
+ * not verified, as upstream. Invalid content is ignored: the last valid one remains in use. Rejects with an error of
+ * one line that names the flag if the initial content is invalid.
  */
 export const followAgentTrust = async (
   options: AgentOptions,

@@ -1,5 +1,6 @@
-// Composes one API server from its options. `assembleApiServer` reads in the order of its stages, of which each uses the values of those before. Used by
-// `plat-apiserver`, by planes, and by the thread for large requests. Listeners, the store and other components are created by the callers.
+// Composes one API server from its options. `assembleApiServer` reads in the order of its stages, of which each uses
+// the values of those before. Used by `plat-apiserver`, by planes, and by the thread for large requests. Listeners, the
+// store and other components are created by the callers.
 
 import {setMaxListeners} from 'node:events';
 import type {ApiHandler} from '#src/api/request.js';
@@ -42,7 +43,10 @@ export interface RunningApiServer {
   readonly authorizesNodes: boolean;
   /** A client with the identity of a user, without credentials. */
   clientAs(user: UserInfo, userAgent?: string): Client;
-  /** Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`; further calls do nothing. */
+  /**
+   * Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`;
+   * further calls do nothing.
+   */
   follow(): Promise<void>;
   /** Runs the start hooks, which must finish before the server is ready: bootstrap objects and the like. */
   begin(): Promise<void>;
@@ -59,8 +63,9 @@ interface Lifetimes {
 }
 
 /**
- * Composes an API server, in stages: what the options name (files, authorizers), the registry, what reads it (tokens, services, admission, aggregation), and
- * the request core. Rejects with an error of one line that names the flag when a file it needs is unusable.
+ * Composes an API server, in stages: what the options name (files, authorizers), the registry, what reads it (tokens,
+ * services, admission, aggregation), and the request core. Rejects with an error of one line that names the flag when a
+ * file it needs is unusable.
  */
 export const assembleApiServer = async (given: ApiServerParts): Promise<RunningApiServer> => {
   const lifetimes: Lifetimes = {looping: new AbortController(), following: new AbortController()};

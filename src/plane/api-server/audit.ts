@@ -41,7 +41,10 @@ export interface ServerAudit {
   close(): Promise<void>;
 }
 
-/** Opens the audit that the flags configure. Rejects with an error of one line that names the flag of a file that cannot be used. */
+/**
+ * Opens the audit that the flags configure. Rejects with an error of one line that names the flag of a file that cannot
+ * be used.
+ */
 export const openAudit = async (options: ApiserverOptions, parts: AuditParts): Promise<ServerAudit> => {
   const {naming, clock, metrics: meter, log} = parts;
   const policy = policyOf(options, parts);
@@ -139,7 +142,10 @@ const webhookSink = (
 /** The options that log and webhook have in common. */
 interface BackendOptions extends BatchOptions {
   readonly mode: ApiserverOptions['auditLogMode'];
-  /** Whether the sink waits by itself for nothing that comes later: then the first event of a request does not hold it up. */
+  /**
+   * Whether the sink waits by itself for nothing that comes later: then the first event of a request does not hold it
+   * up.
+   */
   readonly keepsOrder: boolean;
   /** Undefined if events are not truncated. */
   readonly maxEventBytes: number | undefined;

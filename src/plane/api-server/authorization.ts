@@ -1,4 +1,5 @@
-// The authorizers of a server: from `--authorization-mode` and its flags, or from the file of `--authorization-config`, which may change while it runs.
+// The authorizers of a server: from `--authorization-mode` and its flags, or from the file of `--authorization-config`,
+// which may change while it runs.
 
 import {hostname} from 'node:os';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -59,8 +60,8 @@ export interface AuthorizationParts {
 }
 
 /**
- * Creates the authorizers in their order; `system:masters` are allowed before. Rejects with an error of one line that names the flag of a file that cannot be
- * used.
+ * Creates the authorizers in their order; `system:masters` are allowed before. Rejects with an error of one line that
+ * names the flag of a file that cannot be used.
  */
 export const createAuthorizers = async (options: AuthorizationOptions, parts: AuthorizationParts): Promise<Authorizers> => {
   const {authorizationConfig: path} = options;
@@ -139,7 +140,10 @@ const policyAuthorizer = async (path: string, {naming, files, log}: Pick<Authori
 const nodeRules = (naming: Naming, gate: (name: string) => boolean) =>
   bootstrapPolicy(naming, gate).clusterRoles.find(({metadata}) => metadata?.name === 'system:node')?.rules ?? [];
 
-/** Replaces the chain when the file has another valid configuration; one that is not valid changes nothing. All types but webhooks must remain. */
+/**
+ * Replaces the chain when the file has another valid configuration; one that is not valid changes nothing. All types
+ * but webhooks must remain.
+ */
 const followConfiguration = (path: string, initial: ReadFile, chain: ReplaceableChain, parts: AuthorizationParts & ChainParts): void => {
   const {naming, files, clock, log, meter, signal} = parts;
   const metrics = reloadMetrics({subject: 'authorization', server: serverIdentity(hostname()), meter, clock});

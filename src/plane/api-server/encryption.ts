@@ -23,7 +23,10 @@ export interface EncryptionParts {
   readonly store: Store;
 }
 
-/** Returns the parts of a server with the store encrypted as `--encryption-provider-config` says, and the health checks of that. */
+/**
+ * Returns the parts of a server with the store encrypted as `--encryption-provider-config` says, and the health checks
+ * of that.
+ */
 export const withEncryption = async <P extends EncryptionParts>(
   parts: P,
   signal: AbortSignal,

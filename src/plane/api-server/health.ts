@@ -1,5 +1,5 @@
-// The health endpoints of an API server: healthz, livez and readyz, with the checks of its store, its shutdown and its start hooks. It also runs the start
-// hooks, since each has a check until it has finished.
+// The health endpoints of an API server: healthz, livez and readyz, with the checks of its store, its shutdown and its
+// start hooks. It also runs the start hooks, since each has a check until it has finished.
 
 import {formatDuration} from '#src/api/duration.js';
 import type {Clock} from '#src/base/clock.js';
@@ -98,8 +98,8 @@ export class ServerHealth {
   }
 
   /**
-   * Runs the hooks concurrently, each with its own check, and each once those that it names have finished. Resolves when all are done; rejects when one
-   * fails.
+   * Runs the hooks concurrently, each with its own check, and each once those that it names have finished. Resolves
+   * when all are done; rejects when one fails.
    */
   async run(hooks: readonly StartHook[]): Promise<void> {
     const checks = new Map(hooks.map(hook => [hook, this.#startCheck(hook)]));

@@ -27,7 +27,10 @@ const defaultInterfaces = (family: Family, table: string): readonly string[] =>
     .map(fields => (family === 'IPv4' ? fields[0] : fields[9]) ?? '')
     .filter(name => name !== '' && name !== 'lo');
 
-/** Returns the address of a family behind a default route, or any other that is not internal; undefined if there is none. */
+/**
+ * Returns the address of a family behind a default route, or any other that is not internal; undefined if there is
+ * none.
+ */
 export const chosenAddress = (family: Family, interfaces: Interfaces, tables: RouteTables): string | undefined => {
   const names = [...defaultInterfaces(family, tables[family]), ...Object.keys(interfaces)];
   return names

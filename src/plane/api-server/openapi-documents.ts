@@ -4,7 +4,10 @@ import type {Discovery} from '#src/apiserver/discovery/handler.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {VersionInfo} from '#src/api/version.js';
 
-/** The OpenAPI documents of the server and of those it aggregates. The code that creates them is loaded with the first of them. */
+/**
+ * The OpenAPI documents of the server and of those it aggregates. The code that creates them is loaded with the first
+ * of them.
+ */
 export const openApiDocuments = async (
   registry: Registry,
   discovery: Discovery,

@@ -1,5 +1,6 @@
-// What an API server is created from: its options, the ports of the process (clock, random numbers, log, metrics), its store, and what the process that it is a
-// part of adds. The stages of `assembleApiServer` hand these on beside the values of the stages before.
+// What an API server is created from: its options, the ports of the process (clock, random numbers, log, metrics), its
+// store, and what the process that it is a part of adds. The stages of `assembleApiServer` hand these on beside the
+// values of the stages before.
 
 import {hostname} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
@@ -56,13 +57,21 @@ export interface ApiServerParts {
   readonly serverAddress: string;
   /** The name of the host, from which the server's identity follows; by default this machine's. */
   readonly host?: string;
-  /** Creates the handler of large requests in another thread; without it this thread handles all. `close` of the server closes it. */
+  /**
+   * Creates the handler of large requests in another thread; without it this thread handles all. `close` of the server
+   * closes it.
+   */
   readonly largeRequests?: ((parts: LargeRequestParts) => OtherThread) | undefined;
-  /** Whether another server passes its requests to this one. That server limits them, and records them in the audit log. */
+  /**
+   * Whether another server passes its requests to this one. That server limits them, and records them in the audit log.
+   */
   readonly isBehindAnother?: boolean;
   /** Dials nodes, pods and services; by default over the network of this machine. */
   readonly network?: Network;
-  /** Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own identity. */
+  /**
+   * Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own
+   * identity.
+   */
   readonly usage?: ((client: Client) => UsageReader) | undefined;
   /** The health checks of the other components of the control plane in this process. */
   readonly beside?: NonNullable<ComponentParts['beside']>;

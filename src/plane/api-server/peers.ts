@@ -63,7 +63,10 @@ const ownAddress = ({options, serverAddress}: PeerParts): PeerAddress => {
   return {host: advertisedAddress(options, family), port: ownPort};
 };
 
-/** Returns a function that yields the TLS settings for connections to peers, which change with the server's client certificate. */
+/**
+ * Returns a function that yields the TLS settings for connections to peers, which change with the server's client
+ * certificate.
+ */
 const tlsOf = ({options: {peerCaFile: path}, naming, proxy}: PeerParts): (() => TargetTls) => {
   const ca = readFlagFile('peer-ca-file', path).toString();
   const anchors = explained('peer-ca-file', path, () => readAnchors(ca));
@@ -72,7 +75,10 @@ const tlsOf = ({options: {peerCaFile: path}, naming, proxy}: PeerParts): (() => 
   return () => (current.pair === proxy.pair ? current : (current = make()));
 };
 
-/** Everything about peers that the flags configure; undefined if servers do not pass requests to each other. Throws an error of one line that names the flag. */
+/**
+ * Everything about peers that the flags configure; undefined if servers do not pass requests to each other. Throws an
+ * error of one line that names the flag.
+ */
 export const serverPeers = (parts: PeerParts): ServerPeers | undefined => {
   const {options, clock, log, gate, store, registry, host, signal} = parts;
   if (!gate('UnknownVersionInteroperabilityProxy')) return undefined;

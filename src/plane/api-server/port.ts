@@ -53,7 +53,10 @@ export interface PlanePort extends Pick<Sockets, 'reportWaiting' | 'serve'> {
   close(): Promise<void>;
 }
 
-/** The interval of checks whether the serving certificate is due for renewal; failed renewals are retried at the same interval. */
+/**
+ * The interval of checks whether the serving certificate is due for renewal; failed renewals are retried at the same
+ * interval.
+ */
 const renewalCheckMs = 3_600_000;
 
 /** Certificates that the plane's CA issues, and renews in time. */

@@ -1,4 +1,5 @@
-// The third stage of an API server: what reads the registry (tokens, services, webhooks, admission, aggregation, other servers, discovery).
+// The third stage of an API server: what reads the registry (tokens, services, webhooks, admission, aggregation, other
+// servers, discovery).
 
 import {aggregate} from '#src/apiserver/aggregation/aggregation.js';
 import {Registrations} from '#src/apiserver/aggregation/registrations.js';

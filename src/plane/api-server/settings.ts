@@ -18,8 +18,9 @@ import {ServerHealth} from './health.js';
 import {serverUser, type ApiServerParts} from './parts.js';
 
 /**
- * Returns what the options name (authenticators, authorizers, admission's configuration, outgoing connections), and clients of the server itself, which work
- * once the handler is attached to `loopback`. Rejects with an error of one line that names the flag of an unusable file.
+ * Returns what the options name (authenticators, authorizers, admission's configuration, outgoing connections), and
+ * clients of the server itself, which work once the handler is attached to `loopback`. Rejects with an error of one
+ * line that names the flag of an unusable file.
  */
 export const readSettings = async (parts: ApiServerParts, signal: AbortSignal) => {
   const {options, naming, clock, random, log, store, gate, metrics: meter} = parts;

@@ -1,4 +1,5 @@
-// The HTTPS port of an API server, which is open before its store is, its metrics of connections, and its graceful shutdown in the steps that `stop` lists.
+// The HTTPS port of an API server, which is open before its store is, its metrics of connections, and its graceful
+// shutdown in the steps that `stop` lists.
 
 import type {TlsOptions} from 'node:tls';
 import type {ApiHandler} from '#src/api/request.js';
@@ -73,13 +74,16 @@ const observeConnections = (meter: Meter, deliveries: Deliveries, listener: List
 /** The HTTPS port of an API server. */
 export interface Sockets {
   readonly listener: Listener;
-  /** Records why the server still waits for its store: requests are refused with 503, and health checks name the reason. */
+  /**
+   * Records why the server still waits for its store: requests are refused with 503, and health checks name the reason.
+   */
   readonly reportWaiting: (reason: string) => void;
   /** Passes all further requests to the server. */
   readonly serve: (handler: ApiHandler) => void;
   /**
-   * Stops as the options specify: readiness fails at once, the server continues for the shutdown delay, then accepts nothing new (or refuses it with 429
-   * until requests in flight have ended), ends watches within their grace period, and closes.
+   * Stops as the options specify: readiness fails at once, the server continues for the shutdown delay, then accepts
+   * nothing new (or refuses it with 429 until requests in flight have ended), ends watches within their grace period,
+   * and closes.
    */
   stop(running: RunningApiServer): Promise<void>;
 }
@@ -163,7 +167,9 @@ const drained = async ({inFlight}: ApiServer, clock: Clock, timeoutMs: number): 
 
 const stepMs = 50;
 
-/** Ends all watches evenly over the grace period, so that their clients do not reconnect to the next server all at once. */
+/**
+ * Ends all watches evenly over the grace period, so that their clients do not reconnect to the next server all at once.
+ */
 const endWatches = async (server: ApiServer, clock: Clock, graceMs: number): Promise<void> => {
   const all = server.watchers;
   let ended = 0;

@@ -30,8 +30,9 @@ export interface WaitingServer {
 }
 
 /**
- * Handles requests while the server waits for its store: the health endpoints fail with the reason (`/readyz/etcd`), for users who may read them later, too;
- * everything else is refused with 503. Service account tokens cannot be verified without a store.
+ * Handles requests while the server waits for its store: the health endpoints fail with the reason (`/readyz/etcd`),
+ * for users who may read them later, too; everything else is refused with 503. Service account tokens cannot be
+ * verified without a store.
  */
 export const waitingServer = ({options, naming, clock, log, gate}: WaitingServerParts): WaitingServer => {
   const following = new AbortController();

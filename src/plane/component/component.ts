@@ -1,5 +1,6 @@
-// The common composition of components that use an API server: managers with leader election, metrics, health, configz and a port of their own. A `Component`
-// describes the differences; a `ComponentConnection` is the way to the server, in process or over HTTPS.
+// The common composition of components that use an API server: managers with leader election, metrics, health, configz
+// and a port of their own. A `Component` describes the differences; a `ComponentConnection` is the way to the server,
+// in process or over HTTPS.
 
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';

@@ -12,7 +12,10 @@ export interface Allowance {
   readonly timeoutMs?: number;
 }
 
-/** The API servers that review the tokens and the access of requests to a component's own port; undefined where no review is configured. */
+/**
+ * The API servers that review the tokens and the access of requests to a component's own port; undefined where no
+ * review is configured.
+ */
 export interface Reviewers {
   readonly authentication: Delegate | undefined;
   readonly authorization: Delegate | undefined;
@@ -25,8 +28,9 @@ export interface ReviewerOptions {
 }
 
 /**
- * A component's connection to its API server: within the process (`in-process.ts`), or over HTTPS by a kubeconfig (`src/cli/program/connection.ts`). Each client has
- * limits of its own; `part` identifies its purpose in its user agent.
+ * A component's connection to its API server: within the process (`in-process.ts`), or over HTTPS by a kubeconfig
+ * (`src/cli/program/connection.ts`). Each client has limits of its own; `part` identifies its purpose in its user
+ * agent.
  */
 export interface ComponentConnection {
   readonly naming: Naming;

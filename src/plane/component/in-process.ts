@@ -19,10 +19,16 @@ export interface InProcessParts {
   readonly set: ReadonlySet<string>;
 }
 
-/** The duration of watches within the process: connections cannot break here, and there is no other server to balance with. */
+/**
+ * The duration of watches within the process: connections cannot break here, and there is no other server to balance
+ * with.
+ */
 export const watchSecondsInProcess = 86_400;
 
-/** The connection of a component in the API server's process. Its users need no credentials, and clients have limits only if flags set them. */
+/**
+ * The connection of a component in the API server's process. Its users need no credentials, and clients have limits
+ * only if flags set them.
+ */
 export const inProcessConnection = ({role, handler, naming, clock, options, set}: InProcessParts): ComponentConnection => {
   const agent = naming.component(role);
   const user: UserInfo = {name: naming.componentUser(role), groups: [wellKnown.authenticated]};

@@ -1,4 +1,5 @@
-// The label values that metrics may have: `--allow-metric-labels`, or the file of `--allow-metric-labels-manifest`, which the flag overrides as a whole.
+// The label values that metrics may have: `--allow-metric-labels`, or the file of `--allow-metric-labels-manifest`,
+// which the flag overrides as a whole.
 
 import {readFile} from 'node:fs/promises';
 import {messageOf} from '#src/base/message.js';

@@ -1,4 +1,5 @@
-// The metrics of a component: a registry as its flags configure it (hidden and disabled metrics, label values), with build information and feature gates.
+// The metrics of a component: a registry as its flags configure it (hidden and disabled metrics, label values), with
+// build information and feature gates.
 
 import type {Naming} from '#src/api/naming.js';
 import {release} from '#src/api/version.js';
@@ -61,7 +62,10 @@ export type MetricOptions = Pick<
   'allowMetricLabels' | 'allowMetricLabelsManifest' | 'disabledMetrics' | 'showHiddenMetricsForVersion'
 >;
 
-/** Returns the metrics of a component as its flags configure them. Throws an `OptionError` for an invalid manifest of label values. */
+/**
+ * Returns the metrics of a component as its flags configure them. Throws an `OptionError` for an invalid manifest of
+ * label values.
+ */
 export const openMetrics = async (options: MetricOptions): Promise<MetricsRegistry> =>
   new MetricsRegistry({
     process: true,

@@ -71,7 +71,10 @@ const waitingBytes = 64 << 20;
 /** The most requests of one address that wait, as for a review of their tokens or access. */
 const maxWaitingOfPeer = 100;
 
-/** Opens the port with health, metrics, configuration and profiles; requests are authenticated and authorized by the API server that the flags name. */
+/**
+ * Opens the port with health, metrics, configuration and profiles; requests are authenticated and authorized by the API
+ * server that the flags name.
+ */
 export const openPort = async (parts: PortParts): Promise<AdministrativePort> => {
   const {options, naming, clock, random, log, signal} = parts;
   const security = await delegatedSecurity({

@@ -19,8 +19,8 @@ export interface RunningComponent extends Pick<RunnableComponent, 'checks' | 'ma
 }
 
 /**
- * Creates a component over a connection, in process or over HTTPS, opens its port and runs it, until it is stopped by the signal or by `undo`. Throws as
- * `createComponent` does.
+ * Creates a component over a connection, in process or over HTTPS, opens its port and runs it, until it is stopped by
+ * the signal or by `undo`. Throws as `createComponent` does.
  */
 export const runComponent = async <R>(
   component: Component<R>,

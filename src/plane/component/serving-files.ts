@@ -21,7 +21,9 @@ export interface ServingFiles {
   readonly log: Log;
   /** The base name of the files of a self-signed certificate. */
   readonly name: string;
-  /** Names and addresses of a self-signed certificate, besides those of this host; by default those of the self service. */
+  /**
+   * Names and addresses of a self-signed certificate, besides those of this host; by default those of the self service.
+   */
   readonly hosts?: readonly string[];
   readonly signal: AbortSignal;
 }

@@ -15,10 +15,15 @@ const program = 'plat-controller-manager';
 /** The health check of the second lock. */
 export const migrationCheck = 'leaderElection-migration';
 
-/** This controller stays under the manager's own lock, even if the migration file lists it: it runs before all others. */
+/**
+ * This controller stays under the manager's own lock, even if the migration file lists it: it runs before all others.
+ */
 const alwaysOwn = 'serviceaccount-token-controller';
 
-/** The controller manager: the controllers that `--controllers` selects, each with its own service account if the flags require that. */
+/**
+ * The controller manager: the controllers that `--controllers` selects, each with its own service account if the flags
+ * require that.
+ */
 export const controllerManager = (controllers: readonly Controller[]): Component<Flags> => ({
   program,
   role: 'controller-manager',

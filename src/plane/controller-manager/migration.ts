@@ -39,7 +39,9 @@ const problemIn = ({leaderName, resourceLock, controllerLeaders = []}: Configura
   return undefined;
 };
 
-/** Reads a configuration, or returns the default. Throws an error of one line. `component` is this manager's name in it. */
+/**
+ * Reads a configuration, or returns the default. Throws an error of one line. `component` is this manager's name in it.
+ */
 export const migrationOf = (source: string | undefined, naming: Naming, component: string): Migration => {
   const given =
     source === undefined

@@ -73,13 +73,17 @@ export const apiserverArgs = (
 
 const agentFlag = /^--platlet-client-/;
 
-/** The client certificate for aggregated servers. The caller's own, and an empty one for none, come with their own key. */
+/**
+ * The client certificate for aggregated servers. The caller's own, and an empty one for none, come with their own key.
+ */
 const proxyClientFlags = ({proxyClient, proxyClientKey}: PlaneMaterial['files'], args: readonly string[]): Record<string, string> =>
   args.some(arg => arg.startsWith('--proxy-client-'))
     ? {}
     : {'proxy-client-cert-file': proxyClient, 'proxy-client-key-file': proxyClientKey};
 
-/** The trust in request headers. The allowed names are those of the plane's own authority: the caller's may sign others. */
+/**
+ * The trust in request headers. The allowed names are those of the plane's own authority: the caller's may sign others.
+ */
 const requestHeaderFlags = ({proxyCa}: PlaneMaterial['files'], args: readonly string[]): Record<string, string> => ({
   ...(isGiven(args, 'requestheader-client-ca-file')
     ? {}

@@ -22,7 +22,10 @@ export interface ServingPair {
 export interface ForkPlaneOptions {
   /** Whether the fork opens a port, a free one. By default as the plane does that it is made from. */
   readonly listen?: boolean;
-  /** The fork's clock. By default a virtual clock at the time of the snapshot, if the plane's clock is virtual, and otherwise the plane's. */
+  /**
+   * The fork's clock. By default a virtual clock at the time of the snapshot, if the plane's clock is virtual, and
+   * otherwise the plane's.
+   */
   readonly clock?: Clock;
   /** By default random numbers that continue those of the plane, if it was started with a source that repeats. */
   readonly random?: Random;
@@ -47,25 +50,33 @@ export interface Plane extends AsyncDisposable {
   readonly kubeconfig: string;
   /** The clock that the plane was started with; the system clock by default. */
   readonly clock: Clock;
-  /** A client in this process with the identity of the administrator, or of the given user, and with the user agent `plat` or the given one. */
+  /**
+   * A client in this process with the identity of the administrator, or of the given user, and with the user agent
+   * `plat` or the given one.
+   */
   client(user?: UserInfo, userAgent?: string): Client;
-  /** Passes authorized requests for resources through the interceptor until it is disposed of, as `inject` of `plat/testing` does. */
+  /**
+   * Passes authorized requests for resources through the interceptor until it is disposed of, as `inject` of
+   * `plat/testing` does.
+   */
   intercept(interceptor: Interceptor): Disposable;
   /**
-   * Applies files or directories of YAML or JSON, or objects, as the field manager `plat`: namespaces and definitions of custom resources first, the rest
-   * once those are served. Rejects with an error of one line that names file, document and field. Resolves to the objects in the order they are written.
+   * Applies files or directories of YAML or JSON, or objects, as the field manager `plat`: namespaces and definitions
+   * of custom resources first, the rest once those are served. Rejects with an error of one line that names file,
+   * document and field. Resolves to the objects in the order they are written.
    */
   apply(manifests: Manifest | readonly Manifest[], options?: Pick<PlaneOptions, 'webhooks'>): Promise<KubeObject[]>;
   /** A serving certificate for a webhook on this machine, which the server trusts under localhost and 127.0.0.1. */
   webhookPair(): Promise<ServingPair>;
   /**
-   * Keeps the state of this moment, from which any number of planes can be started. Throws a `TypeError` for a plane whose store is not in memory. Writes in progress belong to the state
-   * once they are acknowledged.
+   * Keeps the state of this moment, from which any number of planes can be started. Throws a `TypeError` for a plane
+   * whose store is not in memory. Writes in progress belong to the state once they are acknowledged.
    */
   snapshot(): PlaneSnapshot;
   /**
-   * Starts a second, independent plane from the state of this moment: the same objects, resource versions and history, keys and certificates, options, and time. Resolves once it
-   * serves, before its controllers and nodes work: they list anew and continue as after a restart, and a virtual clock waits for them. Throws as `snapshot`.
+   * Starts a second, independent plane from the state of this moment: the same objects, resource versions and history,
+   * keys and certificates, options, and time. Resolves once it serves, before its controllers and nodes work: they list
+   * anew and continue as after a restart, and a virtual clock waits for them. Throws as `snapshot`.
    */
   fork(options?: ForkPlaneOptions): Promise<Plane>;
   /** Resolves once all controllers and nodes work. Of a plane of `startPlane` it is resolved. */

@@ -93,7 +93,10 @@ const holdUntil = (undo: Undo, folder: HeldFolder): void => {
   undo.defer(() => held[Symbol.dispose]());
 };
 
-/** Returns the inputs as they are at this moment, with a clock that stands still where the clock is virtual, and random numbers that others do not draw from. */
+/**
+ * Returns the inputs as they are at this moment, with a clock that stands still where the clock is virtual, and random
+ * numbers that others do not draw from.
+ */
 export const momentOf = (inputs: PlaneInputs): PlaneInputs => {
   const {clock, random} = inputs.options;
   const own = {...(clock instanceof VirtualClock ? {clock: clock.copy()} : {}), ...(random?.copy ? {random: random.copy()} : {})};
@@ -101,7 +104,8 @@ export const momentOf = (inputs: PlaneInputs): PlaneInputs => {
 };
 
 /**
- * Returns the inputs of a fork of the plane with these inputs: the same keys and flags, a port of its own, and by default a clock at the same time and random numbers that continue.
+ * Returns the inputs of a fork of the plane with these inputs: the same keys and flags, a port of its own, and by
+ * default a clock at the same time and random numbers that continue.
  */
 export const forkInputs = (inputs: PlaneInputs, given: ForkPlaneOptions, signal: AbortSignal, undo: Undo): PlaneInputs => {
   const {kubeconfig: _file, removeContextOnStop: _remove, securePort: _port, ...inherited} = momentOf(inputs).options;

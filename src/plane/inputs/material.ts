@@ -1,5 +1,5 @@
-// The keys and certificates of a plane in its data directory: created on the first start, renewed when close to expiry. Without a data directory they are in
-// a temporary one.
+// The keys and certificates of a plane in its data directory: created on the first start, renewed when close to expiry.
+// Without a data directory they are in a temporary one.
 
 import {readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
@@ -40,7 +40,10 @@ export interface PlaneMaterial {
     readonly agentClientKey: string;
     readonly serviceAccountKey: string;
     readonly serviceAccountPublic: string;
-    /** The CA that aggregated servers trust for the user's identity, and the client certificate it issued for the server. */
+    /**
+     * The CA that aggregated servers trust for the user's identity, and the client certificate it issued for the
+     * server.
+     */
     readonly proxyCa: string;
     readonly proxyClient: string;
     readonly proxyClientKey: string;
@@ -70,7 +73,9 @@ const made = (directory: string): void => {
   }
 };
 
-/** Returns the keys and certificates of a plane in `directory`; creates missing ones and renews those close to expiry. */
+/**
+ * Returns the keys and certificates of a plane in `directory`; creates missing ones and renews those close to expiry.
+ */
 export const planeMaterial = async (
   directory: string,
   clock: Clock,
@@ -118,7 +123,10 @@ export const planeMaterial = async (
   return {authority, files};
 };
 
-/** Returns the serving certificate in `directory` for servers on this machine. It is valid as long as the CA, since such servers may use another clock than the plane. */
+/**
+ * Returns the serving certificate in `directory` for servers on this machine. It is valid as long as the CA, since such
+ * servers may use another clock than the plane.
+ */
 export const localServingPair = async (
   directory: string,
   {authority, files}: PlaneMaterial,
@@ -144,19 +152,26 @@ interface Making {
   readonly clock: Clock;
   readonly log: Log;
   readonly disk: Disk;
-  /** Whether the authorities have issued certificates: a start that was cut off before may have left a key without its certificate. */
+  /**
+   * Whether the authorities have issued certificates: a start that was cut off before may have left a key without its
+   * certificate.
+   */
   readonly isInUse: boolean;
 }
 
-/** The error of a file that is missing while its other half is there. Nobody else can make it again, and a new one would void what the old one has issued. */
+/**
+ * The error of a file that is missing while its other half is there. Nobody else can make it again, and a new one would
+ * void what the old one has issued.
+ */
 const halfMissing = (missing: string, there: string): Error =>
   new Error(
     `${missing} is missing or empty, and ${there} is there: put it back from a backup, or remove the folder ${dirname(missing)} to begin with new keys, which voids all certificates, tokens and kubeconfigs of before`,
   );
 
 /**
- * Returns the authority in two files; creates a missing one, and refuses to replace one of which a half is missing. One that is not valid at present, because the clock was wrong when it was created, gets a new
- * certificate for its key: what it has issued stays valid.
+ * Returns the authority in two files; creates a missing one, and refuses to replace one of which a half is missing. One
+ * that is not valid at present, because the clock was wrong when it was created, gets a new certificate for its key:
+ * what it has issued stays valid.
  */
 const authorityIn = async (
   certificateFile: string,

@@ -24,19 +24,26 @@ export interface PlaneOptions {
   readonly nodes?: number;
   /** A file of rules for the behaviour of nodes and pods. */
   readonly simulationFile?: string;
-  /** Whether the metrics API is served (`kubectl top`): the usage of simulated nodes, and that reported by agents of other nodes. By default with `nodes`. */
+  /**
+   * Whether the metrics API is served (`kubectl top`): the usage of simulated nodes, and that reported by agents of
+   * other nodes. By default with `nodes`.
+   */
   readonly metricsApi?: boolean;
   /**
-   * Whether nodes can join with bootstrap tokens: the API server authenticates tokens, the signed cluster-info config map is published, and the certificate
-   * requests of joining nodes are approved. False by default.
+   * Whether nodes can join with bootstrap tokens: the API server authenticates tokens, the signed cluster-info config
+   * map is published, and the certificate requests of joining nodes are approved. False by default.
    */
   readonly bootstrapTokens?: boolean;
   /**
-   * `simulated` for a cloud that gives addresses to services of the type LoadBalancer, routes to nodes, and deletes nodes whose machine is gone. Its configuration
-   * and its state are `cloud.yaml` and `cloud.json` in the data directory. None by default.
+   * `simulated` for a cloud that gives addresses to services of the type LoadBalancer, routes to nodes, and deletes
+   * nodes whose machine is gone. Its configuration and its state are `cloud.yaml` and `cloud.json` in the data
+   * directory. None by default.
    */
   readonly cloudProvider?: 'simulated';
-  /** The controllers that run, by name or alias: a list of names, `none`, or `all` that are on by default, which is the default. The scheduler is none of them. */
+  /**
+   * The controllers that run, by name or alias: a list of names, `none`, or `all` that are on by default, which is the
+   * default. The scheduler is none of them.
+   */
   readonly controllers?: 'all' | 'none' | readonly string[];
   /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
@@ -44,9 +51,15 @@ export interface PlaneOptions {
   readonly schedulerArgs?: readonly string[];
   /** Manifests to apply before the plane is ready, as `apply` does. */
   readonly manifests?: readonly Manifest[];
-  /** The local server of the manifests' webhooks, on this machine and with `webhookPair`, instead of the services they name. */
+  /**
+   * The local server of the manifests' webhooks, on this machine and with `webhookPair`, instead of the services they
+   * name.
+   */
   readonly webhooks?: LocalWebhooks;
-  /** Aborts the start at any stage: `startPlane` stops what it has started and rejects with the signal's reason. Has no effect once the plane is ready. */
+  /**
+   * Aborts the start at any stage: `startPlane` stops what it has started and rejects with the signal's reason. Has no
+   * effect once the plane is ready.
+   */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
   readonly random?: Random;

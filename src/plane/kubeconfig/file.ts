@@ -1,5 +1,5 @@
-// Merges the entries of a plane into a kubeconfig file and removes them again, under kubectl's lock. The text is changed by merge.ts; a file that cannot be
-// parsed is never written.
+// Merges the entries of a plane into a kubeconfig file and removes them again, under kubectl's lock. The text is
+// changed by merge.ts; a file that cannot be parsed is never written.
 
 import {existsSync} from 'node:fs';
 import {lstat, open, readlink, rm} from 'node:fs/promises';
@@ -35,8 +35,9 @@ export const checkKubeconfig = (file: string): Promise<void> =>
   });
 
 /**
- * Merges a plane's cluster, user and context into a kubeconfig file, as other tools do: under the lock file that kubectl uses, following symbolic links,
- * readable only by this user. Rejects with an error of one line, without changing the file, when it cannot be parsed.
+ * Merges a plane's cluster, user and context into a kubeconfig file, as other tools do: under the lock file that
+ * kubectl uses, following symbolic links, readable only by this user. Rejects with an error of one line, without
+ * changing the file, when it cannot be parsed.
  */
 export const mergeKubeconfig = (file: string, {settings, directory, log}: KubeconfigParts): Promise<MergedKubeconfig> =>
   withFileName(file, async () => {
@@ -107,7 +108,10 @@ const readOwn = async (target: string): Promise<string | undefined> => {
 
 const [lockPatienceMs, lockPeriodMs] = [10_000, 50];
 
-/** Locks files as kubectl does, by creating a file beside each. Since these are real files, waiting uses the machine's time. */
+/**
+ * Locks files as kubectl does, by creating a file beside each. Since these are real files, waiting uses the machine's
+ * time.
+ */
 const locked = async (files: readonly string[], run: () => Promise<void>): Promise<void> => {
   const [file, ...others] = files;
   if (file === undefined) return run();

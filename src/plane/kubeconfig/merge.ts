@@ -63,8 +63,9 @@ const readable = (document: Document, lines: LineCounter): YamlValue => {
 };
 
 /**
- * Adds a plane's cluster, user and context to the text of a kubeconfig file, and makes the context the current one. Everything else is kept, comments and
- * unknown fields included. Throws an error of one line if the text is not a kubeconfig file.
+ * Adds a plane's cluster, user and context to the text of a kubeconfig file, and makes the context the current one.
+ * Everything else is kept, comments and unknown fields included. Throws an error of one line if the text is not a
+ * kubeconfig file.
  */
 export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
   const {document, lists, currentContext} = parseKubeconfig(text);
@@ -84,7 +85,10 @@ export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
   return {text: textOf(document), names, previousContext};
 };
 
-/** Removes a plane's entries from the text of a kubeconfig file, unless another plane replaced them. Restores the previous current context. */
+/**
+ * Removes a plane's entries from the text of a kubeconfig file, unless another plane replaced them. Restores the
+ * previous current context.
+ */
 export const withoutPlane = (text: string, plane: PlaneEntries, {names, previousContext}: Omit<Merged, 'text'>): string => {
   const {document, lists, currentContext} = parseKubeconfig(text);
   const cluster = named(lists.clusters, names.context);

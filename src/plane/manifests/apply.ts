@@ -25,9 +25,10 @@ const fieldManager = 'plat';
 const defaultNamespace = 'default';
 
 /**
- * Applies manifests in a working order: namespaces and definitions of custom resources, once those are served everything else, and last the objects that
- * affect other writes. Fields of the manifests overwrite those of other managers. Rejects at the first refusal with an error of one line that names file,
- * document and field. Resolves to the stored objects, in the order written.
+ * Applies manifests in a working order: namespaces and definitions of custom resources, once those are served
+ * everything else, and last the objects that affect other writes. Fields of the manifests overwrite those of other
+ * managers. Rejects at the first refusal with an error of one line that names file, document and field. Resolves to the
+ * stored objects, in the order written.
  */
 export const applyManifests = async (written: readonly Document[], parts: ApplyParts): Promise<KubeObject[]> => {
   const {client, serving} = parts;

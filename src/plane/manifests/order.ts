@@ -2,7 +2,10 @@ import {isOfKind, kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Document} from './read.js';
 
-/** The kinds that are applied first. Kinds in none of these lists come between `dependencies` and `admissionKinds`, in the order written. */
+/**
+ * The kinds that are applied first. Kinds in none of these lists come between `dependencies` and `admissionKinds`, in
+ * the order written.
+ */
 const first: readonly Kind[] = [kinds.namespaces, kinds.customResourceDefinitions];
 /** Kinds that others refer to on creation. */
 const dependencies: readonly Kind[] = [

@@ -1,4 +1,5 @@
-// Reads the objects of manifests from files, directories and values, each with its location for messages. Nothing is sent to a server.
+// Reads the objects of manifests from files, directories and values, each with its location for messages. Nothing is
+// sent to a server.
 
 import {existsSync, readdirSync, readFileSync, statSync} from 'node:fs';
 import {extname, join} from 'node:path';
@@ -34,8 +35,8 @@ const endings = new Set(['.yaml', '.yml', '.json']);
 const isForKustomize = (file: string): boolean => /^kustomization\.ya?ml$/.test(file);
 
 /**
- * Returns all objects of the manifests, in the order written; lists are split. Of a directory its files are read, by name, without subdirectories. Throws an
- * error of one line that names the file, the document and the field.
+ * Returns all objects of the manifests, in the order written; lists are split. Of a directory its files are read, by
+ * name, without subdirectories. Throws an error of one line that names the file, the document and the field.
  */
 export const readManifests = (manifests: readonly Manifest[]): Document[] =>
   manifests

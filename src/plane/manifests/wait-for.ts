@@ -18,7 +18,10 @@ export interface Awaited<T extends KubeObject> {
   late(last: T | undefined): string;
 }
 
-/** Resolves once an object has the awaited state. Rejects after the time limit, or when the object reports a final failure. */
+/**
+ * Resolves once an object has the awaited state. Rejects after the time limit, or when the object reports a final
+ * failure.
+ */
 export const waitFor = <T extends KubeObject>({client, clock, kind, name, namespace, isThere, late}: Awaited<T>): Promise<void> =>
   new Promise((resolve, reject) => {
     let last: T | undefined;

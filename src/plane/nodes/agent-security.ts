@@ -23,7 +23,10 @@ const tokenTtlMs = 120_000;
 const allowedTtlMs = 300_000;
 const deniedTtlMs = 30_000;
 
-/** Authentication and authorization of node agents: by client certificate or token, and by access reviews of the cluster. Anonymous access is off. */
+/**
+ * Authentication and authorization of node agents: by client certificate or token, and by access reviews of the
+ * cluster. Anonymous access is off.
+ */
 export const agentSecurity = async (
   parts: AgentSecurityParts,
 ): Promise<{readonly authenticators: readonly Authenticator[]; readonly authorizer: Authorizer}> => {

@@ -57,7 +57,10 @@ const used = ({cpu, memory}: Measures): ResourceUsage => ({
 
 const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
 
-/** The usage of nodes and pods whose agents run elsewhere. An agent's summary is requested on demand; one that does not respond has no usage. */
+/**
+ * The usage of nodes and pods whose agents run elsewhere. An agent's summary is requested on demand; one that does not
+ * respond has no usage.
+ */
 export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): UsageReader => {
   const cached = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
 

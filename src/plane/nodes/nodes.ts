@@ -34,8 +34,8 @@ export interface PlaneNodesParts {
 }
 
 /**
- * The simulated nodes of a plane, from before the start of its API server to its stop: the server dials agents and pods over `network` and reads their usage
- * from `usage`, which are empty until `start`.
+ * The simulated nodes of a plane, from before the start of its API server to its stop: the server dials agents and pods
+ * over `network` and reads their usage from `usage`, which are empty until `start`.
  */
 export class PlaneNodes {
   readonly #parts: PlaneNodesParts;
@@ -63,8 +63,8 @@ export class PlaneNodes {
   }
 
   /**
-   * Starts the nodes, if there are any, and returns a function that stops them. Each has a node's identity, which may do what the Node authorizer allows,
-   * and without that authorizer everything.
+   * Starts the nodes, if there are any, and returns a function that stops them. Each has a node's identity, which may
+   * do what the Node authorizer allows, and without that authorizer everything.
    */
   async start(api: Pick<RunningApiServer, 'clientAs' | 'authorizesNodes'>): Promise<(() => Promise<void>) | undefined> {
     const {count, rulesFile, podRanges, naming, clock, random, log, meter, version, freeze} = this.#parts;

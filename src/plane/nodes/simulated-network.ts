@@ -18,7 +18,10 @@ export interface SimulatedNetworkParts {
   readonly nodes: SimulatedNodes;
 }
 
-/** The network of this machine, extended by the agents of simulated nodes and their pods at their addresses: within this process, without a socket. */
+/**
+ * The network of this machine, extended by the agents of simulated nodes and their pods at their addresses: within this
+ * process, without a socket.
+ */
 export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
   const {clock, nodes} = parts;
   const system = systemNetwork(clock);

@@ -1,4 +1,5 @@
-// The simulated nodes of a process, for what is there before them: the network of its API server, and the ports of their agents.
+// The simulated nodes of a process, for what is there before them: the network of its API server, and the ports of
+// their agents.
 
 import type {UsageReader} from '#src/api/node/usage.js';
 import type {Simulation} from '#src/simulation/simulation.js';

@@ -1,5 +1,6 @@
-// The networks of a server's outgoing connections: to the control plane (webhooks of authentication, authorization and audit, tracing), to the cluster (nodes,
-// pods, services, other webhooks, aggregated servers) and to etcd, each direct or through a proxy server (`--egress-selector-config-file`).
+// The networks of a server's outgoing connections: to the control plane (webhooks of authentication, authorization and
+// audit, tracing), to the cluster (nodes, pods, services, other webhooks, aggregated servers) and to etcd, each direct
+// or through a proxy server (`--egress-selector-config-file`).
 
 import {readFile} from 'node:fs/promises';
 import type {Naming} from '#src/api/naming.js';
@@ -36,7 +37,10 @@ export interface Egress {
   dial(name: EgressName | 'direct'): Dial;
 }
 
-/** Opens the networks of the configuration file. Rejects with an error of one line that names the flag; proxy servers are reached later. */
+/**
+ * Opens the networks of the configuration file. Rejects with an error of one line that names the flag; proxy servers
+ * are reached later.
+ */
 export const openEgress = async (parts: EgressParts): Promise<Egress> => {
   const {network: direct, clock} = parts;
   const networks = await configured(parts);

@@ -1,5 +1,5 @@
-// The certificate that the API server presents to extension servers and proxied backends (--proxy-client-cert-file), reloaded when its
-// files change.
+// The certificate that the API server presents to extension servers and proxied backends (--proxy-client-cert-file),
+// reloaded when its files change.
 
 import type {Clock} from '#src/base/clock.js';
 import {followFiles, type Files} from '#src/base/files/files.js';
@@ -20,7 +20,9 @@ export interface ProxyClientParts {
 export interface ProxyClient {
   /** Absent if no files are configured. */
   readonly pair: ClientPair | undefined;
-  /** Reloads the files when they change, until the signal aborts. A certificate that does not match the key is ignored. */
+  /**
+   * Reloads the files when they change, until the signal aborts. A certificate that does not match the key is ignored.
+   */
   follow(changed: () => void, signal: AbortSignal): void;
 }
 

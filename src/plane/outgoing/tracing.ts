@@ -17,7 +17,10 @@ export interface TracingParts {
   readonly serverId: string;
 }
 
-/** Opens the tracing that `--tracing-config-file` configures, if it is given. Rejects with an error of one line that names the flag; the collector is reached later. */
+/**
+ * Opens the tracing that `--tracing-config-file` configures, if it is given. Rejects with an error of one line that
+ * names the flag; the collector is reached later.
+ */
 export const openTracing = async ({options, naming, clock, log, egress, serverId}: TracingParts): Promise<Tracing | undefined> => {
   const {tracingConfigFile: path} = options;
   if (path === '') return undefined;

@@ -24,7 +24,10 @@ export interface ThreadLimits {
   /** The number of queued requests, and the bytes of their bodies together. */
   readonly waiting: number;
   readonly waitingBytes: number;
-  /** The time limit of one request. The thread itself responds with 504 at the request's deadline: it is ended only when it no longer can. */
+  /**
+   * The time limit of one request. The thread itself responds with 504 at the request's deadline: it is ended only when
+   * it no longer can.
+   */
   readonly ms: number;
   /** How long the thread stays without requests. */
   readonly idleMs: number;
@@ -72,14 +75,18 @@ interface Running {
   readonly worker: Worker;
   readonly store: StoreHost;
   readonly jobs: Map<number, Sent>;
-  /** `stale`: a watch of the store has ended, so the thread's roles, nodes and definitions are outdated. It finishes its requests and gets no more. */
+  /**
+   * `stale`: a watch of the store has ended, so the thread's roles, nodes and definitions are outdated. It finishes its
+   * requests and gets no more.
+   */
   state: 'starting' | 'ready' | 'stale';
 }
 
 /**
- * Handles large requests in a thread that is started with the first of them and ends after a while without any. Each has a time limit, and all of them share
- * a memory limit: beyond it the thread is ended and started anew with the next request, as it is when it falls behind the store. If no thread can be
- * started, requests are left to the caller. A request is sent to one thread only and never again: what it has written by then stays written.
+ * Handles large requests in a thread that is started with the first of them and ends after a while without any. Each
+ * has a time limit, and all of them share a memory limit: beyond it the thread is ended and started anew with the next
+ * request, as it is when it falls behind the store. If no thread can be started, requests are left to the caller. A
+ * request is sent to one thread only and never again: what it has written by then stays written.
  */
 export class RequestThread implements LargeRequests {
   readonly #parts: RequestThreadParts;

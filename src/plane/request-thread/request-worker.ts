@@ -121,7 +121,10 @@ const responseObjectOf = async ({body}: ApiResponse, notes: CollectedNotes): Pro
   return (await capture(body, {omitsManagedFields: notes.omitsManagedFields, clock}, true)).object;
 };
 
-/** Handles a request. In a later turn, so that a disconnect of the client that has been received is known: no work is done for it. */
+/**
+ * Handles a request. In a later turn, so that a disconnect of the client that has been received is known: no work is
+ * done for it.
+ */
 const answered = async (
   server: RunningApiServer,
   {body, user, audit, ...request}: PlainRequest,

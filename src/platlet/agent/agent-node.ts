@@ -76,7 +76,10 @@ export class AgentNode {
     return allocatableOf(this.capacity, this.#capacity);
   }
 
-  /** The Node as it would be registered, for the time before it is, and for an agent without an API server. Undefined before `prepare`. */
+  /**
+   * The Node as it would be registered, for the time before it is, and for an agent without an API server. Undefined
+   * before `prepare`.
+   */
   get local(): Frozen<Node> | undefined {
     return this.#local;
   }

@@ -1,4 +1,5 @@
-// Composes the agent of a node. `startAgent` reads in the order of its stages, of which each uses the values of those before.
+// Composes the agent of a node. `startAgent` reads in the order of its stages, of which each uses the values of those
+// before.
 
 import {setMaxListeners} from 'node:events';
 import {Undo} from '#src/base/undo.js';

@@ -67,7 +67,10 @@ export const clusterOf = (parts: AgentParts, signal: AbortSignal): Cluster => {
 /** How long pods of the API wait for the Node when it is registered. */
 const firstLookMs = 60_000;
 
-/** Resolves when the Node was looked for once, or after a while. Until then there are static pods alone: one of them may be the API server. */
+/**
+ * Resolves when the Node was looked for once, or after a while. Until then there are static pods alone: one of them may
+ * be the API server.
+ */
 const firstLook = async (nodes: Pick<SharedInformer, 'whenSynced'>, clock: Clock, signal: AbortSignal): Promise<void> => {
   const late = new AbortController();
   using ended = firstOf(signal, late.signal);

@@ -17,7 +17,10 @@ export interface AgentHost {
 
 const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
 
-/** Makes the folders of an agent, and finds the control groups. Rejects with an error of one line if the folder of its data cannot be shared with containers. */
+/**
+ * Makes the folders of an agent, and finds the control groups. Rejects with an error of one line if the folder of its
+ * data cannot be shared with containers.
+ */
 export const openHost = async ({host, flags, settings}: AgentParts, undo: Undo): Promise<AgentHost> => {
   const {rootDir, containerLogs} = flags;
   const folders = new NodeFolders({root: rootDir, podLogs: settings.podLogsDir, ...(containerLogs ? {containerLogs} : {})});

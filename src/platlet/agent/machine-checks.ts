@@ -22,7 +22,10 @@ export interface MachineChecksParts {
   readonly ownFolder?: string;
 }
 
-/** How soon the kernel ends the agent when memory runs out, and how many files it may have open. What cannot be set stays. */
+/**
+ * How soon the kernel ends the agent when memory runs out, and how many files it may have open. What cannot be set
+ * stays.
+ */
 const setOwnLimits = async ({settings, host, log, ownFolder = '/proc/self'}: MachineChecksParts): Promise<void> => {
   const {oomScoreAdj, maxOpenFiles} = settings;
   await host
@@ -33,7 +36,10 @@ const setOwnLimits = async ({settings, host, log, ownFolder = '/proc/self'}: Mac
     .catch((error: unknown) => log.error({err: error}, 'failed to set the limit of open files of the agent'));
 };
 
-/** Sets the parameters of the kernel and the limits of the agent, and checks the resolver file. Rejects if parameters are protected and differ. */
+/**
+ * Sets the parameters of the kernel and the limits of the agent, and checks the resolver file. Rejects if parameters
+ * are protected and differ.
+ */
 export const checkMachine = async (parts: MachineChecksParts): Promise<void> => {
   const {settings, host, naming, nodeName, events, log, parameters} = parts;
   const {protectKernelDefaults, resolvConf, clusterDomain} = settings;

@@ -88,7 +88,9 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
   };
 };
 
-/** Registers the node in the background, if that is wanted, and reports its status and its Lease until the agent stops. */
+/**
+ * Registers the node in the background, if that is wanted, and reports its status and its Lease until the agent stops.
+ */
 export const followNode = ({lifecycle, lease}: NodeStage, isRegistered: boolean, clock: Clock, signal: AbortSignal): void => {
   lease.follow();
   if (!isRegistered) return;

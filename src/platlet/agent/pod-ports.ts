@@ -1,4 +1,5 @@
-// The sixth stage of an agent: what the workers of pods act through (configurations, images, volumes, cgroups and what containers leave).
+// The sixth stage of an agent: what the workers of pods act through (configurations, images, volumes, cgroups and what
+// containers leave).
 
 import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
@@ -30,7 +31,10 @@ interface Before {
   readonly working: WorkingPods;
 }
 
-/** Creates the ports of a node's pods, and the control groups that these are in. Rejects where the machine does not have them. */
+/**
+ * Creates the ports of a node's pods, and the control groups that these are in. Rejects where the machine does not have
+ * them.
+ */
 export const podPortsOf = async (parts: AgentParts, {host, cluster, node, working}: Before, signal: AbortSignal): Promise<MachinePorts> => {
   const {folders, hierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);

@@ -88,7 +88,10 @@ export interface RunContext {
   readonly signal: AbortSignal;
 }
 
-/** Begins to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot be listed. */
+/**
+ * Begins to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot
+ * be listed.
+ */
 export const runPods = async (
   {naming, clock, log}: Pick<AgentParts, 'naming' | 'clock' | 'log'>,
   workers: PodWorkers,

@@ -19,7 +19,10 @@ export class AgentCertificate {
     this.isProvisional = isProvisional;
   }
 
-  /** Reads the certificate of a store. One that is missing or expired is replaced by `first`, if there is one. Rejects if its file cannot be used. */
+  /**
+   * Reads the certificate of a store. One that is missing or expired is replaced by `first`, if there is one. Rejects
+   * if its file cannot be used.
+   */
   static async open(store: PairStore, clock: Pick<Clock, 'now'>, first?: KeyPairPem): Promise<AgentCertificate> {
     const kept = await store.current();
     if (kept && clock.now() < kept.leaf.notAfter) return new AgentCertificate(store, clock, kept, false);

@@ -1,4 +1,5 @@
-// The first certificate of an agent that does not renew it: its key is kept until the certificate is there, so that a restart finds the request again.
+// The first certificate of an agent that does not renew it: its key is kept until the certificate is there, so that a
+// restart finds the request again.
 
 import {join} from 'node:path';
 import type {InformerFactoryOptions} from '#informers/factory.js';
@@ -24,7 +25,10 @@ export interface FirstCertificateParts extends Pick<InformerFactoryOptions, 'cli
 
 const waitMs = 3_600_000;
 
-/** Requests the client certificate of a node, and waits for it for at most an hour. Rejects if the request is refused, denied or not answered. */
+/**
+ * Requests the client certificate of a node, and waits for it for at most an hour. Rejects if the request is refused,
+ * denied or not answered.
+ */
 export const requestFirstCertificate = async (parts: FirstCertificateParts): Promise<StoredPair> => {
   const {client, clock, random, host, folder, log, nodeName, signal, store} = parts;
   const {naming} = client;

@@ -1,4 +1,5 @@
-// How an agent becomes the user of its node: by connection settings that there are, or by bootstrap settings and a certificate that it requests.
+// How an agent becomes the user of its node: by connection settings that there are, or by bootstrap settings and a
+// certificate that it requests.
 
 import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -63,8 +64,9 @@ export interface OpenedIdentity<C> extends AsyncDisposable {
 const never = new Promise<never>(() => {});
 
 /**
- * Connects an agent to its API server as the user of its node. Where certificates are renewed its first requests may have none, and are refused: it works without
- * the server until it gets one. Otherwise it is waited for, and the promise rejects if there is none.
+ * Connects an agent to its API server as the user of its node. Where certificates are renewed its first requests may
+ * have none, and are refused: it works without the server until it gets one. Otherwise it is waited for, and the
+ * promise rejects if there is none.
  */
 export const openIdentity = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<OpenedIdentity<C>> => {
   const {settingsFile, bootstrapFile, rotates, open} = parts;

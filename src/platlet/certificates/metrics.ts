@@ -7,7 +7,10 @@ const hour = 3600;
 const day = 24 * hour;
 const month = 30 * day;
 
-/** Returns what counts the renewals of a client certificate that failed. `agent` is the first word of the names of metrics. */
+/**
+ * Returns what counts the renewals of a client certificate that failed. `agent` is the first word of the names of
+ * metrics.
+ */
 export const clientRenewals = (meter: Meter, agent: string): Renewals => {
   const errors = meter.counter({
     name: `${agent}_certificate_manager_client_expiration_renew_errors`,

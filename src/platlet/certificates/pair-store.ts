@@ -1,4 +1,5 @@
-// The certificates of an agent in its folder of certificates: a file for each, with its key, and a link to the one in use, which is replaced at once.
+// The certificates of an agent in its folder of certificates: a file for each, with its key, and a link to the one in
+// use, which is replaced at once.
 
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
@@ -39,7 +40,10 @@ export class PairStore {
     return this.#path('current.pem');
   }
 
-  /** Returns the certificate in use; undefined if there is none. Rejects with the names of the files if they cannot be used. */
+  /**
+   * Returns the certificate in use; undefined if there is none. Rejects with the names of the files if they cannot be
+   * used.
+   */
   async current(): Promise<StoredPair | undefined> {
     const {configured, folder, prefix} = this.#parts;
     await this.#finishSwitch();

@@ -1,4 +1,5 @@
-// Requests certificates of an API server: sends a request, finds one that was sent before, and waits until it is issued.
+// Requests certificates of an API server: sends a request, finds one that was sent before, and waits until it is
+// issued.
 
 import {createHash, type KeyObject} from 'node:crypto';
 import {InformerFactory, type InformerFactoryOptions} from '#informers/factory.js';
@@ -99,7 +100,10 @@ const incompatibility = (
 
 type WaitParts = Pick<InformerFactoryOptions, 'client' | 'clock' | 'random' | 'log' | 'signal'>;
 
-/** Resolves to the certificate of a request once it is approved and issued. Rejects if it is denied, failed or deleted, or the signal aborts. */
+/**
+ * Resolves to the certificate of a request once it is approved and issued. Rejects if it is denied, failed or deleted,
+ * or the signal aborts.
+ */
 export const issuedCertificate = async (parts: WaitParts, sent: SentRequest): Promise<string> => {
   const stopping = new AbortController();
   const {client, clock, random, log} = parts;

@@ -1,4 +1,5 @@
-// When the certificate of an agent is replaced: at once if there is none, before it expires, and when it is to have another content.
+// When the certificate of an agent is replaced: at once if there is none, before it expires, and when it is to have
+// another content.
 
 import {isForbidden, isNotFound, isUnauthorized} from '#src/api/status.js';
 import {withClockHeld, sleep, type Clock} from '#src/base/clock.js';

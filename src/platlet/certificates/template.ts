@@ -23,7 +23,10 @@ export const clientTemplate = (nodeName: string): CertificateTemplate => ({
 const nameTypes = new Set(['Hostname', 'InternalDNS', 'ExternalDNS']);
 const ipTypes = new Set(['Hostname', 'InternalIP', 'ExternalIP']);
 
-/** Returns the template of the certificate that an agent serves with; undefined while its node has no IP address, unless names are enough. */
+/**
+ * Returns the template of the certificate that an agent serves with; undefined while its node has no IP address, unless
+ * names are enough.
+ */
 export const servingTemplate = (
   nodeName: string,
   addresses: readonly {readonly type: string; readonly address: string}[],

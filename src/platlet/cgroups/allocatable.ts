@@ -52,7 +52,10 @@ export const checkReservation = (capacity: ResourceList, reservation: Reservatio
   }
 };
 
-/** Returns the limits of the group of all pods. What must stay free is no part of them: the node ends pods before the kernel does. */
+/**
+ * Returns the limits of the group of all pods. What must stay free is no part of them: the node ends pods before the
+ * kernel does.
+ */
 export const podsLimits = (capacity: ResourceList, reservation: Reservation, isEnforced: boolean): CgroupLimits => {
   const left = (name: string): Quantity | undefined => {
     const amount = capacity.get(name);

@@ -1,4 +1,5 @@
-// The cgroups of the machine: version 1, a tree for each controller, or version 2, one tree for all. A group is named by its path in the trees.
+// The cgroups of the machine: version 1, a tree for each controller, or version 2, one tree for all. A group is named
+// by its path in the trees.
 
 import {join} from 'node:path';
 import type {Host, MountPoint} from '#src/platlet/host/host.js';
@@ -9,13 +10,18 @@ export interface CgroupHierarchy {
   readonly version: 1 | 2;
   /** The folders of a group. */
   foldersOf(group: string): readonly string[];
-  /** The folders of a group in all trees of the machine: the runtime makes it in more of them than pods are limited by. */
+  /**
+   * The folders of a group in all trees of the machine: the runtime makes it in more of them than pods are limited by.
+   */
   allFoldersOf(group: string): readonly string[];
   create(group: string): Promise<void>;
   apply(group: string, limits: CgroupLimits): Promise<void>;
 }
 
-/** The controllers that pods are limited by. The groups of the service manager hold no limits, but runtimes look for them. */
+/**
+ * The controllers that pods are limited by. The groups of the service manager hold no limits, but runtimes look for
+ * them.
+ */
 const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'hugetlb', 'name=systemd'];
 const required = ['cpu', 'cpuacct', 'cpuset', 'memory'];
 const unifiedControllers = ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'];

@@ -77,7 +77,9 @@ export class NodeAllocatable {
     this.#parts = parts;
   }
 
-  /** Limits the groups. Rejects if one that resources are reserved for cannot be limited; that of pods is tried again. */
+  /**
+   * Limits the groups. Rejects if one that resources are reserved for cannot be limited; that of pods is tried again.
+   */
   async enforce(): Promise<void> {
     for (const each of this.#parts.reserved) await this.#limitReserved(each);
     await this.#limitPods();

@@ -38,7 +38,9 @@ export class NodeCgroups implements PodCgroups {
     this.#parts = parts;
   }
 
-  /** Creates the groups above those of pods, limits what is reserved, and keeps them up to date. Rejects if that fails. */
+  /**
+   * Creates the groups above those of pods, limits what is reserved, and keeps them up to date. Rejects if that fails.
+   */
   async start(): Promise<void> {
     const {settings, classes, allocatable} = this.#parts;
     if (!settings.perPod) return;

@@ -1,4 +1,5 @@
-// Amounts in a configuration: what is reserved, and the thresholds of evictions. Their errors end the start one at a time, with the original's texts.
+// Amounts in a configuration: what is reserved, and the thresholds of evictions. Their errors end the start one at a
+// time, with the original's texts.
 
 import {parseDuration} from '#src/api/duration.js';
 import type {Naming} from '#src/api/naming.js';

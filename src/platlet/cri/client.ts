@@ -37,8 +37,9 @@ const runtimeError = (error: GrpcError, path: string, endpoint: string): Runtime
 };
 
 /**
- * Calls a runtime over one connection, which is opened on demand and again after the runtime was restarted. It is not pinged: containerd ends connections
- * that are pinged more often than every five minutes, and the end of a process on this machine closes its sockets.
+ * Calls a runtime over one connection, which is opened on demand and again after the runtime was restarted. It is not
+ * pinged: containerd ends connections that are pinged more often than every five minutes, and the end of a process on
+ * this machine closes its sockets.
  */
 export class CriClient implements AsyncDisposable {
   readonly #endpoint: string;

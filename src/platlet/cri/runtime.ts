@@ -90,7 +90,10 @@ export class CriRuntime implements Runtime {
     this.#dial = parts.dial ?? dialer(systemNetwork(clock), clock);
   }
 
-  /** Checks that the runtime serves a version of the interface that is supported. Throws `RuntimeError`, of kind `unimplemented` if it serves another. */
+  /**
+   * Checks that the runtime serves a version of the interface that is supported. Throws `RuntimeError`, of kind
+   * `unimplemented` if it serves another.
+   */
   async check(): Promise<RuntimeVersion> {
     const {endpoint} = this.#parts;
     try {
@@ -259,7 +262,10 @@ export class CriRuntime implements Runtime {
     return stats.flatMap(each => (each && sandboxUsageOf(each)) ?? []);
   }
 
-  /** Containerd before 1.7 fails the whole list while one sandbox is stopped, as those of pods that have run to their end are, or a container of one is just going. */
+  /**
+   * Containerd before 1.7 fails the whole list while one sandbox is stopped, as those of pods that have run to their
+   * end are, or a container of one is just going.
+   */
   async #sandboxStats() {
     try {
       return (await this.#call(procedures.listPodSandboxStats, {})).stats;
@@ -315,7 +321,10 @@ export class CriRuntime implements Runtime {
     return required((await this.#call(procedure, message)).url, 'URL is not set');
   }
 
-  /** Acts over the streams of a URL. The connection is closed afterwards, whether or not the runtime closes its side too. */
+  /**
+   * Acts over the streams of a URL. The connection is closed afterwards, whether or not the runtime closes its side
+   * too.
+   */
   async #connected<A>(url: string, protocol: string, signal: AbortSignal, act: (session: SpdySession) => Promise<A>): Promise<A> {
     const {clock} = this.#parts;
     const over = new AbortController();

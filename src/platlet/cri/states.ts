@@ -1,4 +1,5 @@
-// Sandboxes, containers and images as a runtime reports them. Throws for what the original does not accept, with its texts.
+// Sandboxes, containers and images as a runtime reports them. Throws for what the original does not accept, with its
+// texts.
 
 import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import {identityOf} from '#src/platlet/runtime/labels.js';

@@ -21,7 +21,10 @@ const textOf = async (stream: SpdyStream): Promise<string> => {
   return Buffer.concat(chunks).toString();
 };
 
-/** Passes on everything, without ending the receiver. Resolves once all is written; what a receiver that has closed does not take is dropped. */
+/**
+ * Passes on everything, without ending the receiver. Resolves once all is written; what a receiver that has closed does
+ * not take is dropped.
+ */
 const passOn = async (from: Readable, to: Writable): Promise<void> => {
   let written: (() => void) | undefined;
   const settle = (): void => written?.();

@@ -1,4 +1,5 @@
-// What an agent does beside running pods: each such feature has a folder, and a line in `src/platlet/agent/features.ts`.
+// What an agent does beside running pods: each such feature has a folder, and a line in
+// `src/platlet/agent/features.ts`.
 
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -38,6 +39,9 @@ export interface FeatureContext {
 /** A feature of the agent. */
 export interface AgentFeature {
   readonly name: string;
-  /** Begins to work, once the agent runs pods, until the signal aborts. The agent goes on without a feature that rejects. */
+  /**
+   * Begins to work, once the agent runs pods, until the signal aborts. The agent goes on without a feature that
+   * rejects.
+   */
   start(node: FeatureContext): void | Promise<void>;
 }

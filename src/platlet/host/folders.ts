@@ -1,4 +1,5 @@
-// Where the agent keeps what it has of pods. The names within are the same in every naming, so that an agent of the other naming finds its pods again.
+// Where the agent keeps what it has of pods. The names within are the same in every naming, so that an agent of the
+// other naming finds its pods again.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';

@@ -1,5 +1,6 @@
-// The port to the machine: files with modes and owners, mounts, and processes. `system-host.ts` implements it; tests have one on a temporary folder that needs
-// no root. A missing file is no error where a method says so; all else rejects with the error of the system call.
+// The port to the machine: files with modes and owners, mounts, and processes. `system-host.ts` implements it; tests
+// have one on a temporary folder that needs no root. A missing file is no error where a method says so; all else
+// rejects with the error of the system call.
 
 export type FileKind = 'file' | 'folder' | 'link' | 'socket' | 'character' | 'block' | 'pipe';
 
@@ -92,7 +93,10 @@ export interface Host {
   /** Compresses a file. */
   compress(from: string, to: string): Promise<void>;
 
-  /** Opens a path below a folder, one name at a time and without following links, and creates folders that are missing if they have a mode. Rejects if a name leads out. */
+  /**
+   * Opens a path below a folder, one name at a time and without following links, and creates folders that are missing
+   * if they have a mode. Rejects if a name leads out.
+   */
   hold(folder: string, names: readonly string[], makeMode?: number): Promise<HeldFile>;
 
   mount(request: MountRequest): Promise<void>;
@@ -113,7 +117,9 @@ export interface Host {
 export const mountsBelow = async (host: Pick<Host, 'mounts'>, path: string): Promise<readonly MountPoint[]> =>
   (await host.mounts()).filter(mount => mount.path === path || mount.path.startsWith(`${path}/`)).toReversed();
 
-/** Removes a folder with all in it: what is mounted below it is unmounted first, so that no data of others goes with it. */
+/**
+ * Removes a folder with all in it: what is mounted below it is unmounted first, so that no data of others goes with it.
+ */
 export const removeUnmounted = async (host: Host, path: string): Promise<void> => {
   for (const mount of await mountsBelow(host, path)) await host.unmount(mount.path);
   const left = await mountsBelow(host, path);

@@ -10,8 +10,9 @@ const mountOf = async (host: MountHost, path: string) =>
     .reduce((best, each) => (each.path.length >= best.path.length ? each : best));
 
 /**
- * Makes mounts below a folder be seen by containers that ask for it: where the folder is on a mount that passes none on, it becomes one of its own. Returns what
- * takes that back when the folder is not used any more, unless something is mounted in it.
+ * Makes mounts below a folder be seen by containers that ask for it: where the folder is on a mount that passes none
+ * on, it becomes one of its own. Returns what takes that back when the folder is not used any more, unless something is
+ * mounted in it.
  */
 export const shareFolder = async (host: MountHost, folder: string): Promise<AsyncDisposable> => {
   const path = (await host.realPath(folder)) ?? folder;

@@ -8,7 +8,9 @@ import type {Image} from '#src/platlet/runtime/images.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 
 export interface ImageGarbageSettings {
-  /** The percentages of the file system of images in use, above which images are removed and down to which. 100: never. */
+  /**
+   * The percentages of the file system of images in use, above which images are removed and down to which. 100: never.
+   */
   readonly highPercent: number;
   readonly lowPercent: number;
   /** How long an image stays at least. */

@@ -1,4 +1,5 @@
-// Whether a pod may use an image that is on the node: what images were pulled with is noted, and a pod that has none of it pulls again.
+// Whether a pod may use an image that is on the node: what images were pulled with is noted, and a pod that has none of
+// it pulls again.
 
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -64,7 +65,10 @@ export class ImageAccess {
     return access;
   }
 
-  /** Whether an image that is on the node has to be pulled for a pod. `credentials` returns those of the pod, and is called if they matter. */
+  /**
+   * Whether an image that is on the node has to be pulled for a pod. `credentials` returns those of the pod, and is
+   * called if they matter.
+   */
   async mustPull(image: string, imageRef: string, credentials: () => Promise<readonly TrackedCredentials[]>): Promise<boolean> {
     const result = await this.#check(image, imageRef, credentials);
     this.#checks.add({result});
@@ -127,7 +131,10 @@ export class ImageAccess {
     });
   }
 
-  /** Removes the notes about images that are not on the node any more. `since`: when those that are there began to be listed. */
+  /**
+   * Removes the notes about images that are not on the node any more. `since`: when those that are there began to be
+   * listed.
+   */
   prune(present: readonly string[], since: number): Promise<void> {
     const {records, log} = this.#parts;
     return this.#inTurn(async () => {

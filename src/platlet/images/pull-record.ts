@@ -35,7 +35,10 @@ export interface PulledRecord {
   readonly credentials: Readonly<Record<string, PullCredentials>>;
 }
 
-/** The most names of an image, and secrets for one of them, that are noted. What is left out is only asked of the registry again. */
+/**
+ * The most names of an image, and secrets for one of them, that are noted. What is left out is only asked of the
+ * registry again.
+ */
 const maxEntries = 1_000;
 /** The most secrets for which a match that was seen without a pull is noted. */
 const maxNotedMatches = 100;
@@ -100,7 +103,10 @@ export interface PullMatch {
   readonly noted?: PullSecret;
 }
 
-/** Compares the secrets of a pod with those that an image was pulled with: the same credentials, or the same secret, whose content may have been replaced. */
+/**
+ * Compares the secrets of a pod with those that an image was pulled with: the same credentials, or the same secret,
+ * whose content may have been replaced.
+ */
 export const matchSecrets = (known: readonly PullSecret[], podSecrets: readonly PullSecret[]): PullMatch => {
   const hasRoom = known.length < maxNotedMatches;
   for (const secret of podSecrets)

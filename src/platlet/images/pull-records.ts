@@ -1,4 +1,5 @@
-// The notes about pulls in the agent's folder: of those that go on, and of images that were pulled. Each is a file with the hash of its subject as name.
+// The notes about pulls in the agent's folder: of those that go on, and of images that were pulled. Each is a file with
+// the hash of its subject as name.
 
 import {createHash} from 'node:crypto';
 import {join} from 'node:path';
@@ -121,7 +122,10 @@ export class PullRecords {
     return this.#parts.host.removeFile(join(this.#pulling, fileName(image)));
   }
 
-  /** Returns the images whose pulls go on, or were cut off. `damaged` is called with the path of each note that cannot be read. */
+  /**
+   * Returns the images whose pulls go on, or were cut off. `damaged` is called with the path of each note that cannot
+   * be read.
+   */
   async intents(damaged: (path: string, error: unknown) => void): Promise<string[]> {
     const found: string[] = [];
     for (const name of await this.#names(this.#pulling)) {
@@ -153,7 +157,10 @@ export class PullRecords {
     });
   }
 
-  /** Removes the notes about images that are not among these, if they are damaged or not newer than a time in ms. `failed` is called for each that cannot be. */
+  /**
+   * Removes the notes about images that are not among these, if they are damaged or not newer than a time in ms.
+   * `failed` is called for each that cannot be.
+   */
   async removeOthers(imageRefs: readonly string[], since: number, failed: (path: string, error: unknown) => void): Promise<void> {
     const kept = new Set(imageRefs.map(fileName));
     for (const name of await this.#names(this.#pulled)) {

@@ -102,7 +102,10 @@ const limited = (dns: DnsConfig): Resolver => {
   return {dns: {servers, searches, options: dns.options}, warnings};
 };
 
-/** Returns what is wrong with the host's resolver file at a path, as the message of an event; undefined if nothing is. Domains of the cluster need room too. */
+/**
+ * Returns what is wrong with the host's resolver file at a path, as the message of an event; undefined if nothing is.
+ * Domains of the cluster need room too.
+ */
 export const checkHostResolver = (path: string, hostFile: string | undefined, clusterDomain: string): string | undefined => {
   if (hostFile === undefined) return `open ${path}: no such file or directory`;
   const {searches} = parseResolverFile(hostFile);

@@ -110,7 +110,10 @@ const userOf = (
   return username ? {runAsUsername: username} : {runAsUser: 0};
 };
 
-/** Returns the security context of a container. `targetId`: the container whose processes it sees. Throws `WaitingError`. */
+/**
+ * Returns the security context of a container. `targetId`: the container whose processes it sees. Throws
+ * `WaitingError`.
+ */
 export const containerSecurity = (
   pod: Frozen<Pod>,
   container: Frozen<AnyContainer>,

@@ -12,7 +12,10 @@ const hostPort = (host: string, port: number): string => (host.includes(':') ? `
 /** Whether a Service has an address of its own. */
 const hasAddress = ({spec}: Frozen<Service>): boolean => Boolean(spec?.clusterIP) && spec?.clusterIP !== 'None';
 
-/** Returns the Services that a pod's containers have variables for: those of its namespace if it wants links, and the API server's in any case. */
+/**
+ * Returns the Services that a pod's containers have variables for: those of its namespace if it wants links, and the
+ * API server's in any case.
+ */
 export const linkedServices = (
   services: readonly Frozen<Service>[],
   {namespace, wantsLinks, self}: {readonly namespace: string; readonly wantsLinks: boolean; readonly self: string},

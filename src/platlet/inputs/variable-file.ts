@@ -11,8 +11,9 @@ const trimmed = (line: string): string => {
 const isBlank = (unit: string | undefined): boolean => unit === ' ' || unit === '\t';
 
 /**
- * Returns a variable in the text of a file with lines `NAME=VALUE`; undefined if it has none of the name. A backslash at the end joins a line with the next one by a
- * blank; empty lines and those that begin with `#` are left out. Throws for another line before it.
+ * Returns a variable in the text of a file with lines `NAME=VALUE`; undefined if it has none of the name. A backslash
+ * at the end joins a line with the next one by a blank; empty lines and those that begin with `#` are left out. Throws
+ * for another line before it.
  */
 export const variableIn = (text: string, name: string): string | undefined => {
   let joined: string | undefined;

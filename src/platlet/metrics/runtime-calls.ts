@@ -3,7 +3,10 @@ import type {AgentMetrics} from './agent-metrics.js';
 /** The procedures whose operations do not have their names. */
 const otherNames: Readonly<Record<string, string>> = {UpdateContainerResources: 'update_container'};
 
-/** Returns the name of the operation of a procedure of the runtime: `run_podsandbox` of `/runtime.v1.RuntimeService/RunPodSandbox`. */
+/**
+ * Returns the name of the operation of a procedure of the runtime: `run_podsandbox` of
+ * `/runtime.v1.RuntimeService/RunPodSandbox`.
+ */
 export const operationOf = (path: string): string => {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const snake = name

@@ -56,7 +56,10 @@ export const reservationOf = ({
   ),
 });
 
-/** Returns what pods may use: the capacity without what is reserved, and never below 0. Memory is without huge pages, which are in pools of their own. */
+/**
+ * Returns what pods may use: the capacity without what is reserved, and never below 0. Memory is without huge pages,
+ * which are in pools of their own.
+ */
 export const allocatableOf = (
   capacity: Readonly<Record<string, string>>,
   {reservation, localStorage}: Pick<CapacitySettings, 'reservation' | 'localStorage'>,

@@ -40,7 +40,9 @@ const ignoring = (expected: (error: unknown) => boolean) => (error: unknown) => 
   if (!expected(error)) throw error;
 };
 
-/** Renews a Lease as it was last seen, or creates it, and returns it. One that somebody else has changed is read again. */
+/**
+ * Renews a Lease as it was last seen, or creates it, and returns it. One that somebody else has changed is read again.
+ */
 export const renewLease = async (parts: LeaseParts, node: Frozen<Node> | undefined, known: Frozen<Lease> | undefined): Promise<Lease> => {
   const {client, name} = parts;
   const leases = client.resource(kinds.leases);

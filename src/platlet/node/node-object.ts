@@ -56,7 +56,10 @@ const ownLabels = (naming: Naming): readonly string[] => [
   naming.labels.arch,
 ];
 
-/** Returns the merge patch of the metadata of a Node that brings its agent's own labels and annotation in line; undefined if they are. Taints and other labels are not touched. */
+/**
+ * Returns the merge patch of the metadata of a Node that brings its agent's own labels and annotation in line;
+ * undefined if they are. Taints and other labels are not touched.
+ */
 export const ownMetadataPatch = (
   naming: Naming,
   {metadata: found = {}}: Frozen<Node>,

@@ -1,4 +1,5 @@
-// What an agent writes of its node's status: the patch from one status to the next, and whether there is anything to write.
+// What an agent writes of its node's status: the patch from one status to the next, and whether there is anything to
+// write.
 
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
@@ -24,7 +25,9 @@ const amountsPatch = (
   ...next,
 });
 
-/** Returns the strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed. */
+/**
+ * Returns the strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed.
+ */
 export const nodeStatusPatch = (before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): Record<string, unknown> => {
   const changed = fields.filter(field => !sameJson(before?.[field], next[field]));
   return {

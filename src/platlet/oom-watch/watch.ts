@@ -19,7 +19,10 @@ const lookMs = 1_000;
 /** The most messages that are read at once. */
 const mostMessages = 10_000;
 
-/** Records an event for each process that the kernel kills because the machine is out of memory, until the signal aborts. Rejects if the kernel's messages cannot be read. */
+/**
+ * Records an event for each process that the kernel kills because the machine is out of memory, until the signal
+ * aborts. Rejects if the kernel's messages cannot be read.
+ */
 export const watchOom = async (parts: OomWatchParts): Promise<void> => {
   const {host, clock, log, signal} = parts;
   const kernel = await host.openKernelLog();

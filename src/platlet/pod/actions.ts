@@ -1,4 +1,5 @@
-// What is to be done so that a pod runs as it should: a pure function of the pod, what the runtime has of it, and the results of its probes.
+// What is to be done so that a pod runs as it should: a pure function of the pod, what the runtime has of it, and the
+// results of its probes.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
@@ -11,7 +12,10 @@ import type {KillReason} from './kill.js';
 import {isToStart, restartsAll} from './restart.js';
 import {sandboxState} from './sandbox.js';
 
-/** Whether the hash that was noted at the creation of a run is another one now. A run without a hash was not created by an agent. */
+/**
+ * Whether the hash that was noted at the creation of a run is another one now. A run without a hash was not created by
+ * an agent.
+ */
 export const isDefinitionChanged: ActionInputs['isChanged'] = (container, {annotations}) =>
   annotations[hashAnnotation] !== undefined && annotations[hashAnnotation] !== containerHash(container);
 

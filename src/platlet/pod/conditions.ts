@@ -26,7 +26,10 @@ const problems = (unknown: readonly string[], others: readonly string[], what: s
     ...(others.length > 0 ? [`containers with ${what} status: ${listed(others)}`] : []),
   ].join(', ');
 
-/** Returns whether the init containers have done their work. `statuses` is undefined while nothing is known of the pod's containers. */
+/**
+ * Returns whether the init containers have done their work. `statuses` is undefined while nothing is known of the pod's
+ * containers.
+ */
 export const initializedCondition = ({spec}: Frozen<Pod>, statuses: Statuses | undefined, phase: string): ConditionState => {
   const initContainers = spec?.initContainers ?? [];
   if (!statuses && initContainers.length > 0) return conditionFalse('Initialized', 'UnknownContainerStatuses');

@@ -219,8 +219,8 @@ const isInitialized = ({spec}: Frozen<Pod>, {initContainerStatuses = [], contain
 };
 
 /**
- * Returns the last statuses of a pod of which nothing runs any more. A container that is not seen to have ended is lost: a regular one if the pod was initialized,
- * an init container if it or one after it has run.
+ * Returns the last statuses of a pod of which nothing runs any more. A container that is not seen to have ended is
+ * lost: a regular one if the pod was initialized, an init container if it or one after it has run.
  */
 export const finalStatuses = (pod: Frozen<Pod>, statuses: ContainerStatuses): ContainerStatuses => {
   const {initContainerStatuses, containerStatuses, ...rest} = statuses;

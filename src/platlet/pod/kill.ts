@@ -27,8 +27,8 @@ export const containerGraceSeconds = (pod: Frozen<Pod>, container: Frozen<AnyCon
   probeGrace(container, reason) ?? podGraceSeconds(pod);
 
 /**
- * Returns the effective grace period of a termination: the shortest one that was asked for, and at least a second. `given`: by an eviction, say. Later requests
- * can only shorten it.
+ * Returns the effective grace period of a termination: the shortest one that was asked for, and at least a second.
+ * `given`: by an eviction, say. Later requests can only shorten it.
  */
 export const terminationGraceSeconds = (pod: Frozen<Pod>, given?: number, before?: number): number => {
   const asked = Math.min(pod.metadata?.deletionGracePeriodSeconds ?? given ?? podGraceSeconds(pod), given ?? Infinity);
@@ -42,7 +42,10 @@ export const killLimitMs = (graceSeconds: number): number => Math.max(10, 1.5 * 
 export const stopSeconds = (graceSeconds: number, spentMs: number): number =>
   Math.max(minStopSeconds, Math.ceil(graceSeconds - spentMs / 1000));
 
-/** Returns the containers that must have ended before this one is stopped: a sidecar waits for all others but the sidecars before it. */
+/**
+ * Returns the containers that must have ended before this one is stopped: a sidecar waits for all others but the
+ * sidecars before it.
+ */
 export const stopsAfter = (spec: Frozen<PodSpec>, name: string): readonly string[] => {
   const all = [...specContainers(spec)];
   const index = all.findIndex(({container}) => container.name === name);

@@ -60,8 +60,8 @@ const regularCounts = (spec: Frozen<PodSpec>, statuses: Statuses) => {
 };
 
 /**
- * Returns the phase of a pod from the statuses of its containers (the API reference, pod lifecycle). `isEnding`: nothing is started again, since the pod is deleted,
- * evicted or over its deadline; it does not count for static pods.
+ * Returns the phase of a pod from the statuses of its containers (the API reference, pod lifecycle). `isEnding`:
+ * nothing is started again, since the pod is deleted, evicted or over its deadline; it does not count for static pods.
  */
 export const phaseOf = ({spec}: Frozen<Pod>, statuses: Statuses, isEnding: boolean): Phase => {
   const init = initCounts(spec!, statuses);

@@ -1,5 +1,5 @@
-// What the worker of a pod needs of the node beside the runtime. The real agent implements these over the host (`src/platlet/volumes`, `cgroups`, `inputs`,
-// `images`), the simulation by its rules.
+// What the worker of a pod needs of the node beside the runtime. The real agent implements these over the host
+// (`src/platlet/volumes`, `cgroups`, `inputs`, `images`), the simulation by its rules.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
@@ -8,7 +8,10 @@ import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
 import type {OwnStatus} from './status.js';
 
-/** Thrown for what keeps a container or pod waiting: shown as the reason and message of its waiting state, and retried with backoff. */
+/**
+ * Thrown for what keeps a container or pod waiting: shown as the reason and message of its waiting state, and retried
+ * with backoff.
+ */
 export class WaitingError extends Error {
   override readonly name = 'WaitingError';
   readonly reason: string;
@@ -21,11 +24,17 @@ export class WaitingError extends Error {
 
 /** The volumes of pods. */
 export interface PodVolumes {
-  /** Mounts what the pod asks for, and refreshes what is mounted. Rejects after a while, with the text of a `FailedMount` event, while volumes are missing. */
+  /**
+   * Mounts what the pod asks for, and refreshes what is mounted. Rejects after a while, with the text of a
+   * `FailedMount` event, while volumes are missing.
+   */
   mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
   /** Returns a file in a mounted volume of a pod, of at most so many bytes; undefined if it is missing. */
   readFile?(pod: Frozen<Pod>, volume: string, path: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is called again until then. */
+  /**
+   * Unmounts and removes all volumes of a pod whose containers have ended. Returns whether nothing is left; it is
+   * called again until then.
+   */
   release(uid: string): Promise<boolean>;
   /** Removes what is left of pods that are not known. */
   sweep?(isKnown: (uid: string) => boolean): Promise<void>;
@@ -64,7 +73,10 @@ export interface PulledImage {
 export interface Images {
   /** Called before the containers of a pod are started: records an event if secrets for its images are missing. */
   prepare?(pod: Frozen<Pod>): Promise<void>;
-  /** Returns the image of a container, pulled as its policy says. Records the events. Throws `WaitingError`, with reasons such as `ErrImagePull` and `ImagePullBackOff`. */
+  /**
+   * Returns the image of a container, pulled as its policy says. Records the events. Throws `WaitingError`, with
+   * reasons such as `ErrImagePull` and `ImagePullBackOff`.
+   */
   ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage>;
 }
 
@@ -83,7 +95,10 @@ export interface ContainerConfigRequest {
 
 /** Builds what the runtime creates sandboxes and containers from. */
 export interface PodConfigs {
-  /** Returns the configuration of a sandbox and the name of the runtime's handler. Creates the directory of the pod's logs. */
+  /**
+   * Returns the configuration of a sandbox and the name of the runtime's handler. Creates the directory of the pod's
+   * logs.
+   */
   sandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<{readonly config: SandboxConfig; readonly handler: string}>;
   /** Throws `WaitingError`, with reason `CreateContainerConfigError`. */
   container(request: ContainerConfigRequest): Promise<ContainerConfig>;

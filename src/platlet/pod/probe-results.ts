@@ -32,15 +32,23 @@ export const afterProbe = (
   return {result: inRow >= threshold ? outcome : state.result, last: outcome, inRow};
 };
 
-/** Whether no further probes are made before the container is another one: after a failure it is killed, and it starts only once. */
+/**
+ * Whether no further probes are made before the container is another one: after a failure it is killed, and it starts
+ * only once.
+ */
 export const isProbingOver = (kind: ProbeKind, {result}: ProbeState): boolean =>
   (kind === 'liveness' && result === 'failure') || (kind === 'startup' && result !== 'unknown');
 
-/** Returns the time from a container's start to the first success that counts, if it always responds well and at once. */
+/**
+ * Returns the time from a container's start to the first success that counts, if it always responds well and at once.
+ */
 export const firstSuccessMs = (probe: Frozen<Probe> | undefined): number =>
   probe ? ((probe.initialDelaySeconds ?? 0) + ((probe.successThreshold ?? 1) - 1) * (probe.periodSeconds ?? 10)) * 1000 : 0;
 
-/** The results of the probes of a pod's containers, by the id of the run. Undefined: there is no result yet, or no probe. */
+/**
+ * The results of the probes of a pod's containers, by the id of the run. Undefined: there is no result yet, or no
+ * probe.
+ */
 export interface ProbeResults {
   resultOf(kind: ProbeKind, id: string): ProbeResult | undefined;
 }

@@ -86,7 +86,10 @@ export const differsByPatch = (
   return ownFields.every(field => field in patch || sameJson(before[field], now[field])) && sameJson(others(before), others(now));
 };
 
-/** Returns the name of a container that was reported as ended for good and would be reported as not ended; undefined if there is none. */
+/**
+ * Returns the name of a container that was reported as ended for good and would be reported as not ended; undefined if
+ * there is none.
+ */
 export const illegalTransition = ({spec, status}: Frozen<Pod>, own: ContainerStatuses): string | undefined => {
   const before: ReadonlyMap<string, Frozen<ContainerStatus>> = statusesByName(status);
   const after = statusesByName(own);

@@ -62,7 +62,10 @@ const timedConditions = ({metadata, status}: Frozen<Pod>, states: readonly Condi
   });
 };
 
-/** A terminal phase is final, and it is not reported while containers run. A pod that will not run any more has succeeded or failed. */
+/**
+ * A terminal phase is final, and it is not reported while containers run. A pod that will not run any more has
+ * succeeded or failed.
+ */
 const reportedPhase = (pod: Frozen<Pod>, statuses: ContainerStatuses, {stage, outcome, isStatic}: StatusInputs): Phase => {
   const before = pod.status?.phase;
   if (isTerminalPhase(before)) return before;

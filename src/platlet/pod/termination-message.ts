@@ -29,7 +29,10 @@ export const wantsLog = (
   file: string,
 ): boolean => policy === 'FallbackToLogsOnError' && file === '' && (exitCode !== 0 || reason === 'OOMKilled');
 
-/** Returns the message of a run from the content of its file, or from the end of its log, with what the runtime says before it. */
+/**
+ * Returns the message of a run from the content of its file, or from the end of its log, with what the runtime says
+ * before it.
+ */
 export const terminationMessage = (
   {message: said = ''}: Pick<ContainerInstance, 'message'>,
   file: string,

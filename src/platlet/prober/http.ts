@@ -1,4 +1,5 @@
-// One request of a probe or hook over HTTP: over a connection of its own, without proxies and without verification of certificates.
+// One request of a probe or hook over HTTP: over a connection of its own, without proxies and without verification of
+// certificates.
 
 import type {IncomingMessage} from 'node:http';
 import {isIP, type Socket} from 'node:net';

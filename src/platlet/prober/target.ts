@@ -3,7 +3,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, HTTPGetAction} from '#src/api/pod.js';
 
-/** Returns the number of a port that is given by number or by its name in the container. Throws if the container has no such port. */
+/**
+ * Returns the number of a port that is given by number or by its name in the container. Throws if the container has no
+ * such port.
+ */
 export const portOf = (port: number | string | object, {ports = []}: Frozen<AnyContainer>): number => {
   const text = String(port as number | string);
   const named = ports.find(({name}) => name === text)?.containerPort;

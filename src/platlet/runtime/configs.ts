@@ -1,4 +1,5 @@
-// The configurations of sandboxes and containers that the agent gives to a runtime: the messages of the container runtime interface without its numbers.
+// The configurations of sandboxes and containers that the agent gives to a runtime: the messages of the container
+// runtime interface without its numbers.
 
 import type {ImageSpec} from './images.js';
 import type {PodIdentity} from './state.js';
@@ -16,7 +17,10 @@ export interface PortMapping {
   readonly hostIp: string;
 }
 
-/** The share of a host's namespace: `pod` for one of the pod, `container` for one of each container, `node` for the host's, `target` for that of a container. */
+/**
+ * The share of a host's namespace: `pod` for one of the pod, `container` for one of each container, `node` for the
+ * host's, `target` for that of a container.
+ */
 export type NamespaceMode = 'pod' | 'container' | 'node' | 'target';
 
 export interface IdMapping {

@@ -1,4 +1,5 @@
-// Labels by which sandboxes and containers are found again. The keys are the same in every naming: other tools of the runtime read them.
+// Labels by which sandboxes and containers are found again. The keys are the same in every naming: other tools of the
+// runtime read them.
 
 import type {PodIdentity} from './state.js';
 

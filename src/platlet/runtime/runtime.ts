@@ -1,7 +1,9 @@
-// The port to what runs containers. `src/platlet/cri` implements it over the container runtime interface (gRPC on a unix socket), `src/simulation` by
-// rules on a clock. Everything that decides (`src/platlet/pod`) sees only these types, so that a simulated pod and a real one pass through the same code.
+// The port to what runs containers. `src/platlet/cri` implements it over the container runtime interface (gRPC on a
+// unix socket), `src/simulation` by rules on a clock. Everything that decides (`src/platlet/pod`) sees only these
+// types, so that a simulated pod and a real one pass through the same code.
 //
-// Times are milliseconds since the epoch. An operation rejects with a `RuntimeError`; a missing container or sandbox is no error for stop and remove.
+// Times are milliseconds since the epoch. An operation rejects with a `RuntimeError`; a missing container or sandbox is
+// no error for stop and remove.
 
 import type {Duplex, Readable, Writable} from 'node:stream';
 import type {ContainerConfig, SandboxConfig, ContainerResources} from './configs.js';
@@ -79,11 +81,17 @@ export interface Runtime extends AsyncDisposable {
   /** Announces the ranges of the node's pods, separated by commas. */
   updatePodCidr(podCidr: string): Promise<void>;
 
-  /** Lists the pods with sandboxes or containers, running or not. A container has no more than the list of the runtime has: no exit code before `podStatus` is asked. */
+  /**
+   * Lists the pods with sandboxes or containers, running or not. A container has no more than the list of the runtime
+   * has: no exit code before `podStatus` is asked.
+   */
   pods(): Promise<readonly RuntimePod[]>;
   /** Returns all sandboxes and containers of a pod in full, newest first. */
   podStatus(uid: string): Promise<RuntimePod>;
-  /** Calls `listener` with the uid of a pod whose sandboxes or containers have changed by themselves, where the runtime has events. Others are listed regularly. */
+  /**
+   * Calls `listener` with the uid of a pod whose sandboxes or containers have changed by themselves, where the runtime
+   * has events. Others are listed regularly.
+   */
   readonly changes?: (listener: (uid: string) => void) => Disposable;
 
   /** Creates and starts a sandbox. Returns its id. */
@@ -107,7 +115,9 @@ export interface Runtime extends AsyncDisposable {
 
   /** Runs a command to its end. Rejects with kind `timeout` after the given seconds; 0 is no limit. */
   execSync(id: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult>;
-  /** Runs a command with streams. Resolves with its exit code once all output is written; ends when the signal aborts. */
+  /**
+   * Runs a command with streams. Resolves with its exit code once all output is written; ends when the signal aborts.
+   */
   exec(id: string, command: readonly string[], streams: ProcessStreams, signal: AbortSignal): Promise<number>;
   /** Attaches to the main process. Resolves when it or its streams have ended, with the exit code if there is one. */
   attach(id: string, streams: ProcessStreams, signal: AbortSignal): Promise<number>;

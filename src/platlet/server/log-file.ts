@@ -1,4 +1,5 @@
-// Reads the log of a container, from a position near its end if only the last lines are wanted, and follows it over rotations.
+// Reads the log of a container, from a position near its end if only the last lines are wanted, and follows it over
+// rotations.
 
 import {dirname} from 'node:path';
 import type {LogQuery} from '#src/api/node/agent.js';

@@ -1,5 +1,6 @@
-// The lines of a container's log as the runtime writes them: `TIME STREAM TAGS TEXT`. A line of the container that is longer than the runtime's limit comes in
-// parts, of which all but the last have the tag `P`. Lines are read and written where they lie in a block: logs have millions of them.
+// The lines of a container's log as the runtime writes them: `TIME STREAM TAGS TEXT`. A line of the container that is
+// longer than the runtime's limit comes in parts, of which all but the last have the tag `P`. Lines are read and
+// written where they lie in a block: logs have millions of them.
 
 import type {LogQuery} from '#src/api/node/agent.js';
 

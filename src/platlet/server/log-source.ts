@@ -11,7 +11,9 @@ const waitingTexts: Readonly<Record<string, string>> = {
 
 const refused = (text: string): AgentError => new AgentError(400, text);
 
-/** Returns the id of the run whose log is wanted, as statuses have it. Throws what clients are shown if there is none. */
+/**
+ * Returns the id of the run whose log is wanted, as statuses have it. Throws what clients are shown if there is none.
+ */
 export const loggedRun = (pod: string, container: string, status: ContainerStatus | undefined, previous: boolean): string => {
   const of = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod)}`;
   if (!status) throw refused(`${of} is not available`);

@@ -63,12 +63,18 @@ const idleMs = 90_000;
 const maxConnections = 500;
 /** The most bytes of all answers that are not read, of all ports of the agent. */
 const waitingBytes = 128 << 20;
-/** The most requests of one address that wait, as for a review of their tokens or access. The API server relays those of all its users. */
+/**
+ * The most requests of one address that wait, as for a review of their tokens or access. The API server relays those of
+ * all its users.
+ */
 const maxWaitingOfPeer = 500;
 /** How long to wait before the port for health checks is tried again. */
 const retryMs = 5_000;
 
-/** Opens the ports. Rejects with an error of one line if one of the first two is not available; the one for health checks is tried again. */
+/**
+ * Opens the ports. Rejects with an error of one line if one of the first two is not available; the one for health
+ * checks is tried again.
+ */
 export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts> => {
   const {
     agent,

@@ -36,7 +36,10 @@ export interface AgentSecurity {
   readonly authorizer: Authorizer;
 }
 
-/** Returns the authentication and authorization of an agent's server. Rejects with an error of one line for settings that cannot work. */
+/**
+ * Returns the authentication and authorization of an agent's server. Rejects with an error of one line for settings
+ * that cannot work.
+ */
 export const agentSecurity = async (parts: AgentSecurityParts): Promise<AgentSecurity> => {
   const {settings} = parts;
   return {

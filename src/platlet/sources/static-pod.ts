@@ -37,7 +37,10 @@ const sorted = (value: unknown): unknown => {
   );
 };
 
-/** Returns the uid of a static pod: of what it is and where it is from, so that it is the same after a restart, and another one after a change. */
+/**
+ * Returns the uid of a static pod: of what it is and where it is from, so that it is the same after a restart, and
+ * another one after a change.
+ */
 const uidOf = (pod: Pod, node: string, {is, place}: Origin): string =>
   createHash('sha256')
     .update(JSON.stringify(sorted(pod)))

@@ -13,8 +13,8 @@ const blockBytes = 512;
 const maxFiles = 500_000;
 
 /**
- * Returns what a file or folder takes, as `du` does: on its own file system alone, and files with several names once. Undefined if nothing is there, it has too
- * many files, or the signal aborts.
+ * Returns what a file or folder takes, as `du` does: on its own file system alone, and files with several names once.
+ * Undefined if nothing is there, it has too many files, or the signal aborts.
  */
 export const diskUsage = async (path: string, signal: AbortSignal, limit = maxFiles): Promise<DiskUsage | undefined> => {
   const root = await lstat(path).catch(() => undefined);

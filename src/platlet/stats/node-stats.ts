@@ -74,7 +74,10 @@ export const usedProcessorMs = (text: string): number => {
   return (user + nice + system + irq + softirq + steal) * tickMs;
 };
 
-/** Returns the memory that a machine works with, in bytes, from /proc/meminfo: what is used without file pages that were not used lately. */
+/**
+ * Returns the memory that a machine works with, in bytes, from /proc/meminfo: what is used without file pages that were
+ * not used lately.
+ */
 export const usedMemoryBytes = (text: string): number => {
   const of = (name: string): number =>
     Number(new RegExp(`^${name.replace(/[()]/g, '\\$&')}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;

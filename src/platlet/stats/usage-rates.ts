@@ -11,7 +11,10 @@ interface Sample {
 /** A rate is of so much time at least. */
 const leastMs = 10_000;
 
-/** The rates at which processor time is used, from counters that are read now and then. Those that are not read any more are forgotten. */
+/**
+ * The rates at which processor time is used, from counters that are read now and then. Those that are not read any more
+ * are forgotten.
+ */
 export class UsageRates {
   #samples = new Map<string, Sample>();
   #next = new Map<string, Sample>();

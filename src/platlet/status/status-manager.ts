@@ -26,7 +26,10 @@ export interface StatusManagerParts {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly metrics: Pick<AgentMetrics, 'statusSync'>;
-  /** Returns the pod of the API that shows the status of a pod: itself, or the mirror of a static one. Undefined if there is none. */
+  /**
+   * Returns the pod of the API that shows the status of a pod: itself, or the mirror of a static one. Undefined if
+   * there is none.
+   */
   shownBy(pod: Frozen<Pod>): Frozen<Pod> | undefined;
 }
 

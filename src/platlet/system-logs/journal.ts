@@ -9,7 +9,9 @@ import {runProgram} from '#src/base/program.js';
 export interface Journal {
   /** Returns the units that have lines in the journal, one in a line. Rejects if there is no journal. */
   units(signal: AbortSignal): Promise<string>;
-  /** Returns the output of journalctl with arguments, standard error included. The program ends when the signal aborts. */
+  /**
+   * Returns the output of journalctl with arguments, standard error included. The program ends when the signal aborts.
+   */
   read(args: readonly string[], signal: AbortSignal): Readable;
 }
 

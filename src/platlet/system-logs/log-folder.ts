@@ -1,4 +1,5 @@
-// The files below a folder of logs, as the system has them. Links are followed as far as they stay below the folder or below others that are allowed.
+// The files below a folder of logs, as the system has them. Links are followed as far as they stay below the folder or
+// below others that are allowed.
 
 import {constants} from 'node:fs';
 import * as fs from 'node:fs/promises';
@@ -20,7 +21,10 @@ export type LogEntry =
 
 /** A folder with logs. */
 export interface LogFolder {
-  /** Returns what is at a path below the folder, which is cleaned before; undefined if there is nothing, or it is out of the folder or no file or folder. */
+  /**
+   * Returns what is at a path below the folder, which is cleaned before; undefined if there is nothing, or it is out of
+   * the folder or no file or folder.
+   */
   at(path: string): Promise<LogEntry | undefined>;
 }
 

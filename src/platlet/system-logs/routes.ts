@@ -90,7 +90,10 @@ const streamed = (source: Readable): ApiResponse => ({
   body: {kind: 'stream', source},
 });
 
-/** Yields the logs of services: of those that the journal has from there, of others from the files that are usually theirs. */
+/**
+ * Yields the logs of services: of those that the journal has from there, of others from the files that are usually
+ * theirs.
+ */
 async function* serviceLogs(
   {folder, clock}: SystemLogParts,
   journal: Journal,

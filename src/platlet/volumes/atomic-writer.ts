@@ -1,4 +1,5 @@
-// Writes the files of a volume so that containers see all of them change at once: they are links through `..data`, which is exchanged.
+// Writes the files of a volume so that containers see all of them change at once: they are links through `..data`,
+// which is exchanged.
 
 import {dirname, join} from 'node:path';
 import {filesBelow} from '#src/platlet/host/files-below.js';

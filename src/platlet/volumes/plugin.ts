@@ -15,7 +15,10 @@ export interface VolumeRequest {
   readonly volume: Frozen<Volume>;
   readonly persistent?: Frozen<PersistentVolume>;
   readonly isReadonly: boolean;
-  /** Gives what is at a path to the group of the pod, if it has one. Called for a volume that is made just now, and not for what pods have written. */
+  /**
+   * Gives what is at a path to the group of the pod, if it has one. Called for a volume that is made just now, and not
+   * for what pods have written.
+   */
   giveToGroup(path: string): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// The volumes of a node's pods: what is wanted, what is there, and the operations between the two. Each volume has one operation at a time; one that fails is
-// tried again with backoff, as long as the pod is there.
+// The volumes of a node's pods: what is wanted, what is there, and the operations between the two. Each volume has one
+// operation at a time; one that fails is tried again with backoff, as long as the pod is there.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -27,7 +27,9 @@ export interface NodeVolumesParts {
 /** How long a pod waits for its volumes before that is an event. */
 const waitMs = 123_000;
 
-/** Returns the names of the volumes that containers of a pod use: mounted, as devices, or for variables in their files. */
+/**
+ * Returns the names of the volumes that containers of a pod use: mounted, as devices, or for variables in their files.
+ */
 const usedVolumes = ({spec}: Frozen<Pod>): ReadonlySet<string> =>
   new Set(
     containersOf(spec as never).flatMap(({volumeMounts = [], volumeDevices = [], env = []}) => [

@@ -1,5 +1,5 @@
-// Parts of volumes that containers mount in place of the whole. Containers may write to a volume, and so put links into it: what is mounted is opened without
-// following any, and mounted from the open file.
+// Parts of volumes that containers mount in place of the whole. Containers may write to a volume, and so put links into
+// it: what is mounted is opened without following any, and mounted from the open file.
 
 import {join, relative} from 'node:path';
 import type {NodeFolders} from '#src/platlet/host/folders.js';

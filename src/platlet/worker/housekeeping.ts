@@ -38,7 +38,10 @@ const clean = ({workers, directory: {sources, statuses, working, listed}}: House
   statuses.sweep(uid => isKnown(uid) || working.get(uid) !== undefined);
 };
 
-/** Removes what is left on the node of pods that are gone: volumes first, since a cgroup may hold processes that use them. */
+/**
+ * Removes what is left on the node of pods that are gone: volumes first, since a cgroup may hold processes that use
+ * them.
+ */
 const sweep = async ({directory: {sources, working, listed}, ports: {volumes, cgroups}}: HousekeepingParts): Promise<void> => {
   if (!sources.isReady) return;
   const alive = new Set(listed.flatMap(pod => (isAlive(pod) ? pod.pod.uid : [])));

@@ -8,7 +8,10 @@ import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {ContainerStop} from './stop-container.js';
 
-/** The kill of a pod that goes on: all containers at once, but sidecars after those that may need them; then the sandboxes. */
+/**
+ * The kill of a pod that goes on: all containers at once, but sidecars after those that may need them; then the
+ * sandboxes.
+ */
 export class PodKill {
   readonly #parts: WorkerParts;
   readonly #pod: Frozen<Pod>;

@@ -22,7 +22,10 @@ export interface LifecycleParts {
 /** Called with the uid of a pod whose sandboxes or containers have changed. */
 type PodChanged = (uid: string) => void;
 
-/** The state of a pod in a list, for comparison. A container that was created and not started is of the agent's own doing. */
+/**
+ * The state of a pod in a list, for comparison. A container that was created and not started is of the agent's own
+ * doing.
+ */
 const digestOf = ({sandboxes, containers}: RuntimePod): string =>
   [
     ...sandboxes.map(({id, isReady}) => `${id} ${isReady}`),

@@ -15,7 +15,10 @@ export interface PodDirectoryParts {
   readonly working: WorkingPods;
 }
 
-/** The pods of a node by all who know them: sources, workers, reported statuses and the runtime. It exists before anything works on pods, and is empty until then. */
+/**
+ * The pods of a node by all who know them: sources, workers, reported statuses and the runtime. It exists before
+ * anything works on pods, and is empty until then.
+ */
 export class PodDirectory {
   readonly sources: PodSources;
   readonly statuses: StatusManager;

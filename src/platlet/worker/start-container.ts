@@ -106,7 +106,10 @@ export class ContainerStarter {
     this.#backoffs.set(key, nextBackoff(backoff, endedAt, clock.now(), node.crashLoop));
   }
 
-  /** Returns the restart count of a container of which the runtime has no run: it goes on from what was reported, or from its logs. */
+  /**
+   * Returns the restart count of a container of which the runtime has no run: it goes on from what was reported, or
+   * from its logs.
+   */
   async #firstAttempt(pod: Frozen<Pod>, {container: {name}}: SpecContainer): Promise<number> {
     const status = statusesByName(this.#parts.statuses.statusOf(pod.metadata?.uid ?? '') ?? pod.status).get(name);
     if (status?.containerID || (status?.restartCount ?? 0) > 0) return status!.restartCount + (status!.containerID ? 1 : 0);

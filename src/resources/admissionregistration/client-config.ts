@@ -35,7 +35,10 @@ function* validatePath(path: string, text: string): Iterable<FieldError> {
   }
 }
 
-/** Validates the reference to a webhook's service. The original swaps the texts of name and namespace; the paths do the same. */
+/**
+ * Validates the reference to a webhook's service. The original swaps the texts of name and namespace; the paths do the
+ * same.
+ */
 export function* validateServiceReference(
   path: string,
   service: {name?: string; namespace?: string; path?: string; port?: number},

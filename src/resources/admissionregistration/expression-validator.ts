@@ -22,7 +22,10 @@ export interface ExpressionProblem {
 /** Compiles an expression, in steps; returns the problem, if there is one. */
 export type ExpressionValidator = (expression: string, use: ExpressionUse) => Steps<ExpressionProblem | undefined>;
 
-/** Returns the validator for the expressions of one object, to be called in their order: later expressions can refer to earlier variables. */
+/**
+ * Returns the validator for the expressions of one object, to be called in their order: later expressions can refer to
+ * earlier variables.
+ */
 export const expressionValidator = (hasVariables: boolean): ExpressionValidator => {
   const composition = hasVariables ? new Composition() : undefined;
   return function* (expression, {yields, hasParams, hasAuthorizer, isStored, variable}) {

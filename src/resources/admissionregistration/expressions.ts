@@ -5,8 +5,9 @@ import {reservedWords} from '#src/schema/reserved-words.js';
 import type {ExpressionUse} from './expression-validator.js';
 import type {MatchCondition, Variable} from './types.js';
 
-// Validates the CEL expressions of policies and webhooks. CEL is loaded on demand: hooks first call `loadExpressionValidator`, then validate synchronously.
-// Expressions of the stored object are compiled in the wider environment, so that newer rules never break them.
+// Validates the CEL expressions of policies and webhooks. CEL is loaded on demand: hooks first call
+// `loadExpressionValidator`, then validate synchronously. Expressions of the stored object are compiled in the wider
+// environment, so that newer rules never break them.
 
 const maxConditions = 64;
 
@@ -26,7 +27,10 @@ export const loadExpressionValidator = (hasExpressions: boolean): Promise<void> 
   });
 };
 
-/** Returns the validation for the expressions of one object, in their order. Call it only after `loadExpressionValidator` has resolved. */
+/**
+ * Returns the validation for the expressions of one object, in their order. Call it only after
+ * `loadExpressionValidator` has resolved.
+ */
 export const validateExpressions = (hasVariables: boolean): ValidateExpression => {
   let validator: ReturnType<ValidatorModule['expressionValidator']> | undefined;
   return function* (expression, path, use, shown = expression) {
@@ -79,7 +83,10 @@ export function* validateMatchConditions(
 
 const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reservedWords.has(name);
 
-/** Validates that each variable has a name usable in expressions, and an expression. `stored` are the expressions of the stored object. */
+/**
+ * Validates that each variable has a name usable in expressions, and an expression. `stored` are the expressions of the
+ * stored object.
+ */
 export function* validateVariables(
   variables: readonly Variable[] | undefined,
   path: string,

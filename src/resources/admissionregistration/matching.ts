@@ -4,7 +4,8 @@ import {validateLabelSelector} from '#src/resources/validation/label-selector.js
 import {validateNamedRule} from './rules.js';
 import type {MatchResources, ParamKind, ParamRef} from './types.js';
 
-// Defaults and validation of match constraints and parameter references, shared by both kinds of admission policies and their bindings.
+// Defaults and validation of match constraints and parameter references, shared by both kinds of admission policies and
+// their bindings.
 
 /** Applies the defaults of match constraints. */
 export const defaultMatching = (resources: MatchResources | undefined): void => {

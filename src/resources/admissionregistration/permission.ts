@@ -7,8 +7,8 @@ import type {HookContext, WriteChecks} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import type {ParamKind, ParamRef} from './types.js';
 
-// Authorization of a policy's parameters: the writer of a policy or binding must be allowed to read them. Checked once the object is valid; users that may
-// escalate privileges are exempt.
+// Authorization of a policy's parameters: the writer of a policy or binding must be allowed to read them. Checked once
+// the object is valid; users that may escalate privileges are exempt.
 
 /** Policies read their parameters as the server, so the author of one must be allowed to read them as well. */
 type Policy = KubeObject & {readonly spec?: {readonly paramKind?: ParamKind}};

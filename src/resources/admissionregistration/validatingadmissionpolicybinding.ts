@@ -49,7 +49,10 @@ export const bindingColumns = <T extends {readonly spec?: {policyName?: string; 
   ageColumn as Column<unknown>,
 ];
 
-/** ValidatingAdmissionPolicyBinding: applies a validating policy to matching requests, with parameters and the actions on a violation. */
+/**
+ * ValidatingAdmissionPolicyBinding: applies a validating policy to matching requests, with parameters and the actions
+ * on a violation.
+ */
 export const validatingAdmissionPolicyBindings = defineResource<ValidatingBinding>({
   kind: kinds.validatingAdmissionPolicyBindings,
   discovery: {categories: ['api-extensions']},

@@ -10,13 +10,17 @@ import {loadExpressionValidator, validateExpressions, validateMatchConditions} f
 import {validateRule} from './rules.js';
 import type {MatchCondition, Webhook} from './types.js';
 
-// Defaults and validation of webhooks, shared by both webhook configurations. Updates ratchet: an error that every stored webhook has already is accepted.
+// Defaults and validation of webhooks, shared by both webhook configurations. Updates ratchet: an error that every
+// stored webhook has already is accepted.
 
 const harmless = ['None', 'NoneOnDryRun'];
 const sideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 const reviewVersions = ['v1', 'v1beta1'];
 
-/** Reports whether a configuration was given with empty lists or maps, which the generation counts although they are not stored. */
+/**
+ * Reports whether a configuration was given with empty lists or maps, which the generation counts although they are not
+ * stored.
+ */
 export const hasEmptiedWebhooks = (configuration: {readonly webhooks?: readonly Webhook[]}): boolean =>
   givenEmpty(configuration, 'webhooks') !== undefined || !emptiedWithin(configuration.webhooks).next().done;
 

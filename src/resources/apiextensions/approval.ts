@@ -2,7 +2,8 @@ import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Definition} from './types.js';
 
-// Approval of APIs in the project's own groups, by an annotation. Validation rejects a new unapproved API; a controller reports the approval as a condition.
+// Approval of APIs in the project's own groups, by an annotation. Validation rejects a new unapproved API; a controller
+// reports the approval as a condition.
 
 /** Whether an API in a protected group is approved, with the condition's reason and message. */
 export interface Approval {

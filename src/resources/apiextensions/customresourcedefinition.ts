@@ -131,7 +131,10 @@ function* validate(definition: Readonly<Definition>, old: Readonly<Definition> |
   }
 }
 
-/** CustomResourceDefinition: a kind that users add to the API. It is served once its names are accepted, and removed after its objects. */
+/**
+ * CustomResourceDefinition: a kind that users add to the API. It is served once its names are accepted, and removed
+ * after its objects.
+ */
 export const customResourceDefinitions = defineResource<Definition>({
   kind: kinds.customResourceDefinitions,
   discovery: {shortNames: ['crd', 'crds'], categories: ['api-extensions']},

@@ -2,7 +2,8 @@ import {additionalOf, itemListOf, itemsOf, type JsonSchema, type ValidationRule}
 import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 import {schemaOf, type OwnVersion} from './versions.js';
 
-// Error texts of a few rules show values as the original's internal types: fields in another order, each one present. These functions build that form.
+// Error texts of a few rules show values as the original's internal types: fields in another order, each one present.
+// These functions build that form.
 
 const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null =>
   list && list.length > 0 ? list.map(form) : null;

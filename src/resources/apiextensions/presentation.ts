@@ -4,7 +4,8 @@ import type {JsonSchema} from '#src/schema/json-schema.js';
 import {nonStructuralReason} from '#src/schema/custom/structural/structural.js';
 import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 
-// Validation of what a definition declares for presentation: printer columns, subresources and selectable fields. Their paths are resolved in the schema.
+// Validation of what a definition declares for presentation: printer columns, subresources and selectable fields. Their
+// paths are resolved in the schema.
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];

@@ -12,10 +12,13 @@ import {maxSelectableFields} from './presentation.js';
 import type {Definition} from './types.js';
 import {schemaOf, schemasOf} from './versions.js';
 
-// Ratcheting of custom resource definitions: an update may keep what the stored definition violates, since stored objects and clients rely on it. A new
-// definition may not. Never accepts a new violation.
+// Ratcheting of custom resource definitions: an update may keep what the stored definition violates, since stored
+// objects and clients rely on it. A new definition may not. Never accepts a new violation.
 
-/** What an updated definition may keep although a new one may not have it (ratcheting): later rules never break stored objects. */
+/**
+ * What an updated definition may keep although a new one may not have it (ratcheting): later rules never break stored
+ * objects.
+ */
 export interface Ratcheting extends ConversionRatcheting {
   readonly noSchema: boolean;
   readonly unstructured: boolean;

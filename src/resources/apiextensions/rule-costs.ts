@@ -1,6 +1,8 @@
 import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 
-/** The cost limit of one expression, multiplied by how often it is evaluated, and that of all expressions of a schema. */
+/**
+ * The cost limit of one expression, multiplied by how often it is evaluated, and that of all expressions of a schema.
+ */
 const expressionLimit = 10_000_000;
 const schemaLimit = 100_000_000;
 /** The number of most expensive expressions that are named if each costs a hundredth of the total limit. */

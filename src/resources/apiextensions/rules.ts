@@ -129,8 +129,8 @@ export interface RuleContext {
 }
 
 /**
- * Validates the rules of a schema with valid structure and defaults: expressions that do not compile, are too expensive or use `oldSelf` where values cannot be
- * correlated.
+ * Validates the rules of a schema with valid structure and defaults: expressions that do not compile, are too expensive
+ * or use `oldSelf` where values cannot be correlated.
  */
 export function* ruleProblems(schema: JsonSchema, path: string, {free, problems}: RuleContext): Findings {
   let made: SchemaNode | undefined;

@@ -9,7 +9,10 @@ import type {Ratcheting} from './ratcheting.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {internalSchema} from './internal-form.js';
 
-/** The keywords allowed at the root of a schema with a status subresource, as the original names them and as they are written. */
+/**
+ * The keywords allowed at the root of a schema with a status subresource, as the original names them and as they are
+ * written.
+ */
 const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
   ['Description', 'description'],
   ['Type', 'type'],
@@ -36,7 +39,10 @@ const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
 ];
 const allowedAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 
-/** Validates the root of a schema with a status subresource: keywords that would also apply to the status are rejected, even with an empty value. */
+/**
+ * Validates the root of a schema with a status subresource: keywords that would also apply to the status are rejected,
+ * even with an empty value.
+ */
 function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
     return yield invalid(
@@ -59,7 +65,9 @@ export interface SchemaContext {
   readonly ratcheting: Ratcheting;
   /** Keeps undeclared fields, as older definitions could. */
   readonly preservesUnknown: boolean;
-  /** Validates the rules of a schema with valid structure and defaults; `problems` are the other errors of the schema. */
+  /**
+   * Validates the rules of a schema with valid structure and defaults; `problems` are the other errors of the schema.
+   */
   readonly validateRules?: ((schema: JsonSchema, path: string, problems: readonly FieldError[]) => Findings) | undefined;
 }
 

@@ -3,8 +3,9 @@ import {emptiedFields} from '#src/schema/emptied.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
-// The fields of a definition's versions. The original validates a definition in its internal form, where schemas, subresources, columns and selectable fields
-// that all versions share are at the top; `hoistShared` builds that form, so that errors get the same paths.
+// The fields of a definition's versions. The original validates a definition in its internal form, where schemas,
+// subresources, columns and selectable fields that all versions share are at the top; `hoistShared` builds that form,
+// so that errors get the same paths.
 
 /** Returns the schema of a version as its definition writes it; a stored one has been validated. */
 export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined =>
@@ -39,7 +40,10 @@ export interface OwnVersion extends VersionFields {
   readonly deprecationWarning: string | undefined;
 }
 
-/** A definition in the original's internal form: fields that all versions have alike are moved to the top, and their errors are reported there. */
+/**
+ * A definition in the original's internal form: fields that all versions have alike are moved to the top, and their
+ * errors are reported there.
+ */
 export interface HoistedVersions {
   readonly shared: VersionFields;
   readonly versions: readonly OwnVersion[];

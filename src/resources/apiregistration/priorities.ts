@@ -2,7 +2,10 @@ import type {GroupToken} from '#src/api/naming.js';
 
 // The order of group versions in discovery, as the original's APIServices register it.
 
-/** The position of a group version in discovery: groups by descending number, and within a group versions by descending number. */
+/**
+ * The position of a group version in discovery: groups by descending number, and within a group versions by descending
+ * number.
+ */
 export interface Priority {
   readonly group: number;
   readonly version: number;

@@ -21,7 +21,9 @@ import {defaultTemplate, selectorOrNone, validateRunsForever, validateSelected} 
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 type Spec = NonNullable<DaemonSet['spec']>;
 
-/** Counts the changes of the template. extensions/v1beta1 had a field for it; readers of the annotation still expect it. */
+/**
+ * Counts the changes of the template. extensions/v1beta1 had a field for it; readers of the annotation still expect it.
+ */
 const templateGeneration = 'deprecated.daemonset.template.generation';
 
 const generationOf = ({metadata}: Readonly<DaemonSet>): number => {

@@ -119,7 +119,9 @@ const main: Endpoint<Deployment> = {
   },
 };
 
-/** Deployment: keeps a number of pods of one template running, and replaces them step by step when the template changes. */
+/**
+ * Deployment: keeps a number of pods of one template running, and replaces them step by step when the template changes.
+ */
 export const deployments = defineResource<Deployment>({
   kind: kinds.deployments,
   discovery: {shortNames: ['deploy'], categories: ['all']},

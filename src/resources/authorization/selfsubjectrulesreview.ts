@@ -10,7 +10,10 @@ const run = async ({spec}: SelfSubjectRulesReview, {rulesFor, user}: ActionConte
   return {metadata: {}, spec: {}, status: {resourceRules, nonResourceRules, incomplete, ...(error ? {evaluationError: error} : {})}};
 };
 
-/** SelfSubjectRulesReview: returns what the user of the request may do in a namespace, as far as it can be listed. Never stored. */
+/**
+ * SelfSubjectRulesReview: returns what the user of the request may do in a namespace, as far as it can be listed. Never
+ * stored.
+ */
 export const selfSubjectRulesReviews = defineResource<SelfSubjectRulesReview>({
   kind: kinds.selfSubjectRulesReviews,
   metadata: {nameProblems: pathSegmentName},

@@ -18,7 +18,10 @@ import {horizontalPodAutoscalersV1} from './v1.js';
 
 type Reference = AutoscalerSpec['scaleTargetRef'];
 
-/** Returns the rule for the scale target's apiVersion: the core group only for ReplicationController; stored references may stay. */
+/**
+ * Returns the rule for the scale target's apiVersion: the core group only for ReplicationController; stored references
+ * may stay.
+ */
 const targetRule = (reference: Partial<Reference> = {}, old: Reference | undefined): VersionRule => {
   if (old && old.apiVersion === reference.apiVersion && old.kind === reference.kind) return 'any';
   return reference.kind === 'ReplicationController' ? 'groupless' : 'grouped';

@@ -5,8 +5,8 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, Endpoint, View} from '#src/resources/definition.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 
-// The `scale` subresource of built-in workloads: a view of the stored object. Reads convert the object to a Scale; writes set its replicas and go through the
-// rules of the main endpoint.
+// The `scale` subresource of built-in workloads: a view of the stored object. Reads convert the object to a Scale;
+// writes set its replicas and go through the rules of the main endpoint.
 
 export type Scale = ObjectOf<typeof kinds.scales>;
 
@@ -70,8 +70,8 @@ const scaleOf =
   };
 
 /**
- * Returns the `scale` endpoint of a workload with `spec.replicas` and `status.replicas` (the API reference, autoscaling/v1 Scale). Writing it writes the
- * workload with the rules of the main endpoint.
+ * Returns the `scale` endpoint of a workload with `spec.replicas` and `status.replicas` (the API reference,
+ * autoscaling/v1 Scale). Writing it writes the workload with the rules of the main endpoint.
  */
 export const scaleEndpoint = <T extends KubeObject>(
   main: Endpoint<T>,

@@ -1,6 +1,7 @@
 import {parseQuantity} from '#src/api/quantity.js';
 
-// Type guards for the JSON in v1 annotations, which users may edit. A guard checks types only; ranges and required fields are left to validation.
+// Type guards for the JSON in v1 annotations, which users may edit. A guard checks types only; ranges and required
+// fields are left to validation.
 
 /** Checks the type of a value parsed from JSON. */
 export type Guard = (value: unknown) => boolean;

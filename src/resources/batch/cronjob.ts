@@ -35,7 +35,10 @@ function* validateSchedule({schedule, timeZone}: Spec, old: Spec | undefined): I
   else if (timeZone !== undefined) yield invalid(path, schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule');
 }
 
-/** The syntax of zone names in the IANA database (its theory file, "Names of timezones"), with digits and plus signs for old names. */
+/**
+ * The syntax of zone names in the IANA database (its theory file, "Names of timezones"), with digits and plus signs for
+ * old names.
+ */
 const zonePart = /^[A-Za-z.\-_0-9+]{1,14}$/;
 
 function* validateTimeZone(zone: string | undefined): Iterable<FieldError> {

@@ -20,7 +20,10 @@ const outcomeOf = ({status}: Readonly<Job>) => {
 
 type Outcome = ReturnType<typeof outcomeOf>;
 
-/** A rule of status transitions. It is checked only if its fields changed, so that an invalid status can be corrected step by step (KEP-4368). */
+/**
+ * A rule of status transitions. It is checked only if its fields changed, so that an invalid status can be corrected
+ * step by step (KEP-4368).
+ */
 interface Transition {
   readonly job: Readonly<Job>;
   readonly old: Readonly<Job>;

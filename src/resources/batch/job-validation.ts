@@ -13,7 +13,8 @@ import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy,
 import {generatedLabels} from './job-selector.js';
 import {validateTemplateChange} from './job-template.js';
 
-// Validation of jobs. Cron jobs validate the spec of their template with it too; the selector and generated labels belong to jobs only.
+// Validation of jobs. Cron jobs validate the spec of their template with it too; the selector and generated labels
+// belong to jobs only.
 
 type Job = ObjectOf<typeof kinds.jobs>;
 

@@ -7,8 +7,8 @@ import {resources} from './index.js';
 // Which versions are served: defaults by stability, then `--runtime-config`, then the emulated release.
 
 /**
- * Which versions of the built-in kinds are served. Stable ones are unless turned off; beta and alpha ones only if turned on (KEP-3136: since 1.24 new beta APIs
- * are off by default, and none of the older ones is left).
+ * Which versions of the built-in kinds are served. Stable ones are unless turned off; beta and alpha ones only if
+ * turned on (KEP-3136: since 1.24 new beta APIs are off by default, and none of the older ones is left).
  */
 type Stage = 'ga' | 'beta' | 'alpha';
 
@@ -61,9 +61,14 @@ const checkKey = (key: string, naming: Naming): void => {
 export interface EmulatedRelease {
   /** Newer versions are not served, for example `1.33`. */
   readonly emulated: string;
-  /** Whether newer versions are served if a lower version of the resource that is beta or stable is (`--emulation-forward-compatible`). */
+  /**
+   * Whether newer versions are served if a lower version of the resource that is beta or stable is
+   * (`--emulation-forward-compatible`).
+   */
   readonly forwardCompatible: boolean;
-  /** Whether newer versions named in `--runtime-config` are served (`--runtime-config-emulation-forward-compatible`). */
+  /**
+   * Whether newer versions named in `--runtime-config` are served (`--runtime-config-emulation-forward-compatible`).
+   */
   readonly namedForwardCompatible: boolean;
 }
 
@@ -137,7 +142,10 @@ class Enabled {
   }
 }
 
-/** Removes versions that the release does not have, unless they are served for compatibility. Throws `UnavailableApi` for one that was named explicitly. */
+/**
+ * Removes versions that the release does not have, unless they are served for compatibility. Throws `UnavailableApi`
+ * for one that was named explicitly.
+ */
 const ofRelease = (
   enabled: Enabled,
   available: Serves,
@@ -169,9 +177,10 @@ const ofRelease = (
 };
 
 /**
- * Returns which kinds are served, from the pairs of `--runtime-config`: `api/all`, `api/ga`, `api/beta` and `api/alpha`, then a group version, then one of its
- * resources; later ones take precedence. Only kinds that an emulated release has are served. Throws `UnknownApi` for keys that match nothing, and
- * `UnavailableApi` for those that name newer versions.
+ * Returns which kinds are served, from the pairs of `--runtime-config`: `api/all`, `api/ga`, `api/beta` and
+ * `api/alpha`, then a group version, then one of its resources; later ones take precedence. Only kinds that an emulated
+ * release has are served. Throws `UnknownApi` for keys that match nothing, and `UnavailableApi` for those that name
+ * newer versions.
  */
 export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, settings: ServedSettings): Serves => {
   const {gate, release} = settings;

@@ -1,6 +1,9 @@
 import {subdomainName, type NameProblems} from '#src/resources/validation/names.js';
 
-/** Validates the name of a trust bundle. One of a signer has the signer's name as prefix, so that permissions can be derived from the name. */
+/**
+ * Validates the name of a trust bundle. One of a signer has the signer's name as prefix, so that permissions can be
+ * derived from the name.
+ */
 export const bundleNameProblems =
   (signer: string): NameProblems =>
   (name, prefix) => {

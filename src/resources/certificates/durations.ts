@@ -15,7 +15,10 @@ const issuedDuration = (certificate: string): number | undefined => {
   }
 };
 
-/** Counts requests with a duration when their certificate is issued, and those whose certificate has about that duration. */
+/**
+ * Counts requests with a duration when their certificate is issued, and those whose certificate has about that
+ * duration.
+ */
 export function* countDurations(
   csr: Readonly<CertificateSigningRequest>,
   old: Readonly<CertificateSigningRequest> | undefined,

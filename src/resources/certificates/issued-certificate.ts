@@ -2,7 +2,9 @@ import {parseCertificatesBer} from '#src/pki/certificate.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {pemBlocks} from '#src/pki/encoding/pem.js';
 
-/** Throws unless the text is one or more PEM blocks of certificates. Text around the blocks is ignored (RFC 7468 §5.2). */
+/**
+ * Throws unless the text is one or more PEM blocks of certificates. Text around the blocks is ignored (RFC 7468 §5.2).
+ */
 export const checkIssuedCertificate = (pem: Buffer): void => {
   let found = false;
   for (const {label, headers, bytes} of pemBlocks(pem)) {

@@ -17,6 +17,9 @@ const isAllowed = async ({naming, authorizer}: SignerGuard, user: UserInfo, verb
   }
 };
 
-/** Reports whether a user has the verb on a signer, by its name or its domain. Signers are not served; they occur only in RBAC rules. */
+/**
+ * Reports whether a user has the verb on a signer, by its name or its domain. Signers are not served; they occur only
+ * in RBAC rules.
+ */
 export const mayForSigner = async (guard: SignerGuard, user: UserInfo, verb: string, signerName: string): Promise<boolean> =>
   (await isAllowed(guard, user, verb, signerName)) || (await isAllowed(guard, user, verb, `${signerName.split('/')[0]}/*`));

@@ -24,7 +24,10 @@ export function* validateUserAnnotations(annotations: Readonly<Record<string, st
 const hour = 3600;
 const day = 24 * hour;
 
-/** Returns the allowed lifetime of a pod's certificate in seconds: at most a day for built-in signers, 91 days for others. */
+/**
+ * Returns the allowed lifetime of a pod's certificate in seconds: at most a day for built-in signers, 91 days for
+ * others.
+ */
 export const certificateLife = (signer: string, naming: Naming): {readonly least: number; readonly most: number} => {
   const own = naming.key('').slice(0, -1);
   const host = signer.split('/')[0] ?? '';

@@ -73,7 +73,10 @@ function* textsOf({addresses = [], ports = []}: Readonly<Subset>): Iterable<stri
   for (const {port} of ports) for (const {ip} of addresses) yield ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 
-/** Returns the first endpoints, and the number of the others: each address has each port, so that all of them may be very many. */
+/**
+ * Returns the first endpoints, and the number of the others: each address has each port, so that all of them may be
+ * very many.
+ */
 const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
   if (subsets.length === 0) return '<none>';
   let count = 0;

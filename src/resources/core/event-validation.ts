@@ -21,8 +21,8 @@ function* validateReported(event: Readonly<CoreEvent>, reporterPath: string): It
 }
 
 /**
- * Validates an event of either group. Events with an `eventTime` have more rules than legacy ones; an event is in the namespace of its involved object, or in
- * `default`.
+ * Validates an event of either group. Events with an `eventTime` have more rules than legacy ones; an event is in the
+ * namespace of its involved object, or in `default`.
  */
 export function* validateEvent(
   event: Readonly<CoreEvent>,

@@ -15,7 +15,10 @@ type Limit = NonNullable<LimitRange['spec']>['limits'][number];
 
 const types = ['Pod', 'Container', 'PersistentVolumeClaim'];
 
-/** Applies the defaults of a container's limits: the limit from the maximum, the request from the limit, then from the minimum. */
+/**
+ * Applies the defaults of a container's limits: the limit from the maximum, the request from the limit, then from the
+ * minimum.
+ */
 const defaultLimit = (limit: Limit): void => {
   if (limit.type !== 'Container') return;
   const limits = {...limit.max, ...limit.default};
@@ -53,7 +56,10 @@ const longest = 2n ** 63n - 1n;
 /** Larger amounts do not fit into thousandths. */
 const maxInThousandths = longest / 1000n;
 
-/** Returns amounts as numbers for a ratio: in thousandths if all of them fit, else whole. One that does not fit counts as zero. */
+/**
+ * Returns amounts as numbers for a ratio: in thousandths if all of them fit, else whole. One that does not fit counts
+ * as zero.
+ */
 const amounts = (...of: readonly Quantity[]): number[] => {
   const fitting = (value: bigint): number => (value > longest ? 0 : Number(value));
   const whole = of.map(quantity => fitting(quantityValue(quantity)));

@@ -39,7 +39,10 @@ const keepFinalizers = (namespace: Namespace, old: Readonly<Namespace>): void =>
   else delete spec.finalizers;
 };
 
-/** Namespace: a scope for names. Deletion has two steps: it is marked, and removed once its content is deleted and its finalizers are empty. */
+/**
+ * Namespace: a scope for names. Deletion has two steps: it is marked, and removed once its content is deleted and its
+ * finalizers are empty.
+ */
 export const namespaces = defineResource<Namespace>({
   kind: kinds.namespaces,
   discovery: {shortNames: ['ns']},

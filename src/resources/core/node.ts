@@ -9,7 +9,9 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNode, validateNodeUpdate} from './node-validation.js';
 import {nodeConnectSubresources} from './connect/node.js';
 
-/** Aligns the single pod range with the list of ranges; the single one wins, since older clients do not know the list. */
+/**
+ * Aligns the single pod range with the list of ranges; the single one wins, since older clients do not know the list.
+ */
 const alignRanges = ({spec}: Node): void => {
   if (!spec) return;
   const {podCIDR, podCIDRs} = spec;

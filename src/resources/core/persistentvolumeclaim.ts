@@ -37,7 +37,9 @@ const copyDataSource = (spec: Spec): void => {
   }
 };
 
-/** Drops sources that are not supported: `dataSource` refers to claims and snapshots only; other namespaces need a gate. */
+/**
+ * Drops sources that are not supported: `dataSource` refers to claims and snapshots only; other namespaces need a gate.
+ */
 const normalizeDataSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
   if (!gate('CrossNamespaceVolumeDataSource') && !old?.dataSourceRef && spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
   const {dataSource: source} = spec;

@@ -122,7 +122,8 @@ const claimsOf = (
 };
 
 /**
- * Returns the lifetime of a token. Those that admission adds to pods may live longer than requested, so that programs that read them only once keep working.
+ * Returns the lifetime of a token. Those that admission adds to pods may live longer than requested, so that programs
+ * that read them only once keep working.
  */
 const lifetimeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
   const isForServer = audiences.every(audience => issuer.audiences.includes(audience));
@@ -182,7 +183,8 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
 };
 
 /**
- * TokenRequest: issues a token of the account with lifetime and audiences, optionally bound to an object (the API reference, TokenRequest). Nothing is stored.
+ * TokenRequest: issues a token of the account with lifetime and audiences, optionally bound to an object (the API
+ * reference, TokenRequest). Nothing is stored.
  */
 export const tokenRequest: Action<TokenRequest> = {
   kind: kinds.tokenRequests,

@@ -10,6 +10,9 @@ const age: ColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
-/** Returns the columns of a custom resource after its name: those of its definition, or its age (the API reference, CustomResourceColumnDefinition). */
+/**
+ * Returns the columns of a custom resource after its name: those of its definition, or its age (the API reference,
+ * CustomResourceColumnDefinition).
+ */
 export const customColumns = (stated: Version['additionalPrinterColumns']): readonly Column<KubeObject>[] =>
   read(stated?.length ? stated : [age]) as readonly Column<KubeObject>[];

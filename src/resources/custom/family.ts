@@ -10,8 +10,8 @@ import {customSchema, type CustomSchema} from '#src/schema/custom/schema.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import {versionDefinition} from './definition.js';
 
-// A custom resource with all its versions, built from its definition. Schemas, columns and rules are computed on first use. A changed definition gets a new
-// family.
+// A custom resource with all its versions, built from its definition. Schemas, columns and rules are computed on first
+// use. A changed definition gets a new family.
 
 /** One version of a custom resource. */
 export interface CustomVersion {

@@ -2,7 +2,9 @@ import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** Warns about new finalizers of a custom resource without a domain: any name is valid, but one with a domain is unique. */
+/**
+ * Warns about new finalizers of a custom resource without a domain: any name is valid, but one with a domain is unique.
+ */
 export function* finalizerWarnings(
   {metadata}: Readonly<KubeObject>,
   old: Readonly<KubeObject> | undefined,

@@ -19,7 +19,10 @@ const scaleOf = (object: Readonly<KubeObject>, paths: ScalePaths): Scale => {
   };
 };
 
-/** Returns the `scale` endpoint of a custom resource, with the paths of its definition (the API reference, CustomResourceSubresourceScale). */
+/**
+ * Returns the `scale` endpoint of a custom resource, with the paths of its definition (the API reference,
+ * CustomResourceSubresourceScale).
+ */
 export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endpoint<KubeObject> => {
   const path = pathNames(paths.specReplicasPath);
   const view: View<KubeObject, Scale> = {

@@ -1,7 +1,8 @@
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 
-// The built-in objects of API priority and fairness, and their specs. The server creates them and keeps the mandatory ones unchanged.
+// The built-in objects of API priority and fairness, and their specs. The server creates them and keeps the mandatory
+// ones unchanged.
 
 export type FlowSchema = ObjectOf<typeof kinds.flowSchemas>;
 export type PriorityLevel = ObjectOf<typeof kinds.priorityLevelConfigurations>;

@@ -112,7 +112,9 @@ const columns: readonly Column<PriorityLevel>[] = [
   ageColumn,
 ];
 
-/** PriorityLevelConfiguration: a share of the server's concurrency, and whether excess requests wait or are rejected. */
+/**
+ * PriorityLevelConfiguration: a share of the server's concurrency, and whether excess requests wait or are rejected.
+ */
 export const priorityLevelConfigurations = defineResource<PriorityLevel>({
   kind: kinds.priorityLevelConfigurations,
   storage: {alwaysPresent: {status: {}}},

@@ -126,7 +126,10 @@ const selectorText = (selector: LabelSelectorObject | undefined): string => {
   }
 };
 
-/** NetworkPolicy: the peers that selected pods may communicate with. Pods that no policy selects may communicate with all. */
+/**
+ * NetworkPolicy: the peers that selected pods may communicate with. Pods that no policy selects may communicate with
+ * all.
+ */
 export const networkPolicies = defineResource<NetworkPolicy>({
   kind: kinds.networkPolicies,
   discovery: {shortNames: ['netpol']},

@@ -21,7 +21,10 @@ function* validate({rules, aggregationRule}: Readonly<ClusterRole>, old: Readonl
   }
 }
 
-/** ClusterRole: permissions in the whole cluster, or granted per namespace. May aggregate the rules of other roles by their labels. */
+/**
+ * ClusterRole: permissions in the whole cluster, or granted per namespace. May aggregate the rules of other roles by
+ * their labels.
+ */
 export const clusterRoles = defineResource<ClusterRole>({
   kind: kinds.clusterRoles,
   storage: {alwaysPresent: {rules: null}},

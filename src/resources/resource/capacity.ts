@@ -75,7 +75,10 @@ function* validatePolicy(
   else yield* validateValues(validValues, quantityIn(standard), whole, `${path}.validValues`);
 }
 
-/** Returns the validation of a device's capacity. A request policy requires a device that several claims may share (KEP-5075). */
+/**
+ * Returns the validation of a device's capacity. A request policy requires a device that several claims may share
+ * (KEP-5075).
+ */
 export const validateCapacity = (shared: boolean) =>
   function* ({value, requestPolicy}: Readonly<Capacity>, path: string): Iterable<FieldError> {
     if (!requestPolicy) return;

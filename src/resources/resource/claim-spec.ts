@@ -9,8 +9,8 @@ import {className, fullyQualifiedName} from './names.js';
 import {maxSelectors, readyForSelectors, validateSelector, type SelectorRules} from './selectors.js';
 import {validateToleration} from './taints.js';
 
-// Defaults, gated fields and validation of device requests, shared by claims and claim templates. Selectors are CEL expressions; `readyForClaim` loads their
-// compiler before validation.
+// Defaults, gated fields and validation of device requests, shared by claims and claim templates. Selectors are CEL
+// expressions; `readyForClaim` loads their compiler before validation.
 
 export type ResourceClaim = ObjectOf<typeof kinds.resourceClaims>;
 export type ClaimSpec = ResourceClaim['spec'];

@@ -1,7 +1,8 @@
 import type {Findings} from '#src/api/collect-errors.js';
 import {forbiddenField, internalFieldError, invalid, required, tooLong} from '#src/api/field-error.js';
 
-// Validates CEL selectors of devices. CEL is loaded on demand: hooks first call `readyForSelectors`, then validate synchronously.
+// Validates CEL selectors of devices. CEL is loaded on demand: hooks first call `readyForSelectors`, then validate
+// synchronously.
 
 export interface Selector {
   cel?: {expression: string};

@@ -25,7 +25,10 @@ function* validateResource(migration: Readonly<StorageVersionMigration>): Iterab
   if (problems.length > 0) yield invalid('spec.resource.group', group, problems.join(','));
 }
 
-/** Differs from upstream: an empty version is accepted as long as none is set, for a migration can fail before one is known. */
+/**
+ * Differs from upstream: an empty version is accepted as long as none is set, for a migration can fail before one is
+ * known.
+ */
 function* validateVersion(version: string, old: string): Iterable<FieldError> {
   if ((version || old) && !/^[1-9][0-9]*$/.test(version))
     yield invalid(versionPath, version, `resource version is not well formed: ${version}`);

@@ -2,8 +2,8 @@ import {formatIp, formatRange, parseIp, parseLooseIp, parseRange, rangeHolds, ra
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 
-// Validation of IP addresses and ranges. Fields that predate the strict rules accept ambiguous forms until a gate rejects them, and stored values afterwards;
-// newer fields accept the canonical form only.
+// Validation of IP addresses and ranges. Fields that predate the strict rules accept ambiguous forms until a gate
+// rejects them, and stored values afterwards; newer fields accept the canonical form only.
 
 const notAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const notRange = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';

@@ -10,14 +10,15 @@ import type {MetadataValidation} from '#src/resources/definition.js';
 import {immutable} from './equality.js';
 import {labelName, pathSegmentName, type NameProblems} from './names.js';
 
-// Validation of metadata, on creation and on updates. Expects the fields that the server sets; whether a resourceVersion is required is not checked here.
+// Validation of metadata, on creation and on updates. Expects the fields that the server sets; whether a
+// resourceVersion is required is not checked here.
 
 /** The size limit of all annotations of an object, keys and values. */
 export const annotationsLimit = 256 * 1024;
 
 /**
- * The most labels of an object, a template or a selector. Every controller looks at all labels of an object when it changes, and listing keys takes V8 one turn.
- * Differs from upstream, which has no limit.
+ * The most labels of an object, a template or a selector. Every controller looks at all labels of an object when it
+ * changes, and listing keys takes V8 one turn. Differs from upstream, which has no limit.
  */
 export const mostLabels = 4096;
 
@@ -174,7 +175,10 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 /** How often the metadata of an updated object is validated as a whole. */
 const timesWhole: Readonly<Record<MetadataValidation, number>> = {common: 0, change: 0, whole: 1, twice: 2, both: 1};
 
-/** Validates an update of metadata: first the common rules, then those of the kind. Errors are repeated as often as the original finds them. */
+/**
+ * Validates an update of metadata: first the common rules, then those of the kind. Errors are repeated as often as the
+ * original finds them.
+ */
 export function* validateObjectMetaUpdate(
   meta: Readonly<ObjectMeta>,
   old: Readonly<ObjectMeta>,

@@ -1,4 +1,5 @@
-// Validations of single values that many kinds share, with the error texts that clients know. Each yields field errors and changes nothing.
+// Validations of single values that many kinds share, with the error texts that clients know. Each yields field errors
+// and changes nothing.
 
 import {dnsLabelProblems, dnsSubdomainProblems, labelKeyProblems, patternText, tooLongText} from '#src/api/names.js';
 import {invalid, notSupported, type FieldError} from '#src/api/field-error.js';

@@ -5,7 +5,8 @@ import {regexp} from '#src/schema/regexp.js';
 import {validateNoBacksteps} from './paths.js';
 import {dnsLabel, each, oneOf, rangeText} from './values.js';
 
-// Validation of volume sources that pods and persistent volumes share: each function covers what both types have in common.
+// Validation of volume sources that pods and persistent volumes share: each function covers what both types have in
+// common.
 
 interface Reference {
   readonly name?: string;
@@ -46,7 +47,10 @@ export function* nfs(source: {readonly server: string; readonly path: string}, p
   if (!source.path.startsWith('/')) yield invalid(`${path}.path`, source.path, 'must be an absolute path');
 }
 
-/** As the original's, the first form may begin anywhere: JavaScript's engine would try again from each of many beginnings. */
+/**
+ * As the original's, the first form may begin anywhere: JavaScript's engine would try again from each of many
+ * beginnings.
+ */
 const initiatorForms: Readonly<Record<string, Pick<RegExp, 'test'>>> = {
   iqn: {test: name => regexp(String.raw`iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$`).test(name)},
   eui: /^eui.[a-zA-Z0-9]{16}$/,

@@ -47,8 +47,9 @@ const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVers
   joined(source?.component, source?.host, kind, namespace, name, uid, apiVersion);
 
 /**
- * Limits the Events of a source, as client-go does: an event equal to an earlier one except for its time raises that one's count, many that differ only in
- * their message are aggregated, and too many about one object are dropped (spam filter).
+ * Limits the Events of a source, as client-go does: an event equal to an earlier one except for its time raises that
+ * one's count, many that differ only in their message are aggregated, and too many about one object are dropped (spam
+ * filter).
  */
 export class EventCorrelator {
   readonly #clock: Clock;

@@ -10,7 +10,10 @@ import type {TokenBucket} from '#src/base/token-bucket.js';
 import type {Client} from '#src/client/client.js';
 import {EventCorrelator, type Correlated} from './event-correlation.js';
 
-/** The object that an Event is about: a cached one, or the fields that identify it, with the path of a field if it is about part of the object. */
+/**
+ * The object that an Event is about: a cached one, or the fields that identify it, with the path of a field if it is
+ * about part of the object.
+ */
 export type Regarding = Frozen<KubeObject> & {readonly fieldPath?: string};
 
 /** Records Events about objects. Never waits and never throws: what cannot be written is dropped. */
@@ -28,7 +31,10 @@ export interface RecorderOptions {
   readonly component: string;
   readonly host?: string;
   readonly signal: AbortSignal;
-  /** Limits the normal events, where several recorders share one; what is beyond it is dropped. Warnings are always written. */
+  /**
+   * Limits the normal events, where several recorders share one; what is beyond it is dropped. Warnings are always
+   * written.
+   */
   readonly budget?: TokenBucket;
 }
 

@@ -26,9 +26,10 @@ export interface ElectorOptions extends LeaseTiming {
 const healthToleranceMs = 20_000;
 
 /**
- * Leader election: runs something on one replica at a time. It does not fence: a leader that hangs and resumes may act for a moment beside the next one.
- * Clocks of other machines are not trusted: a lease has expired when this replica, by its own monotonic time, has seen it unchanged for its whole duration.
- * So clocks may differ by hours; only their rates matter: lease duration / renew deadline must exceed the worst ratio between two.
+ * Leader election: runs something on one replica at a time. It does not fence: a leader that hangs and resumes may act
+ * for a moment beside the next one. Clocks of other machines are not trusted: a lease has expired when this replica, by
+ * its own monotonic time, has seen it unchanged for its whole duration. So clocks may differ by hours; only their rates
+ * matter: lease duration / renew deadline must exceed the worst ratio between two.
  */
 export class Elector {
   readonly #options: ElectorOptions;
@@ -66,7 +67,10 @@ export class Elector {
     return this.#observed?.holder ?? '';
   }
 
-  /** Throws when this replica still holds a lease that expired long ago, which means that it hangs. A standby is always healthy. */
+  /**
+   * Throws when this replica still holds a lease that expired long ago, which means that it hangs. A standby is always
+   * healthy.
+   */
   check(): void {
     const {clock, leaseDurationMs, lock} = this.#options;
     if (this.isLeader && clock.monotonic() > this.#observedAt + leaseDurationMs + healthToleranceMs) {
@@ -75,9 +79,10 @@ export class Elector {
   }
 
   /**
-   * Acquires the lock, calls `onStartedLeading` with a signal that aborts when leadership is lost or `signal` aborts, and resolves when that call has ended.
-   * If the call resolves to `unfinished`, some of its work may still be in progress, and the lock is not released.
-   * Rejects with what it rejects with. Resolves to `stopped` also when `signal` aborts before the lock is acquired.
+   * Acquires the lock, calls `onStartedLeading` with a signal that aborts when leadership is lost or `signal` aborts,
+   * and resolves when that call has ended. If the call resolves to `unfinished`, some of its work may still be in
+   * progress, and the lock is not released. Rejects with what it rejects with. Resolves to `stopped` also when `signal`
+   * aborts before the lock is acquired.
    */
   async run(signal: AbortSignal, onStartedLeading: (leading: AbortSignal) => Promise<'unfinished' | void>): Promise<'stopped' | 'lost'> {
     if (!(await this.#acquire(signal))) return 'stopped';
@@ -184,7 +189,10 @@ export class Elector {
     return true;
   }
 
-  /** Renews the lease if this replica was elected, unless another one is to follow it: then the lease expires (KEP-4355). */
+  /**
+   * Renews the lease if this replica was elected, unless another one is to follow it: then the lease expires
+   * (KEP-4355).
+   */
   async #renewElected(signal: AbortSignal): Promise<boolean> {
     const {lock} = this.#options;
     const found = await this.#withTimeout(signal, call => lock.get(call));
@@ -240,7 +248,10 @@ export class Elector {
     return await Promise.race([call(either.signal), ended]);
   }
 
-  /** Clears the holder, so that another replica can acquire the lock at once. Does nothing if the lock is held by another. */
+  /**
+   * Clears the holder, so that another replica can acquire the lock at once. Does nothing if the lock is held by
+   * another.
+   */
   async #release(): Promise<void> {
     const {lock, identity, log, clock, renewDeadlineMs} = this.#options;
     const window = new AbortController();

@@ -5,7 +5,10 @@ import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {recordOf, specOf, type LeaderRecord} from './record.js';
 
-/** A lock kept in one Lease object. Each write carries the last observed version, so of two concurrent writers one fails. */
+/**
+ * A lock kept in one Lease object. Each write carries the last observed version, so of two concurrent writers one
+ * fails.
+ */
 export class LeaseLock {
   readonly name: string;
   readonly namespace: string;

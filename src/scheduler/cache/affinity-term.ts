@@ -10,7 +10,10 @@ const parsedTerm = ({labelSelector, namespaces, namespaceSelector}: Frozen<PodAf
   namespaceSelector: labelSelectorOf(namespaceSelector),
 });
 
-/** A term of a pod's affinity or anti-affinity. Its selectors are parsed when they are needed: a pod may have ten thousand terms. */
+/**
+ * A term of a pod's affinity or anti-affinity. Its selectors are parsed when they are needed: a pod may have ten
+ * thousand terms.
+ */
 export class AffinityTerm {
   readonly topologyKey: string;
   readonly #term: Frozen<PodAffinityTerm>;

@@ -15,8 +15,8 @@ interface CachedPod {
 }
 
 /**
- * The scheduler's cache of nodes and of the pods on them, including assumed pods. Nodes, with the pods on them, can be frozen while a decision is made:
- * changes are then deferred. The location of a single pod is always current.
+ * The scheduler's cache of nodes and of the pods on them, including assumed pods. Nodes, with the pods on them, can be
+ * frozen while a decision is made: changes are then deferred. The location of a single pod is always current.
  */
 export class Cache {
   readonly #naming: Naming;
@@ -125,7 +125,10 @@ export class Cache {
     this.#addPod({pod, node, assumed: false});
   }
 
-  /** Stores the server's state of a pod that was assumed on this node. Returns false if something else has changed that affects scheduling. */
+  /**
+   * Stores the server's state of a pod that was assumed on this node. Returns false if something else has changed that
+   * affects scheduling.
+   */
   confirm(pod: Frozen<Pod>): boolean {
     const uid = pod.metadata?.uid ?? '';
     const cached = this.#pods.get(uid);

@@ -11,7 +11,10 @@ const maxColumns = 256;
 /** The fewest places that a column has. */
 const leastPlaces = 64;
 
-/** A number for each node of a cache, which holds until the node changes. In arrays, since hundreds of nodes are looked at for each pod. */
+/**
+ * A number for each node of a cache, which holds until the node changes. In arrays, since hundreds of nodes are looked
+ * at for each pod.
+ */
 export class NodeColumn {
   #versions = new Float64Array(leastPlaces);
   #values = new Float64Array(leastPlaces);
@@ -60,7 +63,10 @@ const countPods = ({pods}: NodeInfo, namespace: string, selector: LabelSelector)
   return count;
 };
 
-/** Keeps what depends on nothing but a node and a text: most pods belong to few workloads, and only one node changes between two of them. */
+/**
+ * Keeps what depends on nothing but a node and a text: most pods belong to few workloads, and only one node changes
+ * between two of them.
+ */
 export class NodeMemo {
   readonly #columns = new Lru<string, NodeColumn>(bound, {bytesOf: ({bytes}) => bytes, maxEntries: maxColumns});
 

@@ -111,7 +111,10 @@ const haveSameResources = (old: Statuses = [], now: Statuses = []): boolean =>
       sameJson(resources, now[at]!.resources) && sameJson(allocatedResources, now[at]!.allocatedResources),
   );
 
-/** Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the resources of its containers. */
+/**
+ * Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the
+ * resources of its containers.
+ */
 export const isSchedulingEqual = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
   now.metadata?.generation !== undefined &&
   old.metadata?.generation === now.metadata.generation &&

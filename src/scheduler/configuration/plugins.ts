@@ -22,12 +22,18 @@ const setOf = (value: unknown, path: string): PluginSet => {
   };
 };
 
-/** The extension points at which plugins can be selected. Plugins that a filter needs before and after it are selected with it. */
+/**
+ * The extension points at which plugins can be selected. Plugins that a filter needs before and after it are selected
+ * with it.
+ */
 const points = ['multiPoint', 'filter', 'postFilter', 'score'] as const;
 
 type Plugin = Filter | Score;
 
-/** Returns the plugins of one extension point: the default ones except those disabled, and those enabled, with the configured weights. */
+/**
+ * Returns the plugins of one extension point: the default ones except those disabled, and those enabled, with the
+ * configured weights.
+ */
 const selectPlugins = <T extends Plugin>(all: readonly T[], everywhere: PluginSet, here: PluginSet): T[] => {
   const off = (set: PluginSet, name: string) => set.disabled.includes('*') || set.disabled.includes(name);
   const on = (set: PluginSet, name: string) => set.enabled.find(each => each.name === name);

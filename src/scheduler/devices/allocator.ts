@@ -19,8 +19,8 @@ export interface AllocatorParts extends SearchParts {
 export type AllocationResult = readonly Allocation[] | string;
 
 /**
- * Allocates devices to claims on a node. Throws an `AllocationError` if something is wrong with a claim or a class, whatever the node.
- * The caller ends the steps when they take too long.
+ * Allocates devices to claims on a node. Throws an `AllocationError` if something is wrong with a claim or a class,
+ * whatever the node. The caller ends the steps when they take too long.
  */
 export const allocate = function* (claims: readonly Claim[], node: Frozen<Node>, parts: AllocatorParts): Steps<AllocationResult> {
   const {features, random, slices} = parts;

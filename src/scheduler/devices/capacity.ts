@@ -44,7 +44,10 @@ const violates = (amount: Quantity, policy: Policy | undefined): boolean => {
   return false;
 };
 
-/** Returns what a request consumes of a device; undefined if the device lacks a capacity, a policy rejects the request, or too little is left. */
+/**
+ * Returns what a request consumes of a device; undefined if the device lacks a capacity, a policy rejects the request,
+ * or too little is left.
+ */
 export const consumption = (
   {capacity = {}}: Device,
   request: Pick<ExactRequest, 'capacity'>,

@@ -29,7 +29,10 @@ export class ClaimWriter {
     this.#finalizer = claimKeys(parts.naming).finalizer;
   }
 
-  /** Adds an allocation, if there is one, and the reservation for a pod. `stamped` records when. Returns the claim as written. */
+  /**
+   * Adds an allocation, if there is one, and the reservation for a pod. `stamped` records when. Returns the claim as
+   * written.
+   */
   bind(claim: Claim, pod: PodInfo, allocation: Allocation | undefined, stamped: boolean): Promise<DeviceClaim> {
     return this.#retried(claim, async current => {
       const text = claimText(current);

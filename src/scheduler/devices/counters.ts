@@ -4,7 +4,10 @@ import {addQuantities, compareQuantities, parseQuantity, subtractQuantities, zer
 import type {Pool} from './pools.js';
 import type {Device} from './types.js';
 
-/** What is left of the counters of a pool: allocated devices are subtracted at first, devices under consideration as they come and go. */
+/**
+ * What is left of the counters of a pool: allocated devices are subtracted at first, devices under consideration as
+ * they come and go.
+ */
 export class PoolCounters {
   readonly #left = new Map<string, Quantity>();
 

@@ -74,7 +74,10 @@ export class ExtendedResources {
     return this.#claims().by(this.#byPod, uid)[0];
   }
 
-  /** Returns a claim for resources of a pod, and which of its requests each container uses. Its name is generated when it is created. */
+  /**
+   * Returns a claim for resources of a pod, and which of its requests each container uses. Its name is generated when
+   * it is created.
+   */
   newClaim(pod: Frozen<Pod>, resources: readonly string[]): {readonly claim: DeviceClaim; readonly mappings: RequestMapping[]} {
     const {requests, mappings} = requestsOf(pod, resources, resource => this.classOf(resource)?.metadata?.name ?? '');
     const {blockOwnerDeletion: _, ...owner} = controllerRefTo(pod, kinds.pods, this.#naming);
@@ -101,7 +104,10 @@ interface Asked {
   readonly amount: number;
 }
 
-/** Returns the request of a container for a resource: its place among the containers and among the container's resources is its name. */
+/**
+ * Returns the request of a container for a resource: its place among the containers and among the container's resources
+ * is its name.
+ */
 const askedBy = ({resources}: Frozen<Container>, resource: string, at: number): Asked | undefined => {
   const requests = resources?.requests ?? {};
   if (!Object.hasOwn(requests, resource)) return undefined;
@@ -110,7 +116,10 @@ const askedBy = ({resources}: Frozen<Container>, resource: string, at: number): 
   return amount > 0 ? {name: `container-${at}-request-${index}`, amount} : undefined;
 };
 
-/** Returns the requests for one resource. Init containers use the devices of later containers, and share what they need besides. */
+/**
+ * Returns the requests for one resource. Init containers use the devices of later containers, and share what they need
+ * besides.
+ */
 const requestsFor = (containers: readonly Frozen<Container>[], initCount: number, resource: string, deviceClassName: string): Requests => {
   const isShortLived = (at: number) => at < initCount && containers[at]!.restartPolicy !== 'Always';
   const request = (name: string, count: number): Request => ({name, exactly: {deviceClassName, allocationMode: 'ExactCount', count}});

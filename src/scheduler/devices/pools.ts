@@ -1,4 +1,5 @@
-// Pools of devices: the slices of the newest generation that can be reached from a node, and whether all of them are there (KEP-4381).
+// Pools of devices: the slices of the newest generation that can be reached from a node, and whether all of them are
+// there (KEP-4381).
 
 import type {Index, Lister} from '#informers/lister.js';
 import type {NodeSelector} from '#src/api/pod.js';

@@ -1,4 +1,5 @@
-// The requests of a claim, checked and with their classes: how many devices each asks for, and which, where it asks for all.
+// The requests of a claim, checked and with their classes: how many devices each asks for, and which, where it asks for
+// all.
 
 import type {Steps} from '#src/base/steps.js';
 import type {Pool} from './pools.js';

@@ -25,7 +25,10 @@ const deviceOf = ({data, candidate, consumed}: Choice, {bindingConditions}: Feat
   }) as AllocatedDevice;
 };
 
-/** Returns the configuration of the classes, each with the requests of the class, and then that of the claim, as far as it concerns what was chosen. */
+/**
+ * Returns the configuration of the classes, each with the requests of the class, and then that of the claim, as far as
+ * it concerns what was chosen.
+ */
 const configOf = ({spec}: Claim, requests: readonly RequestData[]): AllocationConfig[] => {
   const byClass = new Map<string, {readonly data: RequestData; readonly names: string[]}>();
   for (const data of requests) {
@@ -44,7 +47,10 @@ const configOf = ({spec}: Claim, requests: readonly RequestData[]): AllocationCo
   ]) as AllocationConfig[];
 };
 
-/** Returns the nodes on which all devices can be used: one node if a device belongs to it, undefined if there is no restriction. */
+/**
+ * Returns the nodes on which all devices can be used: one node if a device belongs to it, undefined if there is no
+ * restriction.
+ */
 const nodeSelectorOf = (choices: readonly Choice[], node: string): NodeSelector | undefined => {
   const term: {matchFields: NodeSelectorRequirement[]; matchExpressions: NodeSelectorRequirement[]} = {
     matchFields: [],

@@ -1,5 +1,5 @@
-// The search for devices: claims, their requests and the devices of each request are tried in order, and taken back where a later one
-// finds none. The first solution is taken (KEP-4381).
+// The search for devices: claims, their requests and the devices of each request are tried in order, and taken back
+// where a later one finds none. The first solution is taken (KEP-4381).
 
 import type {Frozen} from '#src/api/key.js';
 import {addQuantities, type Quantity} from '#src/api/quantity.js';
@@ -119,7 +119,10 @@ export class DeviceSearch {
     return outcome;
   }
 
-  /** Chooses the device at `index` of a request, from the candidates at and after `from`: the order within a request makes no difference. */
+  /**
+   * Chooses the device at `index` of a request, from the candidates at and after `from`: the order within a request
+   * makes no difference.
+   */
   *#devices(claim: number, at: number, data: RequestData, index: number, from: number): Steps<Outcome> {
     yield;
     if (data.all?.length === 0) return 'none';

@@ -28,7 +28,10 @@ export class DeviceSelectors {
     });
   }
 
-  /** Whether a device matches all selectors of `of`, such as `class x`, in steps. Throws an `AllocationError` for a selector that fails. */
+  /**
+   * Whether a device matches all selectors of `of`, such as `class x`, in steps. Throws an `AllocationError` for a
+   * selector that fails.
+   */
   *matches(selectors: Selectors | undefined, {id, device}: Candidate, of: string, sharesCapacity: boolean): Steps<boolean> {
     for (const [index, {cel}] of (selectors ?? []).entries()) {
       const found = yield* this.#matcher(cel?.expression ?? '', sharesCapacity);

@@ -15,7 +15,10 @@ export interface DynamicResourcesOptions {
 
 const defaults: DynamicResourcesOptions = {filterTimeoutMs: 10_000, bindingTimeoutMs: 600_000};
 
-/** Returns the resource claims of a pod, or the reason why one of them cannot be used. A template reference that needed no claim is left out. */
+/**
+ * Returns the resource claims of a pod, or the reason why one of them cannot be used. A template reference that needed
+ * no claim is left out.
+ */
 const claimsOf = ({pod, namespace}: PodInfo, {devices, naming}: Pick<Cluster, 'devices' | 'naming'>): readonly Claim[] | string => {
   const claims: Claim[] = [];
   for (const entry of pod.spec?.resourceClaims ?? []) {

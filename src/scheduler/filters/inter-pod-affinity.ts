@@ -78,7 +78,10 @@ class AffinityCounts {
   }
 }
 
-/** Whether a node satisfies the required affinity terms. The first pod of a group with affinity to itself may be placed anywhere. */
+/**
+ * Whether a node satisfies the required affinity terms. The first pod of a group with affinity to itself may be placed
+ * anywhere.
+ */
 const satisfiesAffinity = (
   {terms: {required}}: PodInfo,
   {labels}: NodeInfo,
@@ -131,8 +134,9 @@ const shouldQueueOnPod = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Froze
 };
 
 /**
- * Whether a required term may now be met on the node, or an anti-affinity term is no longer violated: a node without the topology key violates none. Differs
- * from upstream: a pod without terms of its own, rejected by the anti-affinity of others, is retried too.
+ * Whether a required term may now be met on the node, or an anti-affinity term is no longer violated: a node without
+ * the topology key violates none. Differs from upstream: a pod without terms of its own, rejected by the anti-affinity
+ * of others, is retried too.
  */
 const shouldQueueOnNode = (
   {terms: {required, requiredAnti}}: PodInfo,

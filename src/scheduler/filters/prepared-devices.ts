@@ -24,12 +24,18 @@ export interface PreparedDevicesParts {
 
 const nothing: NodeAllocation = {granted: [], extended: undefined};
 
-/** The part of the limit that each further node gets once the searches of the pod have taken the whole of it. The original searches nodes in parallel; here all pods wait meanwhile. */
+/**
+ * The part of the limit that each further node gets once the searches of the pod have taken the whole of it. The
+ * original searches nodes in parallel; here all pods wait meanwhile.
+ */
 const furtherPart = 1 / 100;
 
 const cannotAllocate = 'cannot allocate all claims';
 
-/** The claims of one pod, prepared for filtering nodes. What is found for a node is kept until the pod is bound or tried again. */
+/**
+ * The claims of one pod, prepared for filtering nodes. What is found for a node is kept until the pod is bound or tried
+ * again.
+ */
 export class PreparedDevices implements PreparedFilter {
   readonly #parts: PreparedDevicesParts;
   readonly #pod: PodInfo;
@@ -141,7 +147,10 @@ export class PreparedDevices implements PreparedFilter {
     }
   }
 
-  /** Whether the devices are not allocated otherwise since they were found. What devices share is checked by finding them again. */
+  /**
+   * Whether the devices are not allocated otherwise since they were found. What devices share is checked by finding
+   * them again.
+   */
   #isStillFree({granted, extended}: NodeAllocation): boolean {
     const {claims} = this.#parts.devices;
     if (claims.revision === this.#revision) return true;

@@ -50,7 +50,10 @@ const exclusiveClaims = ({pod, namespace}: PodInfo, {volumes}: Cluster): string[
 const uses = (other: PodInfo, {namespace}: PodInfo, exclusive: readonly string[]): number =>
   other.namespace === namespace ? exclusive.filter(name => other.claims.includes(name)).length : 0;
 
-/** Rejects nodes where a disk of the pod is in use, and every node while another pod uses one of its ReadWriteOncePod claims. */
+/**
+ * Rejects nodes where a disk of the pod is in use, and every node while another pod uses one of its ReadWriteOncePod
+ * claims.
+ */
 export const volumeRestrictions: Filter = {
   plugin: 'VolumeRestrictions',
   prepare(pod, cluster) {

@@ -12,7 +12,10 @@ export interface NodeRejections {
 /** How many entries are handled in one step. */
 const entriesPerStep = 500;
 
-/** Yields the number of rejected nodes per reason, sorted as text. There may be as many reasons as nodes: taints have names. */
+/**
+ * Yields the number of rejected nodes per reason, sorted as text. There may be as many reasons as nodes: taints have
+ * names.
+ */
 const histogram = function* ({byNode, rest}: NodeRejections, all: number): Steps<string[]> {
   const counts = new Map<string, number>();
   const count = (reasons: readonly string[], by: number) => {

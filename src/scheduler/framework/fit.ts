@@ -1,4 +1,5 @@
-// Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods added or removed.
+// Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods
+// added or removed.
 
 import {isSteps, StepCount, stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
@@ -52,7 +53,10 @@ const combinedReason = (plugins: readonly PluginName[]): string =>
     ? `node(s) didn't satisfy plugin ${plugins[0]}`
     : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
 
-/** Prepares all filters. An unresolvable rejection of every node ends it; after a resolvable one the other filters are prepared too, for preemption. */
+/**
+ * Prepares all filters. An unresolvable rejection of every node ends it; after a resolvable one the other filters are
+ * prepared too, for preemption.
+ */
 const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<FilterSet> {
   const checks: {plugin: PluginName; check: PreparedFilter}[] = [];
   const restrictingPlugins: PluginName[] = [];
@@ -78,7 +82,10 @@ const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], clus
   return {pod, filters: checks, nodes, rejection, accepted: acceptedBy(checks, cluster), restrictingPlugins};
 };
 
-/** Returns the nodes that filters are known to accept, where that depends on nothing but the nodes and what the filters state. */
+/**
+ * Returns the nodes that filters are known to accept, where that depends on nothing but the nodes and what the filters
+ * state.
+ */
 const acceptedBy = (checks: FilterSet['filters'], {memo}: Cluster): NodeColumn | undefined => {
   let text = 'filter';
   for (const {plugin, check} of checks) {
@@ -115,8 +122,8 @@ export const removePod = ({filters}: FilterSet, pod: PodInfo, node: NodeInfo): v
 export type NominatedPods = (node: string) => Iterable<PodInfo> | undefined;
 
 /**
- * Filters a node twice: with the nominated pods of equal or higher priority added, and as it is now. Nominated pods may never arrive, and this pod's affinity may
- * depend on them.
+ * Filters a node twice: with the nominated pods of equal or higher priority added, and as it is now. Nominated pods may
+ * never arrive, and this pod's affinity may depend on them.
  */
 export const runFiltersWithNominatedPods = (
   checks: FilterSet,
@@ -148,7 +155,10 @@ export const evaluateNode = function* ({filters}: FilterSet, node: NodeInfo): St
 /** Below this number of nodes all are evaluated. */
 const minFeasibleNodes = 100;
 
-/** Returns after how many feasible nodes the search may end: a share of all nodes that shrinks as their number grows, unless a percentage is given. */
+/**
+ * Returns after how many feasible nodes the search may end: a share of all nodes that shrinks as their number grows,
+ * unless a percentage is given.
+ */
 export const numFeasibleNodesToFind = (all: number, percentage = 0): number => {
   if (all < minFeasibleNodes) return all;
   const share = percentage || Math.max(5, 50 - Math.floor(all / 125));
@@ -199,7 +209,9 @@ export const findFeasibleNodes = function* (
     diagnosis.byNode.set(node.name, rejection);
     diagnosis.rejectedBy.add(rejection.plugin);
   };
-  /** Filters the node, and evaluates one that all filters accept where that takes long: then the result are its steps. */
+  /**
+   * Filters the node, and evaluates one that all filters accept where that takes long: then the result are its steps.
+   */
   const check = (node: NodeInfo): MaybeSteps<PluginRejection | undefined> =>
     runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (takesLong ? evaluateNode(filterSet, node) : undefined);
   const nominated = nominatedNode ? cluster.node(nominatedNode) : undefined;

@@ -1,5 +1,5 @@
-// The extension points of the scheduling framework, and how a plugin rejects nodes. Plugins see a snapshot of the cluster and never change
-// it.
+// The extension points of the scheduling framework, and how a plugin rejects nodes. Plugins see a snapshot of the
+// cluster and never change it.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -85,11 +85,17 @@ export interface Cluster {
 export interface PreparedFilter {
   /** The only feasible nodes, if known beforehand. */
   readonly nodes?: ReadonlySet<string>;
-  /** Everything that the result of `filter` depends on beside the node itself; not set if it depends on more of the cluster. */
+  /**
+   * Everything that the result of `filter` depends on beside the node itself; not set if it depends on more of the
+   * cluster.
+   */
   readonly signature?: string;
   /** Filters a node. Without it all nodes, or all of `nodes`, are feasible. */
   filter?(node: NodeInfo): Rejection | undefined;
-  /** Filters a node that all filters accept, where that takes long. From then on, `filter` returns the same for the node as long as it holds. */
+  /**
+   * Filters a node that all filters accept, where that takes long. From then on, `filter` returns the same for the node
+   * as long as it holds.
+   */
   evaluate?(node: NodeInfo): Steps<Rejection | undefined>;
   /** Called where no node is feasible: may release what would help. Returns a part of the failure message. */
   release?(): string;
@@ -100,10 +106,16 @@ export interface PreparedFilter {
   reserve?(node: NodeInfo): Reservation | undefined;
 }
 
-/** An event that may make a pod schedulable which the plugin rejected. Objects are of the event's kind; `old` is undefined for an addition, `now` for a deletion. */
+/**
+ * An event that may make a pod schedulable which the plugin rejected. Objects are of the event's kind; `old` is
+ * undefined for an addition, `now` for a deletion.
+ */
 export interface QueueingHint {
   readonly on: readonly EventKind[];
-  /** Whether to requeue this pod on this event; always if not set. A method (bivariant), as each event has objects of its own kind. */
+  /**
+   * Whether to requeue this pod on this event; always if not set. A method (bivariant), as each event has objects of
+   * its own kind.
+   */
   shouldQueue?(pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster: Cluster): boolean;
 }
 
@@ -118,8 +130,8 @@ export interface PluginQueueingHint {
 export interface Filter {
   readonly plugin: PluginName;
   /**
-   * Prepares the filter for one pod: returns a prepared filter, a rejection of every node, or undefined if the filter does not apply.
-   * In steps where it visits every node.
+   * Prepares the filter for one pod: returns a prepared filter, a rejection of every node, or undefined if the filter
+   * does not apply. In steps where it visits every node.
    */
   prepare(pod: PodInfo, cluster: Cluster): MaybeSteps<PreparedFilter | Rejection | undefined>;
   /** Whether a pod is not to be tried at all before one of the events of `hints` has helped it. */
@@ -129,11 +141,17 @@ export interface Filter {
 
 /** A score prepared for one pod and the feasible nodes. */
 export interface NodeScorer {
-  /** Everything that the result of `score` depends on beside the node itself; not set if it depends on more of the cluster. */
+  /**
+   * Everything that the result of `score` depends on beside the node itself; not set if it depends on more of the
+   * cluster.
+   */
   readonly signature?: string;
   /** Returns the score of a node, in units of the plugin. */
   score(node: NodeInfo): number;
-  /** Normalizes the scores of all nodes, in the order of `nodes`, to 0 to 100. Not set if they are in this range already. */
+  /**
+   * Normalizes the scores of all nodes, in the order of `nodes`, to 0 to 100. Not set if they are in this range
+   * already.
+   */
   normalize?(scores: number[], nodes: readonly NodeInfo[]): void;
 }
 

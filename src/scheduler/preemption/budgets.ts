@@ -7,7 +7,10 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 
 type Budget = Frozen<PodDisruptionBudget>;
 
-/** Returns the disruption budgets that protect a pod. A budget without a selector, or with an empty one, protects nothing here. */
+/**
+ * Returns the disruption budgets that protect a pod. A budget without a selector, or with an empty one, protects
+ * nothing here.
+ */
 export type Budgets = (pod: PodInfo) => readonly Budget[];
 
 const selection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
@@ -17,7 +20,10 @@ export const budgetsOf =
   ({pod}) =>
     selection.parentsOf(all, pod);
 
-/** Splits pods, in order, into those whose eviction would violate a budget if those before them are evicted too, and the others. */
+/**
+ * Splits pods, in order, into those whose eviction would violate a budget if those before them are evicted too, and the
+ * others.
+ */
 export const splitByBudgets = (pods: readonly PodInfo[], budgets: Budgets): {readonly violating: PodInfo[]; readonly others: PodInfo[]} => {
   const used = new Map<Budget, number>();
   const violating: PodInfo[] = [];

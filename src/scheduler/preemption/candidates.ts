@@ -23,8 +23,8 @@ const byImportance = (a: PodInfo, b: PodInfo): number =>
   b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
 
 /**
- * Selects the victims on a node for a pod to fit: removes all pods of lower priority, then reprieves those that can stay, beginning with those that
- * budgets protect. Returns a rejection if the pod does not fit even then.
+ * Selects the victims on a node for a pod to fit: removes all pods of lower priority, then reprieves those that can
+ * stay, beginning with those that budgets protect. Returns a rejection if the pod does not fit even then.
  */
 export const selectVictims = (
   node: NodeInfo,
@@ -80,7 +80,10 @@ const losses: readonly ((candidate: Candidate) => number)[] = [
   ({victims}) => -leastOf(victims.filter(({priority}) => priority === victims[0]!.priority).map(startOf)),
 ];
 
-/** Returns the best candidate by these criteria, the first of equal ones; undefined without candidates. Looks at one candidate in each step. */
+/**
+ * Returns the best candidate by these criteria, the first of equal ones; undefined without candidates. Looks at one
+ * candidate in each step.
+ */
 export const leastLoss = function* (candidates: readonly Candidate[]): Steps<Candidate | undefined> {
   let left = candidates;
   for (const loss of losses) {

@@ -14,7 +14,10 @@ export interface PreemptionSearch {
   readonly budgets: Budgets;
 }
 
-/** The result of a preemption search: a candidate, or why there is none. `clearNominatedNode` says that the pod's nomination is no longer valid. */
+/**
+ * The result of a preemption search: a candidate, or why there is none. `clearNominatedNode` says that the pod's
+ * nomination is no longer valid.
+ */
 export type PreemptionResult = Candidate | {readonly text: string; readonly clearNominatedNode: boolean};
 
 /** Whether a pod is terminating because of a preemption. */

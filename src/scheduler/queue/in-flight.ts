@@ -2,7 +2,10 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {ClusterEvent} from '#src/scheduler/framework/events.js';
 import type {QueuedPod} from './queued-pod.js';
 
-/** Records the events since a pod was popped: no sub-queue holds it meanwhile, and the plugins that will reject it are not known yet. */
+/**
+ * Records the events since a pod was popped: no sub-queue holds it meanwhile, and the plugins that will reject it are
+ * not known yet.
+ */
 export class InFlight {
   #pod: QueuedPod | undefined;
   #events: {readonly event: ClusterEvent; readonly only: (pod: PodInfo) => boolean}[] = [];

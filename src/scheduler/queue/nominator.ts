@@ -15,7 +15,10 @@ export class Nominator {
     else this.#byNode.set(node, new Map([[pod.uid, pod]]));
   }
 
-  /** Updates a pod from its old and new nominated node. Where both are empty, a nomination not yet in the status is kept. */
+  /**
+   * Updates a pod from its old and new nominated node. Where both are empty, a nomination not yet in the status is
+   * kept.
+   */
   update(pod: PodInfo, before: string, now: string): void {
     this.set(pod, now || (before ? '' : (this.#nodes.get(pod.uid) ?? '')));
   }

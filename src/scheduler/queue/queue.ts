@@ -97,7 +97,10 @@ export class SchedulingQueue {
     this.#toActive(pod, event);
   }
 
-  /** Stores a new state of a pod, in any sub-queue; `events` are the kinds of its changes. A pod that is not queued is added. */
+  /**
+   * Stores a new state of a pod, in any sub-queue; `events` are the kinds of its changes. A pod that is not queued is
+   * added.
+   */
   update(info: PodInfo, old: Frozen<KubeObject>, events: readonly EventKind[]): void {
     const pod = this.#pods.get(info.uid);
     if (!pod) return this.add(info, 'UnschedulablePodUpdate');
@@ -135,7 +138,9 @@ export class SchedulingQueue {
     this.#inFlight.end();
   }
 
-  /** Returns a pod to the queue, with the plugins that rejected it. An empty set means an error: only backoff applies. */
+  /**
+   * Returns a pod to the queue, with the plugins that rejected it. An empty set means an error: only backoff applies.
+   */
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<PluginName>): void {
     if (this.#pods.get(pod.info.uid) !== pod || pod.subQueue !== 'none') return; // It was deleted or added again meanwhile.
     pod.since = this.#now;
@@ -153,8 +158,9 @@ export class SchedulingQueue {
   }
 
   /**
-   * Requeues the unschedulable pods that the event may make schedulable, limited to those that `only` accepts: in pieces, after those of earlier events. Pods
-   * that become unschedulable afterwards are not affected: they were tried with what the event changed, or it was recorded for them.
+   * Requeues the unschedulable pods that the event may make schedulable, limited to those that `only` accepts: in
+   * pieces, after those of earlier events. Pods that become unschedulable afterwards are not affected: they were tried
+   * with what the event changed, or it was recorded for them.
    */
   moveOn(event: ClusterEvent, only: (pod: PodInfo) => boolean = () => true): void {
     const hints = this.#options.hintsOn(event.kind);

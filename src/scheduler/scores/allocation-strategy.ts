@@ -39,7 +39,10 @@ const requestedToCapacityRatio =
   (requested, capacity) =>
     capacity === 0 || requested > capacity ? interpolate(shape, 100) : interpolate(shape, Math.floor((requested * 100) / capacity));
 
-/** Returns the requested amount on a node, with the pod, and the capacity; undefined if the pod does not request this scalar resource. */
+/**
+ * Returns the requested amount on a node, with the pod, and the capacity; undefined if the pod does not request this
+ * scalar resource.
+ */
 const usageOf = (
   name: string,
   {requests, nonZeroRequests}: PodInfo,

@@ -16,7 +16,10 @@ interface SharedImage {
   readonly share: number;
 }
 
-/** Returns the total size of the images that the node has, each scaled by the share of nodes that have it, so that pods do not concentrate on few nodes. */
+/**
+ * Returns the total size of the images that the node has, each scaled by the share of nodes that have it, so that pods
+ * do not concentrate on few nodes.
+ */
 const sizeOf = (images: readonly SharedImage[], node: NodeInfo): number => {
   let sum = 0;
   for (const {name, share} of images) {

@@ -14,7 +14,10 @@ export interface AffinityWeights {
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
 
-/** Returns the score of each topology domain: from this pod's preferences, and from the preferences and requirements of existing pods. */
+/**
+ * Returns the score of each topology domain: from this pod's preferences, and from the preferences and requirements of
+ * existing pods.
+ */
 const topologyScores = function* (
   pod: PodInfo,
   cluster: Cluster,
@@ -51,7 +54,9 @@ const topologyScores = function* (
   return counts;
 };
 
-/** Prefers domains near pods that this one prefers or that prefer it, and away from those that either prefers to avoid. */
+/**
+ * Prefers domains near pods that this one prefers or that prefer it, and away from those that either prefers to avoid.
+ */
 export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
   plugin: 'InterPodAffinity',
   weight: 2,

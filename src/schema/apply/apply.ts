@@ -12,8 +12,8 @@ import {reconciled} from './reconcile.js';
 import {Differences, type Writer} from './tracking.js';
 import {newEntry, removeOwnership, trackUpdate, type Owner} from './update.js';
 
-// Server-side apply of one intent, in steps: adapt the managed fields to the schema, merge the intent, prune the fields it no longer has, compare, detect
-// conflicts, record ownership. Neither reads nor stores objects.
+// Server-side apply of one intent, in steps: adapt the managed fields to the schema, merge the intent, prune the fields
+// it no longer has, compare, detect conflicts, record ownership. Neither reads nor stores objects.
 
 /** The input of one server-side apply. All objects are in the writer's version and none is changed. */
 export interface ApplyInput {
@@ -39,8 +39,9 @@ const untracked = setOf([['f:apiVersion'], ['f:kind'], ['f:metadata'], ...untrac
 const beforeFirstApply = 'before-first-apply';
 
 /**
- * Applies an intent: merges it into the object, removes the fields that the manager owned before, no longer applies and no other manager owns, and updates the
- * ownership. Throws `ApplyConflict` when the intent changes fields of other managers, unless forced.
+ * Applies an intent: merges it into the object, removes the fields that the manager owned before, no longer applies and
+ * no other manager owns, and updates the ownership. Throws `ApplyConflict` when the intent changes fields of other
+ * managers, unless forced.
  */
 export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResult => {
   const {live, intent, node, force} = application;
@@ -102,7 +103,10 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
   if (conflicts.length > 0) throw new ApplyConflict(conflicts);
 };
 
-/** Stores the applier's entry without the fields that are never tracked. Its time changes only with the object; an entry without fields is removed. */
+/**
+ * Stores the applier's entry without the fields that are never tracked. Its time changes only with the object; an entry
+ * without fields is removed.
+ */
 const recordApplier = (
   managers: Map<string, ManagedFieldsEntry>,
   own: Owner,

@@ -38,8 +38,9 @@ export const untrackedMetadata: readonly string[] = [
 const skippedMetadata: ReadonlySet<string> = new Set(untrackedMetadata);
 
 /**
- * Returns what changed from `before` to `after`, two states of an object under one schema, in the top-level fields of `within` (default: all). Untracked fields
- * are ignored. Fields that the type always writes count as present with their zero value, also where the state omits them. Pass `{}` for a missing object.
+ * Returns what changed from `before` to `after`, two states of an object under one schema, in the top-level fields of
+ * `within` (default: all). Untracked fields are ignored. Fields that the type always writes count as present with their
+ * zero value, also where the state omits them. Pass `{}` for a missing object.
  */
 export const compareObjects = (before: PlainObject, after: PlainObject, node: SchemaNode, within?: ReadonlySet<string>): Difference => {
   const pair = new Fields();

@@ -1,9 +1,10 @@
-// Sets of fields and their algebra. A set is the decoded `fieldsV1` of a managed fields entry; sets are immutable and share parts, so that operations on large
-// sets cost only what they change.
+// Sets of fields and their algebra. A set is the decoded `fieldsV1` of a managed fields entry; sets are immutable and
+// share parts, so that operations on large sets cost only what they change.
 
 /**
- * A set of fields as a trie, encoded as in meta/v1 FieldsV1: one key per path element, `{}` for a member without fields below it, `"."` for a member that has
- * fields below it. At the root `{}` is the empty set. Sets are immutable and share parts.
+ * A set of fields as a trie, encoded as in meta/v1 FieldsV1: one key per path element, `{}` for a member without fields
+ * below it, `"."` for a member that has fields below it. At the root `{}` is the empty set. Sets are immutable and
+ * share parts.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -97,7 +98,10 @@ export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
   return result;
 };
 
-/** Returns the fields of `a` that are not in `b`. Fields below a member of `b` stay. Returns `a` itself when nothing is removed. */
+/**
+ * Returns the fields of `a` that are not in `b`. Fields below a member of `b` stay. Returns `a` itself when nothing is
+ * removed.
+ */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet => {
   let result: MutableFieldSet | undefined;
   // Iterate over `a`: one large set is subtracted from the small ones of many managers.
@@ -111,7 +115,9 @@ export const difference = (a: FieldSet, b: FieldSet): FieldSet => {
   return result ?? a;
 };
 
-/** Returns a new set with the fields that come before one. A set whose fields are deleted would be slow from then on. */
+/**
+ * Returns a new set with the fields that come before one. A set whose fields are deleted would be slow from then on.
+ */
 const fieldsBefore = (end: string, set: FieldSet): MutableFieldSet => {
   const result: MutableFieldSet = {};
   for (const key in set) {

@@ -23,8 +23,8 @@ const annotationOf = (object: PlainObject, key: string): string | undefined => {
 };
 
 /**
- * Applies as `applyIntent` does. For the command line's manager, conflicts over fields that still have the values of the last-applied annotation under `key`
- * are ignored, and an existing annotation is updated to the new intent.
+ * Applies as `applyIntent` does. For the command line's manager, conflicts over fields that still have the values of
+ * the last-applied annotation under `key` are ignored, and an existing annotation is updated to the new intent.
  */
 export const applyWithLastApplied = (application: ApplyInput, writer: Writer, key: string): ApplyResult => {
   if (writer.manager !== clientSideManager) return applyIntent(application, writer);
@@ -47,7 +47,9 @@ const applyIgnoringOwnConflicts = (application: ApplyInput, writer: Writer, key:
   }
 };
 
-/** Returns the fields that still have the values of the last-applied annotation; undefined without a usable annotation. */
+/**
+ * Returns the fields that still have the values of the last-applied annotation; undefined without a usable annotation.
+ */
 const appliedByClient = ({live, node}: ApplyInput, {apiVersion}: Writer, key: string): FieldSet | undefined => {
   const text = annotationOf(live, key);
   if (!text) return undefined;

@@ -2,9 +2,12 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import {isEmpty, unionOf, type FieldSet} from './field-set.js';
 import {decodeFields, inWireOrder} from './fields-v1.js';
 
-// The entries of `metadata.managedFields`: decoding, identity, order, and the limit on update entries. An entry without fields is never kept.
+// The entries of `metadata.managedFields`: decoding, identity, order, and the limit on update entries. An entry without
+// fields is never kept.
 
-/** The ownership of one manager: an entry of `metadata.managedFields` (the API reference, meta/v1 ManagedFieldsEntry). */
+/**
+ * The ownership of one manager: an entry of `metadata.managedFields` (the API reference, meta/v1 ManagedFieldsEntry).
+ */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation: 'Apply' | 'Update';
@@ -106,7 +109,10 @@ export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => 
   for (const [apiVersion, merged] of byVersion) if (merged.length > 1) mergeAll(managers, apiVersion, merged);
 };
 
-/** Replaces several entries of one version with one that has the time of the latest. An earlier merged entry takes the place of the first. */
+/**
+ * Replaces several entries of one version with one that has the time of the latest. An earlier merged entry takes the
+ * place of the first.
+ */
 const mergeAll = (
   managers: Map<string, ManagedFieldsEntry>,
   apiVersion: string,

@@ -11,7 +11,10 @@ export interface StructField {
   readonly node: SchemaNode;
   /** The path element of the field. */
   readonly element: string;
-  /** The value of the field when it is not set: the zero value of a field that is always written, undefined for all others. */
+  /**
+   * The value of the field when it is not set: the zero value of a field that is always written, undefined for all
+   * others.
+   */
   readonly zero: unknown;
 }
 
@@ -66,7 +69,10 @@ class StructFields {
 
 const structs = new WeakMap<ReadonlyMap<string, SchemaNode>, StructFields>();
 
-/** Returns the fields of a struct. Fields of built-in types that are always written have a zero value; custom resources have none. */
+/**
+ * Returns the fields of a struct. Fields of built-in types that are always written have a zero value; custom resources
+ * have none.
+ */
 export const structFields = (node: SchemaNode): Pick<StructFields, 'get'> | undefined => {
   const {properties} = node;
   if (!properties) return undefined;
@@ -84,7 +90,10 @@ const isNothing = (value: unknown): boolean => value === null || value === undef
 const areMaps = (value: unknown, other: unknown): boolean =>
   isPlainObject(value) ? isPlainObject(other) || isNothing(other) : isNothing(value) && isPlainObject(other);
 
-/** Returns the merge type of a schema; `value` and `other` are the known values of an untyped field (null and undefined are ignored). */
+/**
+ * Returns the merge type of a schema; `value` and `other` are the known values of an untyped field (null and undefined
+ * are ignored).
+ */
 export const mergeTypeOf = (node: SchemaNode, value: unknown, other?: unknown): MergeType => {
   switch (node.type) {
     case 'object':
@@ -121,7 +130,10 @@ const keysOf = (node: SchemaNode): readonly string[] => {
   return keys;
 };
 
-/** Returns the path element of an item of a set or associative list. Throws, with the original's text, for an item that has none. */
+/**
+ * Returns the path element of an item of a set or associative list. Throws, with the original's text, for an item that
+ * has none.
+ */
 export const itemElement = (node: SchemaNode, item: unknown): string => {
   if (node.listType === 'map') return keyedElement(node, item);
   if (item === null || item === undefined) throw new Error("associative list without keys has an element that's an explicit null");

@@ -4,8 +4,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {untypedNode, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
 /**
- * Returns the object with an intent merged in: leaves are replaced, maps merged by key, associative lists and sets by item in the intent's order. Nothing is
- * removed. Changes neither; the result shares parts with both.
+ * Returns the object with an intent merged in: leaves are replaced, maps merged by key, associative lists and sets by
+ * item in the intent's order. Nothing is removed. Changes neither; the result shares parts with both.
  */
 export const mergeIntent = (live: PlainObject, intent: PlainObject, node: SchemaNode): PlainObject =>
   merged(live, intent, node) as PlainObject;
@@ -46,7 +46,10 @@ const index = (elements: readonly string[], list: readonly unknown[]): Map<strin
   return items;
 };
 
-/** Merges both lists in one walk. Items of the old list alone keep their position between the common items; the items of the intent keep the intent's order. */
+/**
+ * Merges both lists in one walk. Items of the old list alone keep their position between the common items; the items of
+ * the intent keep the intent's order.
+ */
 const mergedItems = (old: readonly unknown[], wanted: readonly unknown[], node: SchemaNode): unknown[] | undefined => {
   const schema = node.items ?? untypedNode;
   const left = old.map(item => itemElement(node, item));

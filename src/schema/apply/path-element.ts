@@ -3,8 +3,8 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {FieldSet} from './field-set.js';
 import {isMember} from './field-set.js';
 
-// Path elements of field sets in their wire encoding: `f:` a field, `k:` an item by keys, `v:` an item by value, `i:` an item by index. Encodes, normalizes,
-// orders and formats them.
+// Path elements of field sets in their wire encoding: `f:` a field, `k:` an item by keys, `v:` an item by value, `i:`
+// an item by index. Encodes, normalizes, orders and formats them.
 
 /** Returns the path element of a set's item. */
 export const valueElement = (value: unknown): string => `v:${jsonText(value)}`;

@@ -37,8 +37,8 @@ const without = ({object, version, node}: VersionedObject, set: FieldSet): Versi
 });
 
 /**
- * Removes the fields, keys and items of the manager's previous intent that are not in the new one, unless other managers own them or something below them.
- * Siblings that were set without being owned stay.
+ * Removes the fields, keys and items of the manager's previous intent that are not in the new one, unless other
+ * managers own them or something below them. Siblings that were set without being owned stay.
  */
 export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, versions}: Writer): PlainObject => {
   if (isEmpty(last.fieldsV1)) return merged;

@@ -5,7 +5,10 @@ import {fieldNode} from './merge-type.js';
 const isAtomic = ({type, listType, mapType}: SchemaNode): boolean =>
   type === 'array' ? listType !== 'set' && listType !== 'map' : (type === 'object' || type === 'map') && mapType === 'atomic';
 
-/** Adapts a set of fields written under an older schema: a manager of parts of a now atomic field owns the whole field. Returns the set itself if it fits. */
+/**
+ * Adapts a set of fields written under an older schema: a manager of parts of a now atomic field owns the whole field.
+ * Returns the set itself if it fits.
+ */
 export const reconciled = (set: FieldSet, node: SchemaNode): FieldSet => {
   let result: MutableFieldSet | undefined;
   for (const element in set) {

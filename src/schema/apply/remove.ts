@@ -5,8 +5,8 @@ import {isMember, type FieldSet} from './field-set.js';
 import {untypedNode, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';
 
 /**
- * Returns the object without the fields and items of a set. A container that becomes empty is set to null, or to an empty value where its type is always
- * written. The object is not changed; the result shares parts with it.
+ * Returns the object without the fields and items of a set. A container that becomes empty is set to null, or to an
+ * empty value where its type is always written. The object is not changed; the result shares parts with it.
  */
 export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject =>
   (remaining(object, set, node) ?? {}) as PlainObject;

@@ -3,7 +3,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {compareObjects, type Difference} from './compare.js';
 import {isEmpty, isMember, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 
-// Ownership across versions: the writer of a request, the fields its endpoint writes, and its changes as seen in the version of each manager.
+// Ownership across versions: the writer of a request, the fields its endpoint writes, and its changes as seen in the
+// version of each manager.
 
 /** The schemas of a kind's versions by apiVersion, and conversion between them. */
 export interface Versions {

@@ -15,8 +15,8 @@ export interface TypeMismatch {
 }
 
 /**
- * Returns where an intent does not fit its schema: undeclared fields, values of the wrong type, items with a missing or repeated key. Stops once no more errors
- * would be reported.
+ * Returns where an intent does not fit its schema: undeclared fields, values of the wrong type, items with a missing or
+ * repeated key. Stops once no more errors would be reported.
  */
 export const typeMismatches = (value: unknown, node: SchemaNode): readonly TypeMismatch[] => {
   const fitting = new Fitting();

@@ -25,8 +25,9 @@ export interface Change {
 }
 
 /**
- * Returns the managed fields after a write that is not an apply: the writer becomes the only owner of what changed, and removed fields lose all owners. Returns
- * `entries` itself when nothing changes. An entry's time changes only with its fields.
+ * Returns the managed fields after a write that is not an apply: the writer becomes the only owner of what changed, and
+ * removed fields lose all owners. Returns `entries` itself when nothing changes. An entry's time changes only with its
+ * fields.
  */
 export const trackUpdate = (
   {before, after, node}: Change,
@@ -64,7 +65,8 @@ const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subres
   (entry.subresource ?? '') === subresource;
 
 /**
- * Reports whether the writer already owns everything that changed and no manager owns what was removed, for example when a lease is renewed. Allocates nothing.
+ * Reports whether the writer already owns everything that changed and no manager owns what was removed, for example
+ * when a lease is renewed. Allocates nothing.
  */
 const changesNoOwner = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
   let owned = isEmpty(changed);
@@ -90,7 +92,10 @@ export const newEntry = (
   return subresource ? {...entry, subresource} : entry;
 };
 
-/** Removes changed and removed fields from every manager except one. Entries of versions that are not served are dropped. */
+/**
+ * Removes changed and removed fields from every manager except one. Entries of versions that are not served are
+ * dropped.
+ */
 export const removeOwnership = (managers: Map<string, ManagedFieldsEntry>, differences: Differences, except: string | undefined): void => {
   for (const [identity, entry] of managers) {
     if (identity === except) continue;

@@ -1,4 +1,5 @@
-// Decodes CBOR (RFC 8949) to plain values and to objects. The numbers of elements are limited for requests; decoding does not depend on a schema.
+// Decodes CBOR (RFC 8949) to plain values and to objects. The numbers of elements are limited for requests; decoding
+// does not depend on a schema.
 
 import {DecodeError} from '#src/schema/decode/error.js';
 import {isPlainObject, ownField} from '#src/schema/decode/plain.js';

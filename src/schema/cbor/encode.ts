@@ -1,5 +1,5 @@
-// Encodes objects and watch events as CBOR (RFC 8949) in the original's deterministic form, into a buffer that is reused. It does not validate: fields that
-// the schema does not have are encoded like the others.
+// Encodes objects and watch events as CBOR (RFC 8949) in the original's deterministic form, into a buffer that is
+// reused. It does not validate: fields that the schema does not have are encoded like the others.
 
 import type {SchemaNode} from '#src/schema/node.js';
 import {halfBits} from './reader.js';
@@ -177,8 +177,8 @@ const ascii = /^\p{ASCII}*$/u;
 const isAscii = (text: string): boolean => ascii.test(text);
 
 /**
- * Encodes an object as the original's deterministic encoding does, byte for byte; fields that its schema declares as bytes are written as bytes. Numbers must
- * be finite.
+ * Encodes an object as the original's deterministic encoding does, byte for byte; fields that its schema declares as
+ * bytes are written as bytes. Numbers must be finite.
  */
 export const encodeCbor = (object: unknown, node?: SchemaNode): Buffer => {
   const writer = new CborWriter();

@@ -23,8 +23,9 @@ const refused = (type: string, what: string): DecodeError =>
   new DecodeError(`cbor: data item of cbor type ${type} is not accepted by protocol: ${what}`);
 
 /**
- * Decodes one CBOR item to its JSON value: byte strings become texts, those tagged for base64 become base64; other tags are applied. Repeated keys, numbers
- * beyond JSON's range and everything else that JSON cannot represent are rejected. Throws `DecodeError`.
+ * Decodes one CBOR item to its JSON value: byte strings become texts, those tagged for base64 become base64; other tags
+ * are applied. Repeated keys, numbers beyond JSON's range and everything else that JSON cannot represent are rejected.
+ * Throws `DecodeError`.
  */
 export class CborReader {
   readonly #bytes: Buffer;

@@ -1,4 +1,5 @@
-// Correlates the values of an object with those before an update, for validation ratcheting and transition rules (KEP-4008).
+// Correlates the values of an object with those before an update, for validation ratcheting and transition rules
+// (KEP-4008).
 
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
@@ -8,7 +9,10 @@ import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.
 const isScalar = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
 
-/** Returns the key of an associative list's item: a scalar, or one text for several keys; undefined if the item has none. */
+/**
+ * Returns the key of an associative list's item: a scalar, or one text for several keys; undefined if the item has
+ * none.
+ */
 const keyOf = (item: unknown, names: readonly string[]): unknown => {
   if (!isPlainObject(item) || !names.every(name => Object.hasOwn(item, name) && isScalar(item[name]))) return undefined;
   return names.length === 1 ? item[names[0]!] : jsonText(names.map(name => item[name]));
@@ -23,7 +27,10 @@ const keyed = (items: readonly unknown[], names: readonly string[]): Map<unknown
   return found;
 };
 
-/** A value and its previous value, correlated as far as the schema allows: fields by name, items of associative lists by key. */
+/**
+ * A value and its previous value, correlated as far as the schema allows: fields by name, items of associative lists by
+ * key.
+ */
 export class Correlated {
   readonly #value: unknown;
   readonly #before: unknown;
@@ -71,7 +78,10 @@ export class Correlated {
     return schema && old !== undefined ? new Correlated(value, old, schema) : undefined;
   }
 
-  /** Reports whether the value is unchanged. Items of associative lists may be reordered; fields unknown to the schema count as changed. */
+  /**
+   * Reports whether the value is unchanged. Items of associative lists may be reordered; fields unknown to the schema
+   * count as changed.
+   */
   same(): boolean {
     return (this.#same ??= this.#compared());
   }

@@ -7,7 +7,10 @@ interface Parts {
   make(property: JsonSchema): SchemaNode;
 }
 
-/** The declared properties of a custom resource's schema as nodes, each made on first access: a schema may have a hundred thousand, of which objects use few. */
+/**
+ * The declared properties of a custom resource's schema as nodes, each made on first access: a schema may have a
+ * hundred thousand, of which objects use few.
+ */
 export class DeclaredProperties implements ReadonlyMap<string, SchemaNode> {
   readonly #declared: Readonly<Record<string, JsonSchema>>;
   readonly #parts: Parts;

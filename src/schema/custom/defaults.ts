@@ -4,14 +4,19 @@ import {setProperty} from '#src/base/json/set-property.js';
 import {copied, isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from '#src/schema/json-schema.js';
 
-/** The limit of what defaulting may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
+/**
+ * The limit of what defaulting may add to one object, in characters of JSON. Differs from upstream, which has no limit.
+ */
 const maxDefaulted = 3 * 1024 * 1024;
 
 const isMisplacedNull = (value: unknown, {nullable}: JsonSchema): boolean => value === null && !nullable;
 
 const known = new WeakMap<JsonSchema, readonly (readonly [name: string, property: JsonSchema])[]>();
 
-/** Returns the properties of a schema that have defaults. Cached: it is called for every value, and most schemas have few. */
+/**
+ * Returns the properties of a schema that have defaults. Cached: it is called for every value, and most schemas have
+ * few.
+ */
 const defaultsOf = (schema: JsonSchema): readonly (readonly [name: string, property: JsonSchema])[] => {
   let defaults = known.get(schema);
   if (!defaults)
@@ -59,5 +64,8 @@ class Defaulting {
   }
 }
 
-/** Applies the defaults of absent fields, and of nulls that are not nullable, at every existing level, in place. Throws 413 if they add too much in total. */
+/**
+ * Applies the defaults of absent fields, and of nulls that are not nullable, at every existing level, in place. Throws
+ * 413 if they add too much in total.
+ */
 export const applyDefaults = (value: unknown, schema: JsonSchema | undefined): void => new Defaulting().fill(value, schema);

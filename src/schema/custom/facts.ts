@@ -1,8 +1,8 @@
 import {runSteps, type Steps} from '#src/base/steps.js';
 import {additionalOf, itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
-// What a schema uses anywhere: most objects need no defaults, rules or comparisons of items, and then nobody walks the schema for them. A large schema is
-// surveyed once, in steps, before its first object.
+// What a schema uses anywhere: most objects need no defaults, rules or comparisons of items, and then nobody walks the
+// schema for them. A large schema is surveyed once, in steps, before its first object.
 
 /** What a schema, or a part of it that gives values their structure, uses. */
 export interface SchemaFacts {

@@ -9,7 +9,10 @@ import {isWhole} from './numbers.js';
 /** The path of errors of the whole value. */
 const nowhere = '<nil>';
 
-/** The errors found in a value, each text once. `matches` counts how much of the schema matched, to choose among alternatives that all fail. */
+/**
+ * The errors found in a value, each text once. `matches` counts how much of the schema matched, to choose among
+ * alternatives that all fail.
+ */
 export class Findings {
   /** The errors by text, in order; undefined as long as there are none. */
   #errors: Map<string, FieldError> | undefined;

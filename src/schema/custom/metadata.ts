@@ -10,12 +10,15 @@ import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
-// Metadata of custom objects and of objects embedded in them: decoding it as for built-in kinds, and validating embedded objects.
+// Metadata of custom objects and of objects embedded in them: decoding it as for built-in kinds, and validating
+// embedded objects.
 
 /** How malformed metadata is treated: rejected in requests, dropped field by field in stored objects. */
 export type Malformed = 'refuse' | 'drop';
 
-/** Decodes metadata of an object and of the objects embedded in it. `unknown` collects the paths of undeclared fields. */
+/**
+ * Decodes metadata of an object and of the objects embedded in it. `unknown` collects the paths of undeclared fields.
+ */
 export class MetadataReader {
   readonly #node: SchemaNode;
   readonly #malformed: Malformed;

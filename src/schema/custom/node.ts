@@ -3,7 +3,8 @@ import {formatOf} from './formats/format.js';
 import {DeclaredProperties} from './declared-properties.js';
 import {itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
 
-// The schema of a custom resource in the form in which decoding, defaulting, pruning and field management walk it (`SchemaNode`), made lazily from its OpenAPI schema.
+// The schema of a custom resource in the form in which decoding, defaulting, pruning and field management walk it
+// (`SchemaNode`), made lazily from its OpenAPI schema.
 
 const text: SchemaNode = {type: 'string'};
 /** The fields of every whole object beside its metadata. */
@@ -20,7 +21,9 @@ const typeOf = (source: JsonSchema, isObject: boolean): NodeType => {
   return type === 'array' || type === 'string' || type === 'integer' || type === 'number' || type === 'boolean' ? type : 'any';
 };
 
-/** A node of a custom resource's schema. Children are created on first access: most of a large definition is never used. */
+/**
+ * A node of a custom resource's schema. Children are created on first access: most of a large definition is never used.
+ */
 class CustomNode implements SchemaNode {
   readonly type: NodeType;
   readonly source: JsonSchema;
@@ -94,6 +97,9 @@ class CustomNode implements SchemaNode {
   }
 }
 
-/** Returns the schema node of a custom resource: a whole object with the declared fields. `metadata` is the built-in schema of metadata. */
+/**
+ * Returns the schema node of a custom resource: a whole object with the declared fields. `metadata` is the built-in
+ * schema of metadata.
+ */
 export const customNode = (source: JsonSchema, metadata: SchemaNode, coerce: NonNullable<SchemaNode['coerce']>): SchemaNode =>
   Object.assign(new CustomNode(source, metadata, true), {coerce});

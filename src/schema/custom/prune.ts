@@ -65,7 +65,10 @@ class Pruner {
   }
 }
 
-/** Removes undeclared fields from an object, including embedded objects. Returns the paths of the first thousand, sorted. */
+/**
+ * Removes undeclared fields from an object, including embedded objects. Returns the paths of the first thousand,
+ * sorted.
+ */
 export const prune = (object: PlainObject, schema: JsonSchema): string[] => {
   const pruner = new Pruner();
   pruner.root(object, schema);

@@ -13,8 +13,8 @@ import {customNode} from './node.js';
 import {dropNulls, prune} from './prune.js';
 import {ValueRule} from './value-rule.js';
 
-// The runtime of a custom resource's schema. A request is coerced (metadata, pruning, nulls), defaulted, and validated; a stored object is coerced leniently
-// and defaulted.
+// The runtime of a custom resource's schema. A request is coerced (metadata, pruning, nulls), defaulted, and validated;
+// a stored object is coerced leniently and defaulted.
 
 export interface CustomSchemaOptions {
   /** The built-in schema of metadata. */
@@ -25,13 +25,17 @@ export interface CustomSchemaOptions {
   readonly preserveUnknownFields?: boolean;
 }
 
-/** Applies the schema of a custom resource to its objects. Methods that change objects do so in place, so copy frozen objects first. */
+/**
+ * Applies the schema of a custom resource to its objects. Methods that change objects do so in place, so copy frozen
+ * objects first.
+ */
 export interface CustomSchema {
   readonly source: JsonSchema;
   readonly node: SchemaNode;
   /**
-   * Normalizes an object as decoding does for built-in kinds: canonical metadata, without undeclared fields and nulls, in place. Returns the paths of
-   * undeclared fields in the order of their warnings. Throws `DecodeError` for malformed metadata unless that is dropped.
+   * Normalizes an object as decoding does for built-in kinds: canonical metadata, without undeclared fields and nulls,
+   * in place. Returns the paths of undeclared fields in the order of their warnings. Throws `DecodeError` for malformed
+   * metadata unless that is dropped.
    */
   coerce(object: PlainObject, malformed?: Malformed): string[];
   /** Removes undeclared fields in place; returns their paths. */

@@ -50,8 +50,8 @@ const none: readonly ValueRule[] = [];
 export type RuleUse = 'object' | 'default';
 
 /**
- * The checks of a schema's own keywords, in the original's order and with its texts. Created for each part of a schema on first use, so that a large definition
- * costs only what is used.
+ * The checks of a schema's own keywords, in the original's order and with its texts. Created for each part of a schema
+ * on first use, so that a large definition costs only what is used.
  */
 export class ValueRule {
   readonly #schema: JsonSchema;

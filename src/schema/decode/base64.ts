@@ -1,6 +1,9 @@
 const newlines = /[\r\n]/;
 
-/** Returns the offset at which the original's decoder stops (RFC 4648 §4 with padding, line breaks ignored); -1 for valid data. */
+/**
+ * Returns the offset at which the original's decoder stops (RFC 4648 §4 with padding, line breaks ignored); -1 for
+ * valid data.
+ */
 const firstBad = (text: string): number => {
   let at = 0;
   let inQuantum = 0;

@@ -7,7 +7,8 @@ import {copied, isPlainObject, type PlainObject} from './plain.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
 
-// Decodes request bodies by the schema of their kind, with field validation. Parsing (`document.ts`) comes first and does not need the kind.
+// Decodes request bodies by the schema of their kind, with field validation. Parsing (`document.ts`) comes first and
+// does not need the kind.
 
 /** How unknown and duplicate fields are treated (`fieldValidation`): reported unless `Ignore`, dropped in any case. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -19,8 +20,8 @@ export interface Decoded<T> {
 }
 
 /**
- * Decodes a parsed body by its schema: keeps known fields only, drops nulls and empty optional collections, converts times to UTC, quantities and base64 to
- * their canonical form. Throws `DecodeError` for a value of the wrong type.
+ * Decodes a parsed body by its schema: keeps known fields only, drops nulls and empty optional collections, converts
+ * times to UTC, quantities and base64 to their canonical form. Throws `DecodeError` for a value of the wrong type.
  */
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
   // A value that was not parsed here may be shared, so it is copied.

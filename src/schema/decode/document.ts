@@ -52,7 +52,9 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** The version and kind that an object declares, empty where it does not. Throws `DecodeError` for what can be neither. */
+/**
+ * The version and kind that an object declares, empty where it does not. Throws `DecodeError` for what can be neither.
+ */
 export const labelOf = (value: unknown): Pick<ParsedBody, 'apiVersion' | 'kind'> => ({
   apiVersion: checkedVersion(label(value, 'apiVersion')),
   kind: label(value, 'kind'),

@@ -3,14 +3,17 @@ import {numberBeyondRange} from '#src/base/json/number-range.js';
 // Errors and warnings of decoding, with the original's texts.
 
 /**
- * A body that is not a valid object of its kind. `message` is the original decoder's inner text; a caller that knows the kind and version wraps it into a 400.
- * `kind` is set as far as the body could be parsed.
+ * A body that is not a valid object of its kind. `message` is the original decoder's inner text; a caller that knows
+ * the kind and version wraps it into a 400. `kind` is set as far as the body could be parsed.
  */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** The error of a number beyond the range of doubles where any value may be; `text` is the JSON that it is in, if that is known. */
+/**
+ * The error of a number beyond the range of doubles where any value may be; `text` is the JSON that it is in, if that
+ * is known.
+ */
 export const beyondRange = (text?: string, target = 'Go value'): DecodeError =>
   new DecodeError(`json: cannot unmarshal number ${numberBeyondRange(text)} into ${target} of type float64`);
 

@@ -131,7 +131,10 @@ const isCanonical = (value: string): boolean => {
   return day <= 28 || day <= daysIn(Number(value.slice(0, 4)), month);
 };
 
-/** Returns the time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` with the original's text. */
+/**
+ * Returns the time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` with the original's
+ * text.
+ */
 export const canonicalTime = (value: string): string | undefined =>
   isCanonical(value) ? value : text(read(value, '2006-01-02T15:04:05Z07:00', false), false);
 

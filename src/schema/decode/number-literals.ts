@@ -1,4 +1,7 @@
-/** Matches numbers that JavaScript formats differently: fractions, exponents, many digits. A match within a string only costs a second pass. */
+/**
+ * Matches numbers that JavaScript formats differently: fractions, exponents, many digits. A match within a string only
+ * costs a second pass.
+ */
 const unusual = /[:,[]\s*-?\d+[.eE]|\d{16}/;
 const token = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 

@@ -44,8 +44,8 @@ const wellFormedCopy = (value: unknown): unknown => {
 };
 
 /**
- * Replaces unpaired surrogates by U+FFFD, as the original does: they have no UTF-8 encoding. Returns the value itself if the text has no such escape. The value
- * must not be nested deeper than `maxDepth`.
+ * Replaces unpaired surrogates by U+FFFD, as the original does: they have no UTF-8 encoding. Returns the value itself
+ * if the text has no such escape. The value must not be nested deeper than `maxDepth`.
  */
 export const wellFormed = (value: unknown, text: string): unknown => (surrogateEscape.test(text) ? wellFormedCopy(value) : value);
 

@@ -1,8 +1,8 @@
 import {propertyName, type SchemaNode} from '#src/schema/node.js';
 import {maxProblems, type DecodeProblem} from './error.js';
 
-// Detects unknown and duplicate fields in JSON text. Runs only when the decoder found an unknown field or the text repeats one; the usual request is parsed
-// once.
+// Detects unknown and duplicate fields in JSON text. Runs only when the decoder found an unknown field or the text
+// repeats one; the usual request is parsed once.
 
 /** Returns the number of fields in a JSON text: strings followed by a colon. */
 const fieldsNamed = (text: string): number => {

@@ -13,8 +13,8 @@ import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, type PlainObject} from './plain.js';
 import {isWhole, wrapped} from './wrapped-integer.js';
 
-// Decodes a JSON value by its schema: known fields only, canonical scalars, defaults of required fields. The error of a wrong type has the text of Go's
-// decoder.
+// Decodes a JSON value by its schema: known fields only, canonical scalars, defaults of required fields. The error of a
+// wrong type has the text of Go's decoder.
 
 const jsonType = (value: unknown): string => {
   if (Array.isArray(value)) return 'array';
@@ -35,8 +35,9 @@ const zero = (node: SchemaNode): unknown => {
 };
 
 /**
- * The decoder whose rules and error texts are used: that of JSON bodies, or that of the parts merged by a strategic patch or an apply, which takes whole numbers
- * of any size. An applied custom resource keeps its nulls, which validation rejects.
+ * The decoder whose rules and error texts are used: that of JSON bodies, or that of the parts merged by a strategic
+ * patch or an apply, which takes whole numbers of any size. An applied custom resource keeps its nulls, which
+ * validation rejects.
  */
 export type Source = 'json' | 'parts' | 'applied';
 
@@ -59,7 +60,9 @@ export class TypedDecoder {
   unknown = false;
 
   readonly #text: string | undefined;
-  /** Whether the value was parsed for this decoder, which may change it then. Otherwise it may be shared, and is copied. */
+  /**
+   * Whether the value was parsed for this decoder, which may change it then. Otherwise it may be shared, and is copied.
+   */
   readonly #isParsed: boolean;
   #knownLiterals: ReadonlyMap<string, string> | undefined;
   #hasLiterals = false;
@@ -67,9 +70,10 @@ export class TypedDecoder {
   readonly #copiesFrozen: boolean;
 
   /**
-   * `text` is the JSON text that the value was parsed from for this decoder, which then changes it in place where it can; for another value, `numbers` are its
-   * literals by field path where they have not the usual form. With `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of
-   * the stored object as it is.
+   * `text` is the JSON text that the value was parsed from for this decoder, which then changes it in place where it
+   * can; for another value, `numbers` are its literals by field path where they have not the usual form. With
+   * `copiesFrozen`, what is frozen was decoded before and is only copied: a patch leaves most of the stored object as
+   * it is.
    */
   constructor(source: Source = 'json', {text, copiesFrozen = false, numbers}: ValueSource = {}) {
     this.#source = source;
@@ -81,7 +85,9 @@ export class TypedDecoder {
     this.#hasLiterals = numbers !== undefined;
   }
 
-  /** The number literals by field path, where they differ from the usual form. They are looked for at the first number. */
+  /**
+   * The number literals by field path, where they differ from the usual form. They are looked for at the first number.
+   */
   get #literals(): ReadonlyMap<string, string> | undefined {
     if (!this.#hasLiterals) {
       this.#hasLiterals = true;
@@ -260,7 +266,10 @@ export class TypedDecoder {
     );
   }
 
-  /** Decodes a value of a type with its own unmarshaller: its content is decoded separately and unknown fields are ignored. */
+  /**
+   * Decodes a value of a type with its own unmarshaller: its content is decoded separately and unknown fields are
+   * ignored.
+   */
   #oneOf(value: unknown, {object, array, boolean: takesBoolean, refusal}: Variants): unknown {
     if (takesBoolean && typeof value === 'boolean') return value;
     const form = Array.isArray(value) ? array : isPlainObject(value) ? object : undefined;
@@ -308,7 +317,10 @@ export class TypedDecoder {
   }
 }
 
-/** Returns a copy with the first fields: those that are decoded when one is left out. Deleting it would make the object slow. */
+/**
+ * Returns a copy with the first fields: those that are decoded when one is left out. Deleting it would make the object
+ * slow.
+ */
 const firstFields = (value: PlainObject, names: readonly string[], count: number): PlainObject => {
   const copy: PlainObject = {};
   for (let at = 0; at < count; at++) setProperty(copy, names[at]!, value[names[at]!]);

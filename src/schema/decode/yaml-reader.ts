@@ -14,13 +14,16 @@ const usualLimits: YamlLimits = {megabytes: 256, ms: 15_000, waiting: 16};
 
 /** Parses the YAML bodies of one flow. */
 export interface YamlBodies {
-  /** Throws `DecodeError` for invalid YAML, 413 for a text that takes too much time or memory, 429 while too many texts wait. */
+  /**
+   * Throws `DecodeError` for invalid YAML, 413 for a text that takes too much time or memory, 429 while too many texts
+   * wait.
+   */
   parse(bytes: Buffer, signal?: AbortSignal): Promise<ParsedBody>;
 }
 
 /**
- * Parses YAML bodies: the shortest, and those that are JSON, synchronously; others in threads, so that other requests are not delayed. There is one for short
- * texts and one for long ones, in which flows take turns.
+ * Parses YAML bodies: the shortest, and those that are JSON, synchronously; others in threads, so that other requests
+ * are not delayed. There is one for short texts and one for long ones, in which flows take turns.
  */
 export class YamlReader implements YamlBodies {
   readonly #short: YamlThread;

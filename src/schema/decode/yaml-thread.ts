@@ -26,7 +26,10 @@ const tooMany = (): Error => tooManyRequests('too many long YAML bodies are bein
 
 const tooLarge = (what: string): Error => entityTooLarge(`reading the YAML takes more than ${what}; send it as JSON`);
 
-/** Reads YAML texts one after the other in a worker thread that exists while there are any. Flows share it by the length of their texts. */
+/**
+ * Reads YAML texts one after the other in a worker thread that exists while there are any. Flows share it by the length
+ * of their texts.
+ */
 export class YamlThread {
   readonly #clock: Clock;
   readonly #limits: YamlLimits;
@@ -40,7 +43,10 @@ export class YamlThread {
     this.#waiting = new FairQueue(limits.waiting);
   }
 
-  /** Rejects with 413 for a text that takes too much time or memory, with 429 while too many texts wait, most of them of this flow. */
+  /**
+   * Rejects with 413 for a text that takes too much time or memory, with 429 while too many texts wait, most of them of
+   * this flow.
+   */
   read(text: string, flow: string, signal: AbortSignal | undefined): Promise<YamlResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(flow, text.length, {text, signal, resolve, reject})?.reject(tooMany());

@@ -6,7 +6,10 @@ import {DecodeError, type DecodeProblem} from './error.js';
 import {isNestedDeeper} from './plain.js';
 import {hasDuplicates} from './strict.js';
 
-/** Returns the value of a text that is JSON, as most applies are; undefined for other texts, repeated keys or deep nesting. */
+/**
+ * Returns the value of a text that is JSON, as most applies are; undefined for other texts, repeated keys or deep
+ * nesting.
+ */
 export const jsonInYaml = (text: string): unknown => {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
@@ -17,7 +20,9 @@ export const jsonInYaml = (text: string): unknown => {
   }
 };
 
-/** Parses YAML. Returns the value, in which the last of repeated keys wins, and the repeated keys. Throws `DecodeError`. */
+/**
+ * Parses YAML. Returns the value, in which the last of repeated keys wins, and the repeated keys. Throws `DecodeError`.
+ */
 export const parseYaml = (text: string): {value: unknown; problems: DecodeProblem[]} => {
   const json = jsonInYaml(text);
   if (json !== undefined) return {value: json, problems: []};

@@ -1,8 +1,12 @@
 import {isAmbiguous} from '#src/base/yaml/scalar.js';
 
-// The text of a string in YAML: the original's emitter chooses among plain, quoted and literal text, and folds long lines at spaces.
+// The text of a string in YAML: the original's emitter chooses among plain, quoted and literal text, and folds long
+// lines at spaces.
 
-/** Where a scalar stands: the column that its text begins at, and the indentation of its further lines. Without it, the scalar stays on one line. */
+/**
+ * Where a scalar stands: the column that its text begins at, and the indentation of its further lines. Without it, the
+ * scalar stays on one line.
+ */
 export interface ScalarPlace {
   readonly column: number;
   readonly indent: string;

@@ -2,7 +2,10 @@ import {formatDouble} from '#src/base/text/double.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {yamlScalar, type ScalarPlace} from './yaml-scalar.js';
 
-/** Formats an object as the original's YAML: keys sorted, lists not indented, long lines folded, ambiguous scalars quoted. */
+/**
+ * Formats an object as the original's YAML: keys sorted, lists not indented, long lines folded, ambiguous scalars
+ * quoted.
+ */
 export const yamlText = (object: unknown): string => {
   const lines: string[] = [];
   if (isPlainObject(object) && Object.keys(object).length > 0) writeMap(object, '', '', lines);

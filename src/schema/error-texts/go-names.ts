@@ -1,10 +1,11 @@
-// Names of the original's Go types, which its decoding errors contain. Read only when such an error is reported; nothing else depends on Go.
+// Names of the original's Go types, which its decoding errors contain. Read only when such an error is reported;
+// nothing else depends on Go.
 
 import type {TypeRef} from '#src/schema/node.js';
 
 /**
- * Go names of field types in error texts, by group version and name: named strings and numbers, and lists and maps of them. A named element type follows `[]`
- * or `map[...]`.
+ * Go names of field types in error texts, by group version and name: named strings and numbers, and lists and maps of
+ * them. A named element type follows `[]` or `map[...]`.
  */
 export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'admissionregistration/v1': {
@@ -298,7 +299,10 @@ const namesOf = (groupVersion: string): ReadonlyMap<string, string> => {
   return names;
 };
 
-/** Returns the Go name of a field's type for error texts; undefined if it has no name of its own. Called only once there is an error. */
+/**
+ * Returns the Go name of a field's type for error texts; undefined if it has no name of its own. Called only once there
+ * is an error.
+ */
 export const goName = (struct: TypeRef | undefined, field: string): string | undefined => {
   if (!struct) return undefined;
   const groupVersion = `${struct.group || 'core'}/${struct.version}`;
@@ -333,7 +337,10 @@ const embedded: Readonly<Record<string, readonly [within: string, own: string]>>
   DeviceClassConfiguration: ['DeviceConfiguration', ''],
 };
 
-/** Returns the embedded structs between a struct and one of its fields, outermost first, as paths in error texts name them. */
+/**
+ * Returns the embedded structs between a struct and one of its fields, outermost first, as paths in error texts name
+ * them.
+ */
 export const embeddedOf = (struct: TypeRef | undefined, field: string): readonly string[] => {
   const found = struct && Object.hasOwn(embedded, struct.name) ? embedded[struct.name] : undefined;
   if (!struct || !found || found[1].split(' ').includes(field)) return [];

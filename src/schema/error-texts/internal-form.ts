@@ -1,6 +1,7 @@
-// This folder repeats how the original's language prints values and types, since clients see it: a few messages show values, or a diff of two values, as the
-// original's internal types (every field present, with another name and in another order), and errors of decoding name Go types. The rules themselves stand with
-// the kinds; nobody who reads them has to look here. It is used when an error is reported, and never for stored objects.
+// This folder repeats how the original's language prints values and types, since clients see it: a few messages show
+// values, or a diff of two values, as the original's internal types (every field present, with another name and in
+// another order), and errors of decoding name Go types. The rules themselves stand with the kinds; nobody who reads
+// them has to look here. It is used when an error is reported, and never for stored objects.
 
 import {jsonText} from '#src/base/json/json.js';
 import {sameJson} from '#src/api/equal.js';
@@ -118,7 +119,9 @@ export const internalList = <Owner extends object>(owner: Owner | undefined, fie
   return type && Array.isArray(list) ? list.map((item: object) => internalForm(type, item)) : list;
 };
 
-/** Reports whether two values of a type have equal internal forms: empty lists are absent, but empty objects are not. */
+/**
+ * Reports whether two values of a type have equal internal forms: empty lists are absent, but empty objects are not.
+ */
 export const sameInternalForm = (type: string, one: object, other: object): boolean =>
   sameJson(internalForm(type, one, 'none'), internalForm(type, other, 'none'));
 

@@ -38,7 +38,10 @@ interface Sides {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-/** The limit of compared line pairs per text. The rest counts as different: finding the longest runs is quadratic in the lines. */
+/**
+ * The limit of compared line pairs per text. The rest counts as different: finding the longest runs is quadratic in the
+ * lines.
+ */
 const maxPairs = 200_000;
 
 /** Counts compared pairs. */
@@ -151,7 +154,10 @@ function* hunkLines(hunk: readonly Stretch[], {left, right}: Sides): Iterable<st
 const maxLines = 1000;
 const maxText = 256 * 1024;
 
-/** Returns the unified diff of two texts with three lines of context and without file names; empty if they are equal. A truncated diff is marked. */
+/**
+ * Returns the unified diff of two texts with three lines of context and without file names; empty if they are equal. A
+ * truncated diff is marked.
+ */
 export const unifiedDiff = (before: string, now: string): string => {
   const [left, right] = [before.split('\n'), now.split('\n')];
   const sides = {left, right, places: placesOf(right)};

@@ -5,7 +5,8 @@ import type {Steps} from '#src/base/steps.js';
 import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 
-// Merges OpenAPI documents of aggregated API servers into ours, in steps. Works on parsed JSON; definitions with conflicting names are renamed.
+// Merges OpenAPI documents of aggregated API servers into ours, in steps. Works on parsed JSON; definitions with
+// conflicting names are renamed.
 
 /** Some paths of another server's document, with the definitions they need. */
 export interface DocumentPart {
@@ -120,7 +121,10 @@ const otherName = function* (name: string, definition: unknown, taken: PlainObje
   }
 };
 
-/** Adds parts of other documents to an OpenAPI 2.0 document: existing paths stay, and conflicting definitions are renamed. */
+/**
+ * Adds parts of other documents to an OpenAPI 2.0 document: existing paths stay, and conflicting definitions are
+ * renamed.
+ */
 export const mergeParts = function* (document: PlainObject, parts: readonly DocumentPart[]): Steps<PlainObject> {
   const paths = {...objectAt(document, 'paths')};
   const definitions = {...objectAt(document, 'definitions')};

@@ -64,7 +64,9 @@ const withIntOrString = (schema: JsonSchema): JsonSchema => {
   return anyOf ? {...schema, allOf: [{anyOf: either}, ...(allOf ?? [])]} : {...schema, anyOf: either};
 };
 
-/** Removes what OpenAPI 2.0 and its readers do not support: alternatives, nulls, and structure beside unknown fields. */
+/**
+ * Removes what OpenAPI 2.0 and its readers do not support: alternatives, nulls, and structure beside unknown fields.
+ */
 const withoutUnsupported = (schema: JsonSchema): JsonSchema => {
   const {
     anyOf: _any,
@@ -161,7 +163,10 @@ class Writer {
   }
 }
 
-/** Returns the definition of a custom resource's type, without the mark of a kind. Runs in steps: it may have very many fields. */
+/**
+ * Returns the definition of a custom resource's type, without the mark of a kind. Runs in steps: it may have very many
+ * fields.
+ */
 export const customType = function* (
   source: JsonSchema | undefined,
   preserveUnknownFields: boolean,

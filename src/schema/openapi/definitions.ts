@@ -9,10 +9,13 @@ import {customType, type ObjectFields} from './custom-type.js';
 import type {DescribedResource} from './description.js';
 import {definitionName, definitionOf, extension, type Json} from './names.js';
 
-// The definitions of OpenAPI documents, written from schema nodes. Referenced types are collected and written one at a time, so that the caller can yield in
-// between.
+// The definitions of OpenAPI documents, written from schema nodes. Referenced types are collected and written one at a
+// time, so that the caller can yield in between.
 
-/** The location of definitions and the capabilities of an OpenAPI version. Version 2 has neither defaults nor alternatives. */
+/**
+ * The location of definitions and the capabilities of an OpenAPI version. Version 2 has neither defaults nor
+ * alternatives.
+ */
 export interface Dialect {
   readonly version: 2 | 3;
   readonly refPrefix: string;

@@ -15,8 +15,8 @@ import {Packing, type PackedDocument} from './packing.js';
 import {definitionMessageInSteps, pathMessage, swaggerMessage} from './swagger-message.js';
 import {mediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
 
-// Builds and caches the OpenAPI documents. A document is built on first request, in steps across turns of the event loop, and kept compressed; it is rebuilt
-// only when its own input changed.
+// Builds and caches the OpenAPI documents. A document is built on first request, in steps across turns of the event
+// loop, and kept compressed; it is rebuilt only when its own input changed.
 
 export interface OpenApiOptions {
   readonly schemas: Schemas;
@@ -282,7 +282,10 @@ export class OpenApiDocuments {
     );
   }
 
-  /** Runs the steps across turns of the event loop: there may be many paths and definitions, and a definition may have very many fields. */
+  /**
+   * Runs the steps across turns of the event loop: there may be many paths and definitions, and a definition may have
+   * very many fields.
+   */
   #inPieces(work: Steps<void>): Promise<void> {
     return runStepsYielding(work, this.#pieces);
   }

@@ -41,7 +41,10 @@ const folder = (naming: Naming, group: string): string => {
 const isCustomGroup = (naming: Naming, group: string): boolean =>
   group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
 
-/** Returns the name of a type in OpenAPI documents. Names of custom groups begin with the group's parts in reverse order. */
+/**
+ * Returns the name of a type in OpenAPI documents. Names of custom groups begin with the group's parts in reverse
+ * order.
+ */
 export const definitionName = (naming: Naming, {group, version, name}: TypeRef): string =>
   isCustomGroup(naming, group)
     ? [...group.split('.').toReversed(), version, name].join('.')

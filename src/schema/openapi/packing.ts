@@ -20,7 +20,10 @@ const unzip = promisify(gunzip);
 /** The uncompressed documents that someone still holds, or will. */
 const held = new WeakMap<PackedDocument, Promise<Buffer> | WeakRef<Buffer>>();
 
-/** Returns the uncompressed document, which nobody may change: all who need it at the same time share it, however many they are. */
+/**
+ * Returns the uncompressed document, which nobody may change: all who need it at the same time share it, however many
+ * they are.
+ */
 export const unpackDocument = (document: PackedDocument): Promise<Buffer> => {
   const there = held.get(document);
   if (there && !(there instanceof WeakRef)) return there;

@@ -62,7 +62,10 @@ class DocumentedNode implements SchemaNode {
   }
 }
 
-/** Returns the schema node of a kind in a document; undefined if the document does not have it. `group` has the form of the wire. */
+/**
+ * Returns the schema node of a kind in a document; undefined if the document does not have it. `group` has the form of
+ * the wire.
+ */
 export const documentedKind = (
   {components: {schemas = {}} = {}}: TypesDocument,
   {group, version, kind}: {readonly group: string; readonly version: string; readonly kind: string},

@@ -72,7 +72,10 @@ const named = (type: FieldType): FieldType =>
 const mapOf = (type: FieldType, number = 1): FieldType =>
   messageOf(value => [[number, listOf(named(type)), Object.entries(value as object)]]);
 
-/** Returns a message with fields by JSON name; names that begin with x- are extensions. `fields` is called on use: schemas are recursive. */
+/**
+ * Returns a message with fields by JSON name; names that begin with x- are extensions. `fields` is called on use:
+ * schemas are recursive.
+ */
 const message = (fields: () => Fields, extensions?: number): FieldType =>
   messageOf(value => {
     const known = fields();
@@ -245,8 +248,8 @@ export const definitionMessageInSteps = function* (name: string, definition: Jso
 };
 
 /**
- * Assembles the protobuf encoding of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), the only one that clients before 1.27 read. Covers what our
- * documents contain.
+ * Assembles the protobuf encoding of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), the only one that clients
+ * before 1.27 read. Covers what our documents contain.
  */
 export const swaggerMessage = (rest: Json, paths: readonly Buffer[], definitions: readonly Buffer[]): Buffer =>
   Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);

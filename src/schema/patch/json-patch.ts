@@ -7,7 +7,8 @@ import {unprocessable} from './errors.js';
 import {unescaped} from './json-pointer.js';
 import type {Literals} from './literals.js';
 
-// Applies JSON patches (RFC 6902) with the deviations of the original's library. Bounded in what a patch may copy and move; the input is never changed.
+// Applies JSON patches (RFC 6902) with the deviations of the original's library. Bounded in what a patch may copy and
+// move; the input is never changed.
 
 /** An operation of a JSON patch (RFC 6902 §4) as it was sent: members that are missing or no text make it fail. */
 export interface JsonPatchOperation {
@@ -258,8 +259,8 @@ const member = (container: Container, key: string): unknown => {
 export const isTestFailure = (error: unknown): boolean => error instanceof StatusError && error.cause instanceof TestFailed;
 
 /**
- * Applies all operations and returns the new document, with literals where the patch has some. The input is not changed. Throws a 422 if any operation fails, with the original's text as its cause,
- * and what `copying` throws.
+ * Applies all operations and returns the new document, with literals where the patch has some. The input is not
+ * changed. Throws a 422 if any operation fails, with the original's text as its cause, and what `copying` throws.
  */
 export const applyJsonPatch = (document: unknown, {operations, literals}: JsonPatch, copying: Copying = () => undefined): unknown => {
   const changed = new Document(document, copying, literals);

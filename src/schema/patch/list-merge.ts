@@ -56,7 +56,10 @@ const indexesByKey = (list: readonly unknown[], mergeKey: string): Map<unknown, 
 const sortedBy = (items: unknown[], order: Map<unknown, number>, mergeKey: string): unknown[] =>
   items.sort((a, b) => (order.get(keyOf(a, mergeKey)) ?? 0) - (order.get(keyOf(b, mergeKey)) ?? 0));
 
-/** Orders the items of the patch as requested and keeps the others relative to them: each before the first patched item that it preceded in the live list. */
+/**
+ * Orders the items of the patch as requested and keeps the others relative to them: each before the first patched item
+ * that it preceded in the live list.
+ */
 const ordered = (merged: readonly unknown[], desired: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
   const [wantedAt, liveAt] = [indexesByKey(desired, mergeKey), indexesByKey(live, mergeKey)];
   const [wanted, unnamed]: [unknown[], unknown[]] = [[], []];

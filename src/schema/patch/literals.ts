@@ -2,10 +2,14 @@ import {jsonText, parseJson, readLiterals} from '#src/base/json/json.js';
 import {setProperty} from '#src/base/json/set-property.js';
 import {isPlainObject, wellFormed, type PlainObject} from '#src/schema/decode/plain.js';
 
-// The original applies a patch to texts: a value keeps the literal that it was sent with (`1.0`, `1e400`, `"\\u003C"`) until the result is decoded. A literal that
-// is not how its value is written again is a symbol here, whose description is its text; every other scalar is its own literal.
+// The original applies a patch to texts: a value keeps the literal that it was sent with (`1.0`, `1e400`, `"\\u003C"`)
+// until the result is decoded. A literal that is not how its value is written again is a symbol here, whose description
+// is its text; every other scalar is its own literal.
 
-/** Matches what may be the literal of a number that is written differently again. A match within a string only costs a second pass. */
+/**
+ * Matches what may be the literal of a number that is written differently again. A match within a string only costs a
+ * second pass.
+ */
 const unusualNumber = /[:,[]\s*(?:-?\d+[.eE]|-0)|\d{16}/;
 
 /** Matches what may be the literal of a string that is written differently again. */
@@ -55,7 +59,10 @@ const mapped = (value: unknown, replaced: (literal: symbol, path: readonly strin
   return isSame ? value : copy;
 };
 
-/** Reads a JSON text that was parsed to `value` with literals in it; undefined if it has none. `strings` tells whether those of strings matter. */
+/**
+ * Reads a JSON text that was parsed to `value` with literals in it; undefined if it has none. `strings` tells whether
+ * those of strings matter.
+ */
 export const literalsIn = (text: string, {strings}: {strings: boolean}): {value: unknown; literals: Literals} | undefined => {
   if (!unusualNumber.test(text) && !(strings && unusualString.test(text))) return undefined;
   const literals = new Literals();

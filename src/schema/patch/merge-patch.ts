@@ -23,12 +23,15 @@ const merged = (current: unknown, patch: unknown): unknown => {
   return result;
 };
 
-/** Applies a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input is not changed; the result shares parts with it. */
+/**
+ * Applies a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input is not changed;
+ * the result shares parts with it.
+ */
 export const applyMergePatch = (document: PlainObject, patch: PlainObject): PlainObject => merged(document, patch) as PlainObject;
 
 /**
- * Returns a merge patch that turns `from` into `to`, without members if they are equal regardless of key order. An undefined member is an absent one. Nulls in `to` cannot
- * be expressed: a patch that has them deletes what they name.
+ * Returns a merge patch that turns `from` into `to`, without members if they are equal regardless of key order. An
+ * undefined member is an absent one. Nulls in `to` cannot be expressed: a patch that has them deletes what they name.
  */
 export const createMergePatch = (from: PlainObject, to: PlainObject): PlainObject => {
   const patch: PlainObject = {};

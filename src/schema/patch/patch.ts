@@ -16,7 +16,8 @@ import {applyMergePatch} from './merge-patch.js';
 import {touchedByMergePatch, touchedByJsonPatch, type TouchedFields} from './touched-fields.js';
 import {applyStrategicPatch} from './strategic-merge.js';
 
-// Parses and applies the patch types that need no field ownership. A parsed patch can be applied again after a conflict.
+// Parses and applies the patch types that need no field ownership. A parsed patch can be applied again after a
+// conflict.
 
 /** The patch types that do not track field ownership. */
 export type PatchType = 'json' | 'merge' | 'strategic';
@@ -79,7 +80,8 @@ const read = (text: string): unknown => {
 const readContent = (type: PatchType, text: string, validation: FieldValidation): Pick<ParsedPatch, 'content' | 'literals'> => {
   const given = read(text);
   checkDepth(given);
-  // Without validation the original keeps the text of the values of a JSON or merge patch, and refuses the object that it makes.
+  // Without validation the original keeps the text of the values of a JSON or merge patch, and refuses the object that
+  // it makes.
   if ((type === 'strategic' || validation !== 'Ignore') && isBeyondRange(given))
     throw beyondRange(text, type === 'json' ? 'Go struct field jsonPatchOp.value' : undefined);
   if (type === 'json' && validation !== 'Ignore') new TypedDecoder().decode(given ?? [], operations);
@@ -137,7 +139,9 @@ export const parsePatch = (type: PatchType, body: Buffer | string, validation: F
   return {type, ...parsed, problems: validation === 'Ignore' ? [] : problemsOf(type, text, content)};
 };
 
-/** Returns a patch that comes as a value instead of JSON, from a client in the process. Throws a 400 for an invalid one. */
+/**
+ * Returns a patch that comes as a value instead of JSON, from a client in the process. Throws a 400 for an invalid one.
+ */
 export const patchOfValue = (type: 'merge' | 'strategic', value: unknown, validation: FieldValidation): ParsedPatch => {
   try {
     checkDepth(value);
@@ -186,7 +190,10 @@ export class InvalidPatchResult extends Error {
   }
 }
 
-/** What the original decodes an object without a version to: the type of the kind in the server, whose fields have other names. */
+/**
+ * What the original decodes an object without a version to: the type of the kind in the server, whose fields have other
+ * names.
+ */
 const unversioned: SchemaNode = {
   type: 'object',
   properties: new Map<string, SchemaNode>([
@@ -204,8 +211,9 @@ const formOf = ({type}: ParsedPatch, value: unknown, live: PlainObject, node: Sc
 };
 
 /**
- * Applies a patch to `live` and decodes the result. `live` is not changed; its frozen parts count as decoded. Throws the status error of the response, or `InvalidPatchResult`; under `Strict`
- * also for unknown and duplicate fields, which `Warn` returns as warnings. `copying` is called with each value that a JSON patch copies, and may throw.
+ * Applies a patch to `live` and decodes the result. `live` is not changed; its frozen parts count as decoded. Throws
+ * the status error of the response, or `InvalidPatchResult`; under `Strict` also for unknown and duplicate fields,
+ * which `Warn` returns as warnings. `copying` is called with each value that a JSON patch copies, and may throw.
  */
 export const patchedObject = <T = PlainObject>(
   patch: ParsedPatch,

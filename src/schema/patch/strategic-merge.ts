@@ -119,8 +119,9 @@ const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode |
 };
 
 /**
- * Applies a strategic merge patch by the schema. Changes neither input; the result may share parts with both. Throws the status errors of the response: 400 for
- * a malformed patch, 422 for a contradictory one, 500 without a reason where the original sends that.
+ * Applies a strategic merge patch by the schema. Changes neither input; the result may share parts with both. Throws
+ * the status errors of the response: 400 for a malformed patch, 422 for a contradictory one, 500 without a reason where
+ * the original sends that.
  */
 export const applyStrategicPatch = (live: PlainObject, patch: PlainObject, node: SchemaNode): PlainObject =>
   mergedObjects(live, patch, node);

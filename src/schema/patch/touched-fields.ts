@@ -2,11 +2,12 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {JsonPatchOperation} from './json-patch.js';
 import {unescaped} from './json-pointer.js';
 
-// Which parts of a document a patch touches. The original re-encodes those parts only, which error texts of invalid results show.
+// Which parts of a document a patch touches. The original re-encodes those parts only, which error texts of invalid
+// results show.
 
 /**
- * The parts of a document that a patch touches: touched objects are rewritten with sorted keys, untouched parts keep their text. A value that the patch sets is
- * `given` and keeps the text it was sent with.
+ * The parts of a document that a patch touches: touched objects are rewritten with sorted keys, untouched parts keep
+ * their text. A value that the patch sets is `given` and keeps the text it was sent with.
  */
 export interface TouchedFields {
   readonly fields: ReadonlyMap<string, TouchedFields>;
@@ -43,8 +44,8 @@ export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): Touche
 };
 
 /**
- * Returns what a merge patch touches: every object and list that it mentions, also within lists, whose nulls it removes. The values without parts that it sets
- * have one text only, and are left out: there may be a million of them.
+ * Returns what a merge patch touches: every object and list that it mentions, also within lists, whose nulls it
+ * removes. The values without parts that it sets have one text only, and are left out: there may be a million of them.
  */
 export const touchedByMergePatch = (patch: unknown): TouchedFields => {
   const fields = new Map<string, TouchedFields>();

@@ -7,8 +7,8 @@ import {ObjectReader, parseEmbedded} from './object-reader.js';
 import {Message} from './message-type.js';
 import {WireReader} from './wire-reader.js';
 
-// Decodes objects and watch events from protobuf. Objects are in an envelope with their apiVersion and kind; long lists are decoded across turns of the event
-// loop.
+// Decodes objects and watch events from protobuf. Objects are in an envelope with their apiVersion and kind; long lists
+// are decoded across turns of the event loop.
 
 /** An encoded object in its envelope (`runtime.Unknown`). */
 export interface Envelope {
@@ -106,8 +106,8 @@ export const decodeWatchEvent = (bytes: Buffer, naming: Naming): WatchEventParts
 };
 
 /**
- * Decodes an object with envelope to its JSON value, except that nulls are absent. `defaults` is the kind of an object that declares none. Throws
- * `DecodeError`; unknown fields are skipped.
+ * Decodes an object with envelope to its JSON value, except that nulls are absent. `defaults` is the kind of an object
+ * that declares none. Throws `DecodeError`; unknown fields are skipped.
  */
 export const decodeObject = (bytes: Buffer, naming: Naming, defaults?: KindDefaults): PlainObject => decodeAt(bytes, naming, 0, defaults);
 

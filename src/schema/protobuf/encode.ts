@@ -11,8 +11,8 @@ export const hasProtobuf = (apiVersion: string, kind: string, naming: Naming): b
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * Encodes an object with envelope, byte for byte as the original does. `defaults` is the kind of an object that declares none. Throws `TypeError` for a kind
- * without protobuf encoding and for a value of the wrong type.
+ * Encodes an object with envelope, byte for byte as the original does. `defaults` is the kind of an object that
+ * declares none. Throws `TypeError` for a kind without protobuf encoding and for a value of the wrong type.
  */
 export const encodeObject = (object: PlainObject, naming: Naming, defaults?: KindDefaults): Buffer => {
   const apiVersion = textOf(object['apiVersion']);
@@ -34,7 +34,10 @@ export const encodeObject = (object: PlainObject, naming: Naming, defaults?: Kin
   return wire.finish();
 };
 
-/** Encodes a frame of a watch stream: the length in four bytes, then the event. The object has an envelope; the event has none. */
+/**
+ * Encodes a frame of a watch stream: the length in four bytes, then the event. The object has an envelope; the event
+ * has none.
+ */
 export const encodeWatchFrame = (type: string, objectBytes: Uint8Array): Buffer => {
   const wire = new WireWriter();
   wire.bytes(objectBytes);

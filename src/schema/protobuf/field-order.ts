@@ -2,11 +2,12 @@ import type {Naming} from '#src/api/naming.js';
 import {messageOf} from './messages.js';
 import type {Field, Message} from './message-type.js';
 
-// The order of fields in the original's JSON, derived from the protobuf tables. Needed only where clients see the text, as in errors of patches.
+// The order of fields in the original's JSON, derived from the protobuf tables. Needed only where clients see the text,
+// as in errors of patches.
 
 /**
- * Fields whose position in the original's JSON differs from the order of their numbers, since they were added later: each word is such a field and, after `<`,
- * the one it precedes.
+ * Fields whose position in the original's JSON differs from the order of their numbers, since they were added later:
+ * each word is such a field and, after `<`, the one it precedes.
  */
 const movedFields: Readonly<Record<string, string>> = {
   CertificateSigningRequestSpec: 'signerName<username expirationSeconds<username usages<username',

@@ -1,6 +1,7 @@
 import {compatibleExtensionPrefix} from '#src/api/naming.js';
 
-// Message types, parsed from the tables: fields with number, encoding and shape, ready for the object reader and writer.
+// Message types, parsed from the tables: fields with number, encoding and shape, ready for the object reader and
+// writer.
 
 /** How a value is encoded on the wire. */
 export type Encoding =

@@ -13,7 +13,10 @@ const maxMessageDepth = 300;
 /** Decodes an object that is embedded as bytes. */
 export type EmbeddedReader = (bytes: Buffer, depth: number) => unknown;
 
-/** Decodes messages to their JSON objects: omits zero values that JSON omits, skips unknown fields, and merges repeated messages. Throws `DecodeError`. */
+/**
+ * Decodes messages to their JSON objects: omits zero values that JSON omits, skips unknown fields, and merges repeated
+ * messages. Throws `DecodeError`.
+ */
 export class ObjectReader {
   readonly #wire: WireReader;
   readonly #embedded: EmbeddedReader;

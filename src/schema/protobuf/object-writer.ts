@@ -19,8 +19,8 @@ const sortedKeys = (map: PlainObject): string[] => {
 };
 
 /**
- * Encodes objects as messages, byte for byte as the original's marshallers do: fields ascending, fields held by value always, maps sorted by key. Undeclared
- * fields are omitted. Throws `TypeError` for a value of the wrong type.
+ * Encodes objects as messages, byte for byte as the original's marshallers do: fields ascending, fields held by value
+ * always, maps sorted by key. Undeclared fields are omitted. Throws `TypeError` for a value of the wrong type.
  */
 export class ObjectWriter {
   readonly #wire: WireWriter;

@@ -1,4 +1,5 @@
-// The wire format of protobuf, reading: varints, lengths, fixed values and skipped fields, never past the end of a message.
+// The wire format of protobuf, reading: varints, lengths, fixed values and skipped fields, never past the end of a
+// message.
 
 import {isUtf8} from 'node:buffer';
 import {DecodeError} from '#src/schema/decode/error.js';

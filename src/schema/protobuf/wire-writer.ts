@@ -10,7 +10,10 @@ const largestKept = 1 << 20;
 
 let spare: Buffer | undefined;
 
-/** Writes messages back to front, so that lengths are known when they are written. Callers write fields, list items and map entries last to first. */
+/**
+ * Writes messages back to front, so that lengths are known when they are written. Callers write fields, list items and
+ * map entries last to first.
+ */
 export class WireWriter {
   #buffer: Buffer;
   /** The offset at which the written bytes begin. */

@@ -1,5 +1,5 @@
-// The API handler of a component's own port: fixed routes for health, metrics and debugging, with authentication and authorization. The API server serves
-// these routes through its own router.
+// The API handler of a component's own port: fixed routes for health, metrics and debugging, with authentication and
+// authorization. The API server serves these routes through its own router.
 
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {StatusError, internalError} from '#src/api/status.js';

@@ -11,7 +11,10 @@ export interface ProfilingOptions {
   readonly contention?: boolean;
 }
 
-/** The available profiles, as the index lists them. They are V8's: open them in the developer tools of a browser, or in an editor. */
+/**
+ * The available profiles, as the index lists them. They are V8's: open them in the developer tools of a browser, or in
+ * an editor.
+ */
 const profiles = {
   profile: 'CPU profile of ?seconds= (30), a .cpuprofile',
   heap: 'what ?seconds= (10) of allocations left alive, a .heapprofile',

@@ -1,4 +1,5 @@
-// The pages `/statusz` and `/flagz` of a component, as plain text and as versioned objects. They show values that the component passes, and change nothing.
+// The pages `/statusz` and `/flagz` of a component, as plain text and as versioned objects. They show values that the
+// component passes, and change nothing.
 
 import type {ApiResponse} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';

@@ -37,7 +37,10 @@ const ofPod = (pod: PodStats): Measured[] => {
   ];
 };
 
-/** `/metrics/cadvisor`: the machine, and each cgroup down to single containers, with the labels by which dashboards and alerts join. */
+/**
+ * `/metrics/cadvisor`: the machine, and each cgroup down to single containers, with the labels by which dashboards and
+ * alerts join.
+ */
 export const containerMetrics = (node: NodeStats): Family[] => {
   const {time, machine} = node;
   const everything: Measured[] = [{...node, labels: labelsOf('/')}, ...node.pods.flatMap(ofPod)];

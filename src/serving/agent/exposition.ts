@@ -1,9 +1,13 @@
-// Metric families of a node agent in the text format of Prometheus. Samples have the time of their measurement, which prom-client does not write.
+// Metric families of a node agent in the text format of Prometheus. Samples have the time of their measurement, which
+// prom-client does not write.
 
 import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
-/** One series of a metric family at one time; `time`, in ms since the epoch, is optional, as is what is appended to the name of the family. */
+/**
+ * One series of a metric family at one time; `time`, in ms since the epoch, is optional, as is what is appended to the
+ * name of the family.
+ */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, time?: number | undefined, suffix?: string];
 
 export interface Family {

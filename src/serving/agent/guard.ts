@@ -44,7 +44,9 @@ const pathOf = ({url}: ApiRequest): string => {
   return end < 0 ? url : url.slice(0, end);
 };
 
-/** Returns the first segment of a path as the handler decodes it, so that an escaped one requires the same permission. */
+/**
+ * Returns the first segment of a path as the handler decodes it, so that an escaped one requires the same permission.
+ */
 const firstPartOf = (path: string): string => {
   const [, first = ''] = path.split('/', 2);
   try {
@@ -74,7 +76,10 @@ const described = ([first, ...rest]: readonly Attributes[]): string => {
   return `(user=${first!.user.name}, verb=${first!.verb}, resource=nodes, subresource(s)=[${all.join(' ')}])`;
 };
 
-/** Passes on requests whose user is authenticated and has permission for the agent's node. Responds to others with 401 or 403 in plain text. */
+/**
+ * Passes on requests whose user is authenticated and has permission for the agent's node. Responds to others with 401
+ * or 403 in plain text.
+ */
 export const guarded =
   (guard: AgentGuard, handler: ApiHandler): ApiHandler =>
   async request => {

@@ -1,5 +1,5 @@
-// The HTTP API of a node's agent, as the API server and monitoring use it: logs, commands, ports, metrics, summaries. Requests are authorized before, by
-// guard.ts or by the in-process caller.
+// The HTTP API of a node's agent, as the API server and monitoring use it: logs, commands, ports, metrics, summaries.
+// Requests are authorized before, by guard.ts or by the in-process caller.
 
 import {Readable} from 'node:stream';
 import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/node/agent.js';

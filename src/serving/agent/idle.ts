@@ -12,7 +12,10 @@ export interface StreamLimits {
 /** A connection is looked at so many times within the limit. */
 const looks = 8;
 
-/** Calls `close` once the count of what was moved stays the same for the limit, or an eighth of it longer. Ends when disposed of. */
+/**
+ * Calls `close` once the count of what was moved stays the same for the limit, or an eighth of it longer. Ends when
+ * disposed of.
+ */
 export const closeIdle = ({clock, idleMs}: StreamLimits, moved: () => number, close: () => void): Disposable => {
   if (idleMs <= 0) return {[Symbol.dispose]() {}};
   let last = moved();

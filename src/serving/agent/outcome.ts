@@ -10,7 +10,10 @@ const textOf = (ending: Ending): string => {
   return ending.code === 0 ? '' : `command terminated with non-zero exit code: exit code ${ending.code}`;
 };
 
-/** The message about the end of a command: a `Status` from version 4 of the protocol on; in older ones a text, which is empty for success. */
+/**
+ * The message about the end of a command: a `Status` from version 4 of the protocol on; in older ones a text, which is
+ * empty for success.
+ */
 export const endingText = (ending: Ending, version: number): string => {
   const message = textOf(ending);
   if (version < 4) return message;

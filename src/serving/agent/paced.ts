@@ -10,8 +10,8 @@ export interface PacedClient {
 }
 
 /**
- * Keeps messages in separate TLS records. Clients that wait for their socket to become readable before each message, as the Python client does, miss further
- * messages of one record.
+ * Keeps messages in separate TLS records. Clients that wait for their socket to become readable before each message, as
+ * the Python client does, miss further messages of one record.
  */
 export const paced = (client: WebSocketClient): PacedClient => {
   let last = Promise.resolve();

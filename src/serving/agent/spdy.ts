@@ -13,8 +13,8 @@ import type {SpdyStream} from '#src/transport/spdy/stream.js';
 const versionHeader = 'x-stream-protocol-version';
 
 /**
- * Returns the first protocol offered by the client that has one of these names, in either naming; the last of them if it offers none. Throws if the client
- * does not request SPDY, or offers only others.
+ * Returns the first protocol offered by the client that has one of these names, in either naming; the last of them if
+ * it offers none. Throws if the client does not request SPDY, or offers only others.
  */
 export const spdyVersion = ({upgradable, headers}: ApiRequest, names: readonly string[]): string => {
   if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase())
@@ -78,7 +78,10 @@ export const acceptedSpdy = (version: string, limits: StreamLimits, serve: (sess
 /** The time limit for a client to open its streams. */
 const streamTimeoutMs = 30_000;
 
-/** Waits for streams of these kinds. Rejects when they do not arrive in time, or the client disconnects. Other streams are drained. */
+/**
+ * Waits for streams of these kinds. Rejects when they do not arrive in time, or the client disconnects. Other streams
+ * are drained.
+ */
 export const waitForStreams = (session: Accepted, kinds: readonly string[], clock: Clock): Promise<ReadonlyMap<string, SpdyStream>> =>
   new Promise((resolve, reject) => {
     const streams = new Map<string, SpdyStream>();

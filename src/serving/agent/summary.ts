@@ -105,7 +105,10 @@ const nodeFs = (node: NodeStats, time: string) => {
   };
 };
 
-/** `/stats/summary`: the usage of the node and its pods; without networks and file systems if only CPU and memory are requested. */
+/**
+ * `/stats/summary`: the usage of the node and its pods; without networks and file systems if only CPU and memory are
+ * requested.
+ */
 export const summaryOf = (node: NodeStats, {onlyCpuAndMemory}: {readonly onlyCpuAndMemory: boolean}): unknown => {
   const time = wireTime(node.time);
   return {

@@ -3,7 +3,10 @@ import type {TerminalSize} from '#src/api/node/agent.js';
 /** The most text of sizes that is kept while it is not complete. */
 const maxText = 4096;
 
-/** The sizes of a client's terminal, in the order in which they come. Of those that nobody has taken yet only the newest counts. */
+/**
+ * The sizes of a client's terminal, in the order in which they come. Of those that nobody has taken yet only the newest
+ * counts.
+ */
 export class TerminalSizes implements AsyncIterable<TerminalSize> {
   #text = '';
   #newest: TerminalSize | undefined;

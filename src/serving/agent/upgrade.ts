@@ -21,7 +21,10 @@ const limited = (client: WebSocketClient, limits: StreamLimits): WebSocketClient
   };
 };
 
-/** The response that opens a WebSocket with the negotiated protocol and passes on its client. A failed handshake closes the connection. */
+/**
+ * The response that opens a WebSocket with the negotiated protocol and passes on its client. A failed handshake closes
+ * the connection.
+ */
 export const upgradeToWebSocket = (
   request: ApiRequest,
   protocol: string,

@@ -14,7 +14,10 @@ export interface AuthorityFileOptions {
   readonly flag: string;
 }
 
-/** The current CAs of a file. Invalid content is ignored: the last valid one remains in use. Rejects with an error of one line when the first read fails. */
+/**
+ * The current CAs of a file. Invalid content is ignored: the last valid one remains in use. Rejects with an error of
+ * one line when the first read fails.
+ */
 export const followAuthorities = async (
   path: string,
   {files, clock, log, signal, flag}: AuthorityFileOptions,

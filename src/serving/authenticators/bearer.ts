@@ -7,7 +7,10 @@ const partsOf = ({headers}: AuthenticationRequest): readonly string[] => {
   return scheme.toLowerCase() === 'bearer' ? rest : [];
 };
 
-/** Returns the bearer token of a request; empty if there is none: no token, another scheme, or more than one space before it. */
+/**
+ * Returns the bearer token of a request; empty if there is none: no token, another scheme, or more than one space
+ * before it.
+ */
 export const bearerToken = (request: AuthenticationRequest): string => partsOf(request)[0] ?? '';
 
 /** Whether a token is ignored because of the spaces before it. */

@@ -17,7 +17,10 @@ export interface RequestHeaderTrust {
   readonly uidHeaders: readonly string[];
 }
 
-/** Accepts the identity headers of a request with the client certificate of a trusted proxy (the API reference, authenticating proxy). */
+/**
+ * Accepts the identity headers of a request with the client certificate of a trusted proxy (the API reference,
+ * authenticating proxy).
+ */
 export const requestHeaderAuthenticator = (trust: {readonly current: RequestHeaderTrust | undefined}, clock: Clock): Authenticator => {
   const verified = new WeakMap<
     object,

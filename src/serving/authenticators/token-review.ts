@@ -14,7 +14,10 @@ export interface TokenReviewOptions extends DelegationOptions {
 
 const bound = new CacheBound('token_reviews', 16 << 20);
 
-/** Authenticates bearer tokens by TokenReviews of an API server (the API reference, TokenReview). Only hashes of tokens are cached. */
+/**
+ * Authenticates bearer tokens by TokenReviews of an API server (the API reference, TokenReview). Only hashes of tokens
+ * are cached.
+ */
 export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenReviewOptions): Authenticator => {
   const {clock, cacheTtlMs, audiences} = options;
   const cache = new ResultCache<Authentication>(bound, clock, () => cacheTtlMs);

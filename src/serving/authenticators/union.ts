@@ -1,4 +1,5 @@
-// Authentication of a request by several authenticators, and the anonymous user. A request ends up with a user or with an `Unauthenticated` error.
+// Authentication of a request by several authenticators, and the anonymous user. A request ends up with a user or with
+// an `Unauthenticated` error.
 
 import {andThen, firstResult, type Eventually} from '#src/base/eventually.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
@@ -44,9 +45,9 @@ const isUnknownToken = (authenticators: readonly Authenticator[], request: Authe
   bearerToken(request) !== '' && authenticators.some(({takesTokens}) => takesTokens);
 
 /**
- * Consults the authenticators in order; the first success decides. Credentials that none accepts are refused even where anonymous access is on. A header
- * without a bearer token is no credential, and neither is a token if no authenticator takes tokens. Throws `Unauthenticated`. Returns a promise only where
- * needed.
+ * Consults the authenticators in order; the first success decides. Credentials that none accepts are refused even where
+ * anonymous access is on. A header without a bearer token is no credential, and neither is a token if no authenticator
+ * takes tokens. Throws `Unauthenticated`. Returns a promise only where needed.
  */
 export const authenticate = (
   authenticators: readonly Authenticator[],

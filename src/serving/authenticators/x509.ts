@@ -47,8 +47,9 @@ export const clientCertificateLifetimes = (meter: Meter): Histogram =>
   });
 
 /**
- * Authenticates the client certificate of a connection: it must chain to one of the CAs, be valid at present and be meant for client authentication. The
- * common name is the user, the organizations are the groups. Verified once, until a certificate of the chain expires or the CAs change.
+ * Authenticates the client certificate of a connection: it must chain to one of the CAs, be valid at present and be
+ * meant for client authentication. The common name is the user, the organizations are the groups. Verified once, until
+ * a certificate of the chain expires or the CAs change.
  */
 export const x509Authenticator = (authorities: ClientAuthorities, {clock, naming, withUid, lifetimes}: X509Parts): Authenticator => {
   const verified = new WeakMap<object, Verified>();
@@ -70,7 +71,10 @@ export const x509Authenticator = (authorities: ClientAuthorities, {clock, naming
       return {result: {rejected: (error as Error).message}, until: now + recheckMs};
     }
   };
-  /** Returns the verification of a chain, cached across connections. Refusals are not cached here, since their number is unlimited. */
+  /**
+   * Returns the verification of a chain, cached across connections. Refusals are not cached here, since their number is
+   * unlimited.
+   */
   const verifiedChain = (chain: readonly Buffer[]): Verified => {
     const hash = createHash('sha256');
     for (const der of chain) hash.update(der);

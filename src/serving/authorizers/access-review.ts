@@ -12,7 +12,10 @@ export interface AccessReviewOptions extends DelegationOptions {
 
 const bound = new CacheBound('access_reviews', 16 << 20);
 
-/** Authorizes by SubjectAccessReviews of an API server (the API reference, SubjectAccessReview). Throws when it is not available, which is not a decision. */
+/**
+ * Authorizes by SubjectAccessReviews of an API server (the API reference, SubjectAccessReview). Throws when it is not
+ * available, which is not a decision.
+ */
 export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReviewOptions): Authorizer => {
   const {clock, allowedTtlMs, deniedTtlMs} = options;
   const cache = new ResultCache<Decision>(bound, clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));

@@ -3,7 +3,10 @@ import type {Authorizer, Decision} from '#src/api/authorization.js';
 const allow: Decision = {decision: 'allow'};
 const noOpinion: Decision = {decision: 'noOpinion'};
 
-/** Consults authorizers in order; the first that allows or denies decides. The reasons of those without an opinion are joined. */
+/**
+ * Consults authorizers in order; the first that allows or denies decides. The reasons of those without an opinion are
+ * joined.
+ */
 export const unionAuthorizer = (authorizers: readonly Authorizer[]): Authorizer => ({
   async authorize(attributes) {
     const reasons: string[] = [];

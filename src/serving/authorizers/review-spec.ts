@@ -1,4 +1,5 @@
-// The attributes of a request as the spec of a SubjectAccessReview, and the decision of its status. Shared by all authorizers that ask another server.
+// The attributes of a request as the spec of a SubjectAccessReview, and the decision of its status. Shared by all
+// authorizers that ask another server.
 
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {parseFieldSelector} from '#src/api/selectors/field-selector.js';

@@ -8,7 +8,9 @@ import {endedEarly, tooLarge} from './http-body.js';
 export const hasEnded = (stream: ServerHttp2Stream): boolean =>
   (stream as unknown as {readonly _readableState: {readonly ended: boolean}})._readableState.ended;
 
-/** Resolves when the client has sent all, with what had to be taken from the stream before. Rejects like `collectHttp2`. */
+/**
+ * Resolves when the client has sent all, with what had to be taken from the stream before. Rejects like `collectHttp2`.
+ */
 const arrived = (stream: ServerHttp2Stream, limit: number, reading: BodyObserver | undefined): Promise<Buffer[]> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -54,8 +56,9 @@ const arrived = (stream: ServerHttp2Stream, limit: number, reading: BodyObserver
   });
 
 /**
- * Collects the body of a stream. The last bytes stay in the stream's buffer until all have arrived, and are taken in a way that lets the stream end only when it
- * closes: a stream that has ended before is destroyed by Node while its response is being sent, which creates an error with a stack for each request.
+ * Collects the body of a stream. The last bytes stay in the stream's buffer until all have arrived, and are taken in a
+ * way that lets the stream end only when it closes: a stream that has ended before is destroyed by Node while its
+ * response is being sent, which creates an error with a stack for each request.
  */
 export const collectHttp2 = async (stream: ServerHttp2Stream, limit: number, reading: BodyObserver | undefined): Promise<Buffer> => {
   const chunks = await arrived(stream, limit, reading);

@@ -11,13 +11,16 @@ export interface NamedPair<T> {
 
 const domain = /^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/;
 
-/** The names in a certificate: its DNS names, and its common name if that is a host name. IPs are not used for selection. */
+/**
+ * The names in a certificate: its DNS names, and its common name if that is a host name. IPs are not used for
+ * selection.
+ */
 const ownNames = ({subject: {commonName}, dnsNames}: Certificate): string[] =>
   isIP(commonName) === 0 && domain.test(commonName) ? [commonName, ...dnsNames] : [...dnsNames];
 
 /**
- * Selects a certificate by server name or address. A full name precedes a wildcard, a configured pattern precedes a name from a certificate, and of equal
- * ones the first is used. A wildcard matches one label.
+ * Selects a certificate by server name or address. A full name precedes a wildcard, a configured pattern precedes a
+ * name from a certificate, and of equal ones the first is used. A wildcard matches one label.
  */
 export class NameTable<T> {
   readonly #byName = new Map<string, T>();

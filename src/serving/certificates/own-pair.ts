@@ -35,8 +35,9 @@ const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: numb
 };
 
 /**
- * Ensures that the directory has a certificate and key: existing ones are kept, unless they are self-signed and expire within thirty days or are not valid yet; otherwise
- * self-signed ones are written, valid for a year. Throws if only one of the two files exists.
+ * Ensures that the directory has a certificate and key: existing ones are kept, unless they are self-signed and expire
+ * within thirty days or are not valid yet; otherwise self-signed ones are written, valid for a year. Throws if only one
+ * of the two files exists.
  */
 export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: OwnPairOptions): Promise<PairFiles> => {
   const paths = {certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`)};
@@ -51,7 +52,10 @@ export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: O
   return paths;
 };
 
-/** Checks the self-signed certificate twice a day until the signal aborts, so that a long-running server never serves an expired one. */
+/**
+ * Checks the self-signed certificate twice a day until the signal aborts, so that a long-running server never serves an
+ * expired one.
+ */
 export const renewOwnPair = (options: OwnPairOptions, log: Log, signal: AbortSignal): void =>
   runEvery(options.clock, 12 * 3_600_000, signal, async () => {
     const hold = options.clock.hold();

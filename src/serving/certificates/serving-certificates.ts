@@ -1,4 +1,5 @@
-// The serving certificates of a port, by server name, reloaded when their files change. A certificate that does not match its key is never served.
+// The serving certificates of a port, by server name, reloaded when their files change. A certificate that does not
+// match its key is never served.
 
 import {createSecureContext, type SecureContext, type SecureContextOptions, type TlsOptions} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
@@ -54,8 +55,9 @@ const failure = ({certFile, keyFile}: PairFiles, error: unknown): Error =>
   new Error(`cannot serve with the certificate ${certFile} and the key ${keyFile}: ${messageOf(error)}`, {cause: error});
 
 /**
- * The certificates of a server: a default one and ones for certain names, read from files and reloaded when these change. A certificate that does not match
- * its key, for example when only one of the files was replaced so far, is ignored: the last one remains in use.
+ * The certificates of a server: a default one and ones for certain names, read from files and reloaded when these
+ * change. A certificate that does not match its key, for example when only one of the files was replaced so far, is
+ * ignored: the last one remains in use.
  */
 export class ServingCertificates {
   readonly #options: ServingCertificatesOptions;
@@ -95,7 +97,10 @@ export class ServingCertificates {
     return {cert: certificate, key, ...this.#limits};
   }
 
-  /** Options for a TLS server. Other names are looked up at each handshake; the default certificate has to be set again after a change. */
+  /**
+   * Options for a TLS server. Other names are looked up at each handshake; the default certificate has to be set again
+   * after a change.
+   */
   get tlsOptions(): TlsOptions {
     const choose: TlsOptions['SNICallback'] = (name, answer) => {
       let context: SecureContext;

@@ -1,5 +1,5 @@
-// Authentication and authorization of a component's own port by an API server: client certificates and proxies by the CAs it publishes, tokens and access by
-// its reviews.
+// Authentication and authorization of a component's own port by an API server: client certificates and proxies by the
+// CAs it publishes, tokens and access by its reviews.
 
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';
@@ -60,8 +60,9 @@ interface Trust {
 }
 
 /**
- * The authentication and authorization of a component's own port. Without a delegate for authentication tokens are not accepted and no CA is looked up;
- * without one for authorization only the always allowed paths, and everything for `system:masters`, are allowed.
+ * The authentication and authorization of a component's own port. Without a delegate for authentication tokens are not
+ * accepted and no CA is looked up; without one for authorization only the always allowed paths, and everything for
+ * `system:masters`, are allowed.
  */
 export const delegatedSecurity = async (
   parts: DelegatedSecurityParts,
@@ -135,7 +136,9 @@ const fromFile = (
   path: string | undefined,
 ): Promise<{readonly current: TrustAnchors}> | undefined => (path ? followAuthorities(path, {...parts, flag}) : undefined);
 
-/** The trusted proxies of the flags. The same object while the CAs are the same, since verifications are cached by it. */
+/**
+ * The trusted proxies of the flags. The same object while the CAs are the same, since verifications are cached by it.
+ */
 const headersOf = (flags: DelegatedSecurityFlags, proxies: {readonly current: TrustAnchors}): (() => RequestHeaderTrust) => {
   const made = (): RequestHeaderTrust => ({
     authorities: proxies.current,

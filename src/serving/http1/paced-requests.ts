@@ -11,7 +11,9 @@ const requestBytes = 2 << 10;
 const sliceBytes = 2 << 10;
 /** How many times cheaper the bytes of a body of known length are: they are not looked at. */
 const bodyDiscount = 8;
-/** The number of responses of a connection that wait for the previous one, above which no further requests are begun. */
+/**
+ * The number of responses of a connection that wait for the previous one, above which no further requests are begun.
+ */
 const maxQueued = 64;
 
 type Push = (chunk: Buffer | null) => boolean;
@@ -31,13 +33,15 @@ interface Connection {
 const ignore = () => {};
 
 /**
- * Makes the parser of a connection read from the stream, which can be held back, instead of from the handle. A data listener has that effect.
+ * Makes the parser of a connection read from the stream, which can be held back, instead of from the handle. A data
+ * listener has that effect.
  */
 const parseFromStream = (socket: Socket): void => void socket.on('data', ignore).off('data', ignore);
 
 /**
- * Begins the HTTP/1.1 requests of a server a few per turn of the event loop, however many have arrived, on one connection or on many: what has been received
- * beyond that is held, and while a connection has such bytes no more is read from it. Connections take turns.
+ * Begins the HTTP/1.1 requests of a server a few per turn of the event loop, however many have arrived, on one
+ * connection or on many: what has been received beyond that is held, and while a connection has such bytes no more is
+ * read from it. Connections take turns.
  */
 export class PacedRequests {
   readonly #connections = new WeakMap<Socket, Connection>();
@@ -45,7 +49,10 @@ export class PacedRequests {
   #left = turnBytes;
   #isTurning = false;
 
-  /** Paces the requests of a server, whose connections are to be accepted. To be called before others listen for requests. */
+  /**
+   * Paces the requests of a server, whose connections are to be accepted. To be called before others listen for
+   * requests.
+   */
   follow(server: Server): void {
     server.on('request', (request, response) => this.#begun(request, response));
     server.on('upgrade', ({socket}) => void (this.#connections.get(socket)!.bodyLeft = Infinity));
@@ -140,7 +147,10 @@ const takeSlice = ({held, bodyLeft}: Connection): Buffer | null => {
   return first.subarray(0, most);
 };
 
-/** Node does not notify the responses that wait when their connection closes: their senders would wait forever, and keep their source open. */
+/**
+ * Node does not notify the responses that wait when their connection closes: their senders would wait forever, and keep
+ * their source open.
+ */
 const closed = ({held, queued}: Connection): void => {
   held.length = 0;
   for (const response of queued) {

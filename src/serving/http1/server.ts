@@ -12,7 +12,9 @@ export const isAnswering = (socket: Duplex): boolean => Boolean((socket as {_htt
 /** Whether a connection has no request in progress. */
 export const isIdle = (socket: Duplex): boolean => !isAnswering(socket) && !upgraded.has(socket);
 
-/** Confines errors in the events of a server to the connection or request concerned. To be called before others listen. */
+/**
+ * Confines errors in the events of a server to the connection or request concerned. To be called before others listen.
+ */
 export const confineServer = <S extends Server>(server: S, {fault}: {fault(error: unknown): void}): S => {
   confineErrors(server, fault);
   server.prependListener('connection', (socket: Socket) => void confineErrors(socket, fault));

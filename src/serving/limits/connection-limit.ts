@@ -10,9 +10,10 @@ interface OpenConnection {
 }
 
 /**
- * Limits the connections of a port. On a full one a newcomer takes the place of the oldest connection without a request of the peer with the most, or of any
- * of its connections if the newcomer's own peer has fewer: so nobody is shut out by connections that do nothing, and no peer holds more than its share. A peer
- * is an address, of IPv6 the network of 64 bits.
+ * Limits the connections of a port. On a full one a newcomer takes the place of the oldest connection without a request
+ * of the peer with the most, or of any of its connections if the newcomer's own peer has fewer: so nobody is shut out
+ * by connections that do nothing, and no peer holds more than its share. A peer is an address, of IPv6 the network of
+ * 64 bits.
  */
 export class ConnectionLimit {
   /** No limit if 0. */

@@ -1,6 +1,7 @@
 /**
- * Bodies that are being received. A request has no place among those in flight until its body is complete, so that clients that send slowly do not delay
- * others. The bytes received for all bodies are limited, those of bodies that are complete and wait for a place included.
+ * Bodies that are being received. A request has no place among those in flight until its body is complete, so that
+ * clients that send slowly do not delay others. The bytes received for all bodies are limited, those of bodies that are
+ * complete and wait for a place included.
  */
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 
@@ -32,12 +33,18 @@ export class IncomingBodies {
     return this.#bytes;
   }
 
-  /** Returns the place of a request in flight, which it gives up while the body is received, and takes when it is complete. */
+  /**
+   * Returns the place of a request in flight, which it gives up while the body is received, and takes when it is
+   * complete.
+   */
   follow(body: Bytes, entrance: Entrance): Disposable {
     return body.observe ? new IncomingBody(this, body, entrance) : (entrance.place ?? entrance.enter());
   }
 
-  /** Called by bodies: adds to the bytes kept for a user. Above the limit, the oldest request of the user with the most bytes is ended. */
+  /**
+   * Called by bodies: adds to the bytes kept for a user. Above the limit, the oldest request of the user with the most
+   * bytes is ended.
+   */
   grow(body: IncomingBody, bytes: number): void {
     const found = this.#byUser.get(body.user);
     const of = found ?? {bytes: 0, bodies: new Set()};
@@ -76,7 +83,10 @@ interface Entrance {
 
 /** A place in flight. Disposing it also ends the wait for it. */
 export interface EnteredPlace extends Disposable {
-  /** Resolves when it is free for the request, and rejects with 429 when the wait has ended; undefined if there is nothing to wait for. */
+  /**
+   * Resolves when it is free for the request, and rejects with 429 when the wait has ended; undefined if there is
+   * nothing to wait for.
+   */
   readonly ready?: Promise<void> | undefined;
 }
 

@@ -3,8 +3,8 @@ import {tooManyRequests} from '#src/api/status.js';
 import {peerOf} from './connection-limit.js';
 
 /**
- * Limits the requests of one peer that wait for their answers, as for a review by the API server; further ones are refused with 429. An answer that has begun
- * does not count any more.
+ * Limits the requests of one peer that wait for their answers, as for a review by the API server; further ones are
+ * refused with 429. An answer that has begun does not count any more.
  */
 export const limitedByPeer = (handler: ApiHandler, most: number): ApiHandler => {
   const waiting = new Map<string, number>();

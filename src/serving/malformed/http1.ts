@@ -8,7 +8,10 @@ const host = /^[-!$%&'()*+,.0-9:;=A-Z[\]_a-z~]*$/;
 
 const lowerCaseHost = /^host$/i;
 
-/** Returns the reason to refuse a request over HTTP/1: a status code and words, as the original answers; undefined for one that is well-formed. */
+/**
+ * Returns the reason to refuse a request over HTTP/1: a status code and words, as the original answers; undefined for
+ * one that is well-formed.
+ */
 export const malformation = ({httpVersionMajor, httpVersionMinor, rawHeaders, method, url}: IncomingMessage): string | undefined => {
   // One without a version counts as 0.9 for Node, and as no request for Go.
   if (httpVersionMajor < 1) return '400 Bad Request';

@@ -14,7 +14,10 @@ export const channels = {stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, cl
 
 const maxSizeLength = 4096;
 
-/** The size limit of a message in base64, which is decoded at once; clients send at most 64 KiB. A longer one ends the connection. */
+/**
+ * The size limit of a message in base64, which is decoded at once; clients send at most 64 KiB. A longer one ends the
+ * connection.
+ */
 export const maxTextBytes = 8 << 20;
 
 /** A message on a channel. */

@@ -1,5 +1,5 @@
-// Relays remote commands between WebSocket clients (protocol version 5) and agents that support only SPDY, and translates the result. Port-forward and older
-// protocols are not translated: their bytes are relayed as they are.
+// Relays remote commands between WebSocket clients (protocol version 5) and agents that support only SPDY, and
+// translates the result. Port-forward and older protocols are not translated: their bytes are relayed as they are.
 
 import type {Readable} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
@@ -31,8 +31,8 @@ const pingPeriodMs = 5000;
 const maxMessageBytes = 64 << 10;
 
 /**
- * Relays a command between a WebSocket client and a SPDY agent. The client receives the result as a `Status` on the error channel, also when the agent is
- * not reached; the connection is closed only after the client could read it.
+ * Relays a command between a WebSocket client and a SPDY agent. The client receives the result as a `Status` on the
+ * error channel, also when the agent is not reached; the connection is closed only after the client could read it.
  */
 export const commandRelay = (backends: Connections, relay: CommandRelay): ApiResponse => {
   let dropped = () => {};

@@ -4,8 +4,8 @@ import {StatusError, success, type Status} from '#src/api/status.js';
 export const nonZeroExitCode = 'NonZeroExitCode';
 
 /**
- * The result of a command from the agent's final message: empty for success. `structured` messages are a `Status`, others a text. Throws if the command
- * itself could not run.
+ * The result of a command from the agent's final message: empty for success. `structured` messages are a `Status`,
+ * others a text. Throws if the command itself could not run.
  */
 export const outcome = (text: string, structured: boolean): Status => {
   if (text === '') return ended;

@@ -16,8 +16,9 @@ export interface PacedOptions {
 const chunkBytes = 16 << 10;
 
 /**
- * A connection whose readers get a few chunks in each turn of the event loop: when handling of chunks, of all such connections together, has taken a few
- * milliseconds, each further one waits for its own turn. Meanwhile the connection is not read. What is written goes to the connection at once.
+ * A connection whose readers get a few chunks in each turn of the event loop: when handling of chunks, of all such
+ * connections together, has taken a few milliseconds, each further one waits for its own turn. Meanwhile the connection
+ * is not read. What is written goes to the connection at once.
  */
 export class PacedSocket extends Duplex {
   readonly #connection: PacedConnection;

@@ -11,7 +11,10 @@ const suffixOf = (request: ApiRequest, name: string): string | undefined =>
     ? knownApiSuffixes.find(suffix => offered(request).some(protocol => protocol.toLowerCase() === `${name}.${suffix}`))
     : undefined;
 
-/** The protocol of clients that support half-close of streams (version 5), and the protocols offered to agents instead, best first. */
+/**
+ * The protocol of clients that support half-close of streams (version 5), and the protocols offered to agents instead,
+ * best first.
+ */
 export const commandProtocols = (request: ApiRequest): {readonly own: string; readonly agents: readonly string[]} | undefined => {
   const suffix = suffixOf(request, 'v5.channel');
   if (suffix === undefined) return undefined;

@@ -11,7 +11,10 @@ const refused = (status: number, text: string): ApiResponse => ({
   body: {kind: 'bytes', bytes: `${text}\n`, contentType: 'text/plain; charset=utf-8'},
 });
 
-/** Tunnels a backend's protocol through the client's WebSocket, bytes as messages. Rejects when the backend is not reached. */
+/**
+ * Tunnels a backend's protocol through the client's WebSocket, bytes as messages. Rejects when the backend is not
+ * reached.
+ */
 export const tunnelThroughWebSocket = async (backends: Connections, relayed: RelayRequest): Promise<ApiResponse> => {
   try {
     const made = await requestUpgrade(

@@ -1,5 +1,6 @@
-// Cuts WebSocket frames where the bytes of a connection happen to be cut, so that a library that handles whole frames never waits for the rest of a large one:
-// it unmasks and copies what has arrived, instead of tens of megabytes in one turn of the event loop.
+// Cuts WebSocket frames where the bytes of a connection happen to be cut, so that a library that handles whole frames
+// never waits for the rest of a large one: it unmasks and copies what has arrived, instead of tens of megabytes in one
+// turn of the event loop.
 
 const finalBit = 0x80;
 const maskedBit = 0x80;
@@ -22,8 +23,9 @@ interface Frame {
 }
 
 /**
- * Turns frames that arrive in several chunks into fragments of a message (RFC 6455, section 5.4), one for each chunk. The messages stay the same. Control
- * frames, frames longer than `maxFrameBytes` and malformed ones are passed on as they are.
+ * Turns frames that arrive in several chunks into fragments of a message (RFC 6455, section 5.4), one for each chunk.
+ * The messages stay the same. Control frames, frames longer than `maxFrameBytes` and malformed ones are passed on as
+ * they are.
  */
 export class FragmentedFrames {
   readonly #maxFrameBytes: number;

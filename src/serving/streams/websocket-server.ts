@@ -1,4 +1,5 @@
-// WebSocket connections for connect subresources, with backpressure in both directions and limits for messages. Watches use websocket.ts.
+// WebSocket connections for connect subresources, with backpressure in both directions and limits for messages. Watches
+// use websocket.ts.
 
 import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';

@@ -12,7 +12,10 @@ const protocols = knownApiSuffixes.flatMap(suffix => [`binary.${suffix}`, `base6
 /** The size limit of a message's text. */
 const messageBytes = 2048;
 
-/** Sends a text to a WebSocket client while it is being written, after an empty first message that marks its beginning. The client's input is ignored. */
+/**
+ * Sends a text to a WebSocket client while it is being written, after an empty first message that marks its beginning.
+ * The client's input is ignored.
+ */
 export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: Clock): ApiResponse => {
   const protocol = negotiatedProtocol(request, ['', ...protocols]);
   if (protocol === undefined) {

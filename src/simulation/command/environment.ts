@@ -6,7 +6,10 @@ import {podFieldValue} from '#src/model/pod/field-values.js';
 /** Environment values by name; undefined for values that depend on other objects or the node. */
 export type Values = ReadonlyMap<string, string | undefined>;
 
-/** Returns the environment of a container, as far as the pod determines it. Values beyond what a program can have are not known. */
+/**
+ * Returns the environment of a container, as far as the pod determines it. Values beyond what a program can have are
+ * not known.
+ */
 export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
   const values = new Map<string, string | undefined>();
   let length = 0;

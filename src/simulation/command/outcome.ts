@@ -159,8 +159,8 @@ const echoed = (args: readonly string[]): string => {
 };
 
 /**
- * Derives the effect of a command: `sleep`, `true`, `false`, `exit`, `echo`, `tail -f /dev/null`, and lists of these given to a shell with `-c`. Returns undefined for every
- * other command.
+ * Derives the effect of a command: `sleep`, `true`, `false`, `exit`, `echo`, `tail -f /dev/null`, and lists of these
+ * given to a shell with `-c`. Returns undefined for every other command.
  */
 export const simulateCommand = (words: readonly string[], environment: CommandEnvironment): CommandOutcome | undefined => {
   const simulator = new CommandSimulator(environment);

@@ -23,7 +23,10 @@ type Start = (run: (queue: WorkQueue, concurrency: number, reconcile: Reconcile)
 
 const concurrency = 8;
 
-/** Returns what sets the conditions of claims, where a rule has binding conditions. To be called before the informers start. */
+/**
+ * Returns what sets the conditions of claims, where a rule has binding conditions. To be called before the informers
+ * start.
+ */
 export const deviceBinding = (
   context: SimulationContext,
   informers: InformerFactory,

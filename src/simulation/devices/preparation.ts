@@ -1,4 +1,5 @@
-// Devices of pods on simulated nodes: containers start once the claims are reserved for the pod and the devices are prepared.
+// Devices of pods on simulated nodes: containers start once the claims are reserved for the pod and the devices are
+// prepared.
 
 import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';

@@ -14,7 +14,10 @@ import {unlessPresent} from '#src/simulation/volumes/objects.js';
 
 type ResourceSlice = ObjectOf<typeof kinds.resourceSlices>;
 
-/** The most devices of one slice, of devices with taints or counters, and of sets of counters (the API reference, ResourceSliceSpec). */
+/**
+ * The most devices of one slice, of devices with taints or counters, and of sets of counters (the API reference,
+ * ResourceSliceSpec).
+ */
 const maxDevices = 128;
 const maxDetailedDevices = 64;
 const maxCounterSets = 8;
@@ -79,8 +82,8 @@ const contentOf = ({spec: {devices, sharedCounters}}: ResourceSlice): Content =>
 });
 
 /**
- * Publishes the devices of a node, as its agent would for a driver. Slices that are up to date stay. Returns after how many milliseconds they are to be published
- * again, since devices get taints; Infinity if they never do.
+ * Publishes the devices of a node, as its agent would for a driver. Slices that are up to date stay. Returns after how
+ * many milliseconds they are to be published again, since devices get taints; Infinity if they never do.
  */
 export const publishDevices = async (
   {client, machine: {name}, startedAt}: Agent,

@@ -147,7 +147,10 @@ const reportUnsupported = async (words: readonly string[], io: CommandIo, {name}
   return cannotExecuteCode;
 };
 
-/** Runs a command in a simulated container: by a rule, else by its derived effect. Resolves with its exit code; rejects when the signal aborts. */
+/**
+ * Runs a command in a simulated container: by a rule, else by its derived effect. Resolves with its exit code; rejects
+ * when the signal aborts.
+ */
 export const runCommand = async (words: readonly string[], io: CommandIo, context: CommandContext, depth = 0): Promise<number> => {
   context.signal.throwIfAborted();
   const rule = matchingRule(context, words);
@@ -175,7 +178,10 @@ const reportNoSpace = async (name: string, io: CommandIo, run: () => Promise<num
   }
 };
 
-/** Runs commands from the input, line by line, until the input ends or one of them is `exit`. On a terminal it shows a prompt. */
+/**
+ * Runs commands from the input, line by line, until the input ends or one of them is `exit`. On a terminal it shows a
+ * prompt.
+ */
 export const runShell = async (io: CommandIo, context: CommandContext, depth = 0): Promise<number> => {
   let code = 0;
   // The input belongs to this shell: a command that reads it would consume the following lines.

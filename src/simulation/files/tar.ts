@@ -78,8 +78,8 @@ const recordsIn = (bytes: Buffer): Map<string, string> =>
   );
 
 /**
- * Yields the files and directories of an archive in order; other entries are skipped. `checkSpace` is called before the content of a file is read. Throws a `TarError` for an
- * invalid archive, and what `checkSpace` throws.
+ * Yields the files and directories of an archive in order; other entries are skipped. `checkSpace` is called before the
+ * content of a file is read. Throws a `TarError` for an invalid archive, and what `checkSpace` throws.
  */
 export async function* readTar(source: Readable, checkSpace: (bytes: number) => void): AsyncGenerator<TarEntry, void, undefined> {
   const blocks = new BlockReader(source);

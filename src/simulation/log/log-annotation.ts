@@ -21,7 +21,10 @@ const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string
     });
 };
 
-/** Writes the lines of the annotation into the logs of the pod's containers, once. Returns false as long as one of them has not run yet; then nothing is written. */
+/**
+ * Writes the lines of the annotation into the logs of the pod's containers, once. Returns false as long as one of them
+ * has not run yet; then nothing is written.
+ */
 export const writeAnnotatedLines = (naming: Naming, record: PodRecord, now: number): boolean => {
   const text = record.pod.metadata?.annotations?.[logAnnotation(naming)];
   if (text === undefined || record.writtenAnnotation === text) return true;

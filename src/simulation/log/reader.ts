@@ -44,7 +44,10 @@ class Limit {
   }
 }
 
-/** Yields the lines of a log in chunks: the existing ones, and with `follow` new ones until the run ends or the signal aborts. */
+/**
+ * Yields the lines of a log in chunks: the existing ones, and with `follow` new ones until the run ends or the signal
+ * aborts.
+ */
 export async function* readLog({
   source,
   query,

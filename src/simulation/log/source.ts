@@ -45,7 +45,9 @@ const endOf = (record: PodRecord, {state, last, id}: ContainerRecord, run: strin
   return ended?.finishedAt ?? 0;
 };
 
-/** Returns the log of a container's current or last run, or of the previous one. Throws an error where there is none. */
+/**
+ * Returns the log of a container's current or last run, or of the previous one. Throws an error where there is none.
+ */
 export const logSource = (record: PodRecord, container: ContainerRecord, previous: boolean, {entries, valueOf}: LogSettings): LogSource => {
   const {id = '', startedAt = record.startTime} = runOf(record, container, previous);
   const kept = record.runs.get(id);

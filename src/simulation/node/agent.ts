@@ -70,7 +70,10 @@ export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined
   };
 };
 
-/** Returns the parts of a Node that the agent acts on. Of its own status only the capacity, as other components extend it. */
+/**
+ * Returns the parts of a Node that the agent acts on. Of its own status only the capacity, as other components extend
+ * it.
+ */
 export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [
   metadata?.uid,
   metadata?.annotations,

@@ -14,8 +14,9 @@ import {emptyImages} from './images.js';
 import type {Machine} from './node-object.js';
 
 /**
- * How many normal events of all nodes are written a second, and at once. The agents of real nodes have such a limit each; here they share one server's thread, which
- * the five events of each pod of a large rollout would keep busy longer than the pods.
+ * How many normal events of all nodes are written a second, and at once. The agents of real nodes have such a limit
+ * each; here they share one server's thread, which the five events of each pod of a large rollout would keep busy
+ * longer than the pods.
  */
 const [eventsPerSecond, eventBurst] = [50, 500];
 

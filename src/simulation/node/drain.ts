@@ -16,7 +16,10 @@ const isExemptFromDrain = (naming: Naming, pod: Frozen<Pod>): boolean =>
   pod.metadata?.annotations?.[naming.key('config.mirror')] !== undefined ||
   (pod.metadata?.ownerReferences ?? []).some(({kind, controller}) => controller && kind === kinds.daemonSets.kind);
 
-/** Cordons the node and evicts its pods, except those of daemon sets. Returns when to try again; Infinity when none is left. */
+/**
+ * Cordons the node and evicts its pods, except those of daemon sets. Returns when to try again; Infinity when none is
+ * left.
+ */
 export const drain = async (
   {naming}: SimulationContext,
   {machine: {name}, client}: Agent,

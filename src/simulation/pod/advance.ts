@@ -90,7 +90,9 @@ const applyKills = (containers: readonly PodContainer[], context: PodContext): v
 
 const graceMs = ({pod}: PodRecord): number => terminationGraceSeconds(pod) * 1000;
 
-/** Begins to terminate the pod when it was deleted or its deadline has passed; a shorter grace period applies at once. */
+/**
+ * Begins to terminate the pod when it was deleted or its deadline has passed; a shorter grace period applies at once.
+ */
 const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void => {
   const {pod} = record;
   if (pod.metadata?.deletionTimestamp) {
@@ -172,8 +174,8 @@ const nextTime = (record: PodRecord, {now}: PodContext): number => {
 };
 
 /**
- * Advances a pod's record to `now`: ends due runs, starts containers, stops containers. Returns when to call it again, Infinity for never.
- * Idempotent: the result depends only on the record, the pod and the time.
+ * Advances a pod's record to `now`: ends due runs, starts containers, stops containers. Returns when to call it again,
+ * Infinity for never. Idempotent: the result depends only on the record, the pod and the time.
  */
 export const advance = (record: PodRecord, context: PodContext): number => {
   if (record.isFinished) return Infinity;

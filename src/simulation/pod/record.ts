@@ -1,4 +1,5 @@
-// The simulated node's records of containers: their states, runs, stops and restart backoffs. Data only; the pod's sync decides.
+// The simulated node's records of containers: their states, runs, stops and restart backoffs. Data only; the pod's sync
+// decides.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -99,7 +100,10 @@ export interface PodRecord {
   readonly startTime: number;
   /** How often a sync was requested for another reason than a change of the pod. */
   requests: number;
-  /** Up to which version of the pod and which request it is synced, and when it is to be synced next; not set if something else may be to do. */
+  /**
+   * Up to which version of the pod and which request it is synced, and when it is to be synced next; not set if
+   * something else may be to do.
+   */
   synced?: {readonly version: string | undefined; readonly requests: number; readonly nextAt: number};
   /** In the order of the spec: init containers first, ephemeral ones last. */
   readonly containers: ContainerRecord[];

@@ -1,4 +1,5 @@
-// In-place resize of a simulated pod (KEP-1287): allocates, defers or refuses the request, and actuates it after a moment.
+// In-place resize of a simulated pod (KEP-1287): allocates, defers or refuses the request, and actuates it after a
+// moment.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';

@@ -26,7 +26,10 @@ const mountsOf = ({volumeMounts = []}: Frozen<AnyContainer>): readonly string[] 
 /** Whether a container uses `subPathExpr`. */
 export const usesSubPathExpr = (container: Frozen<AnyContainer>): boolean => mountsOf(container).length > 0;
 
-/** Returns why a container's subpaths cannot be expanded; undefined where they can, or where that depends on other objects. */
+/**
+ * Returns why a container's subpaths cannot be expanded; undefined where they can, or where that depends on other
+ * objects.
+ */
 export const containerSubPathError = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): string | undefined => {
   const expressions = mountsOf(container);
   if (expressions.length === 0) return undefined;

@@ -19,7 +19,10 @@ export interface StatusWrite {
   readonly appliedAnnotations: readonly string[];
 }
 
-/** Whether a pod is as it was but for what a patch has set of its status: what else its node acts on has not changed meanwhile. */
+/**
+ * Whether a pod is as it was but for what a patch has set of its status: what else its node acts on has not changed
+ * meanwhile.
+ */
 const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, patch: Record<string, unknown>): boolean =>
   before.metadata?.generation === now.metadata?.generation &&
   before.metadata?.deletionTimestamp === now.metadata?.deletionTimestamp &&
@@ -27,7 +30,10 @@ const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, patch: Record<st
   sameJson(before.metadata?.annotations, now.metadata?.annotations) &&
   differsByPatch(before.status, now.status, patch);
 
-/** Writes the pod's status if it changed, and removes applied annotations. Resolves to whether nothing else of the pod has changed since it was read. */
+/**
+ * Writes the pod's status if it changed, and removes applied annotations. Resolves to whether nothing else of the pod
+ * has changed since it was read.
+ */
 export const writeStatus = async (
   {client}: Agent,
   record: PodRecord,

@@ -25,7 +25,10 @@ export interface ExecRule {
   readonly afterMs: number;
 }
 
-/** The server at a port: echoes its input, refuses connections, replies with a text and closes, or responds to every HTTP request alike. */
+/**
+ * The server at a port: echoes its input, refuses connections, replies with a text and closes, or responds to every
+ * HTTP request alike.
+ */
 export type PortRule =
   | 'echo'
   | 'refuse'
@@ -80,7 +83,10 @@ export type Behavior = Settings & {readonly [K in Required]-?: NonNullable<Setti
 export const exactly = (ms: number): DurationRange => ({min: ms, max: ms});
 export const never: DurationRange = exactly(Infinity);
 
-/** Maps a text to a number in [0, 1) (FNV-1a, mixed), so that random choices are repeatable across restarts and independent of the order of events. */
+/**
+ * Maps a text to a number in [0, 1) (FNV-1a, mixed), so that random choices are repeatable across restarts and
+ * independent of the order of events.
+ */
 const hashFraction = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

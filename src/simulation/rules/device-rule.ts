@@ -33,7 +33,10 @@ export interface DeviceRule {
   /** What the partitions of a device share, and the partitions: each is a device, in place of the whole one. */
   readonly counters?: Readonly<Record<string, string>>;
   readonly partitions?: readonly Partition[];
-  /** The conditions that the claim's status has to have before a pod is bound, how long they take, and why they fail instead. */
+  /**
+   * The conditions that the claim's status has to have before a pod is bound, how long they take, and why they fail
+   * instead.
+   */
   readonly bindingConditions?: readonly string[];
   readonly bindingFailureConditions?: readonly string[];
   readonly bindAfter?: DurationRange;

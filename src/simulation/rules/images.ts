@@ -24,7 +24,10 @@ export const isReference = (image: string): boolean => reference.test(image);
 /** Whether a name that begins with a registry has a tag. */
 const isTagged = (name: string): boolean => name.lastIndexOf(':') > name.lastIndexOf('/');
 
-/** The names that tests give to images which nobody has: of the tag 404, with `non-existent` anywhere, or `invalid` as a part. */
+/**
+ * The names that tests give to images which nobody has: of the tag 404, with `non-existent` anywhere, or `invalid` as a
+ * part.
+ */
 const missingName = /:404$|non-existent|(^|[./])invalid(?=[./:@]|$)/;
 
 /** Returns why an image cannot be pulled, by its name; undefined if it can. */
@@ -67,7 +70,10 @@ export const imageId = (image: string): string => derived(image).id;
 const bound = new CacheBound('image_names', 2 << 20);
 const nameCache = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
 
-/** Returns all names by which a rule may match an image: as in the spec, in full and short form, by tag and digest, and by the digest that the node reports. */
+/**
+ * Returns all names by which a rule may match an image: as in the spec, in full and short form, by tag and digest, and
+ * by the digest that the node reports.
+ */
 export const imageNames = (image: string): readonly string[] => {
   let names = nameCache.get(image);
   if (!names) nameCache.set(image, (names = allNames(image)));

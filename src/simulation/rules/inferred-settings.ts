@@ -9,7 +9,9 @@ import {simulateCommand, type CommandOutcome} from '#src/simulation/command/outc
 
 const defaultMessagePath = '/dev/termination-log';
 
-/** The pause image, from any registry and with any tag, and the image of tests that pauses unless it is told otherwise. */
+/**
+ * The pause image, from any registry and with any tag, and the image of tests that pauses unless it is told otherwise.
+ */
 const pauseImage = /(^|\/)pause([:@]|$)/;
 const pausesByDefault = /(^|\/)(pause|agnhost)([:@]|$)/;
 
@@ -26,7 +28,9 @@ const commandLineOf = (
   return words.every(word => word !== undefined) ? words : undefined;
 };
 
-/** Returns the environment that a command can read. A reference in the spec to an undefined variable stays as written. */
+/**
+ * Returns the environment that a command can read. A reference in the spec to an undefined variable stays as written.
+ */
 export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
   const values = environment(pod, container);
   const isComplete = !container.envFrom?.length;

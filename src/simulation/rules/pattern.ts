@@ -3,7 +3,10 @@ export interface Pattern {
   test(text: string): boolean;
 }
 
-/** Returns a pattern in which `*` matches anything. Each part is looked for behind the one before, which takes one pass however many there are: annotations of pods hold patterns. */
+/**
+ * Returns a pattern in which `*` matches anything. Each part is looked for behind the one before, which takes one pass
+ * however many there are: annotations of pods hold patterns.
+ */
 export const patternOf = (glob: string): Pattern => {
   const [first = '', ...parts] = glob.split('*');
   const last = parts.pop();

@@ -128,7 +128,10 @@ const yamlOf = (written: string): unknown => {
   }
 };
 
-/** Reads a file of rules, YAML or JSON. Throws a `RuleError` with a one-line message that names the field and the expected value. */
+/**
+ * Reads a file of rules, YAML or JSON. Throws a `RuleError` with a one-line message that names the field and the
+ * expected value.
+ */
 export const readRules = (written: string): Rules => {
   const value = yamlOf(written);
   const {nodes = [], pods = [], volumes = [], devices = []} = value === null ? {} : fieldsOf(fileFields, value, '');

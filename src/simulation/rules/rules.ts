@@ -39,7 +39,10 @@ const simulatedText =
 /** The log of a container without any log setting. */
 export const simulatedLog: readonly LogEntry[] = [{text: simulatedText, stream: 'stdout', afterMs: 0}];
 
-/** The defaults, after the rules and the command: containers of jobs, init containers and containers that are not restarted end after a second. */
+/**
+ * The defaults, after the rules and the command: containers of jobs, init containers and containers that are not
+ * restarted end after a second.
+ */
 const builtIn: readonly PodRule[] = [
   {match: {roles: ['init']}, settings: {runFor: exactly(1_000)}},
   {match: {ownerKinds: ['Job']}, settings: {runFor: exactly(1_000)}},
@@ -89,8 +92,8 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
 };
 
 /**
- * Returns the behavior of a container: each setting comes from the first matching rule that has it. The pod's annotation comes first, then
- * the user's rules, what the command determines, and the defaults.
+ * Returns the behavior of a container: each setting comes from the first matching rule that has it. The pod's
+ * annotation comes first, then the user's rules, what the command determines, and the defaults.
  */
 export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behavior => {
   const found: Record<string, unknown> = {};

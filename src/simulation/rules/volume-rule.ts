@@ -7,7 +7,10 @@ export type VolumeStep = (typeof volumeSteps)[number];
 
 type Settings = Readonly<Partial<Record<`${VolumeStep}After`, DurationRange>> & Partial<Record<`${VolumeStep}Error`, string>>>;
 
-/** A rule of volumes: how long steps take, and the errors with which they fail. Each list of `match` that is set must have a matching item. */
+/**
+ * A rule of volumes: how long steps take, and the errors with which they fail. Each list of `match` that is set must
+ * have a matching item.
+ */
 export interface VolumeRule {
   readonly match: {
     readonly namespaces?: readonly Pattern[];

@@ -1,4 +1,5 @@
-// The time of simulated nodes and pods: how long something runs, or waits, must not depend on a wall clock that is set forward or back.
+// The time of simulated nodes and pods: how long something runs, or waits, must not depend on a wall clock that is set
+// forward or back.
 
 import type {Clock} from '#src/base/clock.js';
 
@@ -45,8 +46,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the latest moment of the timeline at which the wall clock showed a time. For one that it never showed: by the current clock, but not after now, since
-   * what was noted has been.
+   * Returns the latest moment of the timeline at which the wall clock showed a time. For one that it never showed: by
+   * the current clock, but not after now, since what was noted has been.
    */
   timeOf(wall: number): number {
     const now = this.now();

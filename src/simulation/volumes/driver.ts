@@ -1,4 +1,5 @@
-// The simulated CSI driver: the controllers that a driver brings along (provisioner, attacher, resizer). The nodes' part is in `mounts.ts`.
+// The simulated CSI driver: the controllers that a driver brings along (provisioner, attacher, resizer). The nodes'
+// part is in `mounts.ts`.
 
 import type {InformerFactory} from '#informers/factory.js';
 import {keyOf, keyText} from '#src/api/key.js';

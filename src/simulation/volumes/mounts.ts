@@ -1,5 +1,5 @@
-// The nodes' part in volumes: a pod's containers start once its volumes are bound, attached and mounted, and a node reports which attached
-// volumes it uses.
+// The nodes' part in volumes: a pod's containers start once its volumes are bound, attached and mounted, and a node
+// reports which attached volumes it uses.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';

@@ -11,7 +11,9 @@ const retryMs = 1_000;
 /** The finalizer that keeps a volume until its storage is deleted. */
 const finalizerOf = ({naming}: DriverContext): string => `external-provisioner.${naming.subKey('volume', 'finalizer')}`;
 
-/** Where a volume is accessible from: everywhere, or by the class's parameter `topology` only from its node or its zone. */
+/**
+ * Where a volume is accessible from: everywhere, or by the class's parameter `topology` only from its node or its zone.
+ */
 const affinityOf = ({naming, nodes}: DriverContext, {parameters}: Frozen<StorageClass>, node: string | undefined) => {
   const key = {node: naming.labels.hostname, zone: naming.subKey('topology', 'zone')}[parameters?.['topology'] ?? ''];
   const value = key && node ? nodes.get(node)?.metadata?.labels?.[key] : undefined;

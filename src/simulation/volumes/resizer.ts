@@ -10,7 +10,10 @@ type ClaimStatus = NonNullable<Claim['status']>;
 
 const storageOf = ({status}: Frozen<Claim>) => (status?.capacity?.['storage'] ? parseQuantity(status.capacity['storage']) : zeroQuantity);
 
-/** Expands the driver's volumes to what their claims request, and gives them their attributes class, as an external resizer does. */
+/**
+ * Expands the driver's volumes to what their claims request, and gives them their attributes class, as an external
+ * resizer does.
+ */
 export const claimResizer = (context: DriverContext): ((claim: Frozen<Claim>, key: string) => Promise<Result>) => {
   const {client, clock, driver, events, naming, steps, volumes} = context;
   const [claims, persistentVolumes] = [client.resource(kinds.persistentVolumeClaims), client.resource(kinds.persistentVolumes)];

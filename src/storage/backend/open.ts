@@ -27,7 +27,10 @@ export interface OpenStoreOptions {
   readonly waiting?: (reason: string) => void;
 }
 
-/** Opens the store that `--storage-backend` names. Rejects with `StoreUnusable`, with one line for the user, or with the signal's reason. */
+/**
+ * Opens the store that `--storage-backend` names. Rejects with `StoreUnusable`, with one line for the user, or with the
+ * signal's reason.
+ */
 export const openStore = async ({timeoutMs, signal, waiting, ...options}: OpenStoreOptions): Promise<Store> => {
   let last = '';
   const late = new AbortController();

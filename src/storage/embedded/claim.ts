@@ -3,7 +3,10 @@ import {tables} from './layout.js';
 import {FileDamaged} from './pages.js';
 import type {Tree} from './writes.js';
 
-/** The version of `layout.ts`. A store of an older format is read, and is of this one from then on; those of other formats are refused. */
+/**
+ * The version of `layout.ts`. A store of an older format is read, and is of this one from then on; those of other
+ * formats are refused.
+ */
 const format = 2;
 const oldestFormat = 1;
 
@@ -15,8 +18,8 @@ export interface Identity {
 }
 
 /**
- * Returns the live processes that have the tree open. LMDB keeps the list in shared memory and detects dead ones by a file lock that the kernel
- * releases with the process, so that neither SIGKILL nor a reused process id matters.
+ * Returns the live processes that have the tree open. LMDB keeps the list in shared memory and detects dead ones by a
+ * file lock that the kernel releases with the process, so that neither SIGKILL nor a reused process id matters.
  */
 const livingReaders = (tree: Tree): Set<number> => {
   tree.readerCheck();
@@ -50,8 +53,8 @@ const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.
 export const isOwned = (tree: Tree): boolean => text(tree.getBinary(metaKeys.owner)) === String(process.pid);
 
 /**
- * Makes this process the owner of the tree, and records format and naming in a new one. Throws, without changes, while another live
- * process owns it or when format or naming differ. The transaction serializes concurrent claims.
+ * Makes this process the owner of the tree, and records format and naming in a new one. Throws, without changes, while
+ * another live process owns it or when format or naming differ. The transaction serializes concurrent claims.
  */
 export const claim = (tree: Tree, directory: string, naming: string): void => {
   // The first read enters this process into LMDB's reader list.

@@ -19,7 +19,10 @@ interface CompactionParts {
   revision(): number;
 }
 
-/** Drops history: on request, and when it exceeds its bound. What is compacted is noted first, and then dropped in commits of a bounded size. */
+/**
+ * Drops history: on request, and when it exceeds its bound. What is compacted is noted first, and then dropped in
+ * commits of a bounded size.
+ */
 export class Compaction {
   readonly #records: RecordTree;
   readonly #writer: TreeWriter;

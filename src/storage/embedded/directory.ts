@@ -14,7 +14,10 @@ export const dataFile = 'data.mdb';
 export const lockFile = 'lock.mdb';
 const files = [dataFile, lockFile];
 
-/** A marker file beside them, which exists once a store was created: one that has lost its data is not taken for a new one. */
+/**
+ * A marker file beside them, which exists once a store was created: one that has lost its data is not taken for a new
+ * one.
+ */
 const markerFile = 'store.json';
 
 /** A folder beside them for a compact copy, which takes their place once it is complete. */
@@ -54,7 +57,10 @@ export const hasLostStore = (directory: string): boolean => existsSync(join(dire
 /** The files and folders that a store consists of. */
 export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder, spaceFile];
 
-/** Throws unless the data file can be opened without harm, if there is one. Returns its use, if there is one and its use is known. */
+/**
+ * Throws unless the data file can be opened without harm, if there is one. Returns its use, if there is one and its use
+ * is known.
+ */
 export const checkData = async (directory: string, clock: Clock): Promise<PageUse | undefined> => {
   if (hasLostStore(directory)) throw new FileDamaged(existsSync(join(directory, dataFile)) ? 'it is empty' : 'it is missing');
   return hasStore(directory) ? await checkPages(join(directory, dataFile), isSoundEntry, clock) : undefined;
@@ -77,8 +83,8 @@ export const reopenable = (directory: string): (() => boolean) => {
 };
 
 /**
- * Returns a check that throws if another process has replaced the files since the call: then a tree that was opened in between may consist of files that do not
- * belong together, or that nobody will find again.
+ * Returns a check that throws if another process has replaced the files since the call: then a tree that was opened in
+ * between may consist of files that do not belong together, or that nobody will find again.
  */
 export const unreplaced = (directory: string): (() => void) => {
   const before = inodesIn(directory);

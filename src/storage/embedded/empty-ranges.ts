@@ -7,8 +7,8 @@ const maxBytes = 256 << 10;
 const emptyRanges = new OwnedCaches<EmptyRanges>('store_empty_ranges', ({bytes}) => ({bytes, maxBytes}));
 
 /**
- * Ranges of a prefix that are known to hold no record. Every write in a namespace without quotas asks for its quotas, and a search of the tree for nothing costs
- * as much as one for something.
+ * Ranges of a prefix that are known to hold no record. Every write in a namespace without quotas asks for its quotas,
+ * and a search of the tree for nothing costs as much as one for something.
  */
 export class EmptyRanges {
   /** The end of each range by its start, a prefix that ends with a slash. */

@@ -31,8 +31,8 @@ interface Part extends Found {
 const foundCaches = new OwnedCaches<FoundKeys>('store_found_keys', ({bytes}) => ({bytes, maxBytes}));
 
 /**
- * The keys that filters found in ranges. Clients repeat their selectors, and most find few of many records: a filter that was applied to a range is applied
- * only to the changes since. Filters are told apart by their ids.
+ * The keys that filters found in ranges. Clients repeat their selectors, and most find few of many records: a filter
+ * that was applied to a range is applied only to the changes since. Filters are told apart by their ids.
  */
 export class FoundKeys {
   /** By name, the most recently used at the end. */

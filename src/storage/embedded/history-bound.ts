@@ -28,8 +28,9 @@ interface BoundParts {
 const slack = 1 / 64;
 
 /**
- * Compacts the oldest revisions early when the records that only history needs exceed a bound in bytes. They are counted after each commit, and after a start in the background. The newest
- * record of a key does not count, since compaction cannot free it.
+ * Compacts the oldest revisions early when the records that only history needs exceed a bound in bytes. They are
+ * counted after each commit, and after a start in the background. The newest record of a key does not count, since
+ * compaction cannot free it.
  */
 export class HistoryBound {
   readonly #history: BoundedHistory;
@@ -58,7 +59,10 @@ export class HistoryBound {
     this.#done = this.#run();
   }
 
-  /** Called after a commit, with the bytes that compaction frees at its revisions: it need not be read again to be counted. */
+  /**
+   * Called after a commit, with the bytes that compaction frees at its revisions: it need not be read again to be
+   * counted.
+   */
   committed({from, to}: {readonly from: number; readonly to: number}, bytes: number): void {
     if (this.#isRunning || this.#counted !== from - 1) return this.changed();
     this.#counted = to;

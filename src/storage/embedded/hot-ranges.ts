@@ -1,5 +1,5 @@
-// A cache of the ranges that are read again and again: a list is then copied from memory, with the changes since applied. Bounded in
-// bytes; unused ranges are dropped.
+// A cache of the ranges that are read again and again: a list is then copied from memory, with the changes since
+// applied. Bounded in bytes; unused ranges are dropped.
 
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
@@ -50,8 +50,8 @@ interface Entry {
 const hotRangeCaches = new OwnedCaches<HotRanges>('store_hot_ranges', ({bytes, maxBytes}) => ({bytes, maxBytes}));
 
 /**
- * Caches large ranges that are read repeatedly, as when many clients start to watch a collection: reading ten thousand records costs more than sending
- * them. A range is cached on its second read; later reads apply the changes since.
+ * Caches large ranges that are read repeatedly, as when many clients start to watch a collection: reading ten thousand
+ * records costs more than sending them. A range is cached on its second read; later reads apply the changes since.
  */
 export class HotRanges {
   readonly #clock: Clock;
@@ -87,7 +87,10 @@ export class HotRanges {
     return bytes;
   }
 
-  /** Returns the cached range that begins at `start`, or that contains it when `start` continues a read in pages, for a read of at most `limit` records. */
+  /**
+   * Returns the cached range that begins at `start`, or that contains it when `start` continues a read in pages, for a
+   * read of at most `limit` records.
+   */
   find(start: string, end: string, limit = Infinity): HotRange | undefined {
     if (limit < this.#limits.minLimit) return undefined;
     const name = isMiddle(start) ? this.#enclosing(start, end) : nameOf(start, end);

@@ -18,7 +18,10 @@ export interface EmbeddedStoreOptions {
   readonly naming: string;
   readonly clock?: Clock;
   readonly log?: Log;
-  /** The bound on the bytes of history, beyond which the oldest revisions are compacted; 256 MiB unless given, zero for none. */
+  /**
+   * The bound on the bytes of history, beyond which the oldest revisions are compacted; 256 MiB unless given, zero for
+   * none.
+   */
   readonly historyBytes?: number;
   /** Limits of the range cache. */
   readonly hot?: Partial<HotLimits>;
@@ -31,8 +34,9 @@ export interface EmbeddedStoreOptions {
 const defaultHistoryBytes = 256 << 20;
 
 /**
- * Opens or creates the store in a directory. Rejects with `StoreUnusable`, with one line for the user, when the directory is not
- * writable, another process has the store open, its format or naming differ, or its data are damaged, cut off or missing.
+ * Opens or creates the store in a directory. Rejects with `StoreUnusable`, with one line for the user, when the
+ * directory is not writable, another process has the store open, its format or naming differ, or its data are damaged,
+ * cut off or missing.
  */
 export const openEmbeddedStore = async (options: EmbeddedStoreOptions): Promise<Store> => {
   const {directory, naming, clock = systemClock, hot, log = noLog, historyBytes = defaultHistoryBytes, shrink, map} = options;

@@ -5,8 +5,8 @@ import {countBuffer} from '#src/base/buffer-garbage.js';
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 
 /*
- * Everything is in one LMDB tree, so that a commit touches few pages; the first byte of a key is its table. Values are written once, into
- * history, whose keys only grow, so writes append. The small, scattered head entries stay dense.
+ * Everything is in one LMDB tree, so that a commit touches few pages; the first byte of a key is its table. Values are
+ * written once, into history, whose keys only grow, so writes append. The small, scattered head entries stay dense.
  *
  *   1 name           metadata of the store
  *   2 key            head: the revision of the key's record
@@ -15,8 +15,8 @@ import type {LeaseId, StoredRecord} from '#src/storage/store.js';
  *   5 lease key      a key whose record was last written under the lease
  *   6 revision       history: one change
  *
- * A change links to the previous one of its key, across deletions, as far as history goes back. Compaction removes the changes
- * superseded up to its revision; the newest change of an existing key always stays, since it is the record.
+ * A change links to the previous one of its key, across deletions, as far as history goes back. Compaction removes the
+ * changes superseded up to its revision; the newest change of an existing key always stays, since it is the record.
  */
 export const tables = {meta: '\u0001', head: '\u0002', gone: '\u0003', lease: '\u0004', under: '\u0005'} as const;
 const historyTable = 6;
@@ -110,7 +110,10 @@ export const decodeMeta = (name: string, bytes: Buffer, size: number): number | 
 
 const numberTables: ReadonlySet<number> = new Set([tables.head, tables.gone, tables.lease].map(table => table.charCodeAt(0)));
 
-/** Whether an entry of the tree, in its bytes, is not damaged as far as its key and a number show. Changes and metadata are checked when they are read. */
+/**
+ * Whether an entry of the tree, in its bytes, is not damaged as far as its key and a number show. Changes and metadata
+ * are checked when they are read.
+ */
 export const isSoundEntry = (key: Buffer, value: Buffer): boolean => {
   const table = key[0]!;
   if (table === historyTable) return key.length === 1 + revisionBytes;
@@ -118,8 +121,9 @@ export const isSoundEntry = (key: Buffer, value: Buffer): boolean => {
 };
 
 /*
- * kind 1, created 6, previous 6, lease 6, length of the key 2, then the key and the value, then two checksums: CRC-32 of all before the value, begun with the
- * revision, and CRC-32 of the value, begun with the first one. Changes of format 1 have other kinds and no checksums.
+ * kind 1, created 6, previous 6, lease 6, length of the key 2, then the key and the value, then two checksums: CRC-32
+ * of all before the value, begun with the revision, and CRC-32 of the value, begun with the first one. Changes of
+ * format 1 have other kinds and no checksums.
  */
 const createdAt = 1;
 const previousAt = createdAt + revisionBytes;
@@ -168,7 +172,10 @@ export interface ChangeHead {
   readonly checksum: number | undefined;
 }
 
-/** Returns the head of the change of a revision; undefined for a damaged one. `size` is the length of the change, whose buffer may be longer. */
+/**
+ * Returns the head of the change of a revision; undefined for a damaged one. `size` is the length of the change, whose
+ * buffer may be longer.
+ */
 export const decodeHead = (change: Buffer, size: number, revision: number): ChangeHead | undefined => {
   const kind = change[0];
   const isChecked = kind === kinds.put || kind === kinds.deletion;

@@ -1,5 +1,6 @@
-// The tree of a store, which is opened anew when much of its file is mapped. LMDB maps the data file, and a page that was read once counts in the memory of the
-// process until the map is gone: the file has the history of all writes, and reads of it would make the process as large as the file.
+// The tree of a store, which is opened anew when much of its file is mapped. LMDB maps the data file, and a page that
+// was read once counts in the memory of the process until the map is gone: the file has the history of all writes, and
+// reads of it would make the process as large as the file.
 
 import {readFileSync} from 'node:fs';
 import {OwnedCaches} from '#src/base/cache-bound.js';
@@ -35,7 +36,9 @@ interface MappedTreeParts extends MapLimits {
 
 const mapped = new OwnedCaches<MappedTree>('store_mapped_pages', ({bytes, maxBytes}) => ({bytes, maxBytes}));
 
-/** Returns the bytes of all mapped files of this process that are in memory; undefined where the system does not say. */
+/**
+ * Returns the bytes of all mapped files of this process that are in memory; undefined where the system does not say.
+ */
 export const residentFileBytes = (): number | undefined => {
   try {
     const kilobytes = /^RssFile:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
@@ -51,14 +54,19 @@ interface TreeInternals {
   readonly env: {close(): void};
 }
 
-/** Closes a tree at once. It has no write in progress; its own `close` waits for the promises of past ones all the same, and readers may not see it closed. */
+/**
+ * Closes a tree at once. It has no write in progress; its own `close` waits for the promises of past ones all the same,
+ * and readers may not see it closed.
+ */
 export const closeNow = (tree: Tree): void => {
   void tree.close();
   const {status, env} = tree as unknown as TreeInternals;
   if (status !== 'closed') env.close();
 };
 
-/** A tree of which reads may use what `now` returns until the end of the turn, and writes what `write` passes to them. */
+/**
+ * A tree of which reads may use what `now` returns until the end of the turn, and writes what `write` passes to them.
+ */
 export class MappedTree {
   readonly #parts: MappedTreeParts;
   readonly #ending = new AbortController();

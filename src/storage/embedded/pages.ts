@@ -1,5 +1,6 @@
-// Checks the pages of a data file of LMDB before the library maps it: it trusts what it maps, so a damaged page ends the process by a signal, and a damaged
-// meta page shows the data of an earlier time. The contents of records are not read; they have checksums of their own.
+// Checks the pages of a data file of LMDB before the library maps it: it trusts what it maps, so a damaged page ends
+// the process by a signal, and a damaged meta page shows the data of an earlier time. The contents of records are not
+// read; they have checksums of their own.
 
 import {closeSync, fstatSync, openSync, readSync} from 'node:fs';
 import type {Clock} from '#src/base/clock.js';
@@ -11,8 +12,9 @@ export class FileDamaged extends Error {
 }
 
 /*
- * The format of the file (version 2, 64 bits, little endian). Page header: page number 8, transaction 8, padding 2, flags 2, then for nodes lower and upper bound of
- * the free space 2 each, relative to the end of the header, or for an overflow its number of pages 4. Node: length or child 4, flags 2, length of the key 2, key, data.
+ * The format of the file (version 2, 64 bits, little endian). Page header: page number 8, transaction 8, padding 2,
+ * flags 2, then for nodes lower and upper bound of the free space 2 each, relative to the end of the header, or for an
+ * overflow its number of pages 4. Node: length or child 4, flags 2, length of the key 2, key, data.
  */
 const headerBytes = 24;
 const nodeBytes = 8;
@@ -115,7 +117,10 @@ const metaAt = (file: DataFile, index: number, pageSize: number): Meta => {
   return found;
 };
 
-/** Returns the meta page that is in force. Transactions write the two pages in turn, so their numbers are known to follow on one another. */
+/**
+ * Returns the meta page that is in force. Transactions write the two pages in turn, so their numbers are known to
+ * follow on one another.
+ */
 const newestMeta = (file: DataFile): Meta => {
   const first = metaAt(file, 0, 0);
   const second = metaAt(file, 1, first.pageSize);
@@ -287,7 +292,10 @@ class Checker {
     this.#visited[number >> 3]! |= bit;
   }
 
-  /** Throws if a free page is in use: a write would overwrite it. A negative entry is the length of a block, whose first page follows. */
+  /**
+   * Throws if a free page is in use: a write would overwrite it. A negative entry is the length of a block, whose first
+   * page follows.
+   */
   #checkFree(list: Buffer): void {
     const count = list.length < 8 ? -1 : number64(list, 0);
     if (count < 0 || count > list.length / 8 - 1) throw new FileDamaged(`its list of free pages has ${count} entries`);
@@ -307,7 +315,10 @@ class Checker {
   }
 }
 
-/** Whether an entry is not damaged, as far as can be checked. Data of an overflow are not passed: then it is their position. */
+/**
+ * Whether an entry is not damaged, as far as can be checked. Data of an overflow are not passed: then it is their
+ * position.
+ */
 type EntryCheck = (key: Buffer, data: Buffer) => boolean;
 
 interface Node {
@@ -323,8 +334,9 @@ interface Node {
 const maxAttempts = 5;
 
 /**
- * Checks all pages of a data file that lead to records: those of the newest transaction are not changed while it is the newest. A file that another process writes
- * all the time passes after a few attempts, and its use is then not known. Rejects with `FileDamaged`. Takes about a second for each GB of small records.
+ * Checks all pages of a data file that lead to records: those of the newest transaction are not changed while it is the
+ * newest. A file that another process writes all the time passes after a few attempts, and its use is then not known.
+ * Rejects with `FileDamaged`. Takes about a second for each GB of small records.
  */
 export const checkPages = async (path: string, isSound: EntryCheck, clock: Clock): Promise<PageUse | undefined> => {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {

@@ -1,6 +1,7 @@
-// Keeps two processes from using one store where LMDB's list of them does not: its lock file was deleted, or both have the same process id, each in a namespace
-// of its own. On Linux a socket is the lock, which nobody can delete. It does not reach into another namespace of networks (containers), and other systems have
-// no such socket: there the owner renews the time of a file, and a start in one of these cases watches whether it is renewed.
+// Keeps two processes from using one store where LMDB's list of them does not: its lock file was deleted, or both have
+// the same process id, each in a namespace of its own. On Linux a socket is the lock, which nobody can delete. It does
+// not reach into another namespace of networks (containers), and other systems have no such socket: there the owner
+// renews the time of a file, and a start in one of these cases watches whether it is renewed.
 
 import {once} from 'node:events';
 import {readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync} from 'node:fs';

@@ -20,13 +20,19 @@ const fewRecords = 100;
 /** A cached range further behind is read again, since catching up is synchronous. */
 const maxCatchUp = 1000;
 
-/** The same for the records of a range that changed since a filter was applied to it, each of which may have to be parsed. */
+/**
+ * The same for the records of a range that changed since a filter was applied to it, each of which may have to be
+ * parsed.
+ */
 const maxRefiltered = 50;
 
 /** The page of a range that holds nothing. */
 const noRecords: Page = {records: [], more: false};
 
-/** Reads keys and ranges of a tree, and remembers what is read repeatedly. It must be called before and after each commit. */
+/**
+ * Reads keys and ranges of a tree, and remembers what is read repeatedly. It must be called before and after each
+ * commit.
+ */
 export class RangeReader {
   readonly #records: RecordTree;
   readonly #newest: () => number;
@@ -104,7 +110,9 @@ export class RangeReader {
     return hot ? {count: countOf(hot, start)} : this.#records.count(start, end, most);
   }
 
-  /** Returns the cached range that holds this one, at the newest revision, unless reading so many records is less work. */
+  /**
+   * Returns the cached range that holds this one, at the newest revision, unless reading so many records is less work.
+   */
   #current(start: string, end: string, limit: number): HotRange | undefined {
     const hot = this.#hot.find(start, end, limit);
     return hot && this.#catchUp(hot, this.#newest(), limit) ? hot : undefined;

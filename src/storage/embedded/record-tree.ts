@@ -89,7 +89,10 @@ export class RecordTree {
     return bytes && {bytes, head: decodeHead(bytes, bytes.length, revision)};
   }
 
-  /** The changes in a range after a revision, and those whose head is damaged, which may be of any key. The bytes are valid until the next read. */
+  /**
+   * The changes in a range after a revision, and those whose head is damaged, which may be of any key. The bytes are
+   * valid until the next read.
+   */
   *changesIn({start, end, after}: Pick<HistoryQuery, 'start' | 'end' | 'after'>, upTo: number) {
     for (let revision = after + 1; revision <= upTo; revision++) {
       const change = this.change(revision);

@@ -42,9 +42,10 @@ interface ShrinkParts extends ShrinkOptions {
 }
 
 /**
- * Replaces the data file of a tree that this process has claimed by a compact copy of it, if the file is large and at least half of it is free. Returns the tree to
- * go on with: that of the copy, or the same one where there is nothing to do or no copy could be made. A process that is killed in between leaves the old data file
- * or the new one, both complete. Rejects if the data file could not be replaced once its lock file was.
+ * Replaces the data file of a tree that this process has claimed by a compact copy of it, if the file is large and at
+ * least half of it is free. Returns the tree to go on with: that of the copy, or the same one where there is nothing to
+ * do or no copy could be made. A process that is killed in between leaves the old data file or the new one, both
+ * complete. Rejects if the data file could not be replaced once its lock file was.
  */
 export const shrunk = async (tree: Tree, parts: ShrinkParts): Promise<Tree> => {
   const {path, use, log, fromBytes = defaultFromBytes} = parts;
@@ -103,8 +104,9 @@ const syncFile = (path: string): void => {
 };
 
 /**
- * Moves the files of the copy, which stays open, over those of the tree. The lock file goes with its data file: it holds the number of the last transaction. This
- * process is in both lock files as the owner, and the lock file is moved first, so whoever opens any pair of them meanwhile finds the store in use.
+ * Moves the files of the copy, which stays open, over those of the tree. The lock file goes with its data file: it
+ * holds the number of the last transaction. This process is in both lock files as the owner, and the lock file is moved
+ * first, so whoever opens any pair of them meanwhile finds the store in use.
  */
 const swapped = async (tree: Tree, copy: Tree, parts: ShrinkParts): Promise<Tree> => {
   const {path, checkOwned, log, rename = renameSync} = parts;

@@ -39,7 +39,10 @@ export interface EmbeddedView extends AsyncDisposable {
   records(damaged?: (error: ValueUnreadable) => void): AsyncIterable<SnapshotRecord>;
 }
 
-/** Opens a view of the store in a directory, which another process may be using. Rejects with `StoreUnusable`, with one line. */
+/**
+ * Opens a view of the store in a directory, which another process may be using. Rejects with `StoreUnusable`, with one
+ * line.
+ */
 export const viewEmbedded = async (directory: string): Promise<EmbeddedView> => {
   if (!hasStore(directory) && !hasLostStore(directory)) throw new StoreUnusable(`there is no store in ${directory}`);
   const {open} = await import('lmdb');
@@ -122,12 +125,16 @@ class View implements EmbeddedView {
   }
 }
 
-/** How far the revisions of a restored store are beyond those of the snapshot: no client has seen one of them, so all watches begin anew. */
+/**
+ * How far the revisions of a restored store are beyond those of the snapshot: no client has seen one of them, so all
+ * watches begin anew.
+ */
 export const revisionGap = 1_000_000;
 
 /**
- * Makes a store in a directory from a snapshot. The store appears, complete and on disk, once the snapshot was verified; before, and after a failure, there is none.
- * Records keep their revisions, and history begins after them. Rejects with `StoreUnusable` if there is a store already.
+ * Makes a store in a directory from a snapshot. The store appears, complete and on disk, once the snapshot was
+ * verified; before, and after a failure, there is none. Records keep their revisions, and history begins after them.
+ * Rejects with `StoreUnusable` if there is a store already.
  */
 export const restoreEmbedded = async (directory: string, snapshot: SnapshotReader): Promise<void> => {
   if (hasStore(directory)) throw new StoreUnusable(`there is a store in ${directory} already: remove it, or give another directory`);

@@ -1,5 +1,5 @@
-// Whether a disk has space for a commit. It is looked at beforehand: LMDB survives a write without space, but its message about one overruns its buffer, which can
-// end the process (lmdb 3.5).
+// Whether a disk has space for a commit. It is looked at beforehand: LMDB survives a write without space, but its
+// message about one overruns its buffer, which can end the process (lmdb 3.5).
 
 import {closeSync, openSync, rmSync, statfsSync, writeSync} from 'node:fs';
 import {join} from 'node:path';

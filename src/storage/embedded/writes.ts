@@ -8,8 +8,8 @@ import {keyEncoder, type LayoutKey} from './layout.js';
 export type Tree = RootDatabase<Buffer, LayoutKey>;
 
 /**
- * The settings of a tree. Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises that are not awaited, whose
- * rejection on a full disk ends the process; batches are explicit instead.
+ * The settings of a tree. Without overlappingSync a write resolves only once it is on disk. Batching by turns would
+ * leave promises that are not awaited, whose rejection on a full disk ends the process; batches are explicit instead.
  */
 export const treeSettings = {
   overlappingSync: false,
@@ -17,7 +17,8 @@ export const treeSettings = {
   encoding: 'binary',
   keyEncoder,
   maxDbs: 1,
-  // Address space only. A map that grows with the file leaves its smaller ones mapped, and their pages count in the memory of the process again each time.
+  // Address space only. A map that grows with the file leaves its smaller ones mapped, and their pages count in the
+  // memory of the process again each time.
   mapSize: 2 ** 32,
 } as const;
 

@@ -1,5 +1,5 @@
-// AES in the modes in which Kubernetes encrypts stored values: CBC with PKCS #7, GCM (NIST SP 800-38D), and GCM with a key a value that is derived from a seed
-// (HKDF-Expand of RFC 5869 §2.3).
+// AES in the modes in which Kubernetes encrypts stored values: CBC with PKCS #7, GCM (NIST SP 800-38D), and GCM with a
+// key a value that is derived from a seed (HKDF-Expand of RFC 5869 §2.3).
 
 import {createCipheriv, createDecipheriv, createHmac, randomBytes, type CipherGCMTypes} from 'node:crypto';
 import type {ValueCipher} from './cipher.js';
@@ -12,7 +12,10 @@ export const seedBytes = 32;
 
 const tooShort = 'the stored data was shorter than the required size';
 
-/** AES-CBC: a random initialization vector, then the padded ciphertext. It is not authenticated. The key has 16, 24 or 32 bytes. */
+/**
+ * AES-CBC: a random initialization vector, then the padded ciphertext. It is not authenticated. The key has 16, 24 or
+ * 32 bytes.
+ */
 export const aesCbc = (secret: Buffer): ValueCipher => {
   const mode = `aes-${secret.length * 8}-cbc`;
   return {
@@ -38,7 +41,10 @@ export const aesCbc = (secret: Buffer): ValueCipher => {
   };
 };
 
-/** AES-GCM: a random nonce, the ciphertext, and the tag, which also covers the storage key. The key has 16, 24 or 32 bytes. */
+/**
+ * AES-GCM: a random nonce, the ciphertext, and the tag, which also covers the storage key. The key has 16, 24 or 32
+ * bytes.
+ */
 export const aesGcm = (secret: Buffer): ValueCipher => {
   const mode = `aes-${secret.length * 8}-gcm` as CipherGCMTypes;
   return {
@@ -65,8 +71,8 @@ export const aesGcm = (secret: Buffer): ValueCipher => {
 const derivedKey = (seed: Buffer, info: Buffer): Buffer => createHmac('sha256', seed).update(info).update(Buffer.of(1)).digest();
 
 /**
- * AES-GCM with a key of its own for each value: random bytes, then what `aesGcm` makes with the key derived from the seed and those bytes. A seed has no limit of
- * uses. Throws for a seed below 32 bytes.
+ * AES-GCM with a key of its own for each value: random bytes, then what `aesGcm` makes with the key derived from the
+ * seed and those bytes. A seed has no limit of uses. Throws for a seed below 32 bytes.
  */
 export const extendedNonceGcm = (seed: Buffer): ValueCipher => {
   if (seed.length < seedBytes) throw new Error(`invalid seed length ${seed.length} used for key generation`);

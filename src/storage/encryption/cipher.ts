@@ -1,15 +1,21 @@
-// The encryption of stored values. A `ValueCipher` transforms one value; `PrefixedCiphers` chooses among several by what a value begins with, which is how
-// keys and providers are rotated: the first one writes, all of them read.
+// The encryption of stored values. A `ValueCipher` transforms one value; `PrefixedCiphers` chooses among several by
+// what a value begins with, which is how keys and providers are rotated: the first one writes, all of them read.
 
 import type {Eventually} from '#src/base/eventually.js';
 
-/** A decrypted value. `isStale` if a write should encrypt it again, since its key or provider is not the one that writes. */
+/**
+ * A decrypted value. `isStale` if a write should encrypt it again, since its key or provider is not the one that
+ * writes.
+ */
 export interface Decrypted {
   readonly value: Buffer;
   readonly isStale: boolean;
 }
 
-/** A reversible transformation of stored values. Authenticated modes bind a value to the storage `key` it is written under. Both directions throw or reject. */
+/**
+ * A reversible transformation of stored values. Authenticated modes bind a value to the storage `key` it is written
+ * under. Both directions throw or reject.
+ */
 export interface ValueCipher {
   encrypt(value: Buffer, key: string): Eventually<Buffer>;
   decrypt(value: Buffer, key: string): Eventually<Decrypted>;
@@ -28,8 +34,9 @@ const startsWith = (value: Buffer, prefix: Buffer): boolean =>
   value.length >= prefix.length && prefix.compare(value, 0, prefix.length) === 0;
 
 /**
- * Writes with the first of several ciphers and reads with all that have the value's prefix: two providers may share one, so a failure of the first does not end
- * the search. `missing` is the text of the error if none fits. An empty prefix stands for values that are not encrypted.
+ * Writes with the first of several ciphers and reads with all that have the value's prefix: two providers may share
+ * one, so a failure of the first does not end the search. `missing` is the text of the error if none fits. An empty
+ * prefix stands for values that are not encrypted.
  */
 export class PrefixedCiphers implements ValueCipher {
   readonly #ciphers: readonly {readonly prefix: Buffer; readonly name: string; readonly cipher: ValueCipher}[];
@@ -98,7 +105,9 @@ const merged = (errors: readonly unknown[]): unknown => {
   return new Error(texts.size === 1 ? [...texts][0] : `[${[...texts].join(', ')}]`, {cause: errors[0]});
 };
 
-/** Leaves values as they are. Refuses values that begin with `encryptedPrefix`: they were encrypted by another provider. */
+/**
+ * Leaves values as they are. Refuses values that begin with `encryptedPrefix`: they were encrypted by another provider.
+ */
 export const identityCipher = (encryptedPrefix: string): ValueCipher => {
   const prefix = Buffer.from(encryptedPrefix);
   return {

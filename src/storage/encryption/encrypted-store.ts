@@ -9,7 +9,10 @@ import type {Decrypted, ValueCipher} from './cipher.js';
 export interface EncryptedStoreParts {
   /** What encrypted values begin with. */
   readonly prefix: string;
-  /** Returns the cipher of the resource that is stored under a key; undefined if it is never encrypted. Asked again for each value. */
+  /**
+   * Returns the cipher of the resource that is stored under a key; undefined if it is never encrypted. Asked again for
+   * each value.
+   */
   cipherOf(key: string): ValueCipher | undefined;
   /** The encoding of records below the encryption. A store that encodes by itself must use `withEncrypted` of it. */
   readonly encoding: RecordEncoding;
@@ -28,9 +31,9 @@ export const withEncrypted = (encoding: RecordEncoding, encryptedPrefix: string)
 };
 
 /**
- * A view of a store whose values are encrypted by resource (KEP-2579 and the `EncryptionConfiguration` API). Values are encrypted after they were encoded, so
- * that another implementation with the same keys reads them. A value that cannot be decrypted fails its read with `ValueUnreadable`. Keys and revisions are
- * not hidden.
+ * A view of a store whose values are encrypted by resource (KEP-2579 and the `EncryptionConfiguration` API). Values are
+ * encrypted after they were encoded, so that another implementation with the same keys reads them. A value that cannot
+ * be decrypted fails its read with `ValueUnreadable`. Keys and revisions are not hidden.
  */
 export const encryptedStore = (store: Store, {prefix: text, cipherOf, encoding}: EncryptedStoreParts, signal: AbortSignal): Store => {
   const prefix = Buffer.from(text);

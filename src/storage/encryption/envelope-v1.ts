@@ -36,8 +36,8 @@ export interface EnvelopeV1Settings {
 }
 
 /**
- * Encrypts each value with a new key, which the key management service encrypts (KMS v1): the length of the encrypted key in two bytes, the key, and what AES-GCM
- * made of the value.
+ * Encrypts each value with a new key, which the key management service encrypts (KMS v1): the length of the encrypted
+ * key in two bytes, the key, and what AES-GCM made of the value.
  */
 export const envelopeV1 = ({service, cacheSize, observer = noKmsObserver}: EnvelopeV1Settings): ValueCipher => {
   const ciphers = cacheSize > 0 ? new Lru<string, ValueCipher>(decryptedKeys, {maxEntries: cacheSize, bytesOf: () => 256}) : undefined;

@@ -1,5 +1,6 @@
-// Encryption with a seed that a key management service encrypts (KEP-3299, KMS v2). The seed is used for all values until the service's key changes; the service
-// is asked for its state regularly, and called for seeds of other servers or earlier runs.
+// Encryption with a seed that a key management service encrypts (KEP-3299, KMS v2). The seed is used for all values
+// until the service's key changes; the service is asked for its state regularly, and called for seeds of other servers
+// or earlier runs.
 
 import {createHash, randomBytes, randomUUID} from 'node:crypto';
 import type {Clock} from '#src/base/clock.js';
@@ -118,7 +119,10 @@ export interface EnvelopeV2Settings {
   readonly observer?: KmsObserver;
 }
 
-/** The cipher of a key management service. `refresh` must succeed before anything is read or written, and within every three minutes. */
+/**
+ * The cipher of a key management service. `refresh` must succeed before anything is read or written, and within every
+ * three minutes.
+ */
 export class EnvelopeV2 implements ValueCipher {
   readonly #settings: EnvelopeV2Settings;
   readonly #observer: KmsObserver;

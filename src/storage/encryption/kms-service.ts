@@ -1,4 +1,5 @@
-// The gRPC services of key management plugins, versions v1beta1 and v2 (k8s.io/kms), at unix sockets. They encrypt and decrypt keys, never values.
+// The gRPC services of key management plugins, versions v1beta1 and v2 (k8s.io/kms), at unix sockets. They encrypt and
+// decrypt keys, never values.
 
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';

@@ -1,4 +1,7 @@
-/** Coalesces calls: those made while one is running share the next, so that each result is from a call begun after the caller's request. */
+/**
+ * Coalesces calls: those made while one is running share the next, so that each result is from a call begun after the
+ * caller's request.
+ */
 export class Barrier<T> {
   readonly #call: () => Promise<T>;
   #running: Promise<T> | undefined;

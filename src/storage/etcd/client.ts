@@ -21,7 +21,10 @@ const probeMs = 8000;
 const maxSentBytes = 2 << 20;
 const delay = exponential(25, 1000);
 
-/** The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are retried only when they were not sent or not proposed. */
+/**
+ * The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are
+ * retried only when they were not sent or not proposed.
+ */
 export class EtcdClient {
   /** What the responses show of the history of the data. */
   readonly history = new History();
@@ -106,8 +109,8 @@ export class EtcdClient {
   }
 
   /**
-   * Opens a watch. `ended` is called once unless the handle is disposed of before: when the stream broke, the server ended the watch or did not begin it in time, with
-   * `Compacted` if its start was compacted.
+   * Opens a watch. `ended` is called once unless the handle is disposed of before: when the stream broke, the server
+   * ended the watch or did not begin it in time, with `Compacted` if its start was compacted.
    */
   async watch(request: WatchRequest, onResponse: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
     let stream: OpenStream | undefined = undefined;
@@ -211,7 +214,10 @@ export class EtcdClient {
 /** etcd's raft did not propose a write: the member has no leader, or hands the leadership on. Certainly not stored. */
 const proposalDropped = 'raft proposal dropped';
 
-/** Whether another server, or this one later, may serve. etcd passes on errors of its raft without a code: `raft: stopped` is a member that stops, which may have stored a write. */
+/**
+ * Whether another server, or this one later, may serve. etcd passes on errors of its raft without a code: `raft:
+ * stopped` is a member that stops, which may have stored a write.
+ */
 const isUnavailable = ({code, message}: GrpcError): boolean =>
   code === grpcCodes.unavailable || (code === grpcCodes.unknown && (message === proposalDropped || message === 'raft: stopped'));
 

@@ -1,5 +1,6 @@
 /**
- * Encodes records for a store shared with other API servers. Neither direction modifies its input; both throw for records they cannot read.
+ * Encodes records for a store shared with other API servers. Neither direction modifies its input; both throw for
+ * records they cannot read.
  */
 export interface RecordEncoding {
   /** Returns the record of stored bytes. */
@@ -8,7 +9,10 @@ export interface RecordEncoding {
   encode(key: string, record: Buffer): Buffer;
 }
 
-/** The maximum size of a record: that of a request body. Longer ones are refused before they are encoded; the servers' limit for encoded records may be lower. */
+/**
+ * The maximum size of a record: that of a request body. Longer ones are refused before they are encoded; the servers'
+ * limit for encoded records may be lower.
+ */
 export const longestRecord = 3 << 20;
 
 /** Stores records unchanged. */

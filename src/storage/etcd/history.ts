@@ -1,7 +1,9 @@
-// Detects that the data of etcd's servers were replaced: wiped, or restored from an older snapshot. Then everything known of the store by key and revision is
-// void. A linearizable response never has an older revision than one received before its call began, so a lower one proves it; so does another cluster id. A
-// history that has grown beyond the known revision meanwhile is recognised by comparing the last known changes. Since servers restart for it, this is done on each
-// new connection before anything else uses it: later calls and watches of the connection have the history that was verified.
+// Detects that the data of etcd's servers were replaced: wiped, or restored from an older snapshot. Then everything
+// known of the store by key and revision is void. A linearizable response never has an older revision than one received
+// before its call began, so a lower one proves it; so does another cluster id. A history that has grown beyond the
+// known revision meanwhile is recognised by comparing the last known changes. Since servers restart for it, this is
+// done on each new connection before anything else uses it: later calls and watches of the connection have the history
+// that was verified.
 
 import type {Continuity} from '#src/storage/store.js';
 import {FutureRevision} from '#src/storage/errors.js';
@@ -18,7 +20,10 @@ export interface Expectation {
   readonly revision: number;
 }
 
-/** A change that identifies the history it is part of: another history has another change, or none of this key, at its revision. */
+/**
+ * A change that identifies the history it is part of: another history has another change, or none of this key, at its
+ * revision.
+ */
 interface Witness {
   readonly key: string;
   readonly revision: number;
@@ -89,7 +94,8 @@ export class History implements Continuity {
     const {era, revision} = this.expect();
     if (revision === 0) return;
     let witnesses: readonly Witness[] | undefined;
-    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well. Writes that go on must not keep this from its end.
+    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well. Writes that go on must not
+    // keep this from its end.
     for (let pass = 0; pass < maxPasses && witnesses !== this.#witnesses; pass++) {
       witnesses = this.#witnesses;
       const expected = this.expect();

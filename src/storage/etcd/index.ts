@@ -29,8 +29,8 @@ import {checkMarker} from './marker.js';
 import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
 
-// The store on etcd (v3 API over gRPC), with a watch cache for reads. Clusters whose data were wiped or restored are noticed in history.ts, members that hang in
-// member-probe.ts.
+// The store on etcd (v3 API over gRPC), with a watch cache for reads. Clusters whose data were wiped or restored are
+// noticed in history.ts, members that hang in member-probe.ts.
 
 export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls' | 'pings'> {
   /** The prefix of all keys, without the final slash. */
@@ -66,7 +66,10 @@ const nearTimeoutMs = 1000;
 /** The version of this key is the number of the next compaction turn; shared with upstream API servers. */
 const compactionKey = 'compact_rev_key';
 
-/** Opens a store on etcd servers and waits for them until the signal aborts. Rejects with `StoreUnusable` for a store in another naming, or with the signal's reason. */
+/**
+ * Opens a store on etcd servers and waits for them until the signal aborts. Rejects with `StoreUnusable` for a store in
+ * another naming, or with the signal's reason.
+ */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
   const {
     servers,
@@ -116,7 +119,10 @@ const retryMs = 500;
 /** How often the log contains what is waited for. */
 const reportMs = 2000;
 
-/** Tries until it succeeds or the signal aborts. Meanwhile the log contains the servers and the latest reason, at once and every two seconds. */
+/**
+ * Tries until it succeeds or the signal aborts. Meanwhile the log contains the servers and the latest reason, at once
+ * and every two seconds.
+ */
 const retried = async <T>(
   {servers, signal, waiting}: Pick<EtcdStoreOptions, 'servers' | 'signal' | 'waiting'>,
   clock: Clock,
@@ -163,8 +169,9 @@ interface Parts {
 }
 
 /**
- * A store in etcd, which other processes may use too. Reads are served from a local copy, once it has reached the revision that etcd had when the read began; watchers
- * are served from the copy as well. By the time a write resolves, its event has been delivered to watchers, unless the connection is broken.
+ * A store in etcd, which other processes may use too. Reads are served from a local copy, once it has reached the
+ * revision that etcd had when the read began; watchers are served from the copy as well. By the time a write resolves,
+ * its event has been delivered to watchers, unless the connection is broken.
  */
 export class EtcdStore implements Store {
   readonly shared = true;
@@ -308,8 +315,8 @@ export class EtcdStore implements Store {
   }
 
   /**
-   * Whether the cache may answer a read that need not see the newest revision: while the watch is live. While it is interrupted, the cache may be behind, but is
-   * better than no answer from servers that do not answer soon.
+   * Whether the cache may answer a read that need not see the newest revision: while the watch is live. While it is
+   * interrupted, the cache may be behind, but is better than no answer from servers that do not answer soon.
    */
   async #isNear(start: string, end: string): Promise<boolean> {
     const {stream, client, cached} = this.#parts;

@@ -7,8 +7,9 @@ const everyMs = 2000;
 const timeoutMs = 2500;
 
 /**
- * Probes the current one of several servers, apart from requests, until the signal aborts. A server that does not answer in time, for example because it hangs or
- * lost the others, is left: its calls and watches fail, and go on with the next server.
+ * Probes the current one of several servers, apart from requests, until the signal aborts. A server that does not
+ * answer in time, for example because it hangs or lost the others, is left: its calls and watches fail, and go on with
+ * the next server.
  */
 export const probeMembers = (client: EtcdClient, clock: Clock, log: Log, signal: AbortSignal): void =>
   runEvery(clock, everyMs, signal, async () => {

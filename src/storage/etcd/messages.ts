@@ -89,7 +89,10 @@ export type Operation = {readonly put: Buffer; readonly lease?: number | undefin
 
 export interface TxnRequest {
   readonly key: string;
-  /** What is compared with what the key is expected to have: the revision of its last write (zero for a key that is not there) or how often it was written. */
+  /**
+   * What is compared with what the key is expected to have: the revision of its last write (zero for a key that is not
+   * there) or how often it was written.
+   */
   readonly expected: {readonly revision: number} | {readonly version: number};
   readonly apply: Operation;
   readonly otherwise?: 'get';
@@ -119,7 +122,10 @@ export const encodeTxn = ({key, expected, apply, otherwise}: TxnRequest): Buffer
   return txn.finish();
 };
 
-/** Compares for equality. Targets are 0 for versions and 2 for revisions of the last write; what the key is compared with must be there even where it is zero. */
+/**
+ * Compares for equality. Targets are 0 for versions and 2 for revisions of the last write; what the key is compared
+ * with must be there even where it is zero.
+ */
 const comparison = (key: string, expected: TxnRequest['expected']): MessageWriter =>
   'version' in expected
     ? new MessageWriter().bytes(3, key).present(4, expected.version)

@@ -36,7 +36,10 @@ type OpenOptions = Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' 
 /** The servers take a ping every five seconds (--grpc-keepalive-min-time). */
 const pings = {everyMs: 30_000, timeoutMs: 10_000};
 
-/** Opens the store on the servers given by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
+/**
+ * Opens the store on the servers given by the flags. Throws `StoreUnusable` for files that cannot be read; waits for
+ * servers that do not answer until the signal aborts.
+ */
 export const openStoreServers = async (servers: StoreServers, options: OpenOptions, signal: AbortSignal): Promise<Store> => {
   const overrides = (await servers.overrides?.()) ?? [];
   if (overrides.length === 0) return openServers(servers, options, signal);

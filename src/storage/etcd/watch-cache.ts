@@ -56,7 +56,10 @@ export class WatchCache {
     return isKeyInRange(start, this.#start, this.#end) && (end <= this.#end || !isKeyInRange(end, this.#start, `${this.#end}\uffff`));
   }
 
-  /** Returns the record of a key-value pair, from the cache if it has that revision. Throws for one that cannot be decoded. */
+  /**
+   * Returns the record of a key-value pair, from the cache if it has that revision. Throws for one that cannot be
+   * decoded.
+   */
   decoded(kv: KeyValue): StoredRecord {
     const known = this.#engine.get(kv.key);
     return this.#readable(known?.revision === kv.revision ? known : this.#recordOf(kv));

@@ -30,8 +30,9 @@ interface Waiter {
 }
 
 /**
- * Keeps a watch cache up to date through one watch over the whole store, which resumes where it ended whenever it breaks. When the data of the servers were
- * replaced, all watches end with `Compacted`, and an empty cache takes the place of the old one until the data were read again.
+ * Keeps a watch cache up to date through one watch over the whole store, which resumes where it ended whenever it
+ * breaks. When the data of the servers were replaced, all watches end with `Compacted`, and an empty cache takes the
+ * place of the old one until the data were read again.
  */
 export class WatchStream implements Disposable {
   readonly #settings: WatchStreamSettings;
@@ -63,7 +64,10 @@ export class WatchStream implements Disposable {
     this.#replacement = client.history.onReplaced(reason => this.#discard(reason));
   }
 
-  /** Resolves once the cache holds the state at the time of the call and receives later changes. Rejects with the signal's reason when that aborts. */
+  /**
+   * Resolves once the cache holds the state at the time of the call and receives later changes. Rejects with the
+   * signal's reason when that aborts.
+   */
   static async begin(settings: WatchStreamSettings, signal?: AbortSignal): Promise<WatchStream> {
     const {client, prefix} = settings;
     for (;;) {

@@ -1,5 +1,5 @@
-// The interface of storage engines. The store decides (expectations, revisions, order); an engine keeps records and makes each commit
-// durable at once.
+// The interface of storage engines. The store decides (expectations, revisions, order); an engine keeps records and
+// makes each commit durable at once.
 
 import type {Eventually} from '#src/base/eventually.js';
 import type {ValueUnreadable} from '#src/storage/errors.js';
@@ -12,7 +12,10 @@ export interface GrantedLease {
   readonly expiresAt: number;
 }
 
-/** The newest record of a key, which may be unreadable: then its value is empty, and its lease is absent if that cannot be read either. */
+/**
+ * The newest record of a key, which may be unreadable: then its value is empty, and its lease is absent if that cannot
+ * be read either.
+ */
 export interface HeldRecord extends StoredRecord {
   readonly damage?: ValueUnreadable | undefined;
 }
@@ -57,9 +60,9 @@ export interface History {
 }
 
 /**
- * Keeps the records of a store in this process. Reads throw `ValueUnreadable` for a record that is damaged. It makes no decisions: the store checks expectations, assigns revisions and runs
- * one commit at a time. All reads within one turn of the event loop see the same durable state, which may be one
- * commit ahead of what the store has been notified of.
+ * Keeps the records of a store in this process. Reads throw `ValueUnreadable` for a record that is damaged. It makes no
+ * decisions: the store checks expectations, assigns revisions and runs one commit at a time. All reads within one turn
+ * of the event loop see the same durable state, which may be one commit ahead of what the store has been notified of.
  */
 export interface StorageEngine {
   revision(): number;
@@ -67,7 +70,10 @@ export interface StorageEngine {
   get(key: string): StoredRecord | undefined;
   /** As `get`, also for a record that cannot be read. */
   held(key: string): HeldRecord | undefined;
-  /** Returns whether a range is known to hold no record; it may be empty otherwise. Absent in engines that do not remember such ranges. */
+  /**
+   * Returns whether a range is known to hold no record; it may be empty otherwise. Absent in engines that do not
+   * remember such ranges.
+   */
   isEmpty?(start: string, end: string): boolean;
   /** Returns a page that later writes do not change. */
   range(start: string, end: string, extent: Extent): Page;
@@ -81,7 +87,10 @@ export interface StorageEngine {
   keysUnder(lease: LeaseId, limit: number): string[];
   commit(commit: Commit): Eventually<void>;
   compact(revision: number): Eventually<void>;
-  /** Returns an independent engine with the same state. Absent in engines that keep their records outside of the process. */
+  /**
+   * Returns an independent engine with the same state. Absent in engines that keep their records outside of the
+   * process.
+   */
   copy?(): StorageEngine;
   /** As `Store`'s. Absent in engines that do not outlive the process. */
   noted?(): RevisionNote | undefined;

@@ -1,7 +1,9 @@
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import {sizeOfChange, type History, type StorageEngine} from './engine.js';
 
-/** The bytes of records after which a piece ends. A watcher holds one piece, and waits until its consumer has taken it. */
+/**
+ * The bytes of records after which a piece ends. A watcher holds one piece, and waits until its consumer has taken it.
+ */
 const pieceBytes = 512 << 10;
 /** How many revisions a piece covers at most. */
 const scanned = 256;
@@ -23,8 +25,8 @@ interface KeyRange {
 }
 
 /**
- * Reads history in pieces for watches that resume. Watches of one range share the pieces: after an interruption many clients resume from about the same revision. Their changes are then
- * decoded once, and encoded once.
+ * Reads history in pieces for watches that resume. Watches of one range share the pieces: after an interruption many
+ * clients resume from about the same revision. Their changes are then decoded once, and encoded once.
  */
 export class HistoryPieces {
   readonly #engine: StorageEngine;
@@ -41,7 +43,10 @@ export class HistoryPieces {
     return this.#bytes;
   }
 
-  /** Returns the changes of a range after a revision, up to another one or the end of a piece. Pieces end at few revisions, so that watches meet at their beginnings. */
+  /**
+   * Returns the changes of a range after a revision, up to another one or the end of a piece. Pieces end at few
+   * revisions, so that watches meet at their beginnings.
+   */
   read({start, end}: KeyRange, after: number, upTo: number): History {
     const name = `${after}\0${start}\0${end}`;
     const known = this.#pieces.get(name);

@@ -1,4 +1,5 @@
-// Pages of a range: the bounds of a read, and the collection of records up to a number, a size or a number of filtered keys. Shared by the storage engines.
+// Pages of a range: the bounds of a read, and the collection of records up to a number, a size or a number of filtered
+// keys. Shared by the storage engines.
 
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 

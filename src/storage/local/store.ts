@@ -19,7 +19,8 @@ import {Leases} from './leases.js';
 import type {EngineChange, GrantedLease, HeldRecord, StorageEngine} from './engine.js';
 import {Watchers} from './watchers.js';
 
-// A store in this process, in memory or in a file: an engine keeps the records, this module queues writes, counts revisions, and serves reads, history and watches.
+// A store in this process, in memory or in a file: an engine keeps the records, this module queues writes, counts
+// revisions, and serves reads, history and watches.
 
 /** A queued change and the promise of its writer. */
 interface Pending {
@@ -66,8 +67,8 @@ const checkRevision = (engine: StorageEngine, revision: number): void => {
 const expireBatch = 500;
 
 /**
- * A store in this process over a storage engine. Writes are checked against the newest record, pending ones included, and
- * get their revision when called; all writes called during a commit share the next one.
+ * A store in this process over a storage engine. Writes are checked against the newest record, pending ones included,
+ * and get their revision when called; all writes called during a commit share the next one.
  */
 export class LocalStore implements Store {
   readonly shared = false;
@@ -114,7 +115,8 @@ export class LocalStore implements Store {
 
   range({start, end, limit = Infinity, bytes = Infinity, filter, revision, near}: RangeQuery): Range {
     const engine = this.#open();
-    // Most such reads are of a namespace without quotas, before each write: the newest revision would cost more than the answer.
+    // Most such reads are of a namespace without quotas, before each write: the newest revision would cost more than
+    // the answer.
     if (near && revision === undefined && engine.isEmpty?.(start, end))
       return {records: [], revision: this.#watchers.notified, more: false};
     const newest = engine.revision();
@@ -248,7 +250,10 @@ export class LocalStore implements Store {
     return pending ? pending.change.record : this.#engine.held(key);
   }
 
-  /** Rejects a write, after the pending write it lost to is durable, or with that write's error: rejections, too, reflect durable state only. */
+  /**
+   * Rejects a write, after the pending write it lost to is durable, or with that write's error: rejections, too,
+   * reflect durable state only.
+   */
   async #rejectWrite(key: string, error: Error): Promise<never> {
     await this.#pending.get(key)?.done;
     throw error;

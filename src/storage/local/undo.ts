@@ -11,7 +11,10 @@ export interface PreviousRecord {
   read(): StoredRecord | undefined;
 }
 
-/** Returns a page of records at an earlier revision, by merging two walks in key order: of the current keys and of the keys that changed later. */
+/**
+ * Returns a page of records at an earlier revision, by merging two walks in key order: of the current keys and of the
+ * keys that changed later.
+ */
 export const undo = (newest: Iterator<PreviousRecord>, changed: Iterator<PreviousRecord>, extent: Extent): Page => {
   const page = new PageReader(extent);
   let now = newest.next();

@@ -45,7 +45,10 @@ export class MemoryEngine implements StorageEngine {
     for (const record of initial.records) this.#place(record.key, record, undefined);
   }
 
-  /** Returns an independent engine with the same records and history, which shares them until one of the two changes them. */
+  /**
+   * Returns an independent engine with the same records and history, which shares them until one of the two changes
+   * them.
+   */
   copy(): MemoryEngine {
     const copy = new MemoryEngine();
     copy.#records = this.#records.copy();

@@ -1,11 +1,15 @@
-/** A layer this many times larger than the one above it is not merged with it, so that a map of n entries has about log n layers. */
+/**
+ * A layer this many times larger than the one above it is not merged with it, so that a map of n entries has about log
+ * n layers.
+ */
 const growth = 2;
 
 const gone = Symbol('gone');
 
 /**
- * A map whose copies share their entries: `copy` takes time that depends on the entries written since the last copy at most. Without copies it is one `Map`. Values are shared
- * as they are, so one that is changed in place must be this map's own (`isOwn`).
+ * A map whose copies share their entries: `copy` takes time that depends on the entries written since the last copy at
+ * most. Without copies it is one `Map`. Values are shared as they are, so one that is changed in place must be this
+ * map's own (`isOwn`).
  */
 export class LayeredMap<K, V> {
   /** Shared with copies and never changed, the oldest first. */
@@ -50,7 +54,10 @@ export class LayeredMap<K, V> {
   }
 }
 
-/** Merges the newest layers until each is large enough beside the one above it. The oldest needs no marks of deleted keys. */
+/**
+ * Merges the newest layers until each is large enough beside the one above it. The oldest needs no marks of deleted
+ * keys.
+ */
 const merged = <K, V>(layers: readonly ReadonlyMap<K, V | typeof gone>[]): readonly ReadonlyMap<K, V | typeof gone>[] => {
   const result = [...layers];
   while (result.length > 1 && result.at(-2)!.size <= growth * result.at(-1)!.size) {

@@ -18,8 +18,9 @@ interface RemoteWatch {
 }
 
 /**
- * Serves a store to another thread: handles messages passed to `receive` and replies through `post`. A watch with more than `maxInFlight` bytes posted and not yet
- * acknowledged ends with an error. Disposing of the host ends the watches; the store itself stays open.
+ * Serves a store to another thread: handles messages passed to `receive` and replies through `post`. A watch with more
+ * than `maxInFlight` bytes posted and not yet acknowledged ends with an error. Disposing of the host ends the watches;
+ * the store itself stays open.
  */
 export class StoreHost implements Disposable {
   readonly #store: Store;

@@ -13,7 +13,8 @@ import {
   type ToStore,
 } from './messages.js';
 
-// The client side of a store that another thread owns (host.ts is the other side): the thread for large requests reads and writes through it.
+// The client side of a store that another thread owns (host.ts is the other side): the thread for large requests reads
+// and writes through it.
 
 /** How many bytes are fetched at a time for filtering. */
 const filterPageBytes = 1 << 20;
@@ -24,8 +25,8 @@ interface Pending {
 }
 
 /**
- * A store owned by another thread (`StoreHost`): sends calls through `post` and gets replies through `receive`. The owner compacts the store; closing this one leaves
- * it open.
+ * A store owned by another thread (`StoreHost`): sends calls through `post` and gets replies through `receive`. The
+ * owner compacts the store; closing this one leaves it open.
  */
 export class PortStore implements Store {
   readonly shared = true;
@@ -39,7 +40,10 @@ export class PortStore implements Store {
   #lastId = 0;
   #isClosed = false;
 
-  /** With `encoding`, records are put into the form of the store's servers here, so that the other thread has no work with them. */
+  /**
+   * With `encoding`, records are put into the form of the store's servers here, so that the other thread has no work
+   * with them.
+   */
   constructor(post: (message: ToStore) => void, encoding?: RecordEncoding) {
     this.#post = post;
     this.#encoding = encoding;

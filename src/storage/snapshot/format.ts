@@ -1,7 +1,7 @@
-// The file of a snapshot: a magic text, then a gzip stream of frames, each with its length. The first frame is the header, the last one the summary with two
-// SHA-256 hashes: of all frames before it, and of keys and values alone, which
-// is the same for every store with the same content: values are hashed in a canonical form, which the caller gives. Records are in the order of
-// their keys. Both directions work on streams and keep one chunk in memory.
+// The file of a snapshot: a magic text, then a gzip stream of frames, each with its length. The first frame is the
+// header, the last one the summary with two SHA-256 hashes: of all frames before it, and of keys and values alone,
+// which is the same for every store with the same content: values are hashed in a canonical form, which the caller
+// gives. Records are in the order of their keys. Both directions work on streams and keep one chunk in memory.
 
 import {createHash, type Hash} from 'node:crypto';
 import type {Readable, Writable} from 'node:stream';
@@ -113,7 +113,10 @@ const lengthOf = (frame: Buffer): Buffer => {
   return length;
 };
 
-/** Writes a snapshot to a stream, which is ended. Records must come in the order of their keys. Rejects with the error of the stream or of the records. */
+/**
+ * Writes a snapshot to a stream, which is ended. Records must come in the order of their keys. Rejects with the error
+ * of the stream or of the records.
+ */
 export const writeSnapshot = async (
   header: SnapshotHeader,
   records: AsyncIterable<SnapshotRecord> | Iterable<SnapshotRecord>,
@@ -237,7 +240,10 @@ export class SnapshotReader {
     return new SnapshotReader(parsed<SnapshotHeader>(frame), frames, hash, canonical);
   }
 
-  /** The records, in the order of their keys. Throws `SnapshotDamaged` at the end unless all of them are as they were written. */
+  /**
+   * The records, in the order of their keys. Throws `SnapshotDamaged` at the end unless all of them are as they were
+   * written.
+   */
   async *records(): AsyncGenerator<SnapshotRecord> {
     const content = new ContentHash(this.#canonical);
     for (;;) {

@@ -8,8 +8,9 @@ import {msOf, type Duration} from '#src/operator/result.js';
 import {WatchStreams} from './watch-streams.js';
 
 /**
- * Refusals by code, a `slow` request, which is handled after the delay, or a watch whose stream ends after the delay; a watch whose cache is stale, because its newest events are withheld; or an event of a watch
- * that comes late, with those that follow it, or twice.
+ * Refusals by code, a `slow` request, which is handled after the delay, or a watch whose stream ends after the delay; a
+ * watch whose cache is stale, because its newest events are withheld; or an event of a watch that comes late, with
+ * those that follow it, or twice.
  */
 export type Fault = 409 | 410 | 429 | 500 | 'slow' | 'cut watch' | EventFault;
 
@@ -29,7 +30,10 @@ export interface InjectOptions {
   readonly userAgent?: string;
   /** How many requests meet the fault, or events. Default 1; for a stale cache `always`. */
   readonly count?: number | 'always';
-  /** How long a request is slow, a watch lasts or an event is late, by the plane's clock: 10 s by default, and 0 for a watch. */
+  /**
+   * How long a request is slow, a watch lasts or an event is late, by the plane's clock: 10 s by default, and 0 for a
+   * watch.
+   */
   readonly after?: Duration;
   /** How many changes a stale cache is behind. Default 1. */
   readonly behind?: number;
@@ -51,9 +55,11 @@ interface Interceptable {
 }
 
 /**
- * Makes authorized requests for resources meet a fault, whoever makes them: clients, informers, controllers, other processes. Faults that match the same request
- * apply in the order they were injected. A refused request changes nothing. Faults of events affect watches that begin after the injection; `namespace` and `name` are those of
- * the event's object then. What a stale cache withholds is delivered when the fault is disposed of. Throws RangeError for a count that is not a positive integer.
+ * Makes authorized requests for resources meet a fault, whoever makes them: clients, informers, controllers, other
+ * processes. Faults that match the same request apply in the order they were injected. A refused request changes
+ * nothing. Faults of events affect watches that begin after the injection; `namespace` and `name` are those of the
+ * event's object then. What a stale cache withholds is delivered when the fault is disposed of. Throws RangeError for a
+ * count that is not a positive integer.
  */
 export const inject = (plane: Interceptable, options: InjectOptions): Injected => {
   const {fault, count = fault === 'stale cache' ? 'always' : 1, behind = 1} = options;

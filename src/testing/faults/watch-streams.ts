@@ -8,8 +8,8 @@ export interface WatchStream {
 }
 
 /**
- * How an event is delivered: as it is, twice, or not at all, which ends its stream; late, and all that follows in its stream after it; or once so many later ones have come, or `release` is
- * called.
+ * How an event is delivered: as it is, twice, or not at all, which ends its stream; late, and all that follows in its
+ * stream after it; or once so many later ones have come, or `release` is called.
  */
 export type EventDelivery = 'pass' | 'double' | 'lose' | {readonly lateMs: number} | {readonly behind: number};
 
@@ -21,7 +21,9 @@ export interface WatchStreamsParts {
 
 type Act = () => void;
 
-/** The watch streams of a client, between the server and the client: their events can be held back, lost and doubled. */
+/**
+ * The watch streams of a client, between the server and the client: their events can be held back, lost and doubled.
+ */
 export class WatchStreams {
   readonly #parts: WatchStreamsParts;
   readonly #open = new Set<WatchStream>();

@@ -1,4 +1,5 @@
-// The operator of a run: it begins, is stopped and begins again, and its requests and events meet the fault of the schedule.
+// The operator of a run: it begins, is stopped and begins again, and its requests and events meet the fault of the
+// schedule.
 
 import type {InterceptedRequest, Interception} from '#src/api/faults/interceptor.js';
 import type {Kind} from '#src/api/kind.js';
@@ -20,8 +21,8 @@ import type {Trace} from './trace.js';
 /** How long caches and events are held back: longer than any batch period. */
 const heldMs = 3_000;
 /**
- * How many writes the operator may make at once, and how many more each second: more are refused, so that its back-off lets time pass. Two controllers that undo each other while caches
- * are held back would never let it.
+ * How many writes the operator may make at once, and how many more each second: more are refused, so that its back-off
+ * lets time pass. Two controllers that undo each other while caches are held back would never let it.
  */
 const writesAtOnce = 200;
 const writesPerSecond = 20;
@@ -262,7 +263,10 @@ export class OperatorInstances {
     this.bugs.push(messageOf(error));
   }
 
-  /** A log that traces failures, and keeps those which only a fault of the program can cause, such as a change of a frozen object. */
+  /**
+   * A log that traces failures, and keeps those which only a fault of the program can cause, such as a change of a
+   * frozen object.
+   */
   #log(instance: number): Log {
     const record = (first: string | LogFields, message?: string) => {
       if (this.#instances[instance - 1]?.stop.signal.aborted) return;

@@ -29,7 +29,10 @@ export interface Outcome {
   /** The compared end, or the reason why there is none. */
   readonly end: unknown;
   readonly failure: string | undefined;
-  /** Faults that the run itself shows, whatever its end: errors of the program, and changes of others that were overwritten. */
+  /**
+   * Faults that the run itself shows, whatever its end: errors of the program, and changes of others that were
+   * overwritten.
+   */
   readonly faults: readonly string[];
   readonly trace: readonly string[];
 }
@@ -39,7 +42,10 @@ const writing = new Set(['create', 'update', 'patch', 'delete', 'deletecollectio
 /** How long a plane whose run was left may take to stop, in real time. */
 const stopMs = 10_000;
 
-/** Plays the scenario on a fork of the snapshot. A run that has not ended after `limitMs` of real time is left, and fails. */
+/**
+ * Plays the scenario on a fork of the snapshot. A run that has not ended after `limitMs` of real time is left, and
+ * fails.
+ */
 export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, seed: Seed, limitMs: number): Promise<Outcome> => {
   const plane = await snapshot.fork();
   const clock = plane.clock as VirtualClock;

@@ -17,7 +17,10 @@ export interface Stage {
   /** The administrator's client. */
   readonly client: Client;
   readonly clock: VirtualClock;
-  /** Lets everything happen that is due, and time pass, until the condition holds, as `until` of `plat/testing` does: within 5 minutes unless given. */
+  /**
+   * Lets everything happen that is due, and time pass, until the condition holds, as `until` of `plat/testing` does:
+   * within 5 minutes unless given.
+   */
   until<T>(condition: () => T | Promise<T>, options?: Partial<UntilOptions>): Promise<NonNullable<T>>;
   /** Lets time pass. */
   advance(duration: Duration): Promise<void>;
@@ -31,7 +34,10 @@ export interface EndView {
 }
 
 export interface SurviveOptions {
-  /** The operator. In each run, and after each stop, `controllers` is called anew if it is a function, so that nothing in memory survives. */
+  /**
+   * The operator. In each run, and after each stop, `controllers` is called anew if it is a function, so that nothing
+   * in memory survives.
+   */
   readonly controllers: readonly OperatorController[] | (() => readonly OperatorController[]);
   /** Definitions and other objects that are there before the operator, as `manifests` of `startPlane`. */
   readonly manifests?: PlaneOptions['manifests'] | string;
@@ -39,7 +45,10 @@ export interface SurviveOptions {
   readonly plane?: Omit<PlaneOptions, 'clock' | 'random' | 'listen' | 'manifests' | 'dataDir'>;
   /** Acts on the plane while the operator runs. */
   scenario(stage: Stage): Promise<void>;
-  /** Returns what must be the same at the end of every run. By default all objects of the kinds that the controllers cache, without what is random or depends on time. */
+  /**
+   * Returns what must be the same at the end of every run. By default all objects of the kinds that the controllers
+   * cache, without what is random or depends on time.
+   */
   end?(view: EndView): unknown;
   /** The virtual time between the scenario and its end. Default 2 minutes. */
   readonly settle?: Duration;
@@ -48,8 +57,9 @@ export interface SurviveOptions {
   /** The most runs with faults: if there are more schedules, those that run are spread evenly. Default 200. */
   readonly maxRuns?: number;
   /**
-   * The real time after which no run begins. Default 5 minutes. A run that takes 20 times as long as the undisturbed one, and 30 seconds or the `timeLimit`, is left and reported as one that
-   * hangs; the undisturbed one may take the longer of both.
+   * The real time after which no run begins. Default 5 minutes. A run that takes 20 times as long as the undisturbed
+   * one, and 30 seconds or the `timeLimit`, is left and reported as one that hangs; the undisturbed one may take the
+   * longer of both.
    */
   readonly timeLimit?: Duration;
 }

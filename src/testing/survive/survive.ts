@@ -9,13 +9,17 @@ import {play, type Outcome} from './run.js';
 import type {Difference, SurviveOptions, SurviveReport} from './scenario.js';
 import {parseSeed, schedulesOf, seedText, spread, type Schedule, type Seed} from './schedule.js';
 
-/** A run hangs when it takes this much longer than the undisturbed one, and this long at least unless the time limit is shorter, in real time. */
+/**
+ * A run hangs when it takes this much longer than the undisturbed one, and this long at least unless the time limit is
+ * shorter, in real time.
+ */
 const hangs = {factor: 20, atLeastMs: 30_000};
 
 /**
- * Runs an operator through a scenario undisturbed, and then again and again: stopped before and after each of its writes, with stale caches, with lost answers, with objects that others
- * change meanwhile, and with each event missed, delayed and doubled. Each run begins from the same state, on a plane of its own with a virtual clock, and must end as the undisturbed one. Stops at the
- * first that does not. Rejects when the undisturbed run fails.
+ * Runs an operator through a scenario undisturbed, and then again and again: stopped before and after each of its
+ * writes, with stale caches, with lost answers, with objects that others change meanwhile, and with each event missed,
+ * delayed and doubled. Each run begins from the same state, on a plane of its own with a virtual clock, and must end as
+ * the undisturbed one. Stops at the first that does not. Rejects when the undisturbed run fails.
  */
 export const survive = async (options: SurviveOptions): Promise<SurviveReport> => {
   const {manifests = [], plane: given = {}, seed = 1, maxRuns = 200, timeLimit = '5m'} = options;

@@ -9,8 +9,8 @@ export class TimeLimitExceeded extends Error {
 }
 
 /**
- * Acts with a signal that is aborted after some real time, if there is a limit, or with the given signal. `doing` returns what is going on then, for the message of the `TimeLimitExceeded`
- * that is its reason.
+ * Acts with a signal that is aborted after some real time, if there is a limit, or with the given signal. `doing`
+ * returns what is going on then, for the message of the `TimeLimitExceeded` that is its reason.
  */
 export const limited = async <T>(
   limit: Duration | undefined,

@@ -7,13 +7,19 @@ import {msOf, type Duration} from '#src/operator/result.js';
 import {atWork, limited} from './time-limit.js';
 
 export interface UntilOptions {
-  /** The virtual time in which the condition must hold. It is checked before time moves and a last time when this has passed. */
+  /**
+   * The virtual time in which the condition must hold. It is checked before time moves and a last time when this has
+   * passed.
+   */
   readonly within: Duration;
   /** How far time moves between two checks. Timers that fall due on the way run at their own moments. Default 1 s. */
   readonly step?: Duration;
   /** What is awaited, for the message of the rejection. By default the text of the condition. */
   readonly what?: string;
-  /** The most real time that it may take: what waits for something that never happens rejects, with an error that says what was going on. None by default. */
+  /**
+   * The most real time that it may take: what waits for something that never happens rejects, with an error that says
+   * what was going on. None by default.
+   */
   readonly timeLimit?: Duration;
   /** Rejects with the signal's reason once it is aborted. */
   readonly signal?: AbortSignal;
@@ -23,9 +29,10 @@ export interface UntilOptions {
 const mostText = 160;
 
 /**
- * Lets everything happen that is due, and moves the plane's virtual clock step by step, until the condition resolves to a truthy value, which is returned. An error
- * `NotFound` of the condition means that it does not hold yet; any other error rejects at once. Rejects when the condition does not hold within the given virtual time. Time
- * stands still while the condition is evaluated, so it must not wait for time itself.
+ * Lets everything happen that is due, and moves the plane's virtual clock step by step, until the condition resolves to
+ * a truthy value, which is returned. An error `NotFound` of the condition means that it does not hold yet; any other
+ * error rejects at once. Rejects when the condition does not hold within the given virtual time. Time stands still
+ * while the condition is evaluated, so it must not wait for time itself.
  */
 export const until = async <T>(
   plane: {readonly clock: Clock},

@@ -7,7 +7,10 @@ export interface TokenSource {
   reset(): void;
 }
 
-/** Returns a connection that adds a bearer token to requests. The underlying connection is shared and closed by its owner. */
+/**
+ * Returns a connection that adds a bearer token to requests. The underlying connection is shared and closed by its
+ * owner.
+ */
 export const withBearerToken = (connection: HttpConnection, source: TokenSource): HttpConnection => {
   const authorized = async <R extends HttpReply | undefined>(
     request: HttpRequest,

@@ -29,7 +29,10 @@ const pings = {everyMs: 22_000, timeoutMs: 11_000};
 /** The receive windows; the default of 64 KiB would let hundreds of watches wait for each other. */
 const windows = {stream: 1 << 20, session: 16 << 20};
 
-/** The connections to one server, with one set of certificates. Calls reuse HTTP/1.1 connections, streams share an HTTP/2 connection if the server supports it. */
+/**
+ * The connections to one server, with one set of certificates. Calls reuse HTTP/1.1 connections, streams share an
+ * HTTP/2 connection if the server supports it.
+ */
 export class Channel {
   readonly #origin: string;
   readonly #pool: ConnectionPool;

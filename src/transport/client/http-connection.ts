@@ -1,5 +1,5 @@
-// The connection of a client to an API server: calls and streams with credentials that are renewed, and certificates that are reloaded from files. A request
-// whose credentials were rejected is sent once more with new ones.
+// The connection of a client to an API server: calls and streams with credentials that are renewed, and certificates
+// that are reloaded from files. A request whose credentials were rejected is sent once more with new ones.
 
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -32,11 +32,19 @@ export interface HttpReply extends HttpHead {
 /** A server and the credentials for it. Its connections are reused by all holders. */
 export interface HttpConnection extends AsyncDisposable {
   readonly server: string;
-  /** Resolves to the whole response, whatever its status. Rejects with a one-line error when the server was not reached. */
+  /**
+   * Resolves to the whole response, whatever its status. Rejects with a one-line error when the server was not reached.
+   */
   send(request: HttpRequest): Promise<HttpReply>;
-  /** Resolves at the response head; a body with status 200 then streams into `sink` until it ends or the signal aborts. Other responses are returned whole. */
+  /**
+   * Resolves at the response head; a body with status 200 then streams into `sink` until it ends or the signal aborts.
+   * Other responses are returned whole.
+   */
   stream(request: HttpRequest, sink: StreamSink): Promise<HttpReply | undefined>;
-  /** Resolves to whether streams fail by themselves when the connection is dead. Connects to find out; rejects when the server was not reached. */
+  /**
+   * Resolves to whether streams fail by themselves when the connection is dead. Connects to find out; rejects when the
+   * server was not reached.
+   */
   isProbed(): Promise<boolean>;
 }
 

@@ -1,5 +1,6 @@
-// Tunnels of the konnectivity protocol over gRPC (KEP-1281): one gRPC connection to the proxy server for each tunnel, whose packets carry one connection to
-// the address. A tunnel is being dialled, open, closing or closed. Bytes are never read ahead: an unread tunnel pauses its stream.
+// Tunnels of the konnectivity protocol over gRPC (KEP-1281): one gRPC connection to the proxy server for each tunnel,
+// whose packets carry one connection to the address. A tunnel is being dialled, open, closing or closed. Bytes are
+// never read ahead: an unread tunnel pauses its stream.
 
 import {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
@@ -58,7 +59,10 @@ const parsed = (bytes: Buffer): Packet => {
 const packet = (type: number, field: number, payload: MessageWriter): Buffer =>
   new MessageWriter().int(1, type).message(field, payload).finish();
 
-/** Opens a tunnel to an address, `host:port`. Rejects with `ProxyUnreached`, or with why the proxy server did not connect. */
+/**
+ * Opens a tunnel to an address, `host:port`. Rejects with `ProxyUnreached`, or with why the proxy server did not
+ * connect.
+ */
 export const dialThroughGrpc = async (address: string, {socket, clock, random}: GrpcTunnelOptions): Promise<Duplex> => {
   const channel = new GrpcChannel({servers: [`unix://${encodeURI(socket)}`], clock, connectTimeoutMs, maxMessageBytes});
   const tunnel = new Tunnel(channel, clock);

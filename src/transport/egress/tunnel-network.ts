@@ -1,5 +1,5 @@
-// The network behind a proxy server for egress: every connection is a tunnel through it. Names are resolved by the proxy server, except where this server
-// needs addresses itself.
+// The network behind a proxy server for egress: every connection is a tunnel through it. Names are resolved by the
+// proxy server, except where this server needs addresses itself.
 
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';

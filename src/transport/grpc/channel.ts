@@ -1,5 +1,5 @@
-// A gRPC client channel over HTTP/2, for etcd, plugins and container runtimes. It is connected to one server at a time and switches to the next after a failure. Calls are never retried
-// here; callers know which are safe to repeat.
+// A gRPC client channel over HTTP/2, for etcd, plugins and container runtimes. It is connected to one server at a time
+// and switches to the next after a failure. Calls are never retried here; callers know which are safe to repeat.
 
 import {constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import type {Clock} from '#src/base/clock.js';
@@ -70,7 +70,10 @@ export interface GrpcSettings {
   /** Read again for each connection, so that renewed files are used. */
   readonly tls?: () => Promise<{readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer}>;
   readonly connectTimeoutMs?: number;
-  /** Pings of an open connection. Absent: none, since servers in Go by default end connections that are pinged more often than every five minutes. */
+  /**
+   * Pings of an open connection. Absent: none, since servers in Go by default end connections that are pinged more
+   * often than every five minutes.
+   */
   readonly pings?: Pings | undefined;
   /** Opens connections; by default over this machine's network. */
   readonly dial?: Dial;
@@ -80,7 +83,10 @@ export interface GrpcSettings {
   readonly userAgent?: string;
   /** The longest message that is accepted. Absent: any, for servers that are trusted with it. */
   readonly maxMessageBytes?: number | undefined;
-  /** Called with each new connection, which is used once it resolves, and closed if it rejects. `call` calls a procedure on it. */
+  /**
+   * Called with each new connection, which is used once it resolves, and closed if it rejects. `call` calls a procedure
+   * on it.
+   */
   readonly verify?: (call: Call) => Promise<void>;
 }
 
@@ -117,7 +123,10 @@ interface UnaryCall {
 /** Begins a stream on a connection, and listens to it at once. */
 type Start = (session: ClientHttp2Session) => ClientHttp2Stream;
 
-/** Calls remote procedures over one HTTP/2 connection, which is opened on demand and replaced by one to the next server after a failure. */
+/**
+ * Calls remote procedures over one HTTP/2 connection, which is opened on demand and replaced by one to the next server
+ * after a failure.
+ */
 export class GrpcChannel implements AsyncDisposable {
   readonly #settings: GrpcSettings;
   readonly #calls: CallLog;
@@ -136,7 +145,10 @@ export class GrpcChannel implements AsyncDisposable {
     this.#sessions = new Sessions({clock, pings, maxSessions: 1, open: () => this.#connect()});
   }
 
-  /** Calls a unary procedure, without a deadline if there is no time limit, which includes the connection. Throws `GrpcError`. */
+  /**
+   * Calls a unary procedure, without a deadline if there is no time limit, which includes the connection. Throws
+   * `GrpcError`.
+   */
   call(path: string, message: Buffer, timeoutMs?: number): Promise<Buffer> {
     // Messages contain stored objects, which must not be logged.
     return this.#calls.run(
@@ -151,7 +163,9 @@ export class GrpcChannel implements AsyncDisposable {
     return await this.#unary({path, message, timeoutMs}, start => this.#begin(start));
   }
 
-  /** Resolves to the answer on the stream that `begin` starts. At the time limit it rejects at once, connected or not. */
+  /**
+   * Resolves to the answer on the stream that `begin` starts. At the time limit it rejects at once, connected or not.
+   */
   #unary({path, message, timeoutMs}: UnaryCall, begin: (start: Start) => Promise<ClientHttp2Stream>): Promise<Buffer> {
     const {clock} = this.#settings;
     const deadline = timeoutMs === undefined ? undefined : clock.monotonic() + timeoutMs;

@@ -22,7 +22,10 @@ export class Frames {
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns the messages that these bytes complete. Throws for a compressed one, which was not requested, and `LongMessage`. */
+  /**
+   * Returns the messages that these bytes complete. Throws for a compressed one, which was not requested, and
+   * `LongMessage`.
+   */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#length += chunk.length;

@@ -1,4 +1,7 @@
-/** A minimal implementation of protocol buffers for the messages of remote procedures: integers up to 2^53, booleans, texts, bytes and nested messages. */
+/**
+ * A minimal implementation of protocol buffers for the messages of remote procedures: integers up to 2^53, booleans,
+ * texts, bytes and nested messages.
+ */
 export class MessageWriter {
   readonly #parts: Buffer[] = [];
 

@@ -53,8 +53,8 @@ export class CallAborted extends Error {
 export class BrokenResponse extends Error {}
 
 /**
- * Calls a server over connections of its own. A call that may be repeated is sent once more if its connection had been idle, and was closed before any byte of
- * the response.
+ * Calls a server over connections of its own. A call that may be repeated is sent once more if its connection had been
+ * idle, and was closed before any byte of the response.
  */
 export const callsTo = (target: Target, options: ConnectionsOptions): KeepAliveCalls => {
   const {clock} = options;

@@ -1,6 +1,7 @@
-// The HTTP/1.1 connections to the servers behind the API server: aggregated servers, node agents, pods, services and webhooks. Ordinary calls reuse them by
-// address and TLS settings; upgraded connections are never reused. Node's client is used for them rather than undici's, which sends no head before the first
-// byte of a streamed body, and closes the connection after HEAD.
+// The HTTP/1.1 connections to the servers behind the API server: aggregated servers, node agents, pods, services and
+// webhooks. Ordinary calls reuse them by address and TLS settings; upgraded connections are never reused. Node's client
+// is used for them rather than undici's, which sends no head before the first byte of a streamed body, and closes the
+// connection after HEAD.
 
 import {Agent, type ClientRequest} from 'node:http';
 import type {Socket} from 'node:net';
@@ -11,7 +12,9 @@ import {CallLog} from '#src/transport/call-log.js';
 import {heldBack, type IdentityHeaders} from '#src/transport/identity-headers.js';
 import {authority, type Dial, type Target, type TargetTls} from '#src/transport/dial.js';
 
-/** The error of a server that was not reached, with the reason as upstream's clients word it. Nothing was sent to it. */
+/**
+ * The error of a server that was not reached, with the reason as upstream's clients word it. Nothing was sent to it.
+ */
 export class Unreached extends Error {
   override readonly name = 'Unreached';
 }

@@ -1,5 +1,6 @@
-// The HTTP/1.1 connections of a client to one API server. Undici's pool keeps them, whose calls cost half of those of Node's client; it takes connections from
-// the dialer. A safe request that was sent on a connection that the server had closed is sent once more.
+// The HTTP/1.1 connections of a client to one API server. Undici's pool keeps them, whose calls cost half of those of
+// Node's client; it takes connections from the dialer. A safe request that was sent on a connection that the server had
+// closed is sent once more.
 
 import type {Duplex} from 'node:stream';
 import type {Dispatcher, Pool} from 'undici';

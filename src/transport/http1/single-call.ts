@@ -11,7 +11,10 @@ export interface SingleCall extends Pick<Call, 'timeoutMs' | 'maxBytes' | 'signa
   readonly clock: Clock;
 }
 
-/** Requests a URL once, over a connection that is not kept. Rejects with the reason of a missing response as Go's client words it. */
+/**
+ * Requests a URL once, over a connection that is not kept. Rejects with the reason of a missing response as Go's client
+ * words it.
+ */
 export const singleCall = async (
   url: URL,
   {method = 'GET', headers = {}, body = '', tls, dial, clock, ...call}: SingleCall,

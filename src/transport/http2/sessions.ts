@@ -1,5 +1,6 @@
-// The HTTP/2 connections to one service: streams share sessions, each as many as its server allows. A session is in use, draining (after GOAWAY: its streams
-// continue, no new ones) or closed. One whose server does not answer pings is closed, so that no stream waits forever. Streams are never repeated here.
+// The HTTP/2 connections to one service: streams share sessions, each as many as its server allows. A session is in
+// use, draining (after GOAWAY: its streams continue, no new ones) or closed. One whose server does not answer pings is
+// closed, so that no stream waits forever. Streams are never repeated here.
 
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import type {Duplex} from 'node:stream';
@@ -18,7 +19,10 @@ export interface SessionsOptions {
   open(): Promise<ClientHttp2Session>;
   /** Absent: none. Some servers end connections that are pinged often. */
   readonly pings?: Pings | undefined;
-  /** The maximum number of sessions in use; streams wait when theirs has all it allows. Default: as many as the streams need. */
+  /**
+   * The maximum number of sessions in use; streams wait when theirs has all it allows. Default: as many as the streams
+   * need.
+   */
   readonly maxSessions?: number;
 }
 
@@ -42,8 +46,8 @@ const late = (timeoutMs: number): Error =>
   Object.assign(new Error(`context deadline exceeded: no server preface within ${timeoutMs / 1000} s`), {code: 'ETIMEDOUT'});
 
 /**
- * Opens a session. Only the server's first settings confirm that it serves: one that accepts the connection may still refuse the client's certificate, or use
- * another protocol.
+ * Opens a session. Only the server's first settings confirm that it serves: one that accepts the connection may still
+ * refuse the client's certificate, or use another protocol.
  */
 export const openSession = (options: OpenSession): Promise<ClientHttp2Session> => {
   const {clock, connect, timeoutMs} = options;
@@ -109,8 +113,8 @@ export class Sessions {
   }
 
   /**
-   * Starts a stream on a session. `start` begins it and listens to it at once, since it may fail on the next tick. Rejects with the error of opening a session,
-   * or with what `start` throws.
+   * Starts a stream on a session. `start` begins it and listens to it at once, since it may fail on the next tick.
+   * Rejects with the error of opening a session, or with what `start` throws.
    */
   async stream(start: (session: ClientHttp2Session) => ClientHttp2Stream): Promise<ClientHttp2Stream> {
     const pooled = this.#reserved() ?? (await this.#place());

@@ -13,7 +13,9 @@ export interface StreamRequest {
   readonly timeoutMs: number;
 }
 
-/** Runs a request. Resolves at the head of a 200, whose body then goes to the sink; other responses are returned whole. */
+/**
+ * Runs a request. Resolves at the head of a 200, whose body then goes to the sink; other responses are returned whole.
+ */
 export const streamed = async (
   sessions: Sessions,
   request: StreamRequest,

@@ -14,7 +14,10 @@ export interface SettingsLocation extends ClusterEnvironment {
   readonly namings?: readonly Naming[];
 }
 
-/** Returns the settings of the server: from the file, from the plain address, or from the pod's environment. Rejects with an error of one line that names the flags. */
+/**
+ * Returns the settings of the server: from the file, from the plain address, or from the pod's environment. Rejects
+ * with an error of one line that names the flags.
+ */
 export const loadSettings = async (location: SettingsLocation): Promise<ConnectionSettings> => {
   const {file, fileFlag = '--platconfig', master, context, namings = [naming('plat'), naming('kubernetes')]} = location;
   const server = master ? masterOf(master) : undefined;

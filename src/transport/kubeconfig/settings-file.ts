@@ -1,5 +1,5 @@
-// Reads kubeconfig files: cluster, user and context into connection settings. The content is unchecked input; every error is one line that names the flag and
-// the file.
+// Reads kubeconfig files: cluster, user and context into connection settings. The content is unchecked input; every
+// error is one line that names the flag and the file.
 
 import {readFile} from 'node:fs/promises';
 import {dirname, resolve} from 'node:path';
@@ -65,7 +65,10 @@ export interface NamedIdentities {
   readonly source: string;
 }
 
-/** Reads the users of a kubeconfig, which needs no server. Rejects with an error of one line that begins with `flag` and the file. */
+/**
+ * Reads the users of a kubeconfig, which needs no server. Rejects with an error of one line that begins with `flag` and
+ * the file.
+ */
 export const readIdentities = async (file: string, {flag}: {readonly flag: string}): Promise<NamedIdentities> => {
   const source = `${flag} ${file}`;
   try {
@@ -161,7 +164,10 @@ const entry = <T extends object>(list: unknown, what: 'context' | 'cluster' | 'u
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The normalized address: a URL without a trailing slash. A plain host and port means HTTPS if certificates are configured, HTTP otherwise. */
+/**
+ * The normalized address: a URL without a trailing slash. A plain host and port means HTTPS if certificates are
+ * configured, HTTP otherwise.
+ */
 export const checkedServer = (server: string, scheme: 'http' | 'https' = 'http'): string => {
   const full = server.includes('://') ? server : `${scheme}://${server}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;

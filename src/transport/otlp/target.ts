@@ -5,7 +5,9 @@ import {invalid, type FieldError} from '#src/api/field-error.js';
 /** Where spans are sent unless something else is configured. */
 export const defaultEndpoint = 'localhost:4317';
 
-/** Returns what is wrong with a configuration. Fields are named below a path, which ends in a dot unless it is empty. */
+/**
+ * Returns what is wrong with a configuration. Fields are named below a path, which ends in a dot unless it is empty.
+ */
 export const tracingErrors = (
   {endpoint, samplingRatePerMillion}: {readonly endpoint: string; readonly samplingRatePerMillion: number},
   path = '',

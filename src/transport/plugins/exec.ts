@@ -6,7 +6,10 @@ import {messageOf} from '#src/base/message.js';
 import type {ClientPair, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
 
-/** The credentials from a plugin, and when they expire (ms since 1970); without expiry they are used until the server rejects them. */
+/**
+ * The credentials from a plugin, and when they expire (ms since 1970); without expiry they are used until the server
+ * rejects them.
+ */
 export interface PluginResult {
   readonly proof: RequestCredentials;
   readonly expiresAt?: number;

@@ -13,8 +13,8 @@ import type {PluginResult} from './exec.js';
 const expiryDelayMs = 10_000;
 
 /**
- * Returns the current ID token, or requests a new one from the provider when it has expired. A new refresh token is kept in memory: the kubeconfig is not
- * changed.
+ * Returns the current ID token, or requests a new one from the provider when it has expired. A new refresh token is
+ * kept in memory: the kubeconfig is not changed.
  */
 export const oidcUser = (provider: OidcProvider, clock: Clock): ((now: number, refused: boolean) => Promise<PluginResult>) => {
   let {idToken, refreshToken} = provider;

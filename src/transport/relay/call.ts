@@ -1,5 +1,5 @@
-// Relays ordinary requests to backends: bodies are streamed in both directions, headers are filtered. A request is repeated at most once: without a body,
-// with a safe method, after an idle connection was closed.
+// Relays ordinary requests to backends: bodies are streamed in both directions, headers are filtered. A request is
+// repeated at most once: without a body, with a safe method, after an idle connection was closed.
 
 import type {ClientRequest, IncomingMessage, RequestOptions} from 'node:http';
 import {jsonText} from '#src/base/json/json.js';
@@ -22,7 +22,9 @@ export interface RelayRequest {
   readonly method?: string;
   /** The `Host` header. Default: the client's. */
   readonly host?: string;
-  /** Headers that are added to or replace the client's; names in lower case. An undefined value removes the client's. */
+  /**
+   * Headers that are added to or replace the client's; names in lower case. An undefined value removes the client's.
+   */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Whether a redirect is replaced by an error. */
   readonly refusesRedirects?: boolean;
@@ -33,8 +35,8 @@ export interface RelayRequest {
 }
 
 /**
- * Relays a request and its response, both unchanged. Redirects are relayed too. Rejects when no response began, with the reason as upstream's clients word
- * it; a response that breaks off later is broken off.
+ * Relays a request and its response, both unchanged. Redirects are relayed too. Rejects when no response began, with
+ * the reason as upstream's clients word it; a response that breaks off later is broken off.
  */
 export const relayCall = async (connections: Connections, relayed: RelayRequest): Promise<ApiResponse> => {
   using _ = connections.clock.hold();

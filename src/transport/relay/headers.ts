@@ -1,4 +1,5 @@
-// The headers of relayed requests and responses: without those of the connection, the client's credentials, and what this server has handled itself.
+// The headers of relayed requests and responses: without those of the connection, the client's credentials, and what
+// this server has handled itself.
 
 import type {IncomingMessage} from 'node:http';
 import type {ApiRequest} from '#src/api/request.js';
@@ -27,7 +28,10 @@ const tokens = (value: string | readonly string[] | undefined): string[] =>
 
 export type HeaderRecord = Record<string, string | readonly string[]>;
 
-/** The headers of a request for its backend: without those of the connection and those that are held back; names in lower case. */
+/**
+ * The headers of a request for its backend: without those of the connection and those that are held back; names in
+ * lower case.
+ */
 export const requestHeaders = ({headers, remoteAddress}: ApiRequest, isHeldBack: (name: string) => boolean): HeaderRecord => {
   const named = new Set(tokens(headers['connection']));
   const passed: HeaderRecord = {};

@@ -1,5 +1,5 @@
-// Limits the rate of an upgraded connection in each direction (`--max-connection-bytes-per-sec`). Bytes wait in the sockets, not here: reading stops and
-// writing is not acknowledged until they are due.
+// Limits the rate of an upgraded connection in each direction (`--max-connection-bytes-per-sec`). Bytes wait in the
+// sockets, not here: reading stops and writing is not acknowledged until they are due.
 
 import {Duplex} from 'node:stream';
 import {sleep, type Clock} from '#src/base/clock.js';

@@ -1,4 +1,5 @@
-// Relays requests that upgrade their connection (SPDY, WebSocket). After the backend's response the two sockets are joined, and end together.
+// Relays requests that upgrade their connection (SPDY, WebSocket). After the backend's response the two sockets are
+// joined, and end together.
 
 import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
@@ -31,8 +32,8 @@ export class UpgradeRefused extends Error {
 }
 
 /**
- * Requests an upgrade from a backend, on a separate connection. Rejects with `UpgradeRefused` when it refuses, or with the reason why it was not reached;
- * the connection is closed then.
+ * Requests an upgrade from a backend, on a separate connection. Rejects with `UpgradeRefused` when it refuses, or with
+ * the reason why it was not reached; the connection is closed then.
  */
 export const requestUpgrade = (connections: Connections, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
   connections.calls.run(
@@ -77,8 +78,9 @@ const sendUpgrade = (connections: Connections, relayed: RelayRequest, protocol: 
 };
 
 /**
- * Relays a request for an upgrade. When the backend accepts, its response is relayed unchanged and the two connections are joined until either ends; a
- * refusal of the backend is relayed as a response. Rejects when it was not reached or did not respond.
+ * Relays a request for an upgrade. When the backend accepts, its response is relayed unchanged and the two connections
+ * are joined until either ends; a refusal of the backend is relayed as a response. Rejects when it was not reached or
+ * did not respond.
  */
 export const relayUpgrade = async (connections: Connections, relayed: RelayRequest): Promise<ApiResponse> => {
   const {request} = relayed;
@@ -111,7 +113,10 @@ const handshake = ({request: {headers}}: RelayRequest): Record<string, string | 
     ),
   );
 
-/** The response to a refused upgrade. A success is replaced by an error, since the client would otherwise wait for the protocol. */
+/**
+ * The response to a refused upgrade. A success is replaced by an error, since the client would otherwise wait for the
+ * protocol.
+ */
 export const refusedResponse = ({answer}: UpgradeRefused): ApiResponse => {
   const status = answer.statusCode!;
   if (status < 400) {
@@ -142,10 +147,16 @@ const joined = ({socket: backend, head, answer}: Upgraded, clock: Clock): ApiRes
   },
 });
 
-/** How long a peer may still read what was sent to it before its connection is closed: closing at once, with unread input, would discard that. */
+/**
+ * How long a peer may still read what was sent to it before its connection is closed: closing at once, with unread
+ * input, would discard that.
+ */
 const closeTimeoutMs = 5000;
 
-/** Joins two connections: bytes are copied in both directions with backpressure, and both end when either does, after pending bytes were sent. */
+/**
+ * Joins two connections: bytes are copied in both directions with backpressure, and both end when either does, after
+ * pending bytes were sent.
+ */
 export const join = (one: Duplex, other: Duplex, clock: Clock): void => {
   const end = (): void => {
     for (const side of [one, other]) if (!side.destroyed && !side.writableEnded) side.end();

@@ -11,7 +11,9 @@ export class ByteReader {
     this.#held = head;
   }
 
-  /** Returns `length` bytes; undefined when the stream ends before the first of them. Throws when it ends among them. */
+  /**
+   * Returns `length` bytes; undefined when the stream ends before the first of them. Throws when it ends among them.
+   */
   async exactly(length: number): Promise<Buffer | undefined> {
     while (this.#held.length < length) {
       const {value, done} = await this.#chunks.next();

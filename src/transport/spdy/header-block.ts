@@ -27,10 +27,16 @@ const adler32 = (bytes: Buffer): number => {
 
 const maxStoredBytes = 0xffff;
 
-/** An empty stored block, as compressors emit on flush: without it readers would wait for more data, or report a truncated stream. */
+/**
+ * An empty stored block, as compressors emit on flush: without it readers would wait for more data, or report a
+ * truncated stream.
+ */
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
-/** Encodes header blocks. They are stored uncompressed, which is valid zlib, needs no state and no asynchronous code, and costs little for a stream's few headers. */
+/**
+ * Encodes header blocks. They are stored uncompressed, which is valid zlib, needs no state and no asynchronous code,
+ * and costs little for a stream's few headers.
+ */
 export const headerPacker = (): ((headers: SpdyHeaders) => Buffer) => {
   let isFirst = true;
   return headers => {

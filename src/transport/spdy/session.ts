@@ -1,5 +1,5 @@
-// A SPDY/3.1 session: many streams over one connection, for exec, attach and port-forward. Streams are opened, accepted or reset, and end in two halves.
-// Handles a limited number of frames per turn of the event loop.
+// A SPDY/3.1 session: many streams over one connection, for exec, attach and port-forward. Streams are opened, accepted
+// or reset, and end in two halves. Handles a limited number of frames per turn of the event loop.
 
 import type {Duplex} from 'node:stream';
 import {yieldToEventLoop} from '#src/base/turn.js';
@@ -36,10 +36,11 @@ interface Grant {
 }
 
 /**
- * Multiplexes streams over one connection by SPDY/3.1, as far as streams to containers use it. Windows are only respected if the peer grants any: upstream's
- * programs do not, so that a sender that respects them would wait forever. Such a peer is slowed down by backpressure on the whole connection. A server that has shown
- * no flow control is granted none either: the runtime closes the connection at the end of a command, and what it had not read by then would turn the end into a
- * reset, which loses output that is still on its way.
+ * Multiplexes streams over one connection by SPDY/3.1, as far as streams to containers use it. Windows are only
+ * respected if the peer grants any: upstream's programs do not, so that a sender that respects them would wait forever.
+ * Such a peer is slowed down by backpressure on the whole connection. A server that has shown no flow control is
+ * granted none either: the runtime closes the connection at the end of a command, and what it had not read by then
+ * would turn the end into a reset, which loses output that is still on its way.
  */
 export class SpdySession implements StreamPort {
   readonly #socket: Duplex;
@@ -281,7 +282,10 @@ export class SpdySession implements StreamPort {
     return this.#socket.write(this.#write(frame));
   }
 
-  /** Sends a frame in response to the peer's. The connection of a peer that does not read is closed: waiting for it would delay the data of other streams. */
+  /**
+   * Sends a frame in response to the peer's. The connection of a peer that does not read is closed: waiting for it
+   * would delay the data of other streams.
+   */
   #answer(frame: Frame): void {
     if (this.#send(frame) && this.#queuedReplies === 0) return;
     if (++this.#queuedReplies === 1) this.#socket.once('drain', () => (this.#queuedReplies = 0));

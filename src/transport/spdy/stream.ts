@@ -76,8 +76,8 @@ export class SpdyStream extends Duplex {
   }
 
   /**
-   * Adds received bytes. Resolves once there is room for more: at once for a peer that respects its window, so that its window updates are handled even
-   * while nothing reads the stream.
+   * Adds received bytes. Resolves once there is room for more: at once for a peer that respects its window, so that its
+   * window updates are handled even while nothing reads the stream.
    */
   async receive(bytes: Buffer, fin: boolean): Promise<void> {
     if (this.#isPeerDone || this.destroyed) return;
@@ -100,7 +100,10 @@ export class SpdyStream extends Duplex {
     // Data is pushed when it is received.
   }
 
-  /** Grants the peer what has left the buffer. Granting on _read, which is called while the buffer fills, would let a peer fill it twice over. */
+  /**
+   * Grants the peer what has left the buffer. Granting on _read, which is called while the buffer fills, would let a
+   * peer fill it twice over.
+   */
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size);
     const taken = this.#ungranted - this.readableLength;

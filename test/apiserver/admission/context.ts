@@ -49,7 +49,9 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   ...own,
 });
 
-/** A server with the namespace `default` and one admission plugin, made as the server makes it; `before` runs before it. */
+/**
+ * A server with the namespace `default` and one admission plugin, made as the server makes it; `before` runs before it.
+ */
 export const startWith = async (
   plugin: AdmissionPluginName,
   own: Partial<PluginContext> = {},

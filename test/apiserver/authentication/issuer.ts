@@ -23,7 +23,10 @@ export interface TestIssuer extends AsyncDisposable {
   key: TokenKey;
   /** Replaces the key by a new one, which the key set holds from now on. */
   rotate(): Promise<void>;
-  /** A token with these claims, besides issuer, audience `me`, subject `jane` and an expiry in an hour; undefined leaves a claim out. */
+  /**
+   * A token with these claims, besides issuer, audience `me`, subject `jane` and an expiry in an hour; undefined leaves
+   * a claim out.
+   */
   token(claims?: Record<string, unknown>, key?: TokenKey): string;
 }
 

@@ -23,7 +23,9 @@ const start = (excess: Excess, limit: number) => {
     const request = new FlowRequest(flow, {user: {name, groups: []}, info}, work, clock.monotonic());
     return {request, reason: set.start(request)};
   };
-  /** Keeps a number of requests of a flow in the set for a time: each is executed for `ms`, and the next is sent then. */
+  /**
+   * Keeps a number of requests of a flow in the set for a time: each is executed for `ms`, and the next is sent then.
+   */
   const load = (name: string, {clients, ms, hand, work}: {clients: number; ms: number; hand?: readonly number[]; work?: Work}) => {
     const count = {executed: 0, seatMs: 0};
     const next = (): void => {

@@ -22,7 +22,10 @@ const struck = (count: number): number[] => {
   return Array.from({length: chosen}, (_, i) => (chosen === 1 ? 0 : Math.round((i * (count - 1)) / (chosen - 1))));
 };
 
-/** All faults at the first write, and one at each of the others, in turn. With PLAT_ALL_FAULTS set: all at all of them, for a thorough look. */
+/**
+ * All faults at the first write, and one at each of the others, in turn. With PLAT_ALL_FAULTS set: all at all of them,
+ * for a thorough look.
+ */
 const plan = (count: number): Planned[] =>
   struck(count).flatMap((write, i) =>
     i === 0 || process.env['PLAT_ALL_FAULTS'] ? faults.map(fault => ({write, fault})) : [{write, fault: faults[(i + 1) % faults.length]!}],

@@ -29,7 +29,10 @@ export interface Scenario {
   readonly gates?: readonly string[];
   /** Fields whose content is random, whatever the run. */
   readonly blurred?: readonly string[];
-  /** Writes that are lost with a manager that stops before them: only deletions without a trace request them, as in the original. */
+  /**
+   * Writes that are lost with a manager that stops before them: only deletions without a trace request them, as in the
+   * original.
+   */
   readonly lost?: RegExp;
   /** Set for a controller that writes nothing but Events: they count as its writes then. */
   readonly onlyEvents?: true;

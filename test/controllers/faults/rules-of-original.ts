@@ -1,6 +1,6 @@
 /**
- * Permissions in the roles of controllers that their scenarios do not use, by service account. The roles are those of the original, whose controllers
- * use them in other cases, or update what is patched here.
+ * Permissions in the roles of controllers that their scenarios do not use, by service account. The roles are those of
+ * the original, whose controllers use them in other cases, or update what is patched here.
  */
 export const rulesOfOriginal: Readonly<Record<string, readonly string[]>> = {
   'attachdetach-controller': ['update nodes/status'],

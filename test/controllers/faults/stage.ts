@@ -18,7 +18,10 @@ export interface Stage {
   make<T extends KubeObject>(kind: Kind<T>, ...objects: readonly T[]): Promise<void>;
   change(kind: Kind, name: string, body: object, subresource?: string): Promise<void>;
   remove(kind: Kind, name: string, options?: {readonly propagationPolicy?: string; readonly gracePeriodSeconds?: number}): Promise<void>;
-  /** Acts as the nodes until nothing is left to do: pods become running and ready, or end as requested, and terminating ones are removed. */
+  /**
+   * Acts as the nodes until nothing is left to do: pods become running and ready, or end as requested, and terminating
+   * ones are removed.
+   */
   nodes(phase?: 'Running' | 'Succeeded' | 'Failed'): Promise<void>;
 }
 

@@ -21,7 +21,10 @@ const written = (state: State, content: Content | undefined, revision: number | 
   return revision > state.revision ? {revision, isExact: true, content} : undefined;
 };
 
-/** The content that a write makes, without the uid of what it creates; undefined if it does not take place in this state. */
+/**
+ * The content that a write makes, without the uid of what it creates; undefined if it does not take place in this
+ * state.
+ */
 const contentAfter = ({verb, wrote, expected}: Operation, state: State): Content | undefined => {
   const old = state.content;
   switch (verb) {
@@ -41,7 +44,10 @@ const contentAfter = ({verb, wrote, expected}: Operation, state: State): Content
 /** Whether the operation only reads, or was answered without effect. */
 export const isRead = ({verb, outcome}: Operation): boolean => verb === 'get' || (outcome !== 'ok' && outcome !== 'unknown');
 
-/** Returns the state after the operation took effect with the answer it got, or undefined if it cannot have in this state. */
+/**
+ * Returns the state after the operation took effect with the answer it got, or undefined if it cannot have in this
+ * state.
+ */
 export const after = (operation: Operation, state: State): State | undefined => {
   const {verb, outcome, expected, revision, content} = operation;
   switch (outcome) {
@@ -50,7 +56,8 @@ export const after = (operation: Operation, state: State): State | undefined => 
     case 'missing':
       return state.content ? undefined : state;
     case 'conflict':
-      // A patch gives up after a number of conflicts with others, whatever the state is in the end. An update of a deleted object fails by its uid.
+      // A patch gives up after a number of conflicts with others, whatever the state is in the end. An update of a
+      // deleted object fails by its uid.
       return verb === 'patch' || verb === 'apply' || !(state.content && state.isExact && state.revision === expected) ? state : undefined;
     case 'refused':
       return state;

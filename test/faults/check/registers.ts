@@ -1,8 +1,9 @@
-// Linearizability of one object's operations (each object by itself: a history is linearizable if it is for each object). The search goes through the
-// operations in order of time and keeps all states that the answers so far allow, with the operations under way that have already taken effect in each. An
-// operation is given its place when it has to have one: at its return (G. Lowe, Testing for linearizability, 2017). Three things keep the search linear:
-// reads that fit a state are placed at once, as they change nothing; writes whose revisions are known have one order; and an operation that was never answered
-// is only placed where no other explains an answer, or where its revision was seen.
+// Linearizability of one object's operations (each object by itself: a history is linearizable if it is for each
+// object). The search goes through the operations in order of time and keeps all states that the answers so far allow,
+// with the operations under way that have already taken effect in each. An operation is given its place when it has to
+// have one: at its return (G. Lowe, Testing for linearizability, 2017). Three things keep the search linear: reads that
+// fit a state are placed at once, as they change nothing; writes whose revisions are known have one order; and an
+// operation that was never answered is only placed where no other explains an answer, or where its revision was seen.
 
 import {shown} from '#test/faults/history/content.js';
 import type {Operation} from '#test/faults/history/records.js';
@@ -134,7 +135,10 @@ export const described = ({client, verb, key, outcome, status, expected, wrote, 
     `called at ${called}`,
   ].join(' ');
 
-/** Returns the first problem of the operations of one key, if there is one. Reads that accept any state are not among them. */
+/**
+ * Returns the first problem of the operations of one key, if there is one. Reads that accept any state are not among
+ * them.
+ */
 export const checkRegister = (operations: readonly Operation[]): string | undefined => {
   const moments = operations.flatMap(operation => [
     {at: operation.called, isEnd: false, operation},

@@ -1,5 +1,6 @@
-// Every watcher gets every event once, in order, across all its streams. What a watcher received is kept as segments: a segment begins with a list or with initial
-// events, and goes on through any number of resumed streams until its history is gone.
+// Every watcher gets every event once, in order, across all its streams. What a watcher received is kept as segments: a
+// segment begins with a list or with initial events, and goes on through any number of resumed streams until its
+// history is gone.
 
 import {isSame, shown, type Content} from '#test/faults/history/content.js';
 import type {EventReceived, EventType, Item, RevisionReceived, WatchRecord} from '#test/faults/history/records.js';

@@ -1,4 +1,5 @@
-// What the versions say about writes: each is made by one operation, which was asked for, and takes effect once; revisions follow time.
+// What the versions say about writes: each is made by one operation, which was asked for, and takes effect once;
+// revisions follow time.
 
 import {isSame, shown, valuesOf, type Content} from '#test/faults/history/content.js';
 import type {Operation} from '#test/faults/history/records.js';
@@ -15,7 +16,10 @@ const freshValues = (content: Content, before: Content | undefined): string[] =>
   return valuesOf(content).filter(value => !known.includes(value));
 };
 
-/** Gives operations whose answer has no revision that of the version they made: deletions, and writes without an answer whose value was seen. */
+/**
+ * Gives operations whose answer has no revision that of the version they made: deletions, and writes without an answer
+ * whose value was seen.
+ */
 export const withRevisions = (operations: readonly Operation[], versions: Versions): Operation[] => {
   const made = new Map<string, number>();
   for (const {revision, content, previous} of versions.all) {
@@ -77,7 +81,10 @@ export function* checkVersions(operations: readonly Operation[], versions: Versi
   }
 }
 
-/** Finds acknowledged writes whose revision shows something else, or nothing though all revisions around it were watched. */
+/**
+ * Finds acknowledged writes whose revision shows something else, or nothing though all revisions around it were
+ * watched.
+ */
 export function* checkAcknowledged(operations: readonly Operation[], versions: Versions, end: number): Generator<string> {
   for (const operation of operations) {
     const {verb, outcome, key, revision, content} = operation;

@@ -1,6 +1,6 @@
 /**
- * What an object of a history holds. Each field is written by other verbs, and each value is written once in a history, so that a value tells which
- * operation wrote it and a lost or doubled write shows.
+ * What an object of a history holds. Each field is written by other verbs, and each value is written once in a history,
+ * so that a value tells which operation wrote it and a lost or doubled write shows.
  */
 export interface Content {
   /** The object's uid; absent where nobody has seen it. */

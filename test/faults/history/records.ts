@@ -1,5 +1,5 @@
-// A history: what concurrent clients asked of servers and what they were told, one JSON object a line, in files that can be checked again. Times are
-// microseconds of the machine's monotonic clock, which all processes share.
+// A history: what concurrent clients asked of servers and what they were told, one JSON object a line, in files that
+// can be checked again. Times are microseconds of the machine's monotonic clock, which all processes share.
 
 import {createReadStream} from 'node:fs';
 import {createInterface} from 'node:readline';
@@ -8,8 +8,8 @@ import type {Content} from './content.js';
 export type Verb = 'create' | 'get' | 'update' | 'patch' | 'apply' | 'delete';
 
 /**
- * How an operation ended: `ok`; `exists`, `conflict` and `missing` are the answers AlreadyExists, Conflict and NotFound; `refused` had no effect for sure;
- * `unknown` may have had one, also later.
+ * How an operation ended: `ok`; `exists`, `conflict` and `missing` are the answers AlreadyExists, Conflict and
+ * NotFound; `refused` had no effect for sure; `unknown` may have had one, also later.
  */
 export type Outcome = 'ok' | 'exists' | 'conflict' | 'missing' | 'refused' | 'unknown';
 
@@ -64,7 +64,10 @@ interface OfWatcher {
   readonly at: number;
 }
 
-/** A stream begins: `from` a revision that the watcher learned from a list, `resumed` after the last revision it was told. */
+/**
+ * A stream begins: `from` a revision that the watcher learned from a list, `resumed` after the last revision it was
+ * told.
+ */
 interface StreamBegins extends OfWatcher {
   readonly what: 'from' | 'resumed';
   readonly after: number;
@@ -100,7 +103,9 @@ interface StreamEnded extends OfWatcher {
 /** What happened to a watcher. */
 export type WatchRecord = StreamBegins | InitialBegins | EventReceived | RevisionReceived | StreamEnded;
 
-/** What the recording itself found wrong, such as a server that does not come back, and notes on the faults for readers. */
+/**
+ * What the recording itself found wrong, such as a server that does not come back, and notes on the faults for readers.
+ */
 export interface Remark {
   readonly type: 'problem' | 'note';
   readonly at: number;

@@ -15,7 +15,10 @@ export interface Asked {
   readonly contentType?: string;
 }
 
-/** A response; `unsent` if no connection came about, `lost` if it broke or nothing came in time: the request may have had an effect. */
+/**
+ * A response; `unsent` if no connection came about, `lost` if it broke or nothing came in time: the request may have
+ * had an effect.
+ */
 export interface Answered {
   readonly status: number | 'unsent' | 'lost';
   readonly body: unknown;

@@ -1,5 +1,6 @@
-// The process of the clients: it runs as a child of the rounds, writes its history to a file, and sends a count of what it recorded twice a second. The message
-// `stop` ends the clients, writes a last object of each colour, and waits until every watcher has seen both.
+// The process of the clients: it runs as a child of the rounds, writes its history to a file, and sends a count of what
+// it recorded twice a second. The message `stop` ends the clients, writes a last object of each colour, and waits until
+// every watcher has seen both.
 
 import {createWriteStream} from 'node:fs';
 import {setTimeout as wait} from 'node:timers/promises';
@@ -111,7 +112,10 @@ class Load {
     await new Promise<void>(resolve => this.#file.end(resolve));
   }
 
-  /** Writes an object of each colour, and returns the lowest of their revisions from which on nothing else is written by this process. */
+  /**
+   * Writes an object of each colour, and returns the lowest of their revisions from which on nothing else is written by
+   * this process.
+   */
   async #writeLast(): Promise<number> {
     const {servers, name} = this.#options;
     using connection = new Connection(servers.urls[0]!, servers.token);

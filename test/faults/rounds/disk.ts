@@ -22,7 +22,10 @@ const kinds: Readonly<Record<'file' | 'memory', (directory: string, path: string
 
 export class Disk implements Disposable {
   readonly path: string;
-  /** A group of processes whose writes to the disk can be limited, with the disk's number; none where there is no such thing. */
+  /**
+   * A group of processes whose writes to the disk can be limited, with the disk's number; none where there is no such
+   * thing.
+   */
   readonly #slow: {readonly group: string; readonly device: string} | undefined;
 
   private constructor(path: string, isFile: boolean) {

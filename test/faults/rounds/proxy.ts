@@ -1,7 +1,10 @@
 import {once} from 'node:events';
 import {connect, createServer, type AddressInfo, type Server, type Socket} from 'node:net';
 
-/** A relay in front of a server: its address stays when the server is restarted on another port, and connections through it can be cut and stalled. */
+/**
+ * A relay in front of a server: its address stays when the server is restarted on another port, and connections through
+ * it can be cut and stalled.
+ */
 export class Relay implements AsyncDisposable {
   /** The port of the server; none while there is no server. */
   target: number | undefined;

@@ -1,4 +1,5 @@
-// A round: servers, clients and watchers in processes of their own, faults drawn from a seed, and the checker's verdict on what was recorded.
+// A round: servers, clients and watchers in processes of their own, faults drawn from a seed, and the checker's verdict
+// on what was recorded.
 
 import {fork, type ChildProcess} from 'node:child_process';
 import {appendFileSync, writeFileSync} from 'node:fs';

@@ -8,13 +8,18 @@ import {ApiServer} from './api-server.js';
 import {Disk} from './disk.js';
 import {Network} from './network.js';
 
-/** `etcd-two` is two servers on one etcd: each request goes to one of them by chance. `etcd-three` is a server on three members. */
+/**
+ * `etcd-two` is two servers on one etcd: each request goes to one of them by chance. `etcd-three` is a server on three
+ * members.
+ */
 export const backends = ['memory', 'embedded', 'etcd', 'etcd-two', 'etcd-three'] as const;
 export type Backend = (typeof backends)[number];
 
 export const canRun = (backend: Backend): boolean => hasEtcd || !backend.startsWith('etcd');
 
-/** History is kept for one or two of these intervals, so that watchers that were away for some seconds find theirs gone. */
+/**
+ * History is kept for one or two of these intervals, so that watchers that were away for some seconds find theirs gone.
+ */
 const compaction = '--kvstore-compaction-interval=2s';
 
 /** The disks of stores that have one of their own. etcd allocates its log in pieces of 64 MB. */

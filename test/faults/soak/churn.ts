@@ -1,4 +1,5 @@
-// The load of a soak: deployments, jobs, certificate requests and config maps of a few names each are created, changed and deleted again and again.
+// The load of a soak: deployments, jobs, certificate requests and config maps of a few names each are created, changed
+// and deleted again and again.
 
 import {generateKeyPairSync} from 'node:crypto';
 import {setTimeout as wait} from 'node:timers/promises';

@@ -1,7 +1,8 @@
 import {figures, soak} from './soak.js';
 import {tableOf} from './levels.js';
 
-// `make soak`: a whole plane under churn, faults and clock jumps, whose caches and figures are checked. docs/testing.md has the settings.
+// `make soak`: a whole plane under churn, faults and clock jumps, whose caches and figures are checked. docs/testing.md
+// has the settings.
 const {SOAK_MINUTES = '4', SOAK_SEED = '1', SOAK_SECONDS = '15', SOAK_NODES = '3', SOAK_WORKERS = '4'} = process.env;
 
 console.log(`seed ${SOAK_SEED}, ${SOAK_MINUTES} minutes`);

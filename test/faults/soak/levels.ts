@@ -13,7 +13,10 @@ const median = (numbers: readonly number[]): number => {
   return (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2;
 };
 
-/** Returns what is wrong if a figure grew: if the median of its later half is higher than that of the earlier by more than it may be. */
+/**
+ * Returns what is wrong if a figure grew: if the median of its later half is higher than that of the earlier by more
+ * than it may be.
+ */
 export const growth = ({name, part, amount}: Figure, values: readonly number[]): string | undefined => {
   if (values.length < 4) return undefined;
   const middle = Math.floor(values.length / 2);

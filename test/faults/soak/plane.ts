@@ -1,5 +1,5 @@
-// The process of the plane that a soak wears out: API server, controllers, scheduler and simulated nodes over an embedded store, on a wall clock that jumps when it
-// is told to.
+// The process of the plane that a soak wears out: API server, controllers, scheduler and simulated nodes over an
+// embedded store, on a wall clock that jumps when it is told to.
 
 import {statSync} from 'node:fs';
 import {join} from 'node:path';

@@ -1,4 +1,5 @@
-// What holds once the load has ended: every cache of an informer holds what the server holds, and the controllers have done their work.
+// What holds once the load has ended: every cache of an informer holds what the server holds, and the controllers have
+// done their work.
 
 import {setTimeout as wait} from 'node:timers/promises';
 import type {SharedInformer} from '#informers/shared.js';

@@ -1,4 +1,5 @@
-// A soak: cycles of churn with faults and of quiet. After each quiet the caches of informers are compared with the server, and both processes are measured.
+// A soak: cycles of churn with faults and of quiet. After each quiet the caches of informers are compared with the
+// server, and both processes are measured.
 
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -48,7 +49,10 @@ export const figures: readonly Figure[] = [
   {name: 'client handles', part: 0, amount: 8},
 ];
 
-/** How long caches and controllers may take after the load: longer than the longest pause between the attempts of a controller. */
+/**
+ * How long caches and controllers may take after the load: longer than the longest pause between the attempts of a
+ * controller.
+ */
 const patienceMs = 120_000;
 const hour = 3_600_000;
 

@@ -1,7 +1,8 @@
 import {growth} from '#test/faults/soak/levels.js';
 import {soakWatches, type Row} from './watches.js';
 
-// `make soak-watches`: plat's informer behind a proxy that cuts, stalls, delays, refuses and garbles, beside those of other libraries. docs/testing.md has the settings.
+// `make soak-watches`: plat's informer behind a proxy that cuts, stalls, delays, refuses and garbles, beside those of
+// other libraries. docs/testing.md has the settings.
 const {WATCHES_MINUTES = '4', WATCHES_SEED = '1', WATCHES_SECONDS = '20', WATCHES_PATIENCE = '90', WATCHES_FLUENT = ''} = process.env;
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;

@@ -18,7 +18,9 @@ export interface ProxyParts {
   readonly random: Random;
 }
 
-/** A proxy between clients and an API server that breaks what passes through it, as networks and servers under load do. */
+/**
+ * A proxy between clients and an API server that breaks what passes through it, as networks and servers under load do.
+ */
 export class FaultyProxy implements AsyncDisposable {
   readonly #parts: ProxyParts;
   readonly #server: Server;
@@ -51,7 +53,10 @@ export class FaultyProxy implements AsyncDisposable {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Begins a fault. Refusals and delays of the one before end: piled up, they would keep every client away until the load is over. */
+  /**
+   * Begins a fault. Refusals and delays of the one before end: piled up, they would keep every client away until the
+   * load is over.
+   */
   strike(fault: WatchFault): void {
     const {random} = this.#parts;
     this.rest();

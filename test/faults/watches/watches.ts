@@ -1,4 +1,5 @@
-// A soak of watches: followers, each behind a proxy of its own that breaks what passes, and quiet after each load in which every cache must become right.
+// A soak of watches: followers, each behind a proxy of its own that breaks what passes, and quiet after each load in
+// which every cache must become right.
 
 import {fork, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
@@ -28,10 +29,16 @@ export interface WatchesOptions {
 /** What a library did in a soak. */
 export interface Row {
   readonly library: string;
-  /** Written states, and those of them that handlers were not called with: a client that has to list anew finds only the last ones. */
+  /**
+   * Written states, and those of them that handlers were not called with: a client that has to list anew finds only the
+   * last ones.
+   */
   written: number;
   missed: number;
-  /** How long after the load its cache became right: of each cycle, and after the server went back; Infinity where it did not in time. */
+  /**
+   * How long after the load its cache became right: of each cycle, and after the server went back; Infinity where it
+   * did not in time.
+   */
   readonly staleSeconds: number[];
   readonly memory: number[];
   readonly handles: number[];
@@ -98,7 +105,8 @@ const cycles = async (options: WatchesOptions, plane: Plane, followers: readonly
     const loading = new AbortController();
     const striking = (async () => {
       while (!loading.signal.aborted) {
-        // Long enough for what is cut to be followed again, mostly: otherwise no library sees more than the last states.
+        // Long enough for what is cut to be followed again, mostly: otherwise no library sees more than the last
+        // states.
         await wait(500 + drawn.float() * 5000);
         const fault = watchFaults[Math.floor(drawn.float() * watchFaults.length)]!;
         for (const {proxy} of followers) proxy.strike(fault);

@@ -3,7 +3,10 @@ import http2 from 'node:http2';
 import type {Socket} from 'node:net';
 import type {Attacker} from './wire.js';
 
-/** Attacks a port, and returns what was answered against the rules. The connections stay open until the attacker is disposed of. */
+/**
+ * Attacks a port, and returns what was answered against the rules. The connections stay open until the attacker is
+ * disposed of.
+ */
 export type Attack = (attacker: Attacker) => Promise<string[]>;
 
 /** The streams of one session: fewer than any port allows. */

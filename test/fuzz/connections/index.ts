@@ -1,9 +1,11 @@
 import {attackPorts, type AttackFinding} from './run.js';
 
 /**
- * Part of `make fuzz`: attacks the ports of an API server, a controller manager and an operator by connections whose answers are not read, that send nothing or slowly, or that
- * break the protocol. FUZZ_ATTACKS (default 2) is how often each port is attacked in each way, FUZZ_SEED (default 1) the seed; FUZZ_ONLY (a regular expression for `port: attack`)
- * selects attacks, FUZZ_SHARE (default 1) makes them smaller or larger, and FUZZ_CPU_LIMIT is the CPU time in ms before an ordinary client has its answer.
+ * Part of `make fuzz`: attacks the ports of an API server, a controller manager and an operator by connections whose
+ * answers are not read, that send nothing or slowly, or that break the protocol. FUZZ_ATTACKS (default 2) is how often
+ * each port is attacked in each way, FUZZ_SEED (default 1) the seed; FUZZ_ONLY (a regular expression for `port:
+ * attack`) selects attacks, FUZZ_SHARE (default 1) makes them smaller or larger, and FUZZ_CPU_LIMIT is the CPU time in
+ * ms before an ordinary client has its answer.
  */
 const {FUZZ_ATTACKS = '2', FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_SHARE = '1', FUZZ_CPU_LIMIT = '1500'} = process.env;
 

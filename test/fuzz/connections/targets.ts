@@ -120,7 +120,10 @@ export const startTargets = async () => {
   };
 };
 
-/** Sends a request as any client does, on a connection of its own, and returns the answer; undefined if none comes in that time. */
+/**
+ * Sends a request as any client does, on a connection of its own, and returns the answer; undefined if none comes in
+ * that time.
+ */
 export const ask = (
   {port, isPlain, credentials}: Target,
   {method, path, body, withinMs}: {readonly method: string; readonly path: string; readonly body?: string; readonly withinMs: number},

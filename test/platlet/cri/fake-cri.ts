@@ -10,7 +10,10 @@ type Name = keyof typeof procedures;
 
 const names = new Map(Object.entries(procedures).map(([name, {path}]) => [path, name as Name]));
 
-/** A runtime that answers with given messages; an empty one by default. Its failures come as runtimes send them: in the head, percent-encoded. */
+/**
+ * A runtime that answers with given messages; an empty one by default. Its failures come as runtimes send them: in the
+ * head, percent-encoded.
+ */
 export class FakeCri implements AsyncDisposable {
   readonly answers: Partial<Record<Name, Buffer>> = {};
   /** Codes and messages. */

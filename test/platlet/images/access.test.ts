@@ -87,7 +87,9 @@ class Node implements Disposable {
     return this.writeError ? Promise.reject(this.writeError) : this.host.writeFile(...args);
   }
 
-  /** Starts a container. Returns `present` if the image was there, `pulled` if it was pulled, or why neither was done. */
+  /**
+   * Starts a container. Returns `present` if the image was there, `pulled` if it was pulled, or why neither was done.
+   */
   async use(image: string, secrets: readonly string[] = [], imagePullPolicy = 'IfNotPresent'): Promise<string> {
     const before = this.pulls.length;
     const container = {name: 'app', image, imagePullPolicy};

@@ -51,7 +51,10 @@ export const aRuntime = (containers: readonly ContainerInstance[] = [], sandboxe
   containers,
 });
 
-/** The status of a container: `running`, `started`, the reason it waits for, or its exit code; after the exit code of the run before. */
+/**
+ * The status of a container: `running`, `started`, the reason it waits for, or its exit code; after the exit code of
+ * the run before.
+ */
 export const aStatus = (name: string, state: string | number, before?: number): ContainerStatus => ({
   name,
   image: name,

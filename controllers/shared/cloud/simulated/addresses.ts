@@ -2,7 +2,10 @@ import {createHash} from 'node:crypto';
 import {formatIp, parseLooseIp, rangeHolds, rangeSize, rangeStart, type IpRange} from '#src/base/ip-address.js';
 import type {CloudService} from '#src/runtime/cloud.js';
 
-/** The offset of an address that a service gets first, the same each time. The first and last addresses of a range are left out where it has others. */
+/**
+ * The offset of an address that a service gets first, the same each time. The first and last addresses of a range are
+ * left out where it has others.
+ */
 const offsetOf = ({metadata}: CloudService, size: bigint): bigint => {
   const digest = createHash('sha256').update(`${metadata?.namespace}/${metadata?.name}`).digest();
   return digest.readBigUInt64BE(0) % size;
@@ -31,8 +34,8 @@ const requestedAddress = (requested: string, ranges: readonly IpRange[], used: R
 };
 
 /**
- * Returns the addresses of a service's load balancer: the one that it requests, or one for each of its IP families that the cloud has: its present one, or one
- * that no other uses.
+ * Returns the addresses of a service's load balancer: the one that it requests, or one for each of its IP families that
+ * the cloud has: its present one, or one that no other uses.
  */
 export const addressesFor = (
   service: CloudService,

@@ -130,8 +130,8 @@ const routesOf = (enter: Enter, states: StateStore): Routes => ({
 });
 
 /**
- * Opens the simulated cloud: machines exist unless its state says otherwise, load balancers get addresses of a range and forward nothing, and routes are a table.
- * Its configuration and its state may be edited while it runs.
+ * Opens the simulated cloud: machines exist unless its state says otherwise, load balancers get addresses of a range
+ * and forward nothing, and routes are a table. Its configuration and its state may be edited while it runs.
  */
 export const openSimulated = async ({configFile, files, clock, log}: ProviderParts): Promise<CloudProvider> => {
   let stamp = configFile && files.stamp(configFile);

@@ -17,9 +17,10 @@ const parsed = (attributes: AdmissionAttributes, request: string | undefined): S
 };
 
 /**
- * Refuses requests for certificates with the group of administrators, which bypasses authorization, from signers that the API server may trust: those of its
- * clients, and the legacy signer, which has the same CA unless it has its own. The signers for nodes issue only for the organization of nodes. Differs from
- * upstream, where all requests to the legacy signer are refused.
+ * Refuses requests for certificates with the group of administrators, which bypasses authorization, from signers that
+ * the API server may trust: those of its clients, and the legacy signer, which has the same CA unless it has its own.
+ * The signers for nodes issue only for the organization of nodes. Differs from upstream, where all requests to the
+ * legacy signer are refused.
  */
 export const certificateSubjectRestriction = (naming: Naming): AdmissionPlugin => ({
   name: 'CertificateSubjectRestriction',

@@ -8,7 +8,9 @@ import {mayForSigner, type SignerGuard} from './signer-permission.js';
 
 type Bundle = KubeObject & {readonly spec?: {readonly signerName?: string}};
 
-/** Requires the verb `attest` on the signer for changes of its trust bundles. Inactive unless the feature gate is on. */
+/**
+ * Requires the verb `attest` on the signer for changes of its trust bundles. Inactive unless the feature gate is on.
+ */
 export const clusterTrustBundleAttest = (guard: SignerGuard & {gate(name: string): boolean}): AdmissionPlugin => ({
   name: 'ClusterTrustBundleAttest',
   handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(guard.naming, kinds.clusterTrustBundles)},

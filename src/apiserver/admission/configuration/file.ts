@@ -21,8 +21,8 @@ const ofOldForm = (value: unknown): string | undefined =>
   isPlainObject(value) ? Object.entries(unversioned).find(([field]) => ownField(value, field) !== undefined)?.[1] : undefined;
 
 /**
- * Reads the file of `--admission-control-config-file` and the files it refers to, relative to its directory. Throws an error of one line, as `read` does for
- * a file that cannot be read.
+ * Reads the file of `--admission-control-config-file` and the files it refers to, relative to its directory. Throws an
+ * error of one line, as `read` does for a file that cannot be read.
  */
 export const readPluginTexts = (path: string, naming: Naming, read: (path: string) => string): PluginTexts => {
   const source = read(path);

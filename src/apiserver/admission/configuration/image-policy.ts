@@ -37,7 +37,9 @@ const ranges = {
   retryBackoff: {unitMs: 1, least: 1e-6, leastText: '1ns', most: 300_000, otherwise: 500},
 } satisfies Record<string, Range>;
 
-/** Reads the configuration of the plugin, a file without a kind. 0 stands for the default of a duration, -1 for none. */
+/**
+ * Reads the configuration of the plugin, a file without a kind. 0 stands for the default of a duration, -1 for none.
+ */
 export const readImagePolicy = (source: string): Read<ImagePolicySettings> => {
   const {object} = decodeParsed<File>(parseConfiguration(source), fields, 'Ignore');
   const {kubeConfigFile = '', defaultAllow = false, ...durations} = object[field] ?? {};

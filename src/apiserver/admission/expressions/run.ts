@@ -1,5 +1,5 @@
-// Evaluates CEL expressions of policies and match conditions within a cost limit that all expressions of a run share. Compilation happens elsewhere; a
-// program that could not be compiled fails here with its message.
+// Evaluates CEL expressions of policies and match conditions within a cost limit that all expressions of a run share.
+// Compilation happens elsewhere; a program that could not be compiled fails here with its message.
 
 import type {UserInfo} from '#src/api/user.js';
 import type {Steps} from '#src/base/steps.js';

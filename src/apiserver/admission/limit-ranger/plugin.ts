@@ -56,7 +56,10 @@ const mostComparisons = 200_000;
 
 const containerCount = ({spec}: Partial<Pod>): number => (spec?.containers?.length ?? 0) + (spec?.initContainers?.length ?? 0);
 
-/** Refuses a request that would take too long with these ranges, or moves it to the other thread: each value is compared with each container. */
+/**
+ * Refuses a request that would take too long with these ranges, or moves it to the other thread: each value is compared
+ * with each container.
+ */
 const checkComparisons = (attributes: AdmissionAttributes, ranges: readonly Readonly<LimitRange>[]): void => {
   const containers = Math.max(1, containerCount(attributes.object as Partial<Pod>));
   const comparisons = ranges.reduce((sum, range) => sum + comparisonsWith(range, containers), 0);

@@ -1,5 +1,5 @@
-// Decides whether a webhook or policy receives a request: by its rules (also for other versions of the object), object selector and namespace selector. Match
-// conditions in CEL are evaluated later, by the webhook or policy.
+// Decides whether a webhook or policy receives a request: by its rules (also for other versions of the object), object
+// selector and namespace selector. Match conditions in CEL are evaluated later, by the webhook or policy.
 
 import {andThen} from '#src/base/eventually.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
@@ -10,7 +10,10 @@ import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.j
 import {versionsOf, type KindName, type ObjectVersions, type ObjectVersion} from './object-versions.js';
 import {ruleMatches, type Rule, type RuleSubject} from './rules.js';
 
-/** The requests that a webhook or policy receives: those of a rule, and of no excluding one, on objects and in namespaces with matching labels. */
+/**
+ * The requests that a webhook or policy receives: those of a rule, and of no excluding one, on objects and in
+ * namespaces with matching labels.
+ */
 export interface Criteria {
   /** Undefined if all requests match. */
   readonly rules: readonly Rule[] | undefined;
@@ -27,7 +30,10 @@ export interface MatchingContext {
   readonly findNamespace: FindNamespace;
 }
 
-/** The version in which a matching request is passed on; undefined if it does not match. Rejects with 404 when its namespace has to be read and does not exist. */
+/**
+ * The version in which a matching request is passed on; undefined if it does not match. Rejects with 404 when its
+ * namespace has to be read and does not exist.
+ */
 export type Matched = ObjectVersion | undefined;
 
 const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';

@@ -1,5 +1,6 @@
-// The versions in which admission can present the objects of a request: those of the stored kind, of a subresource's kind, or of connect options. Conversions
-// happen on use, and results may share parts with the original: they are never changed.
+// The versions in which admission can present the objects of a request: those of the stored kind, of a subresource's
+// kind, or of connect options. Conversions happen on use, and results may share parts with the original: they are never
+// changed.
 
 import type {Eventually} from '#src/base/eventually.js';
 import type {Kind} from '#src/api/kind.js';
@@ -31,8 +32,9 @@ export interface ObjectVersion extends KindName {
   /** The labels of an object in this version, which are the same in all versions. */
   labelsOf(object: Readonly<KubeObject>): Readonly<Record<string, string>>;
   /**
-   * Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be decoded. `before` is the unchanged object; `numbers`
-   * are the literals of numbers by field path, where they differ from the usual form.
+   * Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be decoded.
+   * `before` is the unchanged object; `numbers` are the literals of numbers by field path, where they differ from the
+   * usual form.
    */
   back(changed: KubeObject, before: Readonly<KubeObject>, numbers?: ReadonlyMap<string, string>): Eventually<KubeObject>;
 }

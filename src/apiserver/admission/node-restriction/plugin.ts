@@ -20,7 +20,10 @@ const byKind: readonly (readonly [kind: Kind, rule: NodeRule])[] = [
   [kinds.podCertificateRequests, podCertificateRule],
 ];
 
-/** Restricts node agents to their own objects where authorization cannot decide without the request's body. Ignores all other users. */
+/**
+ * Restricts node agents to their own objects where authorization cannot decide without the request's body. Ignores all
+ * other users.
+ */
 export const nodeRestriction = (rules: NodeRules): AdmissionPlugin => {
   const found = new Map(byKind.map(([{group, plural}, rule]) => [`${rules.naming.group(group)}/${plural}`, rule]));
   const check = async (node: string, attributes: AdmissionAttributes): Promise<void> => {

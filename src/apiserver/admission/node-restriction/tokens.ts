@@ -19,7 +19,10 @@ const driverOf = async (rules: NodeRules, pod: Pod, {csi, persistentVolumeClaim,
   return claim === undefined ? undefined : claimedDriver(rules, pod.metadata?.namespace ?? '', claim);
 };
 
-/** Whether a pod has a volume that needs a token of the audience. A missing object is reported only if no other volume needs it. */
+/**
+ * Whether a pod has a volume that needs a token of the audience. A missing object is reported only if no other volume
+ * needs it.
+ */
 const needsToken = async (rules: NodeRules, pod: Pod, audience: string): Promise<boolean> => {
   const volumes = pod.spec?.volumes ?? [];
   if (

@@ -1,5 +1,5 @@
-// The checks of the baseline level (Pod Security Standards). Each returns its reason and detail for a pod that fails; check.ts collects
-// them.
+// The checks of the baseline level (Pod Security Standards). Each returns its reason and detail for a pod that fails;
+// check.ts collects them.
 
 import type {LifecycleHandler, Probe, SELinuxOptions} from '#src/api/pod.js';
 import {containersOf} from '#src/model/pod/containers.js';

@@ -1,4 +1,5 @@
-// What the checks of the pod security standards share: their form, the texts of findings, and exemptions for Windows and user namespaces.
+// What the checks of the pod security standards share: their form, the texts of findings, and exemptions for Windows
+// and user namespaces.
 
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';

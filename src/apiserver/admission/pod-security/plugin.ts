@@ -166,7 +166,10 @@ class PodSecurityChecks {
   }
 }
 
-/** Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate the level. */
+/**
+ * Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate
+ * the level.
+ */
 export const podSecurity = (parts: PodSecurityParts): AdmissionPlugin => {
   const checks = new PodSecurityChecks(parts);
   const targets = [

@@ -1,4 +1,5 @@
-// The levels and versions of the pod security standards, and how they are read from the labels of namespaces. Checks are in baseline.ts and restricted.ts.
+// The levels and versions of the pod security standards, and how they are read from the labels of namespaces. Checks
+// are in baseline.ts and restricted.ts.
 
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';

@@ -44,7 +44,9 @@ export const seccompAnnotations: PodCheck = ({annotations, spec, naming}) => {
   return bad.length > 0 ? {reason: 'seccompProfile', detail: `forbidden ${plural(bad.length, 'annotation')} ${bad.join(', ')}`} : undefined;
 };
 
-/** Seccomp profiles: set ones must be known, and where they are required each container needs one, its own or the pod's. */
+/**
+ * Seccomp profiles: set ones must be known, and where they are required each container needs one, its own or the pod's.
+ */
 export const seccompProfile =
   ({demanded}: {readonly demanded: boolean}): PodCheck =>
   ({spec}) => {

@@ -13,7 +13,10 @@ const imagesOf = (spec: Readonly<PodSpec>): string[] => [
   ...(spec.volumes ?? []).flatMap(({image}) => image?.reference ?? []),
 ];
 
-/** Sets the pull policy of all images to Always, so that an image cached on a node is available only to pods that may pull it. */
+/**
+ * Sets the pull policy of all images to Always, so that an image cached on a node is available only to pods that may
+ * pull it.
+ */
 export const alwaysPullImages = (naming: Naming): AdmissionPlugin => {
   const podWithImages = (attributes: AdmissionAttributes) => {
     const pod = podIn(attributes);

@@ -5,7 +5,10 @@ import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
 
-/** Adds tolerations to pods for the extended resources they request, since nodes with such resources are tainted by their names. */
+/**
+ * Adds tolerations to pods for the extended resources they request, since nodes with such resources are tainted by
+ * their names.
+ */
 export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => ({
   name: 'ExtendedResourceToleration',
   handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},

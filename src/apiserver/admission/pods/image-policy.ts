@@ -76,7 +76,10 @@ const review: ReviewKind = {
 
 const bound = new CacheBound('image_reviews', 4 << 20);
 
-/** The content of a review: the images of the pod, or those of its ephemeral containers, and the annotations that are meant for the policy. */
+/**
+ * The content of a review: the images of the pod, or those of its ephemeral containers, and the annotations that are
+ * meant for the policy.
+ */
 const specOf = (attributes: AdmissionAttributes, {apiSuffix}: Naming) => {
   const {subresource, namespace} = attributes;
   const {spec, metadata} = podIn(attributes) ?? {};
@@ -89,7 +92,10 @@ const specOf = (attributes: AdmissionAttributes, {apiSuffix}: Naming) => {
   };
 };
 
-/** Refuses pods and ephemeral containers with images that the server does not allow. Its answers are cached; failures are not. */
+/**
+ * Refuses pods and ephemeral containers with images that the server does not allow. Its answers are cached; failures
+ * are not.
+ */
 export const imagePolicyWebhook = (
   {webhook, allowTtlMs, denyTtlMs, defaultAllow}: ImagePolicy,
   {naming, clock, log}: ImagePolicyParts,

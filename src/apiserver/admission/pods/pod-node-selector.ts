@@ -7,7 +7,10 @@ import {podIn} from '#src/apiserver/admission/request-kind.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 
-/** The node labels that pods may select: the defaults of namespaces without an annotation, and the allowed labels of each namespace. */
+/**
+ * The node labels that pods may select: the defaults of namespaces without an annotation, and the allowed labels of
+ * each namespace.
+ */
 export interface NodeSelectors {
   readonly otherwise: Readonly<Record<string, string>>;
   readonly allowed: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -34,7 +37,10 @@ export const labelsIn = (text: string): Record<string, string> => {
 const conflicts = (wanted: Readonly<Record<string, string>>, own: Readonly<Record<string, string>> = {}): boolean =>
   Object.entries(wanted).some(([key, value]) => own[key] !== undefined && own[key] !== value);
 
-/** Adds the node selector of the namespace, from its annotation or else the configuration, and refuses pods that conflict with it or select labels that are not allowed. */
+/**
+ * Adds the node selector of the namespace, from its annotation or else the configuration, and refuses pods that
+ * conflict with it or select labels that are not allowed.
+ */
 export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): AdmissionPlugin => {
   const annotation = naming.subKey('scheduler.alpha', 'node-selector');
   const selectorOf = async ({namespace}: AdmissionAttributes): Promise<Record<string, string>> => {

@@ -22,8 +22,8 @@ interface Parts {
 }
 
 /**
- * Adds the default tolerations of the namespace to pods, and refuses tolerations that it does not allow. Both are lists in annotations; without one the
- * configuration applies.
+ * Adds the default tolerations of the namespace to pods, and refuses tolerations that it does not allow. Both are lists
+ * in annotations; without one the configuration applies.
  */
 export const podTolerationRestriction = ({naming, findNamespace, tolerations: settings}: Parts): AdmissionPlugin => {
   const given = naming.subKey('scheduler.alpha', 'defaultTolerations');

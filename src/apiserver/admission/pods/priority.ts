@@ -17,7 +17,10 @@ interface Resolved {
 
 const without: Resolved = {priority: 0, preemptionPolicy: 'PreemptLowerPriority'};
 
-/** Sets the priority of pods from their class or the default one, which an explicit priority must equal, and refuses a second default class. */
+/**
+ * Sets the priority of pods from their class or the default one, which an explicit priority must equal, and refuses a
+ * second default class.
+ */
 export const priority = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
   const defaultClass = async (): Promise<Readonly<PriorityClass> | undefined> => {
     const candidates = (await reader.list(kinds.priorityClasses)).filter(({globalDefault}) => globalDefault);

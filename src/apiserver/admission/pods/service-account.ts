@@ -87,7 +87,10 @@ function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAcc
 const created = (attributes: AdmissionAttributes) =>
   attributes.operation === 'CREATE' && !attributes.subresource ? podIn(attributes) : undefined;
 
-/** Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their containers and adds its image pull secrets. */
+/**
+ * Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their
+ * containers and adds its image pull secrets.
+ */
 export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
   const {naming, reader} = parts;
   const isMirror = ({metadata}: Pod): boolean => metadata?.annotations?.[naming.key('config.mirror')] !== undefined;

@@ -4,7 +4,10 @@ import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatche
 import {mergeIntent} from '#src/schema/apply/merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** The paths of atomic lists, maps and structs that a value sets, which would replace fields that the policy does not set. */
+/**
+ * The paths of atomic lists, maps and structs that a value sets, which would replace fields that the policy does not
+ * set.
+ */
 const atomics = (value: unknown, node: SchemaNode, path = ''): string[] => {
   if (isPlainObject(value)) {
     const own = node.mapType === 'atomic' ? [path] : [];
@@ -27,7 +30,10 @@ const zeroed = (value: unknown): unknown => {
   return isPlainObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, zeroed(entry)])) : value;
 };
 
-/** Merges a configuration into an object, as an apply that removes nothing. Throws the reason of a failure, as upstream words it. */
+/**
+ * Merges a configuration into an object, as an apply that removes nothing. Throws the reason of a failure, as upstream
+ * words it.
+ */
 export const applyConfiguration = (live: Readonly<KubeObject>, configuration: PlainObject, node: SchemaNode): KubeObject => {
   const desired = {...(zeroed(configuration) as PlainObject), apiVersion: live.apiVersion, kind: live.kind};
   const wrong = typeMismatches(desired, node);

@@ -38,7 +38,10 @@ export const bindingsOf = (
   ...(hasAuthorizer ? authorizerBindings(attributes.user, attributes, authorizations) : {}),
 });
 
-/** Whether a policy's match conditions hold. One that is false decides. Rejects with `EvaluationFailed` when others fail. */
+/**
+ * Whether a policy's match conditions hold. One that is false decides. Rejects with `EvaluationFailed` when others
+ * fail.
+ */
 export const matchConditionsHold = async (
   {conditions, variables}: Compiler,
   input: EvaluationInput,

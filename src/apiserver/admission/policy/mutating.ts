@@ -31,7 +31,10 @@ interface Invocations {
   readonly isSecond: boolean;
 }
 
-/** Applies the active mutating policies. If one changes the object, all plugins run once more, and of the policies those with reinvocation. */
+/**
+ * Applies the active mutating policies. If one changes the object, all plugins run once more, and of the policies those
+ * with reinvocation.
+ */
 export const mutatingPolicies = (
   parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts; gate(name: string): boolean},
 ): AdmissionPlugin => {

@@ -123,8 +123,8 @@ const refuseUnknown = (object: KubeObject, version: ObjectVersion): void => {
 };
 
 /**
- * Returns the request's object, in the version of admission, after one mutation; the given object is not changed. Rejects with `EvaluationFailed` where the
- * failure policy decides, and otherwise with a `StatusError`.
+ * Returns the request's object, in the version of admission, after one mutation; the given object is not changed.
+ * Rejects with `EvaluationFailed` where the failure policy decides, and otherwise with a `StatusError`.
  */
 export const mutated = async (
   {compiler}: Pick<ReadyMutations, 'compiler'>,

@@ -30,8 +30,9 @@ const namespaceFor = ({namespace: stated}: ParamRef, {kind}: ServedResource, req
 };
 
 /**
- * Returns the parameters of a binding, with each of which its policy is evaluated: a single undefined if it has none, and an empty list if they are missing
- * and that is allowed. Rejects with `Misconfigured` if it is not. Reads their current state, in the version that the policy specifies.
+ * Returns the parameters of a binding, with each of which its policy is evaluated: a single undefined if it has none,
+ * and an empty list if they are missing and that is allowed. Rejects with `Misconfigured` if it is not. Reads their
+ * current state, in the version that the policy specifies.
  */
 export const paramsOf = async (
   served: ServedResource | undefined,

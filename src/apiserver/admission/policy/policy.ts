@@ -1,4 +1,5 @@
-// Policies and bindings, prepared once per change of their objects for evaluation on requests. Their expressions are compiled on first use.
+// Policies and bindings, prepared once per change of their objects for evaluation on requests. Their expressions are
+// compiled on first use.
 
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';

@@ -22,7 +22,10 @@ export interface Compiler {
   compile(yields: keyof typeof resultTypes, expression: string, use?: {readonly hasAuthorizer?: boolean}): Steps<Ready>;
 }
 
-/** Compiles a policy's variables, in their order, and its conditions, in steps, and returns the compiler for its other expressions. */
+/**
+ * Compiles a policy's variables, in their order, and its conditions, in steps, and returns the compiler for its other
+ * expressions.
+ */
 export const compilerFor = function* ({paramKind, matchConditions = [], variables: stated = []}: CommonSpec): Steps<Compiler> {
   const composition = stated.length > 0 ? new Composition() : undefined;
   const hasParams = paramKind !== undefined;

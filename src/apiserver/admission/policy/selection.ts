@@ -1,5 +1,5 @@
-// Selects the policies that apply to a request. Each combination of policy, binding and parameter is one invocation; configurations that cannot be evaluated
-// are returned as such, and the failure policy decides about them.
+// Selects the policies that apply to a request. Each combination of policy, binding and parameter is one invocation;
+// configurations that cannot be evaluated are returned as such, and the failure policy decides about them.
 
 import type {KubeObject, Namespace} from '#src/api/types.js';
 import {notFound} from '#src/api/status.js';
@@ -36,7 +36,10 @@ const invalidPolicy = <S extends CommonSpec>(policy: Policy<S>, binding: Binding
   problem: `failed to configure ${binding ? 'binding' : 'policy'}: ${(error as Error).message}`,
 });
 
-/** Returns the invocations for a request, ordered by policies, bindings and parameters, and the policies that cannot be evaluated. */
+/**
+ * Returns the invocations for a request, ordered by policies, bindings and parameters, and the policies that cannot be
+ * evaluated.
+ */
 export const selected = async <S extends CommonSpec>(
   policies: readonly BoundPolicy<S>[],
   attributes: AdmissionAttributes,

@@ -10,7 +10,10 @@ export interface PolicySource<S extends CommonSpec = CommonSpec> {
   policies(): readonly BoundPolicy<S>[] | Promise<readonly BoundPolicy<S>[]>;
 }
 
-/** Follows the policies of a kind and their bindings from first use on. A write of this server is in force when its response is sent (`listAndWatchKind`). */
+/**
+ * Follows the policies of a kind and their bindings from first use on. A write of this server is in force when its
+ * response is sent (`listAndWatchKind`).
+ */
 export const policySource = <S extends CommonSpec>(
   registry: Registry,
   kinds: {readonly policies: Kind; readonly bindings: Kind},

@@ -102,7 +102,10 @@ const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs:
   return text === '' ? undefined : {key, tookMs, value: Buffer.from(text).subarray(0, maxAnnotationBytes).toString()};
 };
 
-/** Evaluates a policy's validations, then its annotations, in steps. Authorizer checks must be resolved before; see `Authorizations.settle`. */
+/**
+ * Evaluates a policy's validations, then its annotations, in steps. Authorizer checks must be resolved before; see
+ * `Authorizations.settle`.
+ */
 export const validated = function* (
   {compiler: {variables}, validations, annotations}: ReadyPolicy,
   held: EvaluationInput,

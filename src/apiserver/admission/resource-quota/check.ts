@@ -96,8 +96,9 @@ const checkCovered = (
 };
 
 /**
- * Charges a request to the quotas of its namespace and returns their new usage. An update is charged with its increase, and in full to a quota that its stored
- * object did not belong to. Throws the refusal of the first quota that would be exceeded.
+ * Charges a request to the quotas of its namespace and returns their new usage. An update is charged with its increase,
+ * and in full to a quota that its stored object did not belong to. Throws the refusal of the first quota that would be
+ * exceeded.
  */
 export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Used => {
   const {attributes, evaluator} = charge;
@@ -114,7 +115,9 @@ export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Use
   return new Map(charges.map(({quota, amounts}) => [quota.metadata?.name ?? '', usedAfter(quota, amounts, attributes)]));
 };
 
-/** Returns a quota's usage after a charge. Throws if it exceeds the quota, unless the status of an object is written. */
+/**
+ * Returns a quota's usage after a charge. Throws if it exceeds the quota, unless the status of an object is written.
+ */
 const usedAfter = ({metadata, status}: Readonly<Quota>, amounts: ResourceList, attributes: Charge['attributes']): List => {
   const own = [...amounts].filter(([name]) => status?.hard?.[name] !== undefined);
   const after = new Map(own.map(([name, amount]) => [name, addQuantities(amountIn(status?.used, name), amount)]));

@@ -17,8 +17,8 @@ const maxAttempts = 3;
 class Overtaken extends Error {}
 
 /**
- * Charges the requests of each namespace one after another, so that two cannot use the same remainder; waiting requests are charged together and cost one
- * write of each quota.
+ * Charges the requests of each namespace one after another, so that two cannot use the same remainder; waiting requests
+ * are charged together and cost one write of each quota.
  */
 export class QuotaLedger {
   readonly #reader: Reader;

@@ -1,5 +1,5 @@
-// One call of an admission webhook: from the request, in the version that the webhook receives, to the result of its response. Selection is done before
-// (selection.ts); the result is applied by mutating.ts or validating.ts.
+// One call of an admission webhook: from the request, in the version that the webhook receives, to the result of its
+// response. Selection is done before (selection.ts); the result is applied by mutating.ts or validating.ts.
 
 import type {Naming} from '#src/api/naming.js';
 import {timeout} from '#src/api/status.js';
@@ -55,7 +55,10 @@ export const tracedCall = <T>(
     act,
   );
 
-/** Calls a webhook. Rejects with `CallingFailed` if the call fails, `Denied` if it denies the request, and a `StatusError` if it must not be called. */
+/**
+ * Calls a webhook. Rejects with `CallingFailed` if the call fails, `Denied` if it denies the request, and a
+ * `StatusError` if it must not be called.
+ */
 export const callHook = async (
   {hook, attributes, matched, own}: HookCall,
   mutates: boolean,

@@ -10,6 +10,9 @@ const kinds = new Set([
   'MutatingAdmissionPolicyBinding',
 ]);
 
-/** Whether a request is for a webhook or policy configuration, for which webhooks are not called, so that it can always be repaired. */
+/**
+ * Whether a request is for a webhook or policy configuration, for which webhooks are not called, so that it can always
+ * be repaired.
+ */
 export const isExempt = ({group, kind}: AdmissionAttributes, naming: Naming): boolean =>
   group === naming.group('admissionregistration') && kinds.has(kind);

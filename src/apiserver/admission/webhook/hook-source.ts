@@ -10,7 +10,10 @@ export interface HookSource {
   hooks(): readonly Hook[] | Promise<readonly Hook[]>;
 }
 
-/** Follows the configurations of a kind from first use on. A write of this server is in force when its response is sent (`listAndWatchKind`). */
+/**
+ * Follows the configurations of a kind from first use on. A write of this server is in force when its response is sent
+ * (`listAndWatchKind`).
+ */
 export const hookSource = (registry: Registry, kind: Kind, signal: AbortSignal): HookSource => {
   const configurations = new Map<string, readonly Hook[]>();
   let hooks: readonly Hook[] = [];

@@ -12,7 +12,10 @@ import {CallFailed, Denied} from './outcome.js';
 import {applyReview, type Patched} from './patching.js';
 import {hookCallFor} from './selection.js';
 
-/** Calls the matching mutating webhooks one after another. If one changes the object, all plugins run once more, and of the webhooks those with reinvocation. */
+/**
+ * Calls the matching mutating webhooks one after another. If one changes the object, all plugins run once more, and of
+ * the webhooks those with reinvocation.
+ */
 export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   const reinvocations = new WeakMap<AdmissionAttributes, Reinvocation>();
   const admit = async (hooks: readonly Hook[], attributes: AdmissionAttributes): Promise<void | 'again'> => {

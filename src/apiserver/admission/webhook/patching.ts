@@ -43,7 +43,10 @@ const checkCustomKind = (before: Readonly<KubeObject>, after: KubeObject): void 
     throw invalidObject({group, kind}, after.metadata?.name ?? '', [invalid('kind', kind, `must be ${before.kind}`)]);
 };
 
-/** Throws if a patch changes the kind of a built-in object, which may leave it out, or leaves out that of a custom resource. */
+/**
+ * Throws if a patch changes the kind of a built-in object, which may leave it out, or leaves out that of a custom
+ * resource.
+ */
 const checkKind = (
   before: Readonly<KubeObject>,
   after: KubeObject,
@@ -99,8 +102,8 @@ const patchedBy = (
 };
 
 /**
- * Applies a webhook's patch to the object of a request. Rejects with `CallingFailed` for an invalid patch, and with an internal error for one that cannot be
- * applied or changes the kind.
+ * Applies a webhook's patch to the object of a request. Rejects with `CallingFailed` for an invalid patch, and with an
+ * internal error for one that cannot be applied or changes the kind.
  */
 export const applyReview = async (call: HookCall, {patch, patchType}: ReviewResult, context: HookContext): Promise<Patched | undefined> => {
   if (!patch) return undefined;

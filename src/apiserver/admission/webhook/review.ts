@@ -61,7 +61,10 @@ const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields:
 export const readReview = (received: PlainObject, request: {readonly naming: Naming; readonly version: string}) =>
   readAs<KubeObject & {readonly response?: Response}>(received, review, request);
 
-/** Returns the result of a response. Throws the reason if it is invalid: in v1 the uid must match, and only mutating webhooks may send patches. */
+/**
+ * Returns the result of a response. Throws the reason if it is invalid: in v1 the uid must match, and only mutating
+ * webhooks may send patches.
+ */
 export const reviewResult = (
   received: KubeObject & {readonly response?: Response},
   {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean},

@@ -15,7 +15,10 @@ export interface SelectionContext extends MatchingContext {
   readonly metrics: WebhookMetrics;
 }
 
-/** Returns the call of a webhook for a request, or undefined if it does not match. Rejects with a Status if that cannot be decided. */
+/**
+ * Returns the call of a webhook for a request, or undefined if it does not match. Rejects with a Status if that cannot
+ * be decided.
+ */
 export const hookCallFor = async (
   hook: Hook,
   attributes: AdmissionAttributes,

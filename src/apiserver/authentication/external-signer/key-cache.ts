@@ -22,7 +22,10 @@ const parsedKey = ({id, der, isUndiscoverable}: PublishedKey): VerifyingKey => {
 
 const wrapped = (words: string, cause: unknown): Error => new Error(`${words}: ${messageOf(cause)}`, {cause});
 
-/** The keys that the external signer publishes: fetched at start, then as often as it advises, and for each token with an unknown key id. */
+/**
+ * The keys that the external signer publishes: fetched at start, then as often as it advises, and for each token with
+ * an unknown key id.
+ */
 export class ExternalKeys implements VerifyingKeys {
   readonly #service: SignerService;
   readonly #parts: SignerParts;

@@ -1,4 +1,5 @@
-// The gRPC service `v1.ExternalJWTSigner` (k8s.io/externaljwt) at a unix socket, which signs service account tokens and publishes its keys.
+// The gRPC service `v1.ExternalJWTSigner` (k8s.io/externaljwt) at a unix socket, which signs service account tokens and
+// publishes its keys.
 
 import {messageOf} from '#src/base/message.js';
 import {sleep, type Clock} from '#src/base/clock.js';

@@ -24,7 +24,10 @@ const failed = (words: string) => (cause: unknown) => {
   throw new Error(`${words}: ${messageOf(cause)}`, {cause});
 };
 
-/** Connects to the signer, reads its keys and its limits, and follows the keys until the signal aborts. Rejects with the reason. */
+/**
+ * Connects to the signer, reads its keys and its limits, and follows the keys until the signal aborts. Rejects with the
+ * reason.
+ */
 export const openExternalSigner = async (socket: string, parts: SignerParts, signal: AbortSignal): Promise<ExternalSigner> => {
   const service = new SignerService(socket, parts);
   signal.addEventListener('abort', () => void service[Symbol.asyncDispose](), {once: true});

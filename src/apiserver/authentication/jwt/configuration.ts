@@ -59,7 +59,9 @@ export interface AnonymousSettings {
   readonly conditions?: readonly {readonly path?: string}[];
 }
 
-/** The AuthenticationConfiguration of `--authentication-config`. Its content is unchecked input until it is validated. */
+/**
+ * The AuthenticationConfiguration of `--authentication-config`. Its content is unchecked input until it is validated.
+ */
 export interface AuthenticationConfiguration {
   readonly jwt?: readonly JwtAuthenticatorSettings[];
   readonly anonymous?: AnonymousSettings;

@@ -1,5 +1,6 @@
-// Distributed claims (OpenID Connect Core 1.0 §5.6.2): a claim that a token does not hold, but for which it names an endpoint that returns it in a token of its
-// own. Only the claim of the groups is resolved. The endpoint is named by a verified token; its answer is verified like any token, by the keys of its own issuer.
+// Distributed claims (OpenID Connect Core 1.0 §5.6.2): a claim that a token does not hold, but for which it names an
+// endpoint that returns it in a token of its own. Only the claim of the groups is resolved. The endpoint is named by a
+// verified token; its answer is verified like any token, by the keys of its own issuer.
 
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -42,7 +43,10 @@ export class DistributedClaims {
     this.#options = options;
   }
 
-  /** Returns the claims with the resolved one; the same claims if they have it already, or name no endpoint for it. Rejects with upstream's message. */
+  /**
+   * Returns the claims with the resolved one; the same claims if they have it already, or name no endpoint for it.
+   * Rejects with upstream's message.
+   */
   async expand(claims: Claims): Promise<Claims> {
     const {name} = this.#options;
     if (claim(claims, name) !== undefined) return claims;

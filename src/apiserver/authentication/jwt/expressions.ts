@@ -1,4 +1,5 @@
-// The CEL expressions of an AuthenticationConfiguration: over the claims of a token, and over the user that they are mapped to.
+// The CEL expressions of an AuthenticationConfiguration: over the claims of a token, and over the user that they are
+// mapped to.
 
 import type {Steps} from '#src/base/steps.js';
 import {checked, isCompileError, program, type Bindings, type Program} from '#src/cel/compile.js';
@@ -26,7 +27,10 @@ export interface Expression {
   readonly program: Program;
 }
 
-/** Compiles an expression, in steps; a rule must be a bool, a mapping may have any type. Problems are worded as upstream words them. */
+/**
+ * Compiles an expression, in steps; a rule must be a bool, a mapping may have any type. Problems are worded as upstream
+ * words them.
+ */
 export const compileExpression = function* (
   subject: Subject,
   text: string,

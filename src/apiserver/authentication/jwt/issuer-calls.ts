@@ -1,4 +1,5 @@
-// HTTPS requests to the issuers of tokens: discovery documents, key sets and distributed claims. Responses are small and wholly read; redirects are followed.
+// HTTPS requests to the issuers of tokens: discovery documents, key sets and distributed claims. Responses are small
+// and wholly read; redirects are followed.
 
 import type {Clock} from '#src/base/clock.js';
 import type {Dial, TargetTls} from '#src/transport/dial.js';

@@ -1,5 +1,5 @@
-// The issuers of one authentication configuration: verifies a token with the issuer that it names, and caches the user for a short time.
-// A reload replaces the whole set.
+// The issuers of one authentication configuration: verifies a token with the issuer that it names, and caches the user
+// for a short time. A reload replaces the whole set.
 
 import {setMaxListeners} from 'node:events';
 import type {Authentication} from '#src/api/authentication.js';
@@ -22,7 +22,10 @@ import type {CompiledAuthenticator} from './validation.js';
 export interface IssuersOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the dialer for an egress selector type; empty for direct connections. Throws for one that is not configured. */
+  /**
+   * Returns the dialer for an egress selector type; empty for direct connections. Throws for one that is not
+   * configured.
+   */
   dialFor(egressSelectorType: string): Dial;
   readonly metrics: JwtMetrics;
   readonly meter: Meter;
@@ -84,7 +87,10 @@ export class Issuers {
       );
   }
 
-  /** Ends calls in progress and attempts to reach providers. The metrics of issuers that the next configuration does not have are removed. */
+  /**
+   * Ends calls in progress and attempts to reach providers. The metrics of issuers that the next configuration does not
+   * have are removed.
+   */
   close(next?: Issuers): void {
     this.#closing.abort(new Error('the issuer is no longer configured'));
     if (!next) return;

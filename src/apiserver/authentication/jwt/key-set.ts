@@ -17,8 +17,9 @@ export interface TokenHeader {
 }
 
 /**
- * The keys of an issuer (RFC 7517), fetched with the first token. When none of the known keys verifies a token they are fetched again, since issuers rotate
- * keys, unless the issuer has said that they are still valid or they were fetched just now.
+ * The keys of an issuer (RFC 7517), fetched with the first token. When none of the known keys verifies a token they are
+ * fetched again, since issuers rotate keys, unless the issuer has said that they are still valid or they were fetched
+ * just now.
  */
 export class KeySet {
   readonly #url: string;

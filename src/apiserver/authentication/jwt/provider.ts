@@ -27,8 +27,8 @@ const leewayMs = 60_000;
 const quoted = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
 /**
- * An OpenID Connect provider: its discovery document, fetched until it succeeds (OpenID Connect Discovery 1.0 §4), and its keys. Tokens are refused until
- * then, since an issuer may run on the cluster itself.
+ * An OpenID Connect provider: its discovery document, fetched until it succeeds (OpenID Connect Discovery 1.0 §4), and
+ * its keys. Tokens are refused until then, since an issuer may run on the cluster itself.
  */
 export class Provider {
   readonly #options: ProviderOptions;

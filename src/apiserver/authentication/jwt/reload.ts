@@ -1,5 +1,5 @@
-// Follows the file of `--authentication-config`. A new configuration is used once all its issuers are reached; until then, and if it is invalid, the last good
-// one stays in force.
+// Follows the file of `--authentication-config`. A new configuration is used once all its issuers are reached; until
+// then, and if it is invalid, the last good one stays in force.
 
 import type {Clock} from '#src/base/clock.js';
 import {runEvery, withClockHeld, sleep} from '#src/base/clock.js';

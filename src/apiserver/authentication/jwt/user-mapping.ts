@@ -79,7 +79,10 @@ const checkClaims = function* ({settings, compiled}: CompiledAuthenticator, clai
   yield* duringSteps('error evaluating claim validation expression', () => checkRules(compiled.claimRules, {claims}));
 };
 
-/** Maps the claims of a verified token to a user, in steps. Throws, with upstream's message, if a claim is missing or a rule does not hold. */
+/**
+ * Maps the claims of a verified token to a user, in steps. Throws, with upstream's message, if a claim is missing or a
+ * rule does not hold.
+ */
 export const userOfClaims = function* (authenticator: CompiledAuthenticator, claims: Claims): Steps<UserInfo> {
   const name = yield* usernameOf(authenticator, claims);
   // Without a name a user could not be distinguished from others.

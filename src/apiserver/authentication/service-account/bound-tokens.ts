@@ -9,7 +9,10 @@ import type {Clock} from '#src/base/clock.js';
 import type {TokenClaims} from '#src/pki/keys/token.js';
 import {InvalidToken, signedTokens, type TokenTrust} from './signed-tokens.js';
 
-/** The tolerated clock difference of issuers and verifiers, and how long tokens stay valid after the deletion of a bound object. */
+/**
+ * The tolerated clock difference of issuers and verifiers, and how long tokens stay valid after the deletion of a bound
+ * object.
+ */
 const leewayMs = 60_000;
 
 interface Reference {
@@ -65,8 +68,8 @@ export interface BoundTokenParts extends TokenTrust {
 }
 
 /**
- * Authenticates tokens issued by the server: the account, and the objects that the token is bound to, must still exist with the same uid. The token of a pod
- * is valid whether or not its node exists.
+ * Authenticates tokens issued by the server: the account, and the objects that the token is bound to, must still exist
+ * with the same uid. The token of a pod is valid whether or not its node exists.
  */
 export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTokenParts): Authenticator => {
   const isGone = ({metadata}: Readonly<KubeObject>): boolean => {
@@ -101,7 +104,9 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
     return Object.keys(extra).length > 0 ? {...user, extra} : user;
   };
 
-  /** Records the use of a token with an extended lifetime after its requested one: the client did not reload the token. */
+  /**
+   * Records the use of a token with an extended lifetime after its requested one: the client did not reload the token.
+   */
   const recordStaleUse = ({warnAfter}: PrivateClaims, subject: string, request: AuthenticationRequest): void => {
     if (!warnAfter) return;
     const lateSeconds = Math.floor(clock.now() / 1000) - warnAfter;

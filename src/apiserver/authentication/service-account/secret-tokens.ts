@@ -62,7 +62,10 @@ const checkAccount = (
 
 const dayMs = 86_400_000;
 
-/** Authenticates tokens without expiry that are stored in secrets: the secret must still contain the token, and the account must be the same. */
+/**
+ * Authenticates tokens without expiry that are stored in secrets: the secret must still contain the token, and the
+ * account must be the same.
+ */
 export const secretTokens = ({naming, clock, reader, lookup, used, ...trust}: SecretTokenParts): Authenticator => {
   const {note} = trust;
   const invalidSince = naming.key('legacy-token-invalid-since');

@@ -1,5 +1,5 @@
-// What the authenticators of signed service account tokens share: parsing, signature, issuer and audience. The claims are checked by bound-tokens.ts and
-// secret-tokens.ts, on every request; only verified signatures are cached.
+// What the authenticators of signed service account tokens share: parsing, signature, issuer and audience. The claims
+// are checked by bound-tokens.ts and secret-tokens.ts, on every request; only verified signatures are cached.
 
 import {createHash} from 'node:crypto';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';

@@ -6,7 +6,9 @@ import type {AbacPolicy} from './policy-file.js';
 
 const readingVerbs = ['get', 'list', 'watch'];
 
-/** Whether a policy is about a user: both the user and the group that it names must match, and it must name one of them. */
+/**
+ * Whether a policy is about a user: both the user and the group that it names must match, and it must name one of them.
+ */
 const isAbout = ({user, group}: AbacPolicy, {name, groups}: UserInfo): boolean =>
   (user !== '' || group !== '') && (user === '' || user === name) && (group === '' || groups.includes(group));
 

@@ -1,4 +1,5 @@
-// The policy file of mode ABAC: one policy in JSON or YAML per line, in version v1beta1 or in v0, which has neither version nor kind.
+// The policy file of mode ABAC: one policy in JSON or YAML per line, in version v1beta1 or in v0, which has neither
+// version nor kind.
 
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';

@@ -1,4 +1,5 @@
-// The vocabulary of the bootstrap policy: functions that build rules, roles and bindings. The policy itself is in the files beside this one.
+// The vocabulary of the bootstrap policy: functions that build rules, roles and bindings. The policy itself is in the
+// files beside this one.
 
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {ClusterRole, ClusterRoleBinding, PolicyRule, RbacSubject, Role, RoleBinding} from '#src/api/types.js';

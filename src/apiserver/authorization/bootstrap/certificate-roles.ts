@@ -1,7 +1,9 @@
 import type {ClusterRole} from '#src/api/types.js';
 import type {PolicyBuilders} from './builders.js';
 
-/** For requesters of certificates, and for approvers of each signer's requests. Only the last one is bound by default. */
+/**
+ * For requesters of certificates, and for approvers of each signer's requests. Only the last one is bound by default.
+ */
 export const certificateRoles = ({naming, gate, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const prefix = `system:${naming.group('certificates')}`;
   const approver = (signer: string): ClusterRole =>

@@ -47,7 +47,9 @@ class Ensurer {
     this.#naming = naming;
   }
 
-  /** Returns all existing objects of a kind, by key; none if one of them cannot be read, as then each is read by itself. */
+  /**
+   * Returns all existing objects of a kind, by key; none if one of them cannot be read, as then each is read by itself.
+   */
   async existing<T extends KubeObject>(kind: Kind<T>): Promise<Map<string, T>> {
     try {
       const {items} = await this.#client.resource(kind).list();
@@ -68,7 +70,10 @@ class Ensurer {
     await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
   }
 
-  /** Creates or updates one object, and retries with the current state after a conflict. One that cannot be read is left until it is deleted. */
+  /**
+   * Creates or updates one object, and retries with the current state after a conflict. One that cannot be read is left
+   * until it is deleted.
+   */
   async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<void> {
     let existing = first;
     for (let attempt = 1; ; attempt++) {
@@ -117,7 +122,10 @@ class Ensurer {
   }
 }
 
-/** Creates the bootstrap policy, and restores what was removed from it. Rules of aggregated roles are left empty: a controller fills them. */
+/**
+ * Creates the bootstrap policy, and restores what was removed from it. Rules of aggregated roles are left empty: a
+ * controller fills them.
+ */
 export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
   const ensurer = new Ensurer(client, naming);
   const ensureAll = async <T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> =>

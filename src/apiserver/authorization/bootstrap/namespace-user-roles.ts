@@ -68,8 +68,8 @@ const viewerRules = (rule: Rule) => [
 ];
 
 /**
- * The roles of administrators, editors and viewers of a namespace. `admin`, `edit` and `view` aggregate the rules of all roles with their labels; the first
- * three roles here are those they aggregate by default.
+ * The roles of administrators, editors and viewers of a namespace. `admin`, `edit` and `view` aggregate the rules of
+ * all roles with their labels; the first three roles here are those they aggregate by default.
  */
 export const namespaceUserRoles = ({naming, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const to = (name: string): Record<string, string> => ({[naming.labels.aggregateTo(name)]: 'true'});

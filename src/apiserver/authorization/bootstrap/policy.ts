@@ -38,7 +38,10 @@ const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: P
   ];
 };
 
-/** Returns the policy in a naming, with the additions of feature gates (the API reference, "Default roles and role bindings"). */
+/**
+ * Returns the policy in a naming, with the additions of feature gates (the API reference, "Default roles and role
+ * bindings").
+ */
 export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean): BootstrapPolicy => {
   const builders = policyBuilders(naming, gate);
   return {

@@ -30,7 +30,10 @@ const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta |
 const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> =>
   sameContent(existing, object) ? noStep : {do: 'update', object};
 
-/** Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an aggregated role are not changed. */
+/**
+ * Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an
+ * aggregated role are not changed.
+ */
 export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return noStep;
@@ -55,7 +58,10 @@ const sameSubject = (one: RbacSubject, other: RbacSubject): boolean =>
   (one.namespace ?? '') === (other.namespace ?? '') &&
   (one.apiGroup ?? '') === (other.apiGroup ?? '');
 
-/** Adds missing subjects to a binding and keeps additional ones, unless updates are disabled; a binding to another role is created anew. */
+/**
+ * Adds missing subjects to a binding and keeps additional ones, unless updates are disabled; a binding to another role
+ * is created anew.
+ */
 export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return noStep;

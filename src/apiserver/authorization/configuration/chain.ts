@@ -1,5 +1,5 @@
-// The chain of a server's authorizers, made from its settings: each counts its decisions, webhooks have connections of their own. A chain can be replaced by
-// another while requests use it.
+// The chain of a server's authorizers, made from its settings: each counts its decisions, webhooks have connections of
+// their own. A chain can be replaced by another while requests use it.
 
 import {andThen, isPending} from '#src/base/eventually.js';
 import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
@@ -30,7 +30,10 @@ export interface Chain extends Authorizer {
   close(): Promise<void>;
 }
 
-/** Opens a chain; `system:masters` are allowed before. Rejects with an error of one line when one of its authorizers cannot be made. */
+/**
+ * Opens a chain; `system:masters` are allowed before. Rejects with an error of one line when one of its authorizers
+ * cannot be made.
+ */
 export const openChain = async (settings: readonly AuthorizerSettings[], parts: ChainParts): Promise<Chain> => {
   const webhooks: ReviewWebhook[] = [];
   const decisions = parts.meter.counter({
@@ -93,7 +96,10 @@ const counting = (
   };
 };
 
-/** A chain that is replaced as a whole. One that was replaced is closed once the last request that began with it is decided. */
+/**
+ * A chain that is replaced as a whole. One that was replaced is closed once the last request that began with it is
+ * decided.
+ */
 export class ReplaceableChain implements Authorizer {
   #current: {readonly chain: Chain; pending: number};
 

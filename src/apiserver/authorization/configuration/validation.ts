@@ -1,4 +1,5 @@
-// Validates an AuthorizationConfiguration: the rules and words of upstream's validation of the kind, and what its API server adds to them.
+// Validates an AuthorizationConfiguration: the rules and words of upstream's validation of the kind, and what its API
+// server adds to them.
 
 import {isAbsolute} from 'node:path';
 import {formatDuration} from '#src/api/duration.js';
@@ -119,7 +120,10 @@ const fileErrors = async (file: string, path: string, files: CheckFile): Promise
   }
 };
 
-/** Returns what the API server requires besides: the names of authorizers other than webhooks, and those that must remain. */
+/**
+ * Returns what the API server requires besides: the names of authorizers other than webhooks, and those that must
+ * remain.
+ */
 export const validateForServer = (authorizers: readonly DefaultedAuthorizer[], requiredTypes: readonly string[]): string[] => {
   const others = authorizers.filter(({type}) => type !== 'Webhook');
   const wrongNames = others.flatMap(({type = '', name = ''}) => {

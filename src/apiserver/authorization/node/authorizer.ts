@@ -46,8 +46,9 @@ const onOwnName = (what: string, {node, verb, target}: RuleInput, inAll: string)
 };
 
 /**
- * Authorizes node agents (the API reference, Node authorization): they may read objects that their own pods use and manage their own node's objects; all
- * other rules are fixed. What depends on the body is checked by the NodeRestriction plugin. Never denies.
+ * Authorizes node agents (the API reference, Node authorization): they may read objects that their own pods use and
+ * manage their own node's objects; all other rules are fixed. What depends on the body is checked by the
+ * NodeRestriction plugin. Never denies.
  */
 export class NodeAuthorizer implements Authorizer, RuleLister {
   readonly #graph: NodeGraph;

@@ -1,5 +1,6 @@
-// The graph of the Node authorizer: which objects each node may read because of the pods, volumes and other objects bound to it. It follows the registry and
-// is never complete before `follow` resolves; decisions are made in authorizer.ts.
+// The graph of the Node authorizer: which objects each node may read because of the pods, volumes and other objects
+// bound to it. It follows the registry and is never complete before `follow` resolves; decisions are made in
+// authorizer.ts.
 
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
@@ -70,7 +71,10 @@ export class NodeGraph {
     return [...(this.#volumesOfSecret.get(key) ?? [])].some(volume => this.#hasClaim(node, this.#volumes.get(volume)));
   }
 
-  /** The references of a bound pod do not change, except the names of generated claims; ephemeral containers are only ever added. */
+  /**
+   * The references of a bound pod do not change, except the names of generated claims; ephemeral containers are only
+   * ever added.
+   */
   readonly pod: ObjectHandler<Pod> = (pod, gone) => {
     const {namespace = '', name = '', uid} = pod.metadata ?? {};
     const key = referenceKey('pods', namespace, name);

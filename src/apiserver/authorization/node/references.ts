@@ -26,7 +26,10 @@ const claimName = (
   {name, resourceClaimName}: {readonly name: string; readonly resourceClaimName?: string},
 ): string | undefined => resourceClaimName ?? status?.resourceClaimStatuses?.find(entry => entry.name === name)?.resourceClaimName;
 
-/** Returns the objects that the node of a pod may read: the pod and all it refers to. A mirror pod gives access to nothing. */
+/**
+ * Returns the objects that the node of a pod may read: the pod and all it refers to. A mirror pod gives access to
+ * nothing.
+ */
 export const referencesOf = (naming: Naming, pod: Readonly<Pod>): string[] => {
   const {namespace = '', name = '', annotations} = pod.metadata ?? {};
   const own = referenceKey('pods', namespace, name);

@@ -40,7 +40,10 @@ const bound = new CacheBound('webhook_decisions', 16 << 20);
 /** Decisions on requests whose attributes are longer are not cached: they may be meant to fill the cache. */
 const maxCachedBytes = 10_000;
 
-/** Authorizes by the SubjectAccessReviews of a webhook (the API reference, Webhook mode). Decisions are cached, failures are not. */
+/**
+ * Authorizes by the SubjectAccessReviews of a webhook (the API reference, Webhook mode). Decisions are cached, failures
+ * are not.
+ */
 export class WebhookAuthorizer implements Authorizer, RuleLister {
   readonly #options: WebhookAuthorizerOptions;
   readonly #parts: WebhookAuthorizerParts;

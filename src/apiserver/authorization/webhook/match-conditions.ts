@@ -1,4 +1,5 @@
-// The match conditions of a webhook: CEL expressions over the spec of a SubjectAccessReview. They are compiled once, when the configuration is read.
+// The match conditions of a webhook: CEL expressions over the spec of a SubjectAccessReview. They are compiled once,
+// when the configuration is read.
 
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {runStepsOnePerTurn, type Steps} from '#src/base/steps.js';

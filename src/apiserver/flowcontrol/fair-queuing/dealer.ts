@@ -2,7 +2,10 @@
 
 import {createHash} from 'node:crypto';
 
-/** Returns the hash of a flow: of the name of its schema, and of the user or namespace that distinguishes it from other flows of the schema. */
+/**
+ * Returns the hash of a flow: of the name of its schema, and of the user or namespace that distinguishes it from other
+ * flows of the schema.
+ */
 export const flowHash = (schema: string, distinguisher: string): bigint =>
   createHash('sha256').update(`${schema}\u0000${distinguisher}`).digest().readBigUInt64LE();
 

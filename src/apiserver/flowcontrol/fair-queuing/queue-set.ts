@@ -1,6 +1,7 @@
-// Fair queuing (KEP-1040) for the requests of one priority level. Virtual time `R` advances at the rate at which each active queue would be served if all were
-// served at once; requests are dispatched in the order in which they would end then. The states of a request: waiting in a queue, executing, over; its seats
-// may stay occupied for a while after that.
+// Fair queuing (KEP-1040) for the requests of one priority level. Virtual time `R` advances at the rate at which each
+// active queue would be served if all were served at once; requests are dispatched in the order in which they would end
+// then. The states of a request: waiting in a queue, executing, over; its seats may stay occupied for a while after
+// that.
 
 import type {Clock} from '#src/base/clock.js';
 import type {RejectionReason} from './flow-meters.js';
@@ -76,7 +77,10 @@ export class QueueSet {
     return this.#r;
   }
 
-  /** Sets the queues and the limit of seats; `seats` is what ratios are relative to. Queues that are too many get no more requests. */
+  /**
+   * Sets the queues and the limit of seats; `seats` is what ratios are relative to. Queues that are too many get no
+   * more requests.
+   */
   configure(excess: Excess, limit: number, seats: number): void {
     const now = this.#clock.monotonic();
     this.#advance(now);
@@ -250,7 +254,10 @@ export class QueueSet {
     }
   }
 
-  /** The queue whose oldest request would end first in virtual time; of several the one after that from which was dispatched last. */
+  /**
+   * The queue whose oldest request would end first in virtual time; of several the one after that from which was
+   * dispatched last.
+   */
   #next(): Queue {
     const {last} = this;
     last.least = last.discountedLeast = Infinity;

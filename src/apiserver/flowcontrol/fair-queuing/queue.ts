@@ -82,7 +82,10 @@ export class Queue {
     if (this.waiting.length === 0) this.sum.seatSeconds = 0; // Rounding errors do not add up.
   }
 
-  /** A queue that does not use its share must not save it up: no request is dispatched before it arrived in virtual time. */
+  /**
+   * A queue that does not use its share must not save it up: no request is dispatched before it arrived in virtual
+   * time.
+   */
   bound(): void {
     const oldest = this.waiting.first;
     if (oldest && this.nextDispatchR < oldest.arrivalR) this.nextDispatchR = oldest.arrivalR;

@@ -2,7 +2,10 @@ import type {Histogram, Labels} from '#src/base/meter.js';
 
 const nanoseconds = 1_000_000;
 
-/** Records the distribution over time of a ratio: each value counts once for every nanosecond. Times are in ms of the monotonic clock. */
+/**
+ * Records the distribution over time of a ratio: each value counts once for every nanosecond. Times are in ms of the
+ * monotonic clock.
+ */
 export class RatioHistogram {
   readonly #series: ReturnType<Histogram['at']>;
   #numerator = 0;

@@ -14,7 +14,10 @@ import type {AgentAccess} from '#src/apiserver/handlers/agent-trust.js';
 import {connectOptions} from './options.js';
 import {writeContext, type ResourceServices} from '#src/apiserver/handlers/resource.js';
 
-/** Handles a connect subresource: validates, finds the backend, and connects it with the client. Responds without content if there is no backend yet. */
+/**
+ * Handles a connect subresource: validates, finds the backend, and connects it with the client. Responds without
+ * content if there is no backend yet.
+ */
 export const connect = async (
   connectSubresource: ConnectSubresource,
   services: ResourceServices,

@@ -22,8 +22,9 @@ export interface StreamConnection {
 const has = ({options: {fields}}: ConnectSubresource, option: string): boolean => fields.some(({name}) => name === option);
 
 /**
- * Connects a client with an agent. Bytes are relayed unchanged, with two exceptions for WebSocket clients, so that agents need only support SPDY: streams of
- * a command with half-close (version 5), and SPDY tunneled through the WebSocket for port-forward.
+ * Connects a client with an agent. Bytes are relayed unchanged, with two exceptions for WebSocket clients, so that
+ * agents need only support SPDY: streams of a command with half-close (version 5), and SPDY tunneled through the
+ * WebSocket for port-forward.
  */
 export const connectStream = async (
   {backends, registry, connectMetrics: metrics, connectBytesPerSecond: bytesPerSecond}: ResourceServices,

@@ -1,5 +1,5 @@
-// Range reads in chunks, so that a large collection is neither held in memory nor read in one turn of the event loop. All chunks are of the revision of the
-// first one.
+// Range reads in chunks, so that a large collection is neither held in memory nor read in one turn of the event loop.
+// All chunks are of the revision of the first one.
 
 import {withClockHeld} from '#src/base/clock.js';
 import {FairYielder} from '#src/base/turn.js';
@@ -26,7 +26,10 @@ export interface RangeRead {
   readonly flow?: string | undefined;
 }
 
-/** Records of one revision that matched the filter, possibly none. `next` is the key at which the rest of the range begins, if there is any. */
+/**
+ * Records of one revision that matched the filter, possibly none. `next` is the key at which the rest of the range
+ * begins, if there is any.
+ */
 export interface Chunk {
   readonly records: readonly StoredRecord[];
   readonly revision: number;

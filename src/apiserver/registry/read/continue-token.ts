@@ -12,7 +12,10 @@ export interface Continuation {
 /** Returns the key that directly follows another in the order of the store. */
 export const keyAfter = (key: string): string => `${key}\u0000`;
 
-/** Returns a continue token: opaque to clients, base64url of its version, the revision and the start of the next page below the prefix. */
+/**
+ * Returns a continue token: opaque to clients, base64url of its version, the revision and the start of the next page
+ * below the prefix.
+ */
 export const encodeContinue = (naming: Naming, prefix: string, {revision, start}: Continuation): string =>
   Buffer.from(JSON.stringify({v: naming.apiVersion('meta', 'v1'), rv: revision, start: start.slice(prefix.length)})).toString('base64url');
 

@@ -1,5 +1,5 @@
-// Label and field selectors of lists and watches. A record is decided by its key first, then by cached labels, then by cached fields; it is parsed only for
-// fields that are not cached yet.
+// Label and field selectors of lists and watches. A record is decided by its key first, then by cached labels, then by
+// cached fields; it is parsed only for fields that are not cached yet.
 
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -40,7 +40,9 @@ export interface Filter {
   matches(object: Readonly<KubeObject>): boolean;
   /** Whether it evaluates fields other than those every kind has. */
   readonly looksAtFields: boolean;
-  /** Decides by the key and cached attributes; undefined when they do not suffice. Without attributes, by the key alone. */
+  /**
+   * Decides by the key and cached attributes; undefined when they do not suffice. Without attributes, by the key alone.
+   */
   decide(key: string, attributes: RecordAttributes | undefined): boolean | undefined;
 }
 

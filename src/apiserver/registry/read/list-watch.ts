@@ -1,5 +1,5 @@
-// List and watch of a resource inside the server. A list-watch passes through these states: listing, watching, restarting after the watch ended. Calls of
-// a handler are in order and never overlap.
+// List and watch of a resource inside the server. A list-watch passes through these states: listing, watching,
+// restarting after the watch ended. Calls of a handler are in order and never overlap.
 
 import {andThen} from '#src/base/eventually.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -14,7 +14,10 @@ import {readRange} from './list.js';
 import {objectInPieces} from './read.js';
 import type {Follower, Registry, Resource} from '#src/apiserver/registry/registry.js';
 
-/** Called when an object was added, changed or deleted. Objects are shared and must not be changed; of a deleted one only name and namespace are passed. */
+/**
+ * Called when an object was added, changed or deleted. Objects are shared and must not be changed; of a deleted one
+ * only name and namespace are passed.
+ */
 export type ObjectHandler<T extends KubeObject> = (object: Readonly<T>, isDeleted: boolean) => void;
 
 /** Receives the records of a resource. A promise of `handle` is awaited before the next call. */
@@ -29,8 +32,9 @@ export interface RecordHandler {
 const restartDelayMs = 1000;
 
 /**
- * Passes every record of a resource to the handler, then each change, in order, until the signal aborts or the store closes. Resolves once the initial list was
- * handled. When the history is compacted, the records are listed again and the differences are passed. An error of the handler is reported and does not stop the watch.
+ * Passes every record of a resource to the handler, then each change, in order, until the signal aborts or the store
+ * closes. Resolves once the initial list was handled. When the history is compacted, the records are listed again and
+ * the differences are passed. An error of the handler is reported and does not stop the watch.
  */
 export const listAndWatchRecords = (
   resource: Resource,
@@ -176,9 +180,10 @@ class ListWatch implements Follower {
 }
 
 /**
- * Passes every object of a kind to the handler, then each change, in order, until the signal aborts. Resolves once the initial list was handled. A write of this
- * server is passed before it is acknowledged: the store delivers it no later than the response, which waits until a long object is parsed (`Resource.takenIn`).
- * A write of another server over the same store, and one made while the watch is restarted, is passed as soon as it is known.
+ * Passes every object of a kind to the handler, then each change, in order, until the signal aborts. Resolves once the
+ * initial list was handled. A write of this server is passed before it is acknowledged: the store delivers it no later
+ * than the response, which waits until a long object is parsed (`Resource.takenIn`). A write of another server over the
+ * same store, and one made while the watch is restarted, is passed as soon as it is known.
  */
 export const listAndWatchKind = <T extends KubeObject>(
   registry: Registry,

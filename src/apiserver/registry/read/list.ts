@@ -1,5 +1,6 @@
-// Lists of one resource at one revision. A list is planned from its options (range of keys, revision, limit), its first records are read, and the rest is
-// read in chunks on demand. A list never buffers more than a chunk or one limited page.
+// Lists of one resource at one revision. A list is planned from its options (range of keys, revision, limit), its first
+// records are read, and the rest is read in chunks on demand. A list never buffers more than a chunk or one limited
+// page.
 
 import type {KubeObject} from '#src/api/types.js';
 import {badRequest, expired, statusError} from '#src/api/status.js';
@@ -17,7 +18,8 @@ import type {Resource} from '#src/apiserver/registry/registry.js';
 const futureWaitMs = 3000;
 const pollMs = 20;
 /**
- * The size of a chunk, in bytes of records: raw records are cheap to send, parsed ones are not. Either takes a few milliseconds.
+ * The size of a chunk, in bytes of records: raw records are cheap to send, parsed ones are not. Either takes a few
+ * milliseconds.
  */
 export const chunkBytes = {raw: 256 << 10, parsed: 64 << 10} as const;
 /** A limited page up to this size is buffered while its end is searched; a larger one is read again. */
@@ -32,7 +34,9 @@ export interface Listed {
   readonly isComplete: boolean;
   /** The records read so far. */
   readonly first: readonly StoredRecord[];
-  /** Returns all records in order, in chunks that are read on demand. The first call begins with `first` and empties it. */
+  /**
+   * Returns all records in order, in chunks that are read on demand. The first call begins with `first` and empties it.
+   */
   chunks(): AsyncIterableIterator<readonly StoredRecord[], undefined>;
 }
 
@@ -70,7 +74,10 @@ export interface ListRequest {
   readonly flow?: string;
 }
 
-/** Reads the first records of a list according to its options (the API reference, resource versions and chunking). Throws 410 when the revision is compacted. */
+/**
+ * Reads the first records of a list according to its options (the API reference, resource versions and chunking).
+ * Throws 410 when the revision is compacted.
+ */
 export const listObjects = async (
   resource: Resource,
   namespace: string,
@@ -99,7 +106,10 @@ interface Scope {
   readonly end: string;
 }
 
-/** Returns the range of keys a request selects from: all, those of one namespace, or the single one its selectors require. */
+/**
+ * Returns the range of keys a request selects from: all, those of one namespace, or the single one its selectors
+ * require.
+ */
 export const scopeOf = (resource: Resource, namespace: string, filter: Filter): Scope => {
   const {namespaced} = resource.kind;
   const within = namespace || (namespaced ? (filter.namespace ?? '') : '');
@@ -175,7 +185,9 @@ export const allObjects = async <T extends KubeObject>(
   return found;
 };
 
-/** Reads until the first chunk is full, or to the end of the list if that is near or, for a limited page, must be known. */
+/**
+ * Reads until the first chunk is full, or to the end of the list if that is near or, for a limited page, must be known.
+ */
 const readList = async (resource: Resource, prefix: string, range: RangeRead): Promise<Listed> => {
   const {limit, filter} = range;
   const kept: StoredRecord[] = [];

@@ -6,7 +6,10 @@ import {allObjects} from './list.js';
 import {objectInPieces} from './read.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 
-/** Returns a reader of objects in their stored version, served from the watch cache since admission reads often. Kinds that are not served have no objects. */
+/**
+ * Returns a reader of objects in their stored version, served from the watch cache since admission reads often. Kinds
+ * that are not served have no objects.
+ */
 export const registryReader = (registry: Registry): Reader => {
   const {store, naming} = registry.settings;
   const resourceOf = ({group, version, plural}: Kind): Resource | undefined =>

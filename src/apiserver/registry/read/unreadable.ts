@@ -1,5 +1,5 @@
-// The errors of reads that meet objects which cannot be read: their records are damaged, or cannot be decrypted. With the gate
-// AllowUnsafeMalformedObjectDeletion they name the objects, so that those can be deleted (KEP-3926).
+// The errors of reads that meet objects which cannot be read: their records are damaged, or cannot be decrypted. With
+// the gate AllowUnsafeMalformedObjectDeletion they name the objects, so that those can be deleted (KEP-3926).
 
 import {damagedRecordCause, hasCause, plainFailure, statusError, StatusError} from '#src/api/status.js';
 import {ValueUnreadable} from '#src/storage/errors.js';
@@ -36,7 +36,10 @@ export const isUnreadable = (error: unknown): boolean =>
 export const startError = (error: unknown): unknown =>
   error instanceof ValueUnreadable && error.step === 'checksum' ? damagedRecord(error) : error;
 
-/** The error of a record that is damaged for good. It says what helps, and has a cause of its own by which clients tell it from errors that pass. */
+/**
+ * The error of a record that is damaged for good. It says what helps, and has a cause of its own by which clients tell
+ * it from errors that pass.
+ */
 const damagedRecord = (error: ValueUnreadable): StatusError => {
   const {message, key = ''} = error;
   const helps = 'restore a snapshot (plat snapshot restore), or delete it with --feature-gates=AllowUnsafeMalformedObjectDeletion=true';

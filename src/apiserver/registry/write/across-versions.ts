@@ -66,7 +66,10 @@ export const isConversionPending = (error: unknown): boolean => error instanceof
 /** Whether an object has nothing but its kind and apiVersion. */
 const isBlank = (object: PlainObject): boolean => Object.keys(object).every(field => field === 'apiVersion' || field === 'kind');
 
-/** The versions of a custom resource. The first use of an object that a webhook has to convert throws `ConversionPending`; the next attempt finds the result. */
+/**
+ * The versions of a custom resource. The first use of an object that a webhook has to convert throws
+ * `ConversionPending`; the next attempt finds the result.
+ */
 class CustomResourceVersions implements Versions {
   readonly #siblings: Siblings;
   readonly #known = new Map<string, PlainObject>();
@@ -96,8 +99,8 @@ class CustomResourceVersions implements Versions {
 }
 
 /**
- * Returns the result of `act`, which converts an object between versions. `act` must have no side effects: it runs again after each conversion that has to be
- * awaited. Rejects with the error of a failed conversion.
+ * Returns the result of `act`, which converts an object between versions. `act` must have no side effects: it runs
+ * again after each conversion that has to be awaited. Rejects with the error of a failed conversion.
  */
 export const acrossVersions = <T>(resource: Resource, act: (versions: Versions) => T): Eventually<T> => {
   const {siblings} = resource.settings;

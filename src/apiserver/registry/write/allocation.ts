@@ -5,8 +5,9 @@ import {PoolError, type AddressHolder, type Reservation} from '#src/resources/po
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import type {Pools} from '#src/apiserver/registry/write-services.js';
 
-// The allocation of one write, as a transaction with the store: the kind's definition says what an object needs and no longer needs, the pools
-// (`src/apiserver/allocation`) hold what is allocated, and here both follow the outcome of the write.
+// The allocation of one write, as a transaction with the store: the kind's definition says what an object needs and no
+// longer needs, the pools (`src/apiserver/allocation`) hold what is allocated, and here both follow the outcome of the
+// write.
 
 /** Sample ports of dry runs start after this one, or after the highest requested one. */
 const sampleBase = 32_768;
@@ -86,8 +87,8 @@ class PoolReservation implements Reservation {
 }
 
 /**
- * Allocates the addresses and ports an object needs and runs `work`, which stores it. What is allocated is kept, and what is no longer needed released, if both
- * succeed; otherwise nothing changes.
+ * Allocates the addresses and ports an object needs and runs `work`, which stores it. What is allocated is kept, and
+ * what is no longer needed released, if both succeed; otherwise nothing changes.
  */
 export const withAllocation = async <T>(
   allocation: AllocationHooks<KubeObject>,

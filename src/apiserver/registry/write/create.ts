@@ -24,8 +24,8 @@ import {write, type WriteOperation, type Written} from './write.js';
 const attempts = 8;
 
 /**
- * Creates an object from the client's, which is handed over for good. A generated name that is taken is generated again. Throws the Status the client gets.
- * On a dry run everything happens but the writing.
+ * Creates an object from the client's, which is handed over for good. A generated name that is taken is generated
+ * again. Throws the Status the client gets. On a dry run everything happens but the writing.
  */
 export const createObject = async (
   resource: Resource,

@@ -5,7 +5,9 @@ import {RevisionMismatch, ValueUnreadable} from '#src/storage/errors.js';
 import {admitDeletion} from './admit-deletion.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 
-/** Returns the revision of an object that cannot be decrypted or parsed; undefined for one that is readable or absent. */
+/**
+ * Returns the revision of an object that cannot be decrypted or parsed; undefined for one that is readable or absent.
+ */
 const unreadableRevision = async (resource: Resource, key: string): Promise<number | undefined> => {
   try {
     const record = await resource.settings.store.get(key);
@@ -23,8 +25,9 @@ const unreadableRevision = async (resource: Resource, key: string): Promise<numb
 };
 
 /**
- * Removes an object that cannot be read from the store (KEP-3926): without preconditions, finalizers and grace period, since they cannot be known either. Admission
- * sees only its name. Throws 422 for an object that can be read, or that does not exist.
+ * Removes an object that cannot be read from the store (KEP-3926): without preconditions, finalizers and grace period,
+ * since they cannot be known either. Admission sees only its name. Throws 422 for an object that can be read, or that
+ * does not exist.
  */
 export const deleteUnreadable = async (
   resource: Resource,

@@ -1,5 +1,6 @@
-// The pipeline of deletions: preconditions, admission, the steps of the kind, grace period, finalizers of the garbage collector; then the object is removed,
-// or stored as terminating. A conflict with a concurrent write restarts it. It never deletes dependents, which is left to the garbage collector.
+// The pipeline of deletions: preconditions, admission, the steps of the kind, grace period, finalizers of the garbage
+// collector; then the object is removed, or stored as terminating. A conflict with a concurrent write restarts it. It
+// never deletes dependents, which is left to the garbage collector.
 
 import {conflict, forbidden, notFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
@@ -22,7 +23,10 @@ export interface Deleted extends Stored {
   readonly removed: boolean;
 }
 
-/** Removes an object, or sets its deletion timestamp while a grace period or finalizers delay the removal. Throws the Status of a refusal. */
+/**
+ * Removes an object, or sets its deletion timestamp while a grace period or finalizers delay the removal. Throws the
+ * Status of a refusal.
+ */
 export const deleteObject = async (
   resource: Resource,
   namespace: string,
@@ -97,7 +101,10 @@ const storeTerminating = async (
   removed: false,
 });
 
-/** Stores an object whose grace period is over before it is removed, so that watches receive the modification before the deletion. */
+/**
+ * Stores an object whose grace period is over before it is removed, so that watches receive the modification before the
+ * deletion.
+ */
 const storeThenRemove = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => {
   const marked = await storeTerminating(resource, record, object, context);
   return remove(resource, {...record, value: marked.value, revision: marked.revision}, marked.object, context);
@@ -107,8 +114,8 @@ const storeThenRemove = async (resource: Resource, record: StoredRecord, object:
 const millisecondsOf = (seconds: number): number => Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 
 /**
- * Sets or shortens the grace period of an object. Returns its seconds; `pending` when the object is terminating and its grace period stays; undefined for a kind
- * without grace periods and when the grace period is over.
+ * Sets or shortens the grace period of an object. Returns its seconds; `pending` when the object is terminating and its
+ * grace period stays; undefined for a kind without grace periods and when the grace period is over.
  */
 const applyGracePeriod = (
   {definition, settings}: Resource,
@@ -164,7 +171,10 @@ const checkDeletePreconditions = (
   throw definition.deletion?.hasPhases ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };
 
-/** Sets the garbage collector's finalizer that the propagation policy requires (the API reference, DeleteOptions.propagationPolicy). Returns whether the finalizers changed. */
+/**
+ * Sets the garbage collector's finalizer that the propagation policy requires (the API reference,
+ * DeleteOptions.propagationPolicy). Returns whether the finalizers changed.
+ */
 const setPropagationFinalizer = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): boolean => {
   if (!settings.garbageCollector || definition.deletion?.defaultPropagation === 'unsupported') return false;
   const meta = object.metadata!;

@@ -66,7 +66,10 @@ const writerOf = (
   versions,
 });
 
-/** Returns the writer of an apply. It may also own fields that only a creation writes; otherwise the creator would lose them with its next apply. */
+/**
+ * Returns the writer of an apply. It may also own fields that only a creation writes; otherwise the creator would lose
+ * them with its next apply.
+ */
 export const applierOf = (
   resource: Resource,
   endpoint: Endpoint<KubeObject>,
@@ -95,8 +98,9 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 };
 
 /**
- * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its key. With `isChecked` (custom resources,
- * whose validation may accept values of another type) an object that does not fit its schema has none.
+ * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its
+ * key. With `isChecked` (custom resources, whose validation may accept values of another type) an object that does not
+ * fit its schema has none.
  */
 const entriesAfterWrite = (
   before: PlainObject,
@@ -146,7 +150,10 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   });
 };
 
-/** Records the sender as owner of all fields of an object that is posted but not stored, such as a review. Entries in the request are ignored. */
+/**
+ * Records the sender as owner of all fields of an object that is posted but not stored, such as a review. Entries in
+ * the request are ignored.
+ */
 export const recordUnstored = (
   resource: Resource,
   {group, version, kind}: Kind,
@@ -174,8 +181,8 @@ export interface UpdateAddress {
 }
 
 /**
- * Records the owners of the fields of an object that is being updated. A write to the main address may bring entries of its own or clear all of them; an object
- * without entries stays without.
+ * Records the owners of the fields of an object that is being updated. A write to the main address may bring entries of
+ * its own or clear all of them; an object without entries stays without.
  */
 export const recordUpdate = (
   resource: Resource,
@@ -229,7 +236,10 @@ const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 /** The client of the last request, and its manager: the requests of one client come in a row. */
 let lastClient = {agent: '', manager: ''};
 
-/** Returns the default field manager of a client: the printable characters of its User-Agent before the first slash, truncated to the limit. */
+/**
+ * Returns the default field manager of a client: the printable characters of its User-Agent before the first slash,
+ * truncated to the limit.
+ */
 export const managerOfAgent = (agent: string): string => {
   if (agent !== lastClient.agent) lastClient = {agent, manager: managerOf(agent)};
   return lastClient.manager;

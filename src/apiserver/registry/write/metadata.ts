@@ -4,7 +4,8 @@ import type {Endpoint, HookContext, MetadataValidation} from '#src/resources/def
 import type {ObjectMetaRules} from '#src/resources/validation/object-meta.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 
-// What the pipeline does to the metadata of written objects by the rules of their kind: validation, duplicate owners, and the generation.
+// What the pipeline does to the metadata of written objects by the rules of their kind: validation, duplicate owners,
+// and the generation.
 
 /** Returns how an endpoint validates the metadata of an object. */
 export const metadataValidationOf = ({metadata = 'change'}: Endpoint<KubeObject>, hooks: HookContext): MetadataValidation =>
@@ -40,7 +41,10 @@ export const dropDuplicateOwners = (meta: ObjectMeta, warn: (text: string) => vo
   );
 };
 
-/** Raises the generation of an updated object whose desired state changes. Writing through a view of another kind is writing the object. */
+/**
+ * Raises the generation of an updated object whose desired state changes. Writing through a view of another kind is
+ * writing the object.
+ */
 export const raiseGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
   const {generation, generationCountsEmptied} = definition.metadata;
   if (!generation || (subresource && !definition.subresources?.[subresource]?.view)) return;

@@ -3,13 +3,19 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Preconditions} from '#src/api/writer.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 
-/** The resource in the error, and whether the write is a dry run, whose error shows the key without the prefix of the store. */
+/**
+ * The resource in the error, and whether the write is a dry run, whose error shows the key without the prefix of the
+ * store.
+ */
 interface Refusal {
   readonly ref: ResourceRef;
   readonly dryRun: boolean;
 }
 
-/** Throws 409, with the message of the original's store, unless the uid and resourceVersion that a writer requires are those of the stored object. */
+/**
+ * Throws 409, with the message of the original's store, unless the uid and resourceVersion that a writer requires are
+ * those of the stored object.
+ */
 export const checkPreconditions = (
   {settings}: Resource,
   key: string,

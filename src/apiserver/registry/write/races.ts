@@ -2,7 +2,10 @@ import {conflict} from '#src/api/status.js';
 import {checkEnd} from '#src/apiserver/request/turns.js';
 import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 
-/** How many races a write may lose. Hundreds of writers of one object stay below it; beyond it the store itself is at fault. */
+/**
+ * How many races a write may lose. Hundreds of writers of one object stay below it; beyond it the store itself is at
+ * fault.
+ */
 const maxRaces = 1000;
 
 /** The write that is repeated. */
@@ -15,8 +18,9 @@ export interface RacingWrite {
 }
 
 /**
- * Repeats a write until no other writer came first. `attempt` returns undefined when it lost the race, and reads the object anew at each call. Throws 504 once
- * the client is gone or the request's deadline has passed, and 409 after very many races.
+ * Repeats a write until no other writer came first. `attempt` returns undefined when it lost the race, and reads the
+ * object anew at each call. Throws 504 once the client is gone or the request's deadline has passed, and 409 after very
+ * many races.
  */
 export const untilUncontended = async <T>(write: RacingWrite, attempt: () => Promise<T | undefined>): Promise<T> => {
   const {resource, name, served} = write;

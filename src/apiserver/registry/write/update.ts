@@ -25,7 +25,10 @@ import {atVersion, unstored, writeRecord} from '#src/apiserver/registry/stored.j
 import {untilUncontended} from './races.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
-/** Makes the updated object from the stored one, which is undefined when there is none. Called again after each lost race. */
+/**
+ * Makes the updated object from the stored one, which is undefined when there is none. Called again after each lost
+ * race.
+ */
 export type Transform = (old: Readonly<KubeObject> | undefined) => KubeObject | Promise<KubeObject>;
 
 export interface UpdateTarget {
@@ -114,8 +117,8 @@ class Update implements WriteOperation {
     meta.name = name;
     if (resource.kind.namespaced) meta.namespace = namespace;
     else dropField(meta, 'namespace');
-    // The uid of an object is a precondition, that of a patch a change, which validation refuses. A patch starts from the stored object, which is clean; what it
-    // adds is checked after admission.
+    // The uid of an object is a precondition, that of a patch a change, which validation refuses. A patch starts from
+    // the stored object, which is clean; what it adds is checked after admission.
     if (!patches) {
       checkPreconditions(resource, this.#record.key, {uid: meta.uid}, this.old, {ref: this.#ref, dryRun: this.context.dryRun});
       dropDuplicateOwners(meta, this.context.warn, 'sent');
@@ -191,7 +194,10 @@ const isOver = ({definition}: Resource, object: KubeObject): boolean => {
   );
 };
 
-/** The resourceVersion, as admission leaves it, must be that of the stored object, or absent where the kind allows it; zero stands for any version. */
+/**
+ * The resourceVersion, as admission leaves it, must be that of the stored object, or absent where the kind allows it;
+ * zero stands for any version.
+ */
 const checkVersion = (
   {resource, name, subresource}: UpdateTarget,
   {resourceVersion: statedVersion}: ObjectMeta,
@@ -207,7 +213,9 @@ const checkVersion = (
   }
 };
 
-/** An update without the fields of a deletion leaves them as they are; one that changes them is refused by validation. */
+/**
+ * An update without the fields of a deletion leaves them as they are; one that changes them is refused by validation.
+ */
 const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
   if (meta.deletionTimestamp === undefined) restore(meta, stored, 'deletionTimestamp');
   if (meta.deletionGracePeriodSeconds === undefined) restore(meta, stored, 'deletionGracePeriodSeconds');

@@ -16,8 +16,8 @@ import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
 import type {Stored} from '#src/apiserver/registry/stored.js';
 
 /**
- * What a write came to: `created` also when a PUT made the object, `deleted` when an update removed the last finalizer of an object that is being deleted,
- * `unchanged` when nothing was to be stored.
+ * What a write came to: `created` also when a PUT made the object, `deleted` when an update removed the last finalizer
+ * of an object that is being deleted, `unchanged` when nothing was to be stored.
  */
 export interface Written extends Stored {
   readonly outcome: 'created' | 'updated' | 'deleted' | 'unchanged';
@@ -40,7 +40,9 @@ export interface WriteOperation {
   recordOwners(object: KubeObject): Eventually<void>;
   /** Checks the metadata that mutating admission left. */
   checkAdmitted(meta: ObjectMeta): void;
-  /** The object to be stored: what the endpoint writes of the incoming one, and the fields that only the server sets. */
+  /**
+   * The object to be stored: what the endpoint writes of the incoming one, and the fields that only the server sets.
+   */
   select(incoming: KubeObject): KubeObject;
   prepare(object: KubeObject, hooks: HookContext): void;
   /** In steps: the rules of custom resources may take long. */
@@ -51,11 +53,14 @@ export interface WriteOperation {
 }
 
 /**
- * The one pipeline of all writes but deletions: creations and updates, at the main address and at subresources, from an object, a patch or an apply.
+ * The one pipeline of all writes but deletions: creations and updates, at the main address and at subresources, from an
+ * object, a patch or an apply.
  *
- * receive → default → record owners → mutating admission → default → select → allocate → prepare → validate → authorize → warn → validating admission → store
+ * receive → default → record owners → mutating admission → default → select → allocate → prepare → validate → authorize
+ * → warn → validating admission → store
  *
- * The incoming object is handed over for good. Throws the Status the client gets. On a dry run everything happens but the last step.
+ * The incoming object is handed over for good. Throws the Status the client gets. On a dry run everything happens but
+ * the last step.
  */
 export const write = async (operation: WriteOperation, incoming: KubeObject): Promise<Written> => {
   const {resource, context, old} = operation;

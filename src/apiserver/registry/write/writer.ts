@@ -30,7 +30,10 @@ const changeOnce = async <T extends KubeObject>(
   return replaced.object as Readonly<T>;
 };
 
-/** Returns a function that changes objects on the server's behalf, without admission or validation, and retries on conflicts. */
+/**
+ * Returns a function that changes objects on the server's behalf, without admission or validation, and retries on
+ * conflicts.
+ */
 export const registryChange =
   (registry: Registry, dryRun = false): Writer['change'] =>
   async (kind, namespace, name, change, preconditions) => {

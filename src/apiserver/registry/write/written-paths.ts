@@ -69,7 +69,10 @@ export const createdFields = <T extends object>(incoming: T, writes: WrittenPath
   return created as T;
 };
 
-/** Returns the object to update: the fields that the endpoint may write (`writes`) from `incoming`, all others from `stored`. */
+/**
+ * Returns the object to update: the fields that the endpoint may write (`writes`) from `incoming`, all others from
+ * `stored`.
+ */
 export const mergeWrittenFields = <T extends object>(incoming: T, stored: T, writes: WrittenPaths): T => {
   if ('allBut' in writes) return mergeAllBut(incoming as Fields, stored as Fields, writes.allBut) as T;
   const {updated, whole} = pathsOf(writes);

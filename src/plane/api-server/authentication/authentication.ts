@@ -1,5 +1,5 @@
-// Creates the authenticators of an API server from its flags, and the configuration that it publishes for extension servers. Every unusable file is reported
-// in one line with its flag.
+// Creates the authenticators of an API server from its flags, and the configuration that it publishes for extension
+// servers. Every unusable file is reported in one line with its flag.
 
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
@@ -66,7 +66,10 @@ export interface AuthenticationParts {
   gate(name: string): boolean;
 }
 
-/** Returns the configured authenticators in the order in which they are tried. The client CAs change when their file does. */
+/**
+ * Returns the configured authenticators in the order in which they are tried. The client CAs change when their file
+ * does.
+ */
 export const authenticatorsOf = async (options: AuthenticationOptions, parts: AuthenticationParts): Promise<Authenticator[]> => {
   const authenticators: Authenticator[] = [];
   const {clock, naming, gate, meter} = parts;
@@ -115,7 +118,9 @@ export const identityHeadersOf = (options: AuthenticationOptions): IdentityHeade
   prefixes: options.requestheaderExtraHeadersPrefix,
 });
 
-/** The published authentication configuration. Throws an error of one line that names the flag of an unreadable file. */
+/**
+ * The published authentication configuration. Throws an error of one line that names the flag of an unreadable file.
+ */
 export const authenticationConfig = (options: AuthenticationOptions): AuthenticationConfig => {
   const {clientCaFile, requestheaderClientCaFile: proxyCaFile} = options;
   return {
@@ -162,8 +167,8 @@ export const authenticatesClients = ({
   ].some(Boolean);
 
 /**
- * The anonymous user, if enabled by the flag or by the section of the configuration file, which may limit it to paths. With AlwaysAllow it is disabled, with a
- * warning.
+ * The anonymous user, if enabled by the flag or by the section of the configuration file, which may limit it to paths.
+ * With AlwaysAllow it is disabled, with a warning.
  */
 export const anonymousOf = (options: AuthenticationOptions, log: Log, section?: AnonymousSettings): Anonymous | undefined => {
   if (!(section?.enabled ?? options.anonymousAuth)) return undefined;
@@ -184,8 +189,8 @@ const joinedReasons = (reasons: readonly string[]): string => {
 };
 
 /**
- * Authenticates a token for token reviews, with the same authenticators: for one of the requested audiences, or for this server. A token without audiences
- * is for this server.
+ * Authenticates a token for token reviews, with the same authenticators: for one of the requested audiences, or for
+ * this server. A token without audiences is for this server.
  */
 export const tokenAuthenticator =
   (authenticators: readonly Authenticator[], own: readonly string[], anonymous?: Anonymous): ActionContext['authenticateToken'] =>

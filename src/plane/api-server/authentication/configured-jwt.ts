@@ -10,8 +10,8 @@ export interface ConfiguredJwt {
 }
 
 /**
- * Reads the configured issuers; undefined if there are none. Loads the expression language and all else that they need only then. Rejects with an error of one
- * line that names the flag.
+ * Reads the configured issuers; undefined if there are none. Loads the expression language and all else that they need
+ * only then. Rejects with an error of one line that names the flag.
  */
 export const configuredJwt = async (parts: JwtParts): Promise<ConfiguredJwt | undefined> => {
   const {options} = parts;

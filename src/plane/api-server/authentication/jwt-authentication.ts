@@ -1,4 +1,5 @@
-// The authentication of tokens of OpenID Connect issuers: from `--authentication-config`, or from the `--oidc-*` flags, which are a configuration of one issuer.
+// The authentication of tokens of OpenID Connect issuers: from `--authentication-config`, or from the `--oidc-*` flags,
+// which are a configuration of one issuer.
 
 import type {Naming} from '#src/api/naming.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
@@ -66,7 +67,9 @@ const valid = function* (
   return {configuration, authenticators};
 };
 
-/** The configuration of the flags; undefined if they configure nothing. Throws an error of one line that names the flag. */
+/**
+ * The configuration of the flags; undefined if they configure nothing. Throws an error of one line that names the flag.
+ */
 export const configuredAuthentication = (parts: JwtParts): ConfiguredAuthentication | undefined => {
   const {options} = parts;
   const {authenticationConfig: file, oidcIssuerUrl, oidcSigningAlgs} = options;

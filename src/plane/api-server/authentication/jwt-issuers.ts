@@ -41,7 +41,10 @@ export const authenticatorOfIssuers = (configured: ConfiguredAuthentication, par
   return {authenticator: jwtAuthenticator(issuers), start: () => issuers.start()};
 };
 
-/** Returns the dialer of an issuer. Throws for a network whose connections are not configured: the issuer would be reached another way than intended. */
+/**
+ * Returns the dialer of an issuer. Throws for a network whose connections are not configured: the issuer would be
+ * reached another way than intended.
+ */
 const dialFor = (egress: Egress, type: string): Dial => {
   if (type === '') return egress.dial('direct');
   const name = type as EgressName;

@@ -163,7 +163,9 @@ const dayRecorder =
       );
   };
 
-/** Everything that the flags for service account tokens configure. Throws an error of one line that names flag and file. */
+/**
+ * Everything that the flags for service account tokens configure. Throws an error of one line that names flag and file.
+ */
 export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccountTokens => {
   const {options, naming, clock, reader, signer} = parts;
   const {serviceAccountIssuer: issuers, apiAudiences, serviceAccountLookup: lookup} = options;

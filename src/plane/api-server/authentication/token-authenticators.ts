@@ -50,7 +50,9 @@ export interface TokenAuthenticators {
   start(): void;
 }
 
-/** Opens the webhook that authenticates tokens, if there is one. Rejects with an error of one line that names the flag. */
+/**
+ * Opens the webhook that authenticates tokens, if there is one. Rejects with an error of one line that names the flag.
+ */
 export const openTokenWebhook = async (
   {authenticationTokenWebhookConfigFile: file}: TokenOptions,
   parts: ReviewWebhookParts,

@@ -22,8 +22,9 @@ const damageOf = async (store: Store, key: string): Promise<ValueUnreadable | un
 };
 
 /**
- * Deletes those of the server's own objects whose records are damaged, so that its start hooks write them anew. Only records whose checksum is wrong are deleted,
- * which no later key, release or server could read; nothing is on a store that servers share.
+ * Deletes those of the server's own objects whose records are damaged, so that its start hooks write them anew. Only
+ * records whose checksum is wrong are deleted, which no later key, release or server could read; nothing is on a store
+ * that servers share.
  */
 export const removeDamagedRecords = async ({store, registry, log}: DamagedRecordParts, own: readonly OwnObjects[]): Promise<void> => {
   if (store.shared) return;

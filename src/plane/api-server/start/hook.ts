@@ -4,6 +4,9 @@ export interface StartHook {
   /** The hooks that must finish first. They are in the same list. */
   readonly after?: readonly StartHook[];
   run(): Promise<void>;
-  /** Creates what the hook creates once more: the data of the store were replaced. Absent where nothing is lost, or where it is renewed regularly. */
+  /**
+   * Creates what the hook creates once more: the data of the store were replaced. Absent where nothing is lost, or
+   * where it is renewed regularly.
+   */
   again?(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// What an API server does to its own objects when it starts, as hooks that must finish before it is ready: bootstrap objects, and loops over its own objects.
-// Hooks run concurrently; each names those that must finish before it.
+// What an API server does to its own objects when it starts, as hooks that must finish before it is ready: bootstrap
+// objects, and loops over its own objects. Hooks run concurrently; each names those that must finish before it.
 
 import {kinds} from '#src/api/kinds/index.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
@@ -115,7 +115,10 @@ const storageVersionHook = (
 const authenticationHook = ({client, options}: StartParts, after: readonly StartHook[]): StartHook =>
   repeated('start-cluster-authentication-info-controller', () => publishAuthenticationConfig(client, authenticationConfig(options)), after);
 
-/** The object of the configured ranges. Without such objects, as in older releases, addresses come from the configured ranges themselves. */
+/**
+ * The object of the configured ranges. Without such objects, as in older releases, addresses come from the configured
+ * ranges themselves.
+ */
 const serviceRangeHooks = ({server, client, naming, clock, log, serviceRanges}: StartParts, after: readonly StartHook[]): StartHook[] =>
   server.registry.serves(kinds.serviceCIDRs)
     ? [

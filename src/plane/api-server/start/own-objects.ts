@@ -31,7 +31,10 @@ export interface OwnObjectParts {
   gate(name: string): boolean;
 }
 
-/** Returns the objects that the start hooks of a server create if they are missing. Those of kinds that are not served are left out. */
+/**
+ * Returns the objects that the start hooks of a server create if they are missing. Those of kinds that are not served
+ * are left out.
+ */
 export const ownObjects = ({registry, naming, host, rbac, options, serviceAddress, alsoOwn = [], gate}: OwnObjectParts): OwnObjects[] => {
   const {self, systemNamespace} = naming;
   const served = registry.builtIn.map(({kind}) => kind);

@@ -15,8 +15,8 @@ export interface ReplacedDataParts {
 const retryMs = 1000;
 
 /**
- * Repeats the hooks that create objects whenever the data of the store were replaced, one after the other, each until it succeeds. The server is not ready
- * meanwhile. Differs from upstream, which does not notice that its etcd was wiped.
+ * Repeats the hooks that create objects whenever the data of the store were replaced, one after the other, each until
+ * it succeeds. The server is not ready meanwhile. Differs from upstream, which does not notice that its etcd was wiped.
  */
 export const repeatAfterReplacement = ({hooks, store, health, clock, log}: ReplacedDataParts, signal: AbortSignal): void => {
   const {continuity} = store;

@@ -1,5 +1,6 @@
-// The messages of the container runtime interface as tables of fields, from which types, reader and writer follow. Fields that are not in a table are skipped.
-// A field that is absent has its type's zero; messages and wrapped values are then undefined, which differs from zero.
+// The messages of the container runtime interface as tables of fields, from which types, reader and writer follow.
+// Fields that are not in a table are skipped. A field that is absent has its type's zero; messages and wrapped values
+// are then undefined, which differs from zero.
 
 import {DecodeError} from '#src/schema/decode/error.js';
 import {delimited, fixed64, varint} from '#src/schema/protobuf/message-type.js';
@@ -162,7 +163,9 @@ export const time = (number: number): Field<number | undefined> => ({
   },
 });
 
-/** An enumeration by the names of its values, in the order of their numbers. Numbers beyond them are read as the last. */
+/**
+ * An enumeration by the names of its values, in the order of their numbers. Numbers beyond them are read as the last.
+ */
 export const oneOf =
   <A extends string>(...names: readonly [A, ...A[]]) =>
   (number: number): Field<A> => ({

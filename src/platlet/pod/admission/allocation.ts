@@ -79,7 +79,10 @@ const isTaken = (node: NodeAllocation, {ip, key}: {readonly ip: string; readonly
   return false;
 };
 
-/** Returns the first resource that a pod lacks on a node; undefined if there is none. Extended resources that the node does not have are ignored. */
+/**
+ * Returns the first resource that a pod lacks on a node; undefined if there is none. Extended resources that the node
+ * does not have are ignored.
+ */
 export const insufficientResource = (node: NodeAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
   const maxPods = Number(allocatable['pods'] ?? 0);
   if (node.pods + 1 > maxPods) return outOfResource('pods', 1, node.pods, maxPods);
@@ -115,7 +118,10 @@ export const shortageOf = (node: NodeAllocation, allocatable: Capacity, pod: Fro
 /** Whether a host port of the pod is taken. */
 export const portsConflict = (node: NodeAllocation, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(node, port));
 
-/** Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have gone; undefined if it can. */
+/**
+ * Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have gone; undefined if
+ * it can.
+ */
 export const resizeRejection = (
   node: NodeAllocation,
   allocation: PodAllocation,

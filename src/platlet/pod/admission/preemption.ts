@@ -48,7 +48,9 @@ const distance = (shortage: Shortage, candidate: Candidate): number => {
 const total = (candidate: Candidate): number =>
   [...candidate.requests.values()].reduce((sum, amount) => sum + Number(quantityMilliValue(amount)), 0);
 
-/** Takes the pods that leave the least lacking, until nothing lacks. Returns undefined if all of them are not enough. */
+/**
+ * Takes the pods that leave the least lacking, until nothing lacks. Returns undefined if all of them are not enough.
+ */
 const choose = (candidates: readonly Candidate[], shortage: Shortage): Candidate[] | undefined => {
   const left = [...candidates];
   const chosen: Candidate[] = [];
@@ -70,8 +72,8 @@ const choose = (candidates: readonly Candidate[], shortage: Shortage): Candidate
 const lackingAfter = (shortage: Shortage, candidates: readonly Candidate[]): Shortage => candidates.reduce(without, shortage);
 
 /**
- * Returns the pods that make room for a critical one: as few guaranteed ones as possible, then as few burstable ones, then as few others. Undefined if no choice
- * of them is enough, or the pod is not critical.
+ * Returns the pods that make room for a critical one: as few guaranteed ones as possible, then as few burstable ones,
+ * then as few others. Undefined if no choice of them is enough, or the pod is not critical.
  */
 export const preemptionVictims = (
   naming: Naming,

@@ -32,7 +32,9 @@ const isAllowed = (name: string, unsafe: readonly string[]): boolean =>
   safe.has(name) ||
   unsafe.map(dottedSysctl).some(pattern => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
 
-/** Returns why the kernel parameters of a pod are refused. `unsafe`: those that the node allows besides the safe ones. */
+/**
+ * Returns why the kernel parameters of a pod are refused. `unsafe`: those that the node allows besides the safe ones.
+ */
 export const sysctlRejection = ({spec}: Frozen<Pod>, unsafe: readonly string[]): Rejection | undefined => {
   const refused = (why: string): Rejection => ({reason: 'SysctlForbidden', message: `forbidden sysctl: ${why}`});
   for (const {name: written} of spec?.securityContext?.sysctls ?? []) {

@@ -19,7 +19,10 @@ const selected =
   ({spec}: Readonly<PodCertificateRequest>): string =>
     (spec as Partial<PodCertificateRequest['spec']> | undefined)?.[field] ?? '';
 
-/** PodCertificateRequest: requests a certificate for a pod, made by its node (KEP-4317). Its spec never changes, its status once. */
+/**
+ * PodCertificateRequest: requests a certificate for a pod, made by its node (KEP-4317). Its spec never changes, its
+ * status once.
+ */
 export const podCertificateRequests = defineResource<PodCertificateRequest>({
   kind: kinds.podCertificateRequests,
   served: {gates: ['PodCertificateRequest']},

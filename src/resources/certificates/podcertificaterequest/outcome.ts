@@ -13,7 +13,10 @@ const outcomes = ['Issued', 'Denied', 'Failed'];
 const conditionsOf = (request: Request | undefined): readonly Condition[] => request?.status?.conditions ?? [];
 const has = (request: Request, ...types: readonly string[]): boolean => types.some(type => isConditionTrue(conditionsOf(request), type));
 
-/** Validates that there is at most one outcome, with status `True`. The brackets stand apart in the paths, as they do upstream. */
+/**
+ * Validates that there is at most one outcome, with status `True`. The brackets stand apart in the paths, as they do
+ * upstream.
+ */
 function* validateOutcomes(conditions: readonly Condition[]): Iterable<FieldError> {
   let known = 0;
   for (const [i, {type, status}] of conditions.entries()) {

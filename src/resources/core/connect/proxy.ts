@@ -4,8 +4,8 @@ import type {KubeObject} from '#src/api/types.js';
 import {parseIp, parseRange, rangeHolds, unmapped} from '#src/base/ip-address.js';
 import type {ConnectContext, ConnectDestination, ConnectSubresource} from '#src/resources/definition.js';
 
-// The proxy subresources of nodes, pods and services: parses `[scheme:]name[:port]` and checks destination addresses. Opens no connections; `locate` only
-// returns the destination.
+// The proxy subresources of nodes, pods and services: parses `[scheme:]name[:port]` and checks destination addresses.
+// Opens no connections; `locate` only returns the destination.
 
 /** The target of a proxied call: `[scheme:]name[:port]`. */
 export interface ProxyTarget {

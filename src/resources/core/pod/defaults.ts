@@ -52,7 +52,9 @@ export const defaultPod = (pod: Pod, context: DefaultContext): void => {
   alignAddresses(pod);
 };
 
-/** Aligns the single address with the list of addresses; the single one wins, since older clients do not know the list. */
+/**
+ * Aligns the single address with the list of addresses; the single one wins, since older clients do not know the list.
+ */
 const alignAddresses = ({status}: Pod): void => {
   if (!status) return;
   const {podIP, podIPs} = status;

@@ -17,7 +17,10 @@ import {podWarnings} from './warnings.js';
 
 const isOver = ({status}: Readonly<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** Pod: containers that run together on one node. It hardly changes after creation; its node runs it and reports its status. */
+/**
+ * Pod: containers that run together on one node. It hardly changes after creation; its node runs it and reports its
+ * status.
+ */
 export const pods = defineResource<Pod>({
   kind: kinds.pods,
   discovery: {shortNames: ['po'], categories: ['all']},

@@ -3,8 +3,8 @@ import {isSidecar} from '#src/model/pod/restart.js';
 import {everyContainer} from './validation/every-container.js';
 import {hasRestartRules} from './validation/allowances.js';
 
-// Fields of pods that depend on feature gates. While a gate is off its fields are dropped on write, unless the stored object uses them: turning a gate off
-// never breaks a running pod.
+// Fields of pods that depend on feature gates. While a gate is off its fields are dropped on write, unless the stored
+// object uses them: turning a gate off never breaks a running pod.
 
 /** Fields of a spec that depend on a gate: whether they are in use, and how to drop them. */
 interface GatedFields {

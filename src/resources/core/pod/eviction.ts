@@ -31,7 +31,10 @@ const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): bool
   }
 };
 
-/** Reports whether an unready pod may be evicted without using up a disruption: while enough others are healthy, or always if the budget's policy allows it. */
+/**
+ * Reports whether an unready pod may be evicted without using up a disruption: while enough others are healthy, or
+ * always if the budget's policy allows it.
+ */
 const mayEvictUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;

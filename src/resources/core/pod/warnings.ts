@@ -11,7 +11,8 @@ import {podTerms} from './validation/affinity.js';
 import {appArmorOf, podAnnotations} from './validation/annotations.js';
 import {volumeWarnings} from './volume-warnings.js';
 
-// Warnings about pods and templates: fields that are valid but deprecated, or probably not what the user intends. They never reject a write.
+// Warnings about pods and templates: fields that are valid but deprecated, or probably not what the user intends. They
+// never reject a write.
 
 const mandatory = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
@@ -143,7 +144,10 @@ function* containers(
   }
 }
 
-/** Warns about valid but questionable fields of a pod or template. `prefix` is empty for pods, or a template's path and a dot. */
+/**
+ * Warns about valid but questionable fields of a pod or template. `prefix` is empty for pods, or a template's path and
+ * a dot.
+ */
 export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, naming: Naming): Iterable<string> {
   const path = `${prefix}spec`;
   const metaPath = `${prefix}metadata`;

@@ -170,7 +170,10 @@ const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | unde
   else if (needed && !needs && old?.healthCheckNodePort) reservation.releasePorts([old.healthCheckNodePort]);
 };
 
-/** Reserves the addresses and node ports of a service, and releases those it no longer needs. Throws the Status of a refusal. */
+/**
+ * Reserves the addresses and node ports of a service, and releases those it no longer needs. Throws the Status of a
+ * refusal.
+ */
 export const allocateService = async (
   service: Service,
   stored: Readonly<Service> | undefined,
@@ -186,7 +189,10 @@ export const allocateService = async (
   await allocatePorts(service, old, reservation);
 };
 
-/** Releases everything a deleted service held. Its Endpoints are deleted too, so that a new service of that name starts without them. */
+/**
+ * Releases everything a deleted service held. Its Endpoints are deleted too, so that a new service of that name starts
+ * without them.
+ */
 export const releaseService = async ({metadata, spec}: Readonly<Service>, {reservation, remove}: ReleaseContext): Promise<void> => {
   await remove(kinds.endpoints, metadata?.namespace ?? '', metadata?.name ?? '');
   reservation.releaseAddresses(heldAddresses(spec));

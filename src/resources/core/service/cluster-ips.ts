@@ -4,7 +4,8 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {legacyIp} from '#src/resources/validation/ip-fields.js';
 import {headless, isHeadless, type Service, type ServiceSpec} from './traits.js';
 
-// Validation of cluster IPs, IP families and family policy: of one service, and of updates, where the first address is immutable.
+// Validation of cluster IPs, IP families and family policy: of one service, and of updates, where the first address is
+// immutable.
 
 const path = 'spec.clusterIPs';
 const once = 'may not change once set';
@@ -34,7 +35,10 @@ function* addresses(clusterIPs: readonly string[], stored: readonly string[] | u
   }
 }
 
-/** Validates a service's addresses, IP families and family policy against each other. Called before allocation as well, which relies on it. */
+/**
+ * Validates a service's addresses, IP families and family policy against each other. Called before allocation as well,
+ * which relies on it.
+ */
 export function* validateClusterIps(
   spec: Readonly<ServiceSpec>,
   old: Readonly<ServiceSpec> | undefined,
@@ -61,7 +65,9 @@ export function* validateClusterIps(
   }
 }
 
-/** Validates an update of the addresses: the first is immutable; the second may be added, and removed with its policy. */
+/**
+ * Validates an update of the addresses: the first is immutable; the second may be added, and removed with its policy.
+ */
 export function* validateClusterIpsUpdate({spec = {}}: Readonly<Service>, {spec: old = {}}: Readonly<Service>): Iterable<FieldError> {
   if (spec.type === 'ExternalName' || old.type === 'ExternalName') return;
   if (isHeadless(spec) && isHeadless(old)) return;
@@ -78,7 +84,10 @@ export function* validateClusterIpsUpdate({spec = {}}: Readonly<Service>, {spec:
   }
 }
 
-/** Validates an update of the IP families, which follow the addresses; only services without addresses may change them freely. */
+/**
+ * Validates an update of the IP families, which follow the addresses; only services without addresses may change them
+ * freely.
+ */
 export function* validateFamiliesUpdate({spec = {}}: Readonly<Service>, {spec: old = {}}: Readonly<Service>): Iterable<FieldError> {
   if (spec.type === 'ExternalName' || old.type === 'ExternalName') return;
   if (isHeadless(spec) || isHeadless(old)) return;

@@ -15,8 +15,8 @@ const nameOfPort = async ({reader, namespace}: ConnectContext, service: string, 
 };
 
 /**
- * Reports whether an address belongs to a pod of the namespace and not to this machine. Otherwise a writer of endpoints or pod status could send the server's
- * calls anywhere.
+ * Reports whether an address belongs to a pod of the namespace and not to this machine. Otherwise a writer of endpoints
+ * or pod status could send the server's calls anywhere.
  */
 const isOfPod = async ({reader, namespace}: ConnectContext, {ip, targetRef}: Address): Promise<boolean> => {
   if (!targetRef?.name || targetRef.namespace !== namespace || !isAllowedDestination(ip)) return false;

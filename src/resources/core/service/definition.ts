@@ -43,7 +43,9 @@ const setDefaults = (service: Service): void => {
   for (const ingress of service.status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP';
 };
 
-/** Drops fields that the new type does not have, unless the client changed them as well; then validation rejects them. */
+/**
+ * Drops fields that the new type does not have, unless the client changed them as well; then validation rejects them.
+ */
 const dropFieldsOfOldType = (service: Service, {spec: old = {}}: Readonly<Service>): void => {
   const spec = service.spec!;
   if (needsClusterIp(old) && !needsClusterIp(spec)) {

@@ -7,7 +7,9 @@ import {headless, needsClusterIp, sameList, type ServiceSpec} from './traits.js'
 const path = 'spec.ipFamilyPolicy';
 const preferBoth = 'PreferDualStack';
 
-/** Reports whether a PreferDualStack service stays unchanged: it does not move when the cluster gains or loses a family. */
+/**
+ * Reports whether a PreferDualStack service stays unchanged: it does not move when the cluster gains or loses a family.
+ */
 export const isUnchangedPreference = (spec: Readonly<ServiceSpec>, old: Readonly<ServiceSpec>): boolean =>
   spec.ipFamilyPolicy === preferBoth &&
   (old.ipFamilyPolicy === undefined || old.ipFamilyPolicy === preferBoth) &&
@@ -67,7 +69,9 @@ const complete = (spec: ServiceSpec, known: readonly IpFamily[], takesBoth: bool
   spec.ipFamilies = [...families, ...second];
 };
 
-/** Determines the IP families of a service from its spec and those of the cluster; the first of `known` is the default. */
+/**
+ * Determines the IP families of a service from its spec and those of the cluster; the first of `known` is the default.
+ */
 export const decideFamilies = (
   spec: ServiceSpec,
   old: Readonly<ServiceSpec> | undefined,

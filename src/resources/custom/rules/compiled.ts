@@ -8,8 +8,8 @@ import {fieldPathIn} from '#src/schema/custom/structural/field-path.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-// Compiles the validation rules of stored definitions. A rule that does not compile (any more) keeps its error, which is reported when the rule would be
-// evaluated.
+// Compiles the validation rules of stored definitions. A rule that does not compile (any more) keeps its error, which
+// is reported when the rule would be evaluated.
 
 /** A compiled rule. */
 export interface CompiledRule {
@@ -38,7 +38,10 @@ export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type:
   return type && {type, types};
 };
 
-/** The rules of one schema (KEP-2876), each compiled when it is first needed, with the error of those that do not compile. */
+/**
+ * The rules of one schema (KEP-2876), each compiled when it is first needed, with the error of those that do not
+ * compile.
+ */
 export class CompiledRules {
   readonly count: number;
   readonly #compiled: CompiledRule[] = [];

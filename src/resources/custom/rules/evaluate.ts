@@ -13,8 +13,9 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {CompiledRules, typeOfSchema} from './compiled.js';
 import {childPath, evaluateRule, newSession, outOfBudgetAt, uncorrelated, type Correlation, type Evaluated, type Session} from './rule.js';
 
-// Evaluates validation rules (KEP-2876): walks an object along its schema, with a cost budget for the whole object. Transition rules are evaluated only where
-// the old value is correlated; violations of unchanged values become warnings (ratcheting).
+// Evaluates validation rules (KEP-2876): walks an object along its schema, with a cost budget for the whole object.
+// Transition rules are evaluated only where the old value is correlated; violations of unchanged values become warnings
+// (ratcheting).
 
 const atKey = (correlation: Correlation, name: string): Correlation => {
   if (!correlation.own) return correlation;

@@ -10,7 +10,10 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 export interface Rules {
   /** Loads the evaluator if there are rules; returns undefined if nothing has to be loaded. */
   ready(): Promise<void> | undefined;
-  /** Evaluates the rules for an object or an update, given its errors so far, with pauses. Call it only after `ready` has resolved. */
+  /**
+   * Evaluates the rules for an object or an update, given its errors so far, with pauses. Call it only after `ready`
+   * has resolved.
+   */
   validate(
     object: Readonly<KubeObject>,
     old: Readonly<KubeObject> | undefined,

@@ -1,4 +1,5 @@
-// The string formats of OpenAPI schemas that are recognised in custom resources, as the go-openapi library defines them.
+// The string formats of OpenAPI schemas that are recognised in custom resources, as the go-openapi library defines
+// them.
 
 import {isCidr, isIpv4, isIpv6, isMac} from './network-formats.js';
 import {isDate, isDateTime, isDuration} from './time-formats.js';

@@ -24,7 +24,9 @@ const isUnit = (word: string): boolean => units.some(words => words.includes(wor
 /** Longer texts are not accepted as durations. */
 const longest = 1000;
 
-/** Reports whether the text is a duration such as `1h30m`, or has an amount with a unit such as `3 days` anywhere in it. */
+/**
+ * Reports whether the text is a duration such as `1h30m`, or has an amount with a unit such as `3 days` anywhere in it.
+ */
 export const isDuration = (text: string): boolean => {
   if (text.length > longest) return false;
   if (parseDuration(text) !== undefined) return true;

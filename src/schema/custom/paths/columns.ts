@@ -5,7 +5,8 @@ import {JsonPathError} from './json-path-parse.js';
 import {jsonPath, type JsonPath} from './json-path.js';
 import {textOf} from './path.js';
 
-// Printer columns and selectable fields of custom resources. Paths are compiled once per definition; a value of the wrong type counts as absent.
+// Printer columns and selectable fields of custom resources. Paths are compiled once per definition; a value of the
+// wrong type counts as absent.
 
 /** A printer column as a custom resource definition declares it. */
 export interface ColumnDefinition {
@@ -89,7 +90,10 @@ export const customColumns = (definitions: readonly ColumnDefinition[]): CustomC
   return columns;
 };
 
-/** Returns the selectable fields of a custom resource: a function for each path that returns the object's value as text, empty if absent. */
+/**
+ * Returns the selectable fields of a custom resource: a function for each path that returns the object's value as text,
+ * empty if absent.
+ */
 export const selectableFields = (paths: readonly string[]): ReadonlyMap<string, (object: unknown) => string> =>
   new Map(
     paths.map(path => {

@@ -119,10 +119,16 @@ const walked = (steps: readonly Step[], values: readonly unknown[]): readonly un
   return current;
 };
 
-/** Evaluates a path. Missing fields are no error; throws `JsonPathError` for a list that is too short, or for an index of something else. */
+/**
+ * Evaluates a path. Missing fields are no error; throws `JsonPathError` for a list that is too short, or for an index
+ * of something else.
+ */
 export type JsonPath = (object: unknown) => readonly unknown[];
 
-/** Compiles a path in kubectl's dialect, such as `.status.conditions[?(@.type=="Ready")].status`. Throws `JsonPathError` for an invalid one. */
+/**
+ * Compiles a path in kubectl's dialect, such as `.status.conditions[?(@.type=="Ready")].status`. Throws `JsonPathError`
+ * for an invalid one.
+ */
 export const jsonPath = (text: string): JsonPath => {
   const steps = parseJsonPath(text);
   return object => walked(steps, [object]);

@@ -13,7 +13,10 @@ const inside = (schema: JsonSchema): JsonSchema[] => {
   return [items, additionalProperties, additionalItems, not, allOf, anyOf, oneOf, ...records].flat(2).filter(isSchema);
 };
 
-/** Rejects a schema with too many levels before it is walked recursively. Differs from upstream, which has no limit of its own here. */
+/**
+ * Rejects a schema with too many levels before it is walked recursively. Differs from upstream, which has no limit of
+ * its own here.
+ */
 export const tooDeep = (schema: JsonSchema, path: string): FieldError | undefined => {
   let level: JsonSchema[] = [schema];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,6 +1,7 @@
 import {additionalOf, type JsonSchema} from '#src/schema/json-schema.js';
 
-// Resolves paths that a definition contains against its schema, when the definition is written. Paths of objects are evaluated by `json-path.ts`.
+// Resolves paths that a definition contains against its schema, when the definition is written. Paths of objects are
+// evaluated by `json-path.ts`.
 
 /** A path resolved in a schema, in canonical spelling, or why it cannot be resolved. */
 export type FieldPath =
@@ -36,8 +37,8 @@ const nowhere = {problem: 'does not refer to a valid field'};
 const early = {problem: 'unexpected end of JSON path'};
 
 /**
- * Resolves a path such as `.spec.ports` or `.spec['a.b']` in a schema, as rules and selectable fields write it. The canonical spelling has brackets for map
- * keys and dots for properties; either is accepted.
+ * Resolves a path such as `.spec.ports` or `.spec['a.b']` in a schema, as rules and selectable fields write it. The
+ * canonical spelling has brackets for map keys and dots for properties; either is accepted.
  */
 export const fieldPathIn = (root: JsonSchema, path: string, {brackets = true}: {readonly brackets?: boolean} = {}): FieldPath => {
   const names: string[] = [];

@@ -56,7 +56,10 @@ function* validateMapList(schema: JsonSchema, path: string): Iterable<FieldError
   else yield* validateMapItems(items, keys, path);
 }
 
-/** Validates the list and map types of a schema. `loose` accepts sets of granular items, as stored definitions may have them. */
+/**
+ * Validates the list and map types of a schema. `loose` accepts sets of granular items, as stored definitions may have
+ * them.
+ */
 export function* validateTopology(
   schema: JsonSchema,
   path: string,

@@ -151,7 +151,9 @@ function* schemaErrors(schema: JsonSchema, path: string, context: Context): Iter
   yield* validateOne(schema, path, context);
 }
 
-/** Returns the errors of a custom resource's schema, except those that make it non-structural and those of its rules. */
+/**
+ * Returns the errors of a custom resource's schema, except those that make it non-structural and those of its rules.
+ */
 export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] =>
   collectErrors(schemaErrors(schema, path, {demands, isRoot: true, place: undefined}));
 

@@ -5,7 +5,8 @@ import {regexpError} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from '#src/schema/json-schema.js';
 import {validateStructuralMetadata} from './metadata.js';
 
-// A schema is structural if types are declared outside of allOf, anyOf, oneOf and not, and everything mentioned there is declared outside too (KEP-1693).
+// A schema is structural if types are declared outside of allOf, anyOf, oneOf and not, and everything mentioned there
+// is declared outside too (KEP-1693).
 
 const none = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
@@ -154,7 +155,10 @@ function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): It
     yield forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context');
 }
 
-/** Validates that everything the constraints mention is declared. `at` is the path where it must be declared, `path` where it is mentioned. */
+/**
+ * Validates that everything the constraints mention is declared. `at` is the path where it must be declared, `path`
+ * where it is mentioned.
+ */
 function* validateCompleteness(conditions: JsonSchema, schema: JsonSchema | undefined, at: string, path: string): Iterable<FieldError> {
   const lists = [
     ['not', conditions.not && [conditions.not]],
@@ -189,7 +193,10 @@ const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
 const byText = (a: FieldError, b: FieldError): number =>
   Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 
-/** Returns everything that makes a schema non-structural, ordered by text. Call it only if `nonStructuralReason` returns undefined. */
+/**
+ * Returns everything that makes a schema non-structural, ordered by text. Call it only if `nonStructuralReason` returns
+ * undefined.
+ */
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] => runSteps(structuralInSteps(schema, path));
 
 /** Does the same in steps, for schemas with very many properties. */

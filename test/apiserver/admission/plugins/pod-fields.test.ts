@@ -15,7 +15,10 @@ const paths = (isWanted: (field: PodField) => boolean): readonly FieldPath[] => 
 
 const last = (path: FieldPath) => path.at(-1);
 const isIn = (types: readonly string[], ...wanted: readonly string[]) => wanted.some(name => types.includes(name));
-/** Names of secrets: in the types that refer to one, in fields that say so, and in references to objects of a namespace in such fields. */
+/**
+ * Names of secrets: in the types that refer to one, in fields that say so, and in references to objects of a namespace
+ * in such fields.
+ */
 const secretPaths = paths(
   ({path, types}) =>
     (last(path) === 'name' &&
@@ -115,7 +118,10 @@ test('an account that enforces its secrets covers volumes, variables and pull se
   }
 });
 
-/** Tries to write a value to a field, by creation and through every address of an existing pod, and returns the pods that hold it. */
+/**
+ * Tries to write a value to a field, by creation and through every address of an existing pod, and returns the pods
+ * that hold it.
+ */
 const tryEverywhere = async ({of}: Env, path: FieldPath, value: string): Promise<readonly [address: string, pod: Readonly<Pod>][]> => {
   const pods = of(kinds.pods);
   const spec = specWith(path, value);

@@ -8,7 +8,10 @@ const gone = {instances: {gone: {state: 'gone'}, off: {state: 'stopped'}}} as co
 const aService = (stage: Stage, name: string) =>
   stage.make(kinds.services, {metadata: {name}, spec: {type: 'LoadBalancer', ports: [{port: 80}]}});
 
-/** Scenarios of the controllers that use a cloud. Its state is in memory, so that each manager meets a cloud that knows nothing. */
+/**
+ * Scenarios of the controllers that use a cloud. Its state is in memory, so that each manager meets a cloud that knows
+ * nothing.
+ */
 export const cloudScenarios: Readonly<Record<string, Scenario>> = {
   'cloud-node-lifecycle': {
     args: aCloud({}, gone).args,

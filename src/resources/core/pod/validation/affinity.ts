@@ -21,7 +21,10 @@ function* labelKeys(keys: readonly string[], path: string, hasSelector: boolean)
   for (const [i, key] of keys.entries()) yield* qualifiedName(`${path}[${i}]`, key);
 }
 
-/** Validates label keys whose values come from the pod: none may also be in the selector, except for the one merged at creation. */
+/**
+ * Validates label keys whose values come from the pod: none may also be in the selector, except for the one merged at
+ * creation.
+ */
 export function* validateLabelKeys(
   {
     matchLabelKeys = [],

@@ -6,7 +6,8 @@ import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';
 
-// Annotations of pods: deletion cost, mirror pods, and the deprecated profile annotations that must agree with the fields that replaced them.
+// Annotations of pods: deletion cost, mirror pods, and the deprecated profile annotations that must agree with the
+// fields that replaced them.
 
 type Annotations = Readonly<Record<string, string>>;
 

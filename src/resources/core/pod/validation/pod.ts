@@ -12,7 +12,8 @@ import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';
 import {validatePodSpec} from './spec.js';
 
-// Validation of whole pods: on creation, and of updates of spec and annotations. The status and the other subresources have modules of their own.
+// Validation of whole pods: on creation, and of updates of spec and annotations. The status and the other subresources
+// have modules of their own.
 
 /** Returns the rules for a pod; `old` is the stored one, whose invalid fields may stay. */
 export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, context: HookContext): PodSpecRules => ({
@@ -135,7 +136,9 @@ const withImages = (
 ): readonly Container[] | undefined =>
   containers?.map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
 
-/** Returns the new affinity with the old node affinity; undefined if there was none and only node affinity was added. */
+/**
+ * Returns the new affinity with the old node affinity; undefined if there was none and only node affinity was added.
+ */
 const withOldNodes = (affinity: Affinity | undefined, old: Affinity | undefined): Affinity | undefined => {
   const {nodeAffinity: _, ...others} = affinity ?? {};
   const nodes = old?.nodeAffinity;

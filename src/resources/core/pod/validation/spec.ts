@@ -1,4 +1,5 @@
-// Validation of a whole pod spec: host namespaces, names, DNS, scheduling and their combinations; containers and volumes have their own files.
+// Validation of a whole pod spec: host namespaces, names, DNS, scheduling and their combinations; containers and
+// volumes have their own files.
 
 import {forbiddenField, invalid, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
@@ -84,7 +85,10 @@ function* policies(spec: PodSpec, path: string): Iterable<FieldError> {
   }
 }
 
-/** The most entries of the resource lists of all containers: the scheduler, quotas and nodes add them up at once. Differs from upstream, which has no limit. */
+/**
+ * The most entries of the resource lists of all containers: the scheduler, quotas and nodes add them up at once.
+ * Differs from upstream, which has no limit.
+ */
 const mostResources = 10_000;
 
 function* resourceCount(spec: PodSpec, path: string): Iterable<FieldError> {
