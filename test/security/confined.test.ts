@@ -229,7 +229,7 @@ const unconfined = ({path, code}: (typeof sourceFiles)[number]): string[] =>
     });
     return calls.flatMap(call =>
       [...code.matchAll(new RegExp(`(?<![\\w.])(?:new )?${call}\\(`, 'g'))]
-        .filter(({index}) => !/(?:confined|confineServer)\(\s*$/.test(code.slice(0, index)))
+        .filter(({index}) => !/(?:confineErrors|confineServer)\(\s*$/.test(code.slice(0, index)))
         .map(([found]) => `${path}: ${found}`),
     );
   });

@@ -42,7 +42,7 @@ export const podCgroups = async (
   const classes = new QosGroups({
     writer,
     root: groups.root,
-    reservedMemory: gate('QOSReserved') ? reservedMemoryOf(settings, limits) : undefined,
+    memoryReserve: gate('QOSReserved') ? reservedMemoryOf(settings, limits) : undefined,
     activePods: () => working.active,
     clock,
     log,

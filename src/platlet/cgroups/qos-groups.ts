@@ -22,7 +22,7 @@ export interface QosGroupsParts {
   /** The group in which that of all pods is: `/` for the topmost. */
   readonly root: string;
   /** Absent: no memory is kept. */
-  readonly reservedMemory?: ReservedMemory | undefined;
+  readonly memoryReserve?: ReservedMemory | undefined;
   /** The pods of the node that have not ended. */
   activePods(): readonly Frozen<Pod>[];
   readonly clock: Clock;
@@ -78,9 +78,9 @@ export class QosGroups {
   }
 
   async #update(): Promise<void> {
-    const {writer, reservedMemory, activePods} = this.#parts;
+    const {writer, memoryReserve, activePods} = this.#parts;
     const pods = [...new Map([...this.#pods, ...activePods().map(pod => [pod.metadata?.uid ?? '', pod] as const)]).values()];
-    const memory = reservedMemory && reservedMemoryLimits(pods, reservedMemory.allocatableBytes, reservedMemory.percent);
+    const memory = memoryReserve && reservedMemoryLimits(pods, memoryReserve.allocatableBytes, memoryReserve.percent);
     const limitsOf = (qos: 'Burstable' | 'BestEffort', cpuShares: number): CgroupLimits => ({
       cpuShares,
       ...(memory ? {memoryBytes: Math.max(0, memory[qos])} : {}),
