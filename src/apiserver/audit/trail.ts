@@ -11,13 +11,13 @@ import type {Auditor} from './auditor.js';
 import type {AuditedRequest, RequestAudit} from './request-audit.js';
 
 /**
- * What the filters tell the audit log about one request. `new` → identified (the policy was evaluated for the user;
- * `#audit` is set if it records the request) → finished. A request that never gets identified is recorded as refused.
+ * What the filters tell the audit log about one request. Once its user is known the policy is evaluated, and `#audit`
+ * is set if it records the request. A request whose user never gets known is recorded as refused.
  */
 export class AuditTrail {
   readonly #auditor: Auditor;
   readonly #audited: AuditedRequest;
-  #state: 'new' | 'identified' = 'new';
+  #isIdentified = false;
   /** Annotations that were made before the policy was evaluated. */
   #early: (readonly [key: string, text: string])[] | undefined;
   #audit: RequestAudit | undefined;
@@ -37,7 +37,7 @@ export class AuditTrail {
    * recorded. Throws 500 if the event cannot be recorded and has to be.
    */
   begin(user: UserInfo): Eventually<AuditNotes | undefined> {
-    this.#state = 'identified';
+    this.#isIdentified = true;
     const audit = this.#auditor.audit(this.#audited, user);
     if (!audit) return undefined;
     for (const [key, text] of this.#early ?? []) audit.notes.annotate(key, text);
@@ -66,7 +66,7 @@ export class AuditTrail {
   }
 
   #recorded({response, error}: {readonly response: ApiResponse; readonly error?: unknown}): Eventually<ApiResponse> {
-    if (this.#state === 'identified') {
+    if (this.#isIdentified) {
       if (!this.#audit) return response;
       return error !== undefined && isFault(error) ? this.#audit.panicked(response, messageOf(error)) : this.#audit.responded(response);
     }

@@ -52,9 +52,9 @@ export const refusal = (failures: Failures, request: ApiRequest, error: unknown)
 const failure = ({encodings, failed}: Failures, request: ApiRequest, error: unknown): Eventually<Answer> =>
   andThen(codecsFor(request, encodings), () => {
     if (error instanceof PlainRefusal) return {response: error.response(), error};
-    const refusal = refusalOf(error);
-    if (!refusal) failed(error, request);
-    return {response: statusResponse(refusal ?? failureOf(error), request, encodings), error};
+    const refused = refusalOf(error);
+    if (!refused) failed(error, request);
+    return {response: statusResponse(refused ?? failureOf(error), request, encodings), error};
   });
 
 /** The Status of an error that is not the server's fault. */
