@@ -1,3 +1,4 @@
+import {BodyChunks} from '#src/base/collections/body-chunks.js';
 import type {Dispatcher} from 'undici';
 
 export interface HttpHead {
@@ -43,7 +44,7 @@ interface Requester {
 
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #requester: Requester;
-  readonly #chunks: Buffer[] = [];
+  readonly #chunks = new BodyChunks();
   readonly #cancel: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: HttpHead | undefined;
@@ -94,7 +95,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (!this.#settle()) return;
     if (this.#isStreaming) this.#requester.sink!.end();
-    else this.#requester.resolve({...this.#head!, body: this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)});
+    else this.#requester.resolve({...this.#head!, body: this.#chunks.take()});
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

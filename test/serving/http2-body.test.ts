@@ -2,7 +2,7 @@ import test, {type ExecutionContext} from 'ava';
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import {once} from 'node:events';
 import type {ApiRequest, ApiResponse, BodyObserver} from '#src/api/request.js';
-import {BodyChunks} from '#src/serving/bodies/body-chunks.js';
+import {BodyChunks} from '#src/base/collections/body-chunks.js';
 import {answering, json, serve} from './server.js';
 
 /** A server that answers with the length of each body, and the responses that it has sent to the end. */

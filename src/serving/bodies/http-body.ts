@@ -2,7 +2,7 @@ import {isPending} from '#src/base/eventually.js';
 import type {Readable} from 'node:stream';
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
-import {BodyChunks} from './body-chunks.js';
+import {BodyChunks} from '#src/base/collections/body-chunks.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;
 

@@ -1,6 +1,7 @@
 // HTTP/1.1 calls to one server, whose requests and responses are held in memory: for webhooks. Errors use Go's wording.
 
 import {type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions} from 'node:http';
+import {BodyChunks} from '#src/base/collections/body-chunks.js';
 import type {Clock} from '#src/base/clock.js';
 import {beginRequest} from '#src/transport/begin-request.js';
 import type {Target} from '#src/transport/dial.js';
@@ -122,7 +123,7 @@ const brokenOff = (why: string, cause: unknown): BrokenResponse =>
   new BrokenResponse(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
 const read = async (response: IncomingMessage, {maxBytes, onBytes}: Call): Promise<CallResult> => {
-  const chunks: Buffer[] = [];
+  const chunks = new BodyChunks();
   let length = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -139,7 +140,7 @@ const read = async (response: IncomingMessage, {maxBytes, onBytes}: Call): Promi
     response.destroy();
     throw new BrokenResponse(`the response has more than ${maxBytes} bytes`);
   }
-  return resultOf(response, Buffer.concat(chunks));
+  return resultOf(response, chunks.take());
 };
 
 const resultOf = ({headers, statusCode: status = 0}: IncomingMessage, body: Buffer): CallResult => ({
