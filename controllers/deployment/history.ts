@@ -1,7 +1,13 @@
 import {isNotFound} from '#src/api/status.js';
-import {historyLimitOf, type ReplicaSet} from './kinds.js';
+import type {Deployment, ReplicaSet} from './kinds.js';
 import {byRevision, isActive, isObserved} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
+
+const withoutLimit = 2 ** 31 - 1;
+
+/** Returns how many old replica sets are kept; undefined for all. */
+const historyLimitOf = ({spec}: Deployment): number | undefined =>
+  spec?.revisionHistoryLimit === withoutLimit ? undefined : spec?.revisionHistoryLimit;
 
 const isIdle = (set: ReplicaSet): boolean => !isActive(set) && (set.status?.replicas ?? 0) === 0 && isObserved(set);
 

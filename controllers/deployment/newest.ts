@@ -11,11 +11,11 @@ import {runStepsYielding} from '#src/base/steps.js';
 import {Yielder} from '#src/base/turn.js';
 import {annotationsOf, annotationsOfNewest, revisionOf, sizeAnnotations} from './annotations.js';
 import {condition, conditionOf, withCondition} from './conditions.js';
-import {progressDeadlineOf, replicasOf, type DeploymentStatus, type ReplicaSet} from './kinds.js';
-import {progressing, reasons} from './progress.js';
-import {hashLabel, sameTemplate} from './replica-sets.js';
-import type {DeploymentSync} from './sync.js';
+import {progressDeadlineOf, progressing, reasons} from './progress.js';
 import {maxSurge, newestSize} from './sizes.js';
+import type {DeploymentStatus, ReplicaSet} from './kinds.js';
+import {hashLabel, sameTemplate, replicasOf} from './replica-sets.js';
+import type {DeploymentSync} from './sync.js';
 
 const maxNameLength = 253;
 

@@ -1,7 +1,14 @@
 import {parseTime} from '#src/api/time.js';
 import {requeueAfter, settled, type Result} from '#src/runtime/controller.js';
 import {condition, conditionOf, withCondition, withoutCondition, type Conditions, type DeploymentCondition} from './conditions.js';
-import {progressDeadlineOf, replicasOf, type Deployment, type DeploymentStatus, type ReplicaSet} from './kinds.js';
+import type {Deployment, DeploymentStatus, ReplicaSet} from './kinds.js';
+import {replicasOf} from './replica-sets.js';
+
+const withoutLimit = 2 ** 31 - 1;
+
+/** Returns the progress deadline in seconds; undefined for no deadline, which the largest number means as well. */
+export const progressDeadlineOf = ({spec}: Deployment): number | undefined =>
+  spec?.progressDeadlineSeconds === withoutLimit ? undefined : spec?.progressDeadlineSeconds;
 
 /** The Progressing condition and its reasons. */
 export const progressing = 'Progressing';

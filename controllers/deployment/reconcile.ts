@@ -8,9 +8,10 @@ import {settled, type KeyedContext, type Reconcile, type Result} from '#src/runt
 import {keysIn} from './annotations.js';
 import {condition, conditionOf, withCondition} from './conditions.js';
 import {cleanupHistory} from './history.js';
-import {isRolling, progressDeadlineOf, type Deployment} from './kinds.js';
+import {isRolling} from './sizes.js';
+import {progressDeadlineOf, isComplete, nextCheck, progressing, reasons, withRollout} from './progress.js';
+import type {Deployment} from './kinds.js';
 import {syncNewest} from './newest.js';
-import {isComplete, nextCheck, progressing, reasons, withRollout} from './progress.js';
 import {replace, roll} from './rollout.js';
 import {rollBack, rollbackOf} from './rollback.js';
 import {DeploymentSync, type DeploymentContext} from './sync.js';

@@ -3,7 +3,10 @@ import type {Frozen} from '#src/api/key.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 import {revisionOf, type AnnotationKeys} from './annotations.js';
-import {replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
+import type {Deployment, ReplicaSet} from './kinds.js';
+
+/** Returns the number of requested pods. */
+export const replicasOf = ({spec}: Deployment | ReplicaSet): number => spec?.replicas ?? 1;
 
 /** The label that distinguishes the replica sets of a deployment, and their pods. */
 export const hashLabel = 'pod-template-hash';

@@ -1,11 +1,11 @@
 import {controlledBy} from '#controllers/shared/children/children.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {ensureNewest} from './newest.js';
-import {replicasOf, type ReplicaSet} from './kinds.js';
-import {countedIn, isActive, isObserved, wantedIn} from './replica-sets.js';
+import {maxUnavailable, newestSize} from './sizes.js';
+import type {ReplicaSet} from './kinds.js';
+import {countedIn, isActive, isObserved, wantedIn, replicasOf} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
 import {scaleTo} from './scaling.js';
-import {maxUnavailable, newestSize} from './sizes.js';
 
 const uidOf = ({metadata}: ReplicaSet): string => metadata?.uid ?? '';
 

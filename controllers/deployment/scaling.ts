@@ -1,8 +1,8 @@
 import {annotationsOf, sizeAnnotations, wholeNumber} from './annotations.js';
-import {isRolling, replicasOf, type ReplicaSet} from './kinds.js';
-import {isActive} from './replica-sets.js';
+import {isRolling, isSaturated, maxSurge, onlyActive, proportionalSizes} from './sizes.js';
+import type {ReplicaSet} from './kinds.js';
+import {isActive, replicasOf} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
-import {isSaturated, maxSurge, onlyActive, proportionalSizes} from './sizes.js';
 
 /** Sets the size of a replica set and its size annotations. Returns whether the size changed. */
 const resize = async (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> => {

@@ -1,7 +1,9 @@
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {annotationsOf, wholeNumber, type AnnotationKeys} from './annotations.js';
-import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
-import {isActive, isObserved, presentIn, wantedIn} from './replica-sets.js';
+import type {Deployment, ReplicaSet} from './kinds.js';
+import {isActive, isObserved, presentIn, wantedIn, replicasOf} from './replica-sets.js';
+
+export const isRolling = ({spec}: Deployment): boolean => spec?.strategy?.type === 'RollingUpdate';
 
 /** Returns maxSurge and maxUnavailable as numbers. Never both 0, as no rollout could begin. */
 const bounds = (deployment: Deployment): {readonly surge: number; readonly unavailable: number} => {

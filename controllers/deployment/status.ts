@@ -1,7 +1,7 @@
 import {condition, withCondition, type Conditions} from './conditions.js';
-import {replicasOf, type Deployment, type DeploymentStatus, type ReplicaSet} from './kinds.js';
-import {countedIn, terminatingIn, wantedIn} from './replica-sets.js';
 import {maxUnavailable} from './sizes.js';
+import type {Deployment, DeploymentStatus, ReplicaSet} from './kinds.js';
+import {countedIn, terminatingIn, wantedIn, replicasOf} from './replica-sets.js';
 
 const counter = (name: string, count: number): object => (count > 0 ? {[name]: count} : {});
 

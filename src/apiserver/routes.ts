@@ -23,7 +23,7 @@ import type {Handler, RequestContext, ResourceContext} from './request/context.j
 import {handleOrMove} from './request/large.js';
 import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
-import type {Resource, ServedResource} from './registry/registry.js';
+import type {Resource, ServedResource} from './registry/resource.js';
 
 /**
  * Returns a function that finds the handler of a request: a resource's verb, a discovery document, or one of the other

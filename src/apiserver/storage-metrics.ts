@@ -3,7 +3,8 @@ import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Labels, Meter} from '#src/base/meter.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
-import type {Registry, Resource} from './registry/registry.js';
+import type {Registry} from './registry/registry.js';
+import type {Resource} from './registry/resource.js';
 
 export interface PollingSettings {
   readonly clock: Clock;

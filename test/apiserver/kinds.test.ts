@@ -1,7 +1,7 @@
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {names, samples} from './samples.js';
 import {settled, startWire} from './wire.js';
 

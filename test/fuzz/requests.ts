@@ -1,5 +1,5 @@
 // Random requests to a server: mostly paths that exist, with queries and headers that are nearly right.
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {Chance} from '#test/apiserver/fuzz-requests.js';
 import {Target} from '#test/sweep/requests.js';
 import type {SweepServer} from '#test/sweep/server.js';

@@ -1,7 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import {encodeCbor} from '#src/schema/cbor/encode.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {names, samples} from '#test/apiserver/samples.js';
 import type {Collection} from './fields.js';
 import type {SweepServer} from './server.js';

@@ -4,7 +4,8 @@ import {formatIp, formatRange, parseLooseIp, parseRange, rangeStart, type IpAddr
 import {createObject} from '#src/apiserver/registry/write/create.js';
 import {deleteObject} from '#src/apiserver/registry/write/delete.js';
 import {allObjects} from '#src/apiserver/registry/read/list.js';
-import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';

@@ -1,7 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import {PoolError, type PortPool} from '#src/resources/pools.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
-import type {RegistrySettings} from '#src/apiserver/registry/registry.js';
+import type {RegistrySettings} from '#src/apiserver/registry/settings.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
 import {portMetrics, type PortMetrics, type Scope} from './allocation-metrics.js';
 

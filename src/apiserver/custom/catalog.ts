@@ -9,15 +9,9 @@ import {customFamily, isServed, sameService, type CustomFamily, type CustomVersi
 import {longRecordBytes, type ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
-import {
-  refOf,
-  rootOf,
-  Resource,
-  type CustomResources,
-  type Registry,
-  type ServedResource,
-  type Siblings,
-} from '#src/apiserver/registry/registry.js';
+import type {CustomResources, Registry} from '#src/apiserver/registry/registry.js';
+import {refOf, rootOf, Resource, type ServedResource} from '#src/apiserver/registry/resource.js';
+import type {Siblings} from '#src/apiserver/registry/resource.js';
 import {withClockHeld} from '#src/base/clock.js';
 import {runStepsYielding} from '#src/base/steps.js';
 import {Yielder} from '#src/base/turn.js';

@@ -1,7 +1,9 @@
 import {isNotFound} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import {deleteObject} from '#src/apiserver/registry/write/delete.js';
-import type {Registry, Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import type {CustomCatalog} from './catalog.js';

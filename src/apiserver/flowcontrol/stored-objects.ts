@@ -1,6 +1,7 @@
 import {isPending, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import {endOfPrefix, type Range} from '#src/storage/store.js';
 import type {StoredObjects} from './work-estimate.js';

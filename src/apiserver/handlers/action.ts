@@ -12,7 +12,7 @@ import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {parseWriteQuery} from '#src/apiserver/registry/options.js';
 import {noteSent} from './audited.js';
 import {encoded} from './encode.js';

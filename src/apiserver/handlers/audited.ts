@@ -6,7 +6,7 @@ import type {AuditNotes} from '#src/api/audit.js';
 import type {KubeObject} from '#src/api/types.js';
 import {copied} from '#src/schema/decode/plain.js';
 import {fillAlwaysPresent} from '#src/apiserver/registry/always-present.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 
 /** The beginnings of objects that are patched or sent are alike: kind and apiVersion come first. */
 const inOrder = ({kind, apiVersion, ...rest}: KubeObject): object => ({kind, apiVersion, ...rest});

@@ -14,7 +14,7 @@ import {longRecordBytes} from '#src/apiserver/registry/object-cache.js';
 import {objectInPieces, objectOf} from '#src/apiserver/registry/read/read.js';
 import {measured, type StepTimes} from '#src/apiserver/request/step-times.js';
 import {listJson, wholeListJson} from '#src/apiserver/registry/record.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import {bytesOf, encoded} from './encode.js';
 import {KeptParts} from './kept-parts.js';
 import {listText, type ListText} from './list-text.js';

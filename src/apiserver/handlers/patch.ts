@@ -23,7 +23,7 @@ import {
 import {patchedText} from '#src/schema/patch/patched-text.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {Transform} from '#src/apiserver/registry/write/update.js';
 import {kindMismatch, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';

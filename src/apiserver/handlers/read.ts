@@ -11,7 +11,7 @@ import {listObjects, scopeOf, waitForRevision, type Listed} from '#src/apiserver
 import {findRecord, objectOf} from '#src/apiserver/registry/read/read.js';
 import {listError, objectError} from '#src/apiserver/registry/read/unreadable.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {WatchedObjects} from '#src/apiserver/flowcontrol/watch-counts.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceTarget} from '#src/apiserver/request/request-info.js';

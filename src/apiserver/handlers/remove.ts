@@ -9,7 +9,7 @@ import {deleteObject, type Deleted} from '#src/apiserver/registry/write/delete.j
 import {listObjects} from '#src/apiserver/registry/read/list.js';
 import {filterOf} from '#src/apiserver/registry/read/filter.js';
 import {dryRunErrors, parseListOptions, integerParameter} from '#src/apiserver/registry/options.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
 import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
 import {attributesOf, truthy} from '#src/apiserver/request/request-info.js';

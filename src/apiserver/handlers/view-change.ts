@@ -4,7 +4,7 @@ import {copyJson} from '#src/base/json/json-copy.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {View} from '#src/resources/definition.js';
 import {checkPreconditions} from '#src/apiserver/registry/write/preconditions.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /** Throws 422 for what a view may not say, 409 when it speaks of another object. */
 export const checkView = (

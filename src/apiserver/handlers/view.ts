@@ -6,7 +6,7 @@ import {pathSegmentName} from '#src/resources/validation/names.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {parseWriteQuery} from '#src/apiserver/registry/options.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read/read.js';
-import {Resource, type ServedResource} from '#src/apiserver/registry/registry.js';
+import {Resource, type ServedResource} from '#src/apiserver/registry/resource.js';
 import {updateObject, type Transform} from '#src/apiserver/registry/write/update.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';

@@ -2,7 +2,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {filterOf} from '#src/apiserver/registry/read/filter.js';
 import {parseListOptions} from '#src/apiserver/registry/options.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {Virtual, VirtualContext} from '#src/resources/definition.js';
 import {encoded} from './encode.js';

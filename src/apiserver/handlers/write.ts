@@ -10,7 +10,7 @@ import {copied} from '#src/schema/decode/plain.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {createObject} from '#src/apiserver/registry/write/create.js';
 import {parseWriteQuery, type WriteQuery} from '#src/apiserver/registry/options.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {updateObject, type UpdateTarget} from '#src/apiserver/registry/write/update.js';
 import {readObject, type BodyReader} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';

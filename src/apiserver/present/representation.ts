@@ -12,7 +12,7 @@ import {zeroValue} from '#src/schema/decode/zero-value.js';
 import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {metadataJson} from '#src/apiserver/registry/record.js';
 import {rowStart} from '#src/apiserver/registry/row-text.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import {partialMetadata, tableOf, type IncludeObject} from './table.js';

@@ -1,7 +1,8 @@
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import type {WriteContext, Resource} from './registry.js';
+import type {Resource} from './resource.js';
+import type {WriteContext} from './write-context.js';
 
 /** The refusal of an object whose namespace is not the request's. */
 export const namespaceMismatch = 'the namespace of the provided object does not match the namespace sent on the request';

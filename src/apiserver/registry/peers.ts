@@ -2,7 +2,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {endOfPrefix} from '#src/storage/store.js';
 import {removeRecord, renewRecord} from './leased-records.js';
 import {encodeRecord} from './record.js';
-import type {RegistrySettings} from './registry.js';
+import type {RegistrySettings} from './settings.js';
 
 /** How long a server counts as alive after its last renewal. */
 const peerTtlSeconds = 15;

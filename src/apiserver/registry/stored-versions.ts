@@ -5,7 +5,8 @@ import {compareVersions} from '#src/api/versions.js';
 import type {Kind} from '#src/api/kind.js';
 import {messageOf} from '#src/base/message.js';
 import type {Naming} from '#src/api/naming.js';
-import type {Registry, Resource} from './registry.js';
+import type {Registry} from './registry.js';
+import type {Resource} from './resource.js';
 import type {RequestInfo, ResourceTarget} from '#src/apiserver/request/request-info.js';
 
 /** The versions in which this server reads and writes a resource. */

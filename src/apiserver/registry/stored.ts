@@ -3,7 +3,8 @@ import type {KubeObject} from '#src/api/types.js';
 import {LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {encodeRecord, recordObject} from './record.js';
-import type {Resource, WriteContext} from './registry.js';
+import type {Resource} from './resource.js';
+import type {WriteContext} from './write-context.js';
 
 /** An object as it is stored now; the revision is 0 for one that is not stored. */
 export interface Stored {

@@ -16,7 +16,7 @@ import {Yielder} from '#src/base/turn.js';
 import {deepFreeze, longRecordBytes} from '#src/apiserver/registry/object-cache.js';
 import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** Creates the object of an event. */

@@ -17,7 +17,7 @@ import type {Change, StoredRecord} from '#src/storage/store.js';
 import {scopeOf, waitForRevision} from '#src/apiserver/registry/read/list.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Chunk} from '#src/apiserver/registry/read/chunks.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import {Consumer} from './consumer.js';
 import {bookmark, eventOf, errorEvent, initialEvent, sharedEvent, type PreparableEvent} from './events.js';
 import type {WatchRequest, WatchSettings, WatchStart} from './request.js';

@@ -1,7 +1,7 @@
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Filter} from '#src/apiserver/registry/read/filter.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {RecordAttributes} from '#src/apiserver/registry/selection-cache.js';
 
 /** The attributes of a change's records for selectors: extracted once for all watches. */

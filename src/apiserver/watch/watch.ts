@@ -4,7 +4,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {chunkBytes, waitForRevision, scopeOf} from '#src/apiserver/registry/read/list.js';
 import {readChunks} from '#src/apiserver/registry/read/chunks.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import {WatchStream} from './stream.js';
 import type {WatchRequest, WatchSettings, WatchStart} from './request.js';
 

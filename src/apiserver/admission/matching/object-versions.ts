@@ -11,7 +11,8 @@ import {decodeValue} from '#src/schema/decode/decode.js';
 import {copied} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import type {Registry, Resource, ServedResource, Siblings} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource, ServedResource, Siblings} from '#src/apiserver/registry/resource.js';
 
 /** The names on the wire of a kind in one version, and of its resource. */
 export interface KindName {

@@ -1,7 +1,7 @@
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import {versionsOf} from '#src/apiserver/admission/matching/object-versions.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {ParamKind, ParamRef} from '#src/resources/admissionregistration/types.js';
 import type {PolicyContext} from './context.js';
 

@@ -6,7 +6,7 @@ import {notFound} from '#src/api/status.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {versionsOf, type ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {match, namespaceOf} from '#src/apiserver/admission/matching/match.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {checkEnd, RequestTurns} from '#src/apiserver/request/turns.js';
 import type {PolicyContext} from './context.js';
 import {paramsOf, paramsServed} from './params.js';

@@ -6,7 +6,7 @@ import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {Target, TargetTls} from '#src/transport/dial.js';

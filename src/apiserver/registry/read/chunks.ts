@@ -6,7 +6,7 @@ import {FairYielder} from '#src/base/turn.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import {keyAfter} from './continue-token.js';
 import {recordFilterOf, type Filter} from './filter.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /** A read of a range of keys: at most `limit` records (0: all) that match the filter. */
 export interface RangeRead {

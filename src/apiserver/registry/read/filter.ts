@@ -7,7 +7,7 @@ import {ownValue} from '#src/base/own.js';
 import type {SelectionRules} from '#src/resources/definition.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
-import type {Resource, ServedResource} from '#src/apiserver/registry/registry.js';
+import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
 import type {RecordAttributes, Labels} from '#src/apiserver/registry/selection-cache.js';
 
 type Getter = (object: Readonly<KubeObject>) => string;

@@ -12,7 +12,8 @@ import type {Chunk} from './chunks.js';
 import {keyAfter} from './continue-token.js';
 import {readRange} from './list.js';
 import {objectInPieces} from './read.js';
-import type {Follower, Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Follower, Resource} from '#src/apiserver/registry/resource.js';
 
 /**
  * Called when an object was added, changed or deleted. Objects are shared and must not be changed; of a deleted one

@@ -12,7 +12,7 @@ import {passAll, type Filter} from './filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import {readChunks, RecordChunks, type Chunk, type RangeRead} from './chunks.js';
 import {objectInPieces} from './read.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /** How long a read waits for a revision the store has not reached. */
 const futureWaitMs = 3000;

@@ -2,7 +2,7 @@ import {andThen, type Eventually} from '#src/base/eventually.js';
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ReadOptions, StoredRecord} from '#src/storage/store.js';
-import type {Resource, ServedResource} from '#src/apiserver/registry/registry.js';
+import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
 
 /** Returns the record of an object, synchronously if the store is. Throws 404. */
 export const findRecord = (

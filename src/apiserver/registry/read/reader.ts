@@ -4,7 +4,8 @@ import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import {allObjects} from './list.js';
 import {objectInPieces} from './read.js';
-import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /**
  * Returns a reader of objects in their stored version, served from the watch cache since admission reads often. Kinds

@@ -3,7 +3,7 @@
 
 import {damagedRecordCause, hasCause, plainFailure, statusError, StatusError} from '#src/api/status.js';
 import {ValueUnreadable} from '#src/storage/errors.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import {keyAfter} from './continue-token.js';
 
 /** How many objects the error of a list names. */

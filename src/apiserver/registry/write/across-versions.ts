@@ -5,7 +5,7 @@ import type {ServedVersion} from '#src/resources/definition.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {Resource, Siblings} from '#src/apiserver/registry/registry.js';
+import type {Resource, Siblings} from '#src/apiserver/registry/resource.js';
 
 /** The versions of a built-in resource, for field ownership. They are converted through the hub. */
 class BuiltInVersions implements Versions {

@@ -1,6 +1,7 @@
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {requestAttributes} from '#src/apiserver/registry/address.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
 /** Runs the admission of a deletion. `oldObject` is the stored object, as far as it is known. Throws the refusal. */
 export const admitDeletion = async (

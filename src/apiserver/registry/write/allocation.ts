@@ -2,7 +2,8 @@ import type {KubeObject} from '#src/api/types.js';
 import type {AllocationHooks} from '#src/resources/definition.js';
 import type {IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type Reservation} from '#src/resources/pools.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import type {Pools} from '#src/apiserver/registry/write-services.js';
 
 // The allocation of one write, as a transaction with the store: the kind's definition says what an object needs and no

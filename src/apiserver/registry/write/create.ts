@@ -17,7 +17,8 @@ import {namespaceMismatch} from '#src/apiserver/registry/address.js';
 import {dropDuplicateOwners, metadataRules, metadataValidationOf} from './metadata.js';
 import {recordCreation} from './field-ownership.js';
 import {createdFields} from './written-paths.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import {unstored, writeRecord} from '#src/apiserver/registry/stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
 

@@ -3,7 +3,8 @@ import {conflict} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch, ValueUnreadable} from '#src/storage/errors.js';
 import {admitDeletion} from './admit-deletion.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
 /**
  * Returns the revision of an object that cannot be decrypted or parsed; undefined for one that is readable or absent.

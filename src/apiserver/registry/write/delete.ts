@@ -12,7 +12,8 @@ import {admitDeletion} from './admit-deletion.js';
 import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {untilUncontended} from './races.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import {atVersion, replaceRecord, type Stored} from '#src/apiserver/registry/stored.js';
 
 const orphanFinalizer = 'orphan';

@@ -14,7 +14,8 @@ import {dropField} from '#src/base/json/drop-field.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {acrossVersions, isConversionPending} from './across-versions.js';
 import {withMetadata} from './written-paths.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
 /** The fields an endpoint writes: in a creation, in an update, and in either. */
 interface EndpointWrites {

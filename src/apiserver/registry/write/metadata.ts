@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
 import type {Endpoint, HookContext, MetadataValidation} from '#src/resources/definition.js';
 import type {ObjectMetaRules} from '#src/resources/validation/object-meta.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 
 // What the pipeline does to the metadata of written objects by the rules of their kind: validation, duplicate owners,
 // and the generation.

@@ -1,7 +1,7 @@
 import {conflict, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Preconditions} from '#src/api/writer.js';
-import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /**
  * The resource in the error, and whether the write is a dry run, whose error shows the key without the prefix of the

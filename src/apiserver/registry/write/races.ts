@@ -1,6 +1,7 @@
 import {conflict} from '#src/api/status.js';
 import {checkEnd} from '#src/apiserver/request/turns.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
 /**
  * How many races a write may lose. Hundreds of writers of one object stay below it; beyond it the store itself is at

@@ -20,7 +20,8 @@ import {entriesOf, recordUpdate, setEntries, sameOwners} from './field-ownership
 import {mergeWrittenFields} from './written-paths.js';
 import {checkPreconditions} from './preconditions.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import {atVersion, unstored, writeRecord} from '#src/apiserver/registry/stored.js';
 import {untilUncontended} from './races.js';
 import {write, type WriteOperation, type Written} from './write.js';

@@ -12,7 +12,8 @@ import {fillAlwaysPresent} from '#src/apiserver/registry/always-present.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {dropDuplicateOwners} from './metadata.js';
 import {restoreMalformed} from './field-ownership.js';
-import type {Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import type {Stored} from '#src/apiserver/registry/stored.js';
 
 /**

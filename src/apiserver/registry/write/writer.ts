@@ -6,7 +6,9 @@ import {RevisionMismatch} from '#src/storage/errors.js';
 import {deleteObject} from './delete.js';
 import {checkPreconditions} from './preconditions.js';
 import {untilUncontended} from './races.js';
-import type {Registry, Resource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import {replaceRecord} from '#src/apiserver/registry/stored.js';
 
 interface ChangeOptions {
