@@ -61,7 +61,7 @@ test('parameters of the kernel that cannot be set are one warning', async t => {
   await put(host, join(host.root, 'self', 'oom_score_adj'), '0\n');
   const {lines} = await check(host);
   t.is(lines.length, 1);
-  t.regex(lines[0]!, /^W.*parameters of the kernel could not be set.*overcommit_memory.*root_maxbytes/);
+  t.regex(lines[0]!, /^W.*failed to set kernel parameters.*overcommit_memory.*root_maxbytes/);
 });
 
 const domains = (count: number, length = 1): string => `search ${Array.from({length: count}, () => 'a'.repeat(length)).join(' ')}`;

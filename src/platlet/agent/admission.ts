@@ -1,4 +1,4 @@
-// The fifth stage of an agent: which pods its node takes, and how their containers are started again.
+// The fifth stage of an agent: admission of pods to the node, and the backoff of restarted containers.
 
 import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
 import type {NodeFacts} from '#src/platlet/worker/parts.js';
@@ -21,7 +21,7 @@ export const admissionOf = (parts: AgentParts, {known, fresh, condition}: NodeSt
   });
 };
 
-/** Returns what the node is for the pods that it has taken. */
+/** Returns the facts about the node that the status of an admitted pod depends on. */
 export const nodeFactsOf = (parts: AgentParts, {addresses, health}: NodeStage): NodeFacts => ({
   naming: parts.naming,
   get addresses() {
@@ -34,7 +34,7 @@ export const nodeFactsOf = (parts: AgentParts, {addresses, health}: NodeStage): 
   gates: {},
 });
 
-/** The delays of containers that are started again. */
+/** The backoff limits of restarted containers. */
 const crashLoopOf = ({settings, gate}: AgentParts): BackoffLimits => {
   const {firstMs, maxMs} = gate('ReduceDefaultCrashLoopBackOffDecay') ? reducedCrashLoopLimits : crashLoopLimits;
   const configured = gate('PlatletCrashLoopBackOffMax') ? settings['crashLoopBackOff.maxContainerRestartPeriod'] : maxMs;

@@ -1,4 +1,4 @@
-// The Node of an agent, by its machine, its runtime and its pods.
+// The Node of an agent, computed from its machine, its container runtime and its pods.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -17,7 +17,7 @@ import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {AgentIdentity} from './parts.js';
 
-/** The runtime of a node, as its status shows it. */
+/** The container runtime as the status of a Node shows it. */
 export interface ReportedRuntime {
   readonly version: RuntimeVersion;
   readonly health: RuntimeHealth;
@@ -35,7 +35,7 @@ export interface AgentNodeParts {
   readonly pods: Pick<PodDirectory, 'runtime' | 'sources'>;
 }
 
-/** Returns what an agent registers its node with. */
+/** Returns the identity that an agent registers its node with. */
 export const nodeIdentity = ({nodeName, hostname, machine, labels, taints}: AgentIdentity, settings: Settings): NodeIdentity => ({
   name: nodeName,
   hostname,
@@ -47,7 +47,7 @@ export const nodeIdentity = ({nodeName, hostname, machine, labels, taints}: Agen
   providerId: settings.providerID,
 });
 
-/** Computes what the Node of an agent is. */
+/** Computes the desired Node object of an agent. */
 export class AgentNode {
   readonly #parts: AgentNodeParts;
   readonly #capacity: CapacitySettings;
@@ -66,19 +66,19 @@ export class AgentNode {
     };
   }
 
-  /** What the machine has. */
+  /** The capacity of the machine. */
   get capacity(): Readonly<Record<string, string>> {
     return capacityOf(this.#parts.identity.machine, this.#capacity);
   }
 
-  /** What pods may use, before the Node shows it. */
+  /** The allocatable resources, before the Node object shows them. */
   get allocatable(): Readonly<Record<string, string>> {
     return allocatableOf(this.capacity, this.#capacity);
   }
 
   /**
-   * The Node as it would be registered, for the time before it is, and for an agent without an API server. Undefined
-   * before `prepare`.
+   * The Node as it would be registered: for the time before registration, and for an agent without an API server.
+   * Undefined before `prepare` was called.
    */
   get local(): Frozen<Node> | undefined {
     return this.#local;
@@ -95,7 +95,7 @@ export class AgentNode {
     this.#port = port;
   }
 
-  /** Returns the status of the Node over the one that it has. */
+  /** Returns the new status of the Node, computed over its current one. */
   async status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus> {
     const {naming, clock, identity, settings, addresses, runtime, condition, pods} = this.#parts;
     const problem = joinedProblems(this.#problems());
@@ -112,7 +112,7 @@ export class AgentNode {
         runtimeStatus: runtime.health.status,
         images: await runtime.images.current(),
         maxImages: settings.nodeStatusMaxImages,
-        // No type of volume is attached to the node. What an agent with others has left there would never be detached.
+        // No supported type of volume is attached. An empty list lets volumes left by another agent be detached.
         volumesInUse: pods.sources.isReady ? [] : undefined,
         failures: {
           pressures: condition.pressures,

@@ -20,12 +20,12 @@ import {runPods, workersOf} from './pods.js';
 import {openPorts} from './ports.js';
 import {staticPodSources} from './static-pods.js';
 
-/** A running agent. Disposing of it stops the agent; pods go on. */
+/** A running agent. Disposing of it stops the agent; its pods keep running. */
 export interface RunningAgent extends AsyncDisposable {
   readonly ports: AgentPorts;
 }
 
-/** Starts an agent. Rejects with an error of one line if it cannot work. */
+/** Starts an agent. Rejects with a one-line error if a requirement is not met. */
 export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   await using undo = new Undo();
   const signal = lifetimeOf(undo);
@@ -54,7 +54,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
 /** Returns the signal that aborts when the agent stops. */
 const lifetimeOf = (undo: Undo): AbortSignal => {
   const lifetime = new AbortController();
-  setMaxListeners(0, lifetime.signal); // Each part that works regularly has one.
+  setMaxListeners(0, lifetime.signal); // Each periodic task of the agent adds a listener.
   undo.defer(() => lifetime.abort());
   return lifetime.signal;
 };
@@ -64,7 +64,7 @@ const checkMachineOf = async ({settings, host, naming, identity, log}: AgentPart
   await checkMachine({settings, host, naming, nodeName: identity.nodeName, events, log});
 };
 
-/** The values of the stages that begin to work. */
+/** The results of the earlier stages that the last one starts. */
 interface Stages {
   readonly cluster: Cluster;
   readonly directory: PodDirectory;
@@ -73,7 +73,7 @@ interface Stages {
   readonly workers: PodWorkers;
 }
 
-/** The last stage: the node is registered, its pods run, and the features start. */
+/** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
   {cluster, directory, node: stage, ports, workers}: Stages,

@@ -1,4 +1,4 @@
-// The seventh stage of an agent: what answers requests about its node and pods.
+// The seventh stage of an agent: the handlers of requests about its node and its pods.
 
 import type {NodeAgent} from '#src/api/node/agent.js';
 import {openBlocks} from '#src/base/files/block-reader.js';
@@ -14,10 +14,10 @@ import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {AgentHost} from './host.js';
 import type {AgentParts} from './parts.js';
 
-/** The agent counts as working if it has looked at its pods within this time, or twice the period of syncs. */
+/** The agent counts as healthy if it has synced its pods within this time, or within twice the sync period. */
 const leastLoopMs = 300_000;
 
-/** The values of the stages before. */
+/** The results of the earlier stages. */
 interface Before {
   readonly host: AgentHost;
   readonly directory: PodDirectory;
@@ -25,7 +25,7 @@ interface Before {
   readonly volumes: NodeVolumes;
 }
 
-/** Returns what answers requests, and adds what is measured of pods to the meter. */
+/** Returns the handlers of requests, and registers the metrics of pods in the meter. */
 export const answersOf = (parts: AgentParts, {host, directory, prober, volumes}: Before, signal: AbortSignal): NodeAgent => {
   const {settings, identity, flags, naming, meter, gate, clock, log, files, runtime} = parts;
   const {folders, hierarchy} = host;

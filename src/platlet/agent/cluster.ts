@@ -1,4 +1,4 @@
-// The second stage of an agent: what it reads of the API server and reports to it.
+// The second stage of an agent: what it reads from the API server and what it reports to it.
 
 import {InformerFactory} from '#informers/factory.js';
 import type {SharedInformer} from '#informers/shared.js';
@@ -19,24 +19,24 @@ export interface PodApi {
   readonly client: Client;
   /** The pods that are bound to the node. */
   readonly pods: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
-  /** Resolves when the Node is known as far as it can be: before, pods of the API are not acted on. */
+  /** Resolves once the Node has been read, or reading it has timed out. Pods from the API are not synced earlier. */
   readonly ready?: () => Promise<unknown>;
 }
 
-/** What an agent has of its cluster. */
+/** The connection of an agent to its cluster. */
 export interface Cluster {
   readonly events: EventRecorder;
-  /** The Node that events are about. */
+  /** The reference to the Node in events. */
   readonly node: Regarding;
-  /** The informers, which start once the agent works. */
+  /** The informers, which start when the agent does. */
   readonly informers: InformerFactory;
-  /** Returns the Node as the API server has it; undefined while there is none. */
+  /** Returns the Node from the informer; undefined if there is none. */
   registered(): Frozen<Node> | undefined;
-  /** Undefined without an API server. */
+  /** Undefined for an agent without an API server. */
   readonly api: PodApi | undefined;
 }
 
-/** Creates what an agent has of its cluster. */
+/** Creates the connection of an agent to its cluster. */
 export const clusterOf = (parts: AgentParts, signal: AbortSignal): Cluster => {
   const {clients, clock, random, log, meter, naming, identity} = parts;
   const {nodeName} = identity;
@@ -64,12 +64,12 @@ export const clusterOf = (parts: AgentParts, signal: AbortSignal): Cluster => {
   };
 };
 
-/** How long pods of the API wait for the Node when it is registered. */
+/** How long pods from the API wait for the first read of the Node after its registration. */
 const firstLookMs = 60_000;
 
 /**
- * Resolves when the Node was looked for once, or after a while. Until then there are static pods alone: one of them may
- * be the API server.
+ * Resolves after the first read of the Node, or after a timeout. Only static pods run until then: one of them may be
+ * the API server.
  */
 const firstLook = async (nodes: Pick<SharedInformer, 'whenSynced'>, clock: Clock, signal: AbortSignal): Promise<void> => {
   const late = new AbortController();

@@ -1,4 +1,4 @@
-// What an agent does beside running pods.
+// The features of an agent besides running pods.
 
 import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
 import {imageGarbage} from '#src/platlet/image-garbage/feature.js';
@@ -8,7 +8,7 @@ import {oomWatch} from '#src/platlet/oom-watch/feature.js';
 /** The features, in the order in which they start. */
 export const features: readonly AgentFeature[] = [imageGarbage, logRotation, oomWatch];
 
-/** Starts the features. Those that cannot be started are logged. */
+/** Starts the features. A feature that fails to start is logged. */
 export const startFeatures = async (context: FeatureContext, all: readonly AgentFeature[] = features): Promise<void> => {
   for (const feature of all) {
     try {

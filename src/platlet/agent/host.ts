@@ -1,4 +1,4 @@
-// The first stage of an agent: its folders on the machine.
+// The first stage of an agent: its directories on the machine.
 
 import {join} from 'node:path';
 import {messageOf} from '#src/base/message.js';
@@ -9,7 +9,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import {shareFolder} from '#src/platlet/host/shared-folder.js';
 import type {AgentParts} from './parts.js';
 
-/** What the agent has on its machine. */
+/** The directories and the cgroups of an agent. */
 export interface AgentHost {
   readonly folders: NodeFolders;
   readonly hierarchy: CgroupHierarchy;
@@ -18,8 +18,8 @@ export interface AgentHost {
 const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
 
 /**
- * Makes the folders of an agent, and finds the control groups. Rejects with an error of one line if the folder of its
- * data cannot be shared with containers.
+ * Creates the directories of an agent and detects the cgroup version. Rejects with a one-line error if mounts below the
+ * data directory cannot be shared with containers.
  */
 export const openHost = async ({host, flags, settings}: AgentParts, undo: Undo): Promise<AgentHost> => {
   const {rootDir, containerLogs} = flags;

@@ -1,4 +1,4 @@
-// What the agent checks of the machine when it starts.
+// Checks and settings of the machine at the start of an agent.
 
 import {join} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
@@ -17,15 +17,12 @@ export interface MachineChecksParts {
   readonly nodeName: string;
   readonly events: EventRecorder;
   readonly log: Log;
-  /** The folders of the kernel's parameters, and of this process. */
+  /** The directories of kernel parameters and of this process. */
   readonly parameters?: string;
   readonly ownFolder?: string;
 }
 
-/**
- * How soon the kernel ends the agent when memory runs out, and how many files it may have open. What cannot be set
- * stays.
- */
+/** The oom_score_adj and the open file limit of the agent. A value that cannot be set is left as it is. */
 const setOwnLimits = async ({settings, host, log, ownFolder = '/proc/self'}: MachineChecksParts): Promise<void> => {
   const {oomScoreAdj, maxOpenFiles} = settings;
   await host
@@ -37,14 +34,14 @@ const setOwnLimits = async ({settings, host, log, ownFolder = '/proc/self'}: Mac
 };
 
 /**
- * Sets the parameters of the kernel and the limits of the agent, and checks the resolver file. Rejects if parameters
- * are protected and differ.
+ * Sets the kernel parameters and the process limits of the agent, and checks the resolver configuration of the host.
+ * Rejects if kernel parameters differ and must not be changed.
  */
 export const checkMachine = async (parts: MachineChecksParts): Promise<void> => {
   const {settings, host, naming, nodeName, events, log, parameters} = parts;
   const {protectKernelDefaults, resolvConf, clusterDomain} = settings;
   const unset = await setKernelParameters(host, protectKernelDefaults, parameters);
-  if (unset !== undefined) log.warn({reason: unset}, 'parameters of the kernel could not be set');
+  if (unset !== undefined) log.warn({reason: unset}, 'failed to set kernel parameters');
   await setOwnLimits(parts);
   if (!resolvConf) return;
   const problem = checkHostResolver(resolvConf, (await host.read(resolvConf))?.toString(), clusterDomain);

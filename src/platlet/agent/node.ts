@@ -1,4 +1,4 @@
-// The fourth stage of an agent: its Node, which is not registered yet.
+// The fourth stage of an agent: its Node, not yet registered.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -16,7 +16,7 @@ import {AgentNode, nodeIdentity} from './agent-node.js';
 import type {Cluster} from './cluster.js';
 import type {AgentParts} from './parts.js';
 
-/** The Node of an agent, and what is known of it. */
+/** The Node of an agent and its health. */
 export interface NodeStage {
   readonly node: AgentNode;
   readonly lifecycle: NodeLifecycle;
@@ -24,11 +24,11 @@ export interface NodeStage {
   readonly health: RuntimeHealth;
   readonly addresses: NodeAddresses;
   readonly condition: NodeCondition;
-  /** Returns the Node as the API server has it, or else as it would be registered: pods may be there before it is. */
+  /** Returns the Node from the API server, or the one that would be registered: pods may run before registration. */
   known(): Frozen<Node> | undefined;
-  /** Returns what pods may use. */
+  /** Returns the allocatable resources of the node. */
   allocatable(): Readonly<Record<string, string>>;
-  /** Reads the Node from the server. */
+  /** Reads the Node from the API server. */
   readonly fresh: (() => Promise<Frozen<Node>>) | undefined;
 }
 
@@ -89,7 +89,8 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
 };
 
 /**
- * Registers the node in the background, if that is wanted, and reports its status and its Lease until the agent stops.
+ * Registers the node in the background if `isRegistered`, and reports its status and renews its Lease until the agent
+ * stops.
  */
 export const followNode = ({lifecycle, lease}: NodeStage, isRegistered: boolean, clock: Clock, signal: AbortSignal): void => {
   lease.follow();

@@ -1,4 +1,4 @@
-// What an agent is created from.
+// The inputs of an agent.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -22,48 +22,48 @@ import type {Runtime, RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {AgentPortsParts} from '#src/platlet/server/ports.js';
 import type {Network} from '#src/transport/network.js';
 
-/** Which node an agent is that of, and what its machine is. */
+/** The identity of a node and of its machine. */
 export interface AgentIdentity {
   readonly nodeName: string;
   readonly hostname: string;
-  /** Returns the addresses of the machine as they are now. Rejects if it has none. */
+  /** Returns the current addresses of the machine. Rejects if it has none. */
   addresses(): Promise<readonly NodeAddress[]>;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
   readonly machine: Machine;
-  /** The release that the node reports. */
+  /** The version that the node reports. */
   readonly version: string;
 }
 
-/** The clients of an agent, each with limits of its own. */
+/** The clients of an agent, each with its own rate limits. */
 export interface AgentClients {
   readonly main: Client;
   readonly events: Client;
   readonly heartbeats: Client;
-  /** Whether there is no API server: the clients refuse, and there are the pods of files and URLs alone. */
+  /** Whether the agent runs without an API server: the clients refuse all requests, and only static pods run. */
   readonly isStandalone: boolean;
 }
 
-/** What flags say that is no part of the configuration. */
+/** The flags that are not fields of the configuration file. */
 export interface AgentFlags {
-  /** The folder of the agent's own data, and that with links to the logs of containers. */
+  /** The data directory of the agent, and the directory with links to container logs. */
   readonly rootDir: string;
   readonly containerLogs?: string;
-  /** The control group of the runtime, which is measured. */
+  /** The cgroup of the runtime, whose usage is reported. */
   readonly runtimeGroup?: string;
   readonly garbage: GarbageLimits;
 }
 
-/** Whom the port of an agent serves, how, and with which paths of the program. */
+/** How the port of an agent is served: authentication, authorization and the paths of the program. */
 export interface AgentServing extends Pick<
   AgentPortsParts,
   'authenticators' | 'anonymous' | 'authorizer' | 'tls' | 'debugging' | 'routes'
 > {
-  /** Where the certificate that the API server issues for the port is kept, if `tls` has none. */
+  /** Where the serving certificate issued by the API server is kept, if `tls` has none. */
   readonly servingStore?: PairStore;
 }
 
-/** What the program gives an agent. The stages of `startAgent` hand it on beside the values of the stages before. */
+/** What the program passes to an agent. The stages of `startAgent` pass it on beside the results of earlier stages. */
 export interface AgentParts {
   readonly identity: AgentIdentity;
   readonly settings: Settings;
@@ -81,9 +81,9 @@ export interface AgentParts {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  /** What is counted, in the meter. */
+  /** The counters and histograms, registered in the meter. */
   readonly metrics: AgentMetrics;
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
-  /** Returns what is wrong with a static pod: what the API server would refuse. Absent: pods are taken as they are. */
+  /** Returns what the API server would reject in a static pod. Absent: static pods are not validated. */
   validatePod?(pod: Frozen<Pod>): readonly string[];
 }

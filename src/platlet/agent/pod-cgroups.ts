@@ -1,4 +1,4 @@
-// Part of the sixth stage of an agent: the control groups of its pods.
+// Part of the sixth stage of an agent: the cgroups of its pods.
 
 import {join} from 'node:path';
 import {checkReservation, podsLimits} from '#src/platlet/cgroups/allocatable.js';
@@ -18,7 +18,7 @@ import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
 import type {AgentParts} from './parts.js';
 
-/** The values of the stages before. */
+/** The results of the earlier stages. */
 interface Before {
   readonly hierarchy: CgroupHierarchy;
   readonly cluster: Pick<Cluster, 'events' | 'node'>;
@@ -26,7 +26,7 @@ interface Before {
   readonly working: Pick<WorkingPods, 'active'>;
 }
 
-/** Creates the groups of the node's pods. Rejects where the machine does not have them. */
+/** Creates the cgroups above those of pods. Rejects if the machine does not support them. */
 export const podCgroups = async (
   {settings, gate, naming, clock, log, host, identity, metrics}: AgentParts,
   {hierarchy, cluster, node: {node}, working}: Before,
@@ -81,8 +81,8 @@ const reservedMemoryOf = ({qosReserved}: Settings, {memoryBytes = 0}: CgroupLimi
   return percent === undefined ? undefined : {allocatableBytes: memoryBytes, percent: Number(percent)};
 };
 
-/** The period of CPU quotas in microseconds, as the kernel has it. */
+/** The CPU quota period in microseconds. */
 export const cpuPeriodOf = ({cpuCFSQuotaPeriod}: Settings): number => Math.round(cpuCFSQuotaPeriod * 1000);
 
-/** The sizes of huge pages, as control groups name them. */
+/** The sizes of huge pages in the form of cgroup file names. */
 export const pageSizesOf = ({hugepages}: Machine): readonly string[] => Object.keys(hugepages).map(size => size.replace('i', 'B'));

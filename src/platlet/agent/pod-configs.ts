@@ -1,4 +1,4 @@
-// Part of the sixth stage of an agent: the configurations that its runtime makes pods from.
+// Part of the sixth stage of an agent: the sandbox and container configurations that the runtime gets.
 
 import {join} from 'node:path';
 import type {Host} from '#src/platlet/host/host.js';
@@ -12,7 +12,7 @@ import {cpuPeriodOf, pageSizesOf} from './pod-cgroups.js';
 import type {PodInputs} from './pod-objects.js';
 import type {PodVolumesStage} from './pod-volumes.js';
 
-/** The values of the stages before. */
+/** The results of the earlier stages. */
 interface Before {
   readonly host: AgentHost;
   readonly cluster: Pick<Cluster, 'events'>;
@@ -21,7 +21,7 @@ interface Before {
   readonly volumes: PodVolumesStage;
 }
 
-/** Creates what builds the configurations of pods. */
+/** Creates the builder of pod configurations. */
 export const podConfigs = async (
   parts: AgentParts,
   {host: agentHost, cluster, node, inputs, volumes: {volumes, mounts}}: Before,
@@ -65,7 +65,7 @@ const configSettings = async (
 
 const thermalThrottle = (cpu: number): string => `/sys/devices/system/cpu/cpu${cpu}/thermal_throttle`;
 
-/** Returns the folders of processors that containers must not see. */
+/** Returns the sysfs directories of CPUs that containers must not see. */
 const maskedFolders = async (host: Host, cores: number): Promise<readonly string[]> => {
   const found = await Promise.all(
     Array.from({length: cores}, async (_, cpu) => ((await host.status(thermalThrottle(cpu))) ? [thermalThrottle(cpu)] : [])),

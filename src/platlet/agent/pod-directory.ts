@@ -1,4 +1,4 @@
-// The third stage of an agent: the directory of its pods, which nothing works on yet.
+// The third stage of an agent: the directory of its pods, before any worker exists.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -15,21 +15,21 @@ import {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {PodApi} from './cluster.js';
 import type {AgentParts} from './parts.js';
 
-/** Where the pods of a node come from. */
+/** The sources of a node's pods. */
 export interface PodOrigins {
-  /** The API server; absent for an agent that runs the pods of its files alone. */
+  /** The API server; absent for an agent that runs static pods only. */
   readonly api: PodApi | undefined;
-  /** Files and URLs with static pods. */
+  /** Files and URLs of static pods. */
   readonly files: readonly PodSource[];
 }
 
-/** Creates the directory of a node's pods. It fills once `runPods` starts its sources. */
+/** Creates the directory of a node's pods. It is empty until `runPods` starts the sources. */
 export const podDirectory = (
   {naming, clock, log, runtime, metrics}: Pick<AgentParts, 'naming' | 'clock' | 'log' | 'runtime' | 'metrics'>,
   {api, files}: PodOrigins,
   signal: AbortSignal,
 ): PodDirectory => {
-  const failed = (error: unknown): void => log.error({err: error}, 'the pods of the node cannot be listed');
+  const failed = (error: unknown): void => log.error({err: error}, 'failed to list the pods of the node');
   const ofApi = api && apiSource({naming, informer: api.pods, ready: api.ready, signal, failed});
   const sources = new PodSources({naming, clock, sources: [...(ofApi ? [ofApi] : []), ...files]});
   const statuses = new StatusManager({
@@ -42,7 +42,7 @@ export const podDirectory = (
     shownBy(pod) {
       if (!api) return undefined;
       if (!isStaticPod(naming, pod)) return sameIn(api, pod);
-      // A static pod that was replaced has no mirror any more.
+      // The mirror pod of a replaced static pod no longer belongs to it.
       return sources.isKnown(pod.metadata?.uid ?? '') ? mirrorOf(naming, api.pods.lister.list(), pod) : undefined;
     },
   });

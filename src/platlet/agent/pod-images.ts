@@ -1,4 +1,4 @@
-// Part of the sixth stage of an agent: what pulls the images of its pods, and which pods may use which.
+// Part of the sixth stage of an agent: image pulls, and the check which pods may use an image that is present.
 
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import {ImageAccess} from '#src/platlet/images/image-access.js';
@@ -15,18 +15,18 @@ import type {PodInputs} from './pod-objects.js';
 /** The images of a node's pods. */
 export interface PodImagesStage {
   readonly images: ImagePuller;
-  /** Decides which pods may use which images; undefined if all may. */
+  /** Decides which pods may use a present image; undefined if all may. */
   readonly access: ImageAccess | undefined;
 }
 
-/** The values of the stages before. */
+/** The results of the earlier stages. */
 interface Before {
   readonly folders: NodeFolders;
   readonly cluster: Pick<Cluster, 'events'>;
   readonly inputs: Pick<PodInputs, 'objects'>;
 }
 
-/** Creates what provides the images of pods. Rejects if what was pulled before cannot be read. */
+/** Creates the image manager of the pods. Rejects if the records of earlier pulls cannot be read. */
 export const podImages = async (parts: AgentParts, {folders, cluster: {events}, inputs: {objects}}: Before): Promise<PodImagesStage> => {
   const {settings, naming, runtime, clock, log, metrics} = parts;
   const {serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst} = settings;

@@ -1,4 +1,4 @@
-// Part of the sixth stage of an agent: the objects of the API server that its pods are made from.
+// Part of the sixth stage of an agent: the API objects that its pods refer to.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -10,16 +10,16 @@ import {podObjects, type PodObjects, type ReadStrategy} from '#src/platlet/objec
 import type {Cluster} from './cluster.js';
 import type {AgentParts} from './parts.js';
 
-/** What pods are made from, beside their own objects. */
+/** The API objects that pods are started with. */
 export interface PodInputs {
   readonly objects: PodObjects;
-  /** Returns the handler of a RuntimeClass. Rejects if there is none of the name. */
+  /** Returns the handler of a RuntimeClass. Rejects if the RuntimeClass does not exist. */
   handlerOf(runtimeClass: string): Promise<string>;
-  /** Returns the services of all namespaces; undefined before they were listed once. */
+  /** Returns the services of all namespaces; undefined before the first list. */
   services(): readonly Frozen<Service>[] | undefined;
 }
 
-/** Creates what reads the objects of pods. Without an API server there are no others. */
+/** Creates the readers of API objects. Without an API server they find nothing. */
 export const podInputs = (
   {settings, clients, naming, clock}: Pick<AgentParts, 'settings' | 'clients' | 'naming' | 'clock'>,
   {informers, registered}: Pick<Cluster, 'informers' | 'registered'>,
@@ -41,7 +41,7 @@ export const podInputs = (
 
 const usualCacheMs = 60_000;
 
-/** How long objects of pods are used without being read anew: what the Node says, by the size of the cluster. */
+/** The time to live of cached objects: from the annotation of the Node, which depends on the size of the cluster. */
 const objectCacheMs = (naming: Naming, node: Frozen<Node> | undefined): number => {
   const seconds = node?.metadata?.annotations?.[naming.subKey('node.alpha', 'ttl')];
   return seconds !== undefined && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : usualCacheMs;

@@ -1,5 +1,5 @@
-// The sixth stage of an agent: what the workers of pods act through (configurations, images, volumes, cgroups and what
-// containers leave).
+// The sixth stage of an agent: the ports through which pod workers act (configurations, images, volumes, cgroups and
+// container output).
 
 import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
@@ -19,11 +19,11 @@ import {podVolumes} from './pod-volumes.js';
 /** The ports of pods on a machine. */
 export interface MachinePorts extends PodPorts {
   readonly volumes: NodeVolumes;
-  /** Decides which pods may use which images; undefined if all may. */
+  /** Decides which pods may use a present image; undefined if all may. */
   readonly imageAccess: ImageAccess | undefined;
 }
 
-/** The values of the stages before. */
+/** The results of the earlier stages. */
 interface Before {
   readonly host: AgentHost;
   readonly cluster: Cluster;
@@ -32,7 +32,7 @@ interface Before {
 }
 
 /**
- * Creates the ports of a node's pods, and the control groups that these are in. Rejects where the machine does not have
+ * Creates the ports of a node's pods, and the cgroups above those of pods. Rejects if the machine does not support
  * them.
  */
 export const podPortsOf = async (parts: AgentParts, {host, cluster, node, working}: Before, signal: AbortSignal): Promise<MachinePorts> => {

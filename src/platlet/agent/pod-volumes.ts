@@ -1,4 +1,4 @@
-// Part of the sixth stage of an agent: the volumes of its pods, of all types that need no plugin of others.
+// Part of the sixth stage of an agent: the volumes of its pods, of all types that are implemented in tree.
 
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
@@ -20,13 +20,13 @@ import type {NodeStage} from './node.js';
 import type {AgentParts} from './parts.js';
 import type {PodInputs} from './pod-objects.js';
 
-/** The volumes of a node's pods, and what containers mount of them. */
+/** The volumes of a node's pods, and their mounts in containers. */
 export interface PodVolumesStage {
   readonly volumes: NodeVolumes;
   readonly mounts: ContainerMounts;
 }
 
-/** The values of the stages before. */
+/** The results of the earlier stages. */
 interface Before {
   readonly folders: NodeFolders;
   readonly cluster: Pick<Cluster, 'events' | 'registered'>;
@@ -70,13 +70,13 @@ const pluginsOf = (
   ];
 };
 
-/** Whether file systems in memory are to be kept from being swapped, and the kernel can do it. */
+/** Whether tmpfs volumes are to be excluded from swap and the kernel supports `noswap`. */
 const excludesSwapOn = ({swapBytes, kernelVersion}: Machine): boolean => {
   const [major = 0, minor = 0] = kernelVersion.split('.').map(part => parseInt(part, 10));
   return swapBytes > 0 && (major > 6 || (major === 6 && minor >= 4));
 };
 
-/** Returns what looks whether the runtime of a pod can mount read-only all that is below a mount. */
+/** Returns a check whether the runtime handler of a pod supports recursive read-only mounts. */
 const recursiveMounts =
   ({node: {health}, inputs}: Before): ContainerMountsParts['mountsRecursively'] =>
   async ({spec}) => {

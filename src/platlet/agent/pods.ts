@@ -1,4 +1,4 @@
-// The workers of a node's pods, and how they begin: with the sources of pods, their mirrors, and what cleans up.
+// The workers of a node's pods and what they start with: pod sources, mirror pods and housekeeping.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -26,7 +26,7 @@ import type {AgentParts} from './parts.js';
 
 type Process = Pick<AgentParts, 'naming' | 'clock' | 'random' | 'log' | 'network' | 'metrics' | 'tracer'>;
 
-/** What the workers of pods are created from, beside what the process has. */
+/** What pod workers are created from, beside the process-wide values. */
 export interface WorkersContext {
   readonly directory: PodDirectory;
   readonly admission: PodAdmission;
@@ -36,13 +36,13 @@ export interface WorkersContext {
   readonly signal: AbortSignal;
 }
 
-/** What works on pods. */
+/** The pod workers and what they share. */
 export interface Working {
   readonly workers: PodWorkers;
   readonly prober: Prober;
 }
 
-/** Creates the workers of a node's pods, which have none yet. */
+/** Creates the pod workers of a node. No pod has one yet. */
 export const workersOf = (parts: Process, {directory, admission, ports, node, events, signal}: WorkersContext): Working => {
   const {naming, clock, random, log, network, metrics, tracer} = parts;
   const {runtime} = ports;
@@ -76,7 +76,7 @@ export const workersOf = (parts: Process, {directory, admission, ports, node, ev
   return {workers, prober};
 };
 
-/** What feeds the workers of pods, and what bounds them. */
+/** The sources of pods and the limits of housekeeping. */
 export interface RunContext {
   readonly directory: PodDirectory;
   readonly ports: PodPorts;
@@ -89,8 +89,8 @@ export interface RunContext {
 }
 
 /**
- * Begins to run the pods of a node. Nothing is ended before every source has delivered. Rejects if the runtime cannot
- * be listed.
+ * Starts running the pods of a node. No pod is terminated before every source has delivered. Rejects if the first list
+ * of the runtime fails.
  */
 export const runPods = async (
   {naming, clock, log}: Pick<AgentParts, 'naming' | 'clock' | 'log'>,
@@ -112,7 +112,7 @@ export const runPods = async (
     });
   await directory.runtime.start(uid => workers.wake(uid));
   if (api && mirrors) {
-    // A mirror pod that changes or goes is brought in line, and shows the status of its pod.
+    // A mirror pod that was changed or deleted is restored, and shows the status of its static pod.
     const listener = api.pods.listen(({object}) => {
       if (!isMirrorPod(naming, object)) return;
       mirrors.reconcile();
@@ -125,7 +125,7 @@ export const runPods = async (
   onAbort(signal, () => workers[Symbol.dispose]());
 };
 
-/** Returns what acts on the pods of sources. */
+/** Returns the handler of changes of the sources. */
 const followerOf = (workers: PodWorkers, {working}: PodDirectory, mirrors: MirrorPods | undefined, events: EventRecorder): PodFollower => ({
   changed(pods) {
     workers.update(pods);

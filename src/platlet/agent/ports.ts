@@ -1,4 +1,4 @@
-// The eighth stage of an agent: its ports, which serve what answers requests.
+// The eighth stage of an agent: its listening ports.
 
 import type {SecureContextOptions} from 'node:tls';
 import type {NodeAgent} from '#src/api/node/agent.js';
@@ -8,7 +8,7 @@ import {openAgentPorts, type AgentPorts} from '#src/platlet/server/ports.js';
 import type {Cluster} from './cluster.js';
 import type {AgentParts} from './parts.js';
 
-/** Opens the ports. Rejects with an error of one line if one of them is not available. */
+/** Opens the ports. Rejects with a one-line error if a port is not available. */
 export const openPorts = async (
   parts: AgentParts,
   cluster: Cluster,
@@ -42,7 +42,7 @@ export const openPorts = async (
   return ports;
 };
 
-/** The certificate of the port, if the API server issues it: for the addresses that the Node shows. */
+/** The serving certificate, if the API server issues it, for the addresses that the Node shows. */
 const certificateOf = async (
   {serving: {servingStore: store}, gate, clients, identity, naming, clock, random, log, meter}: AgentParts,
   {registered}: Cluster,

@@ -1,4 +1,4 @@
-// An agent without an API server: it runs the pods of its files and URLs.
+// An agent without an API server, which runs the pods of files and URLs.
 
 import {throwError} from 'rxjs';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -9,7 +9,7 @@ import type {Log} from '#src/base/log.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 
-/** Returns a client that refuses every request, with what pods are shown that need the API server. */
+/** Returns a client that rejects every request. Pods that need the API server show its error. */
 export const standaloneClient = (naming: Naming): Client => {
   const text = ({kind}: Pick<Kind, 'kind'>, name = '', namespace = ''): string => {
     if (kind === kinds.configMaps.kind) return `couldn't get configMap ${namespace}/${name}, no kubeClient defined`;
@@ -38,7 +38,7 @@ export const standaloneClient = (naming: Naming): Client => {
   };
 };
 
-/** Returns what writes events to the log. */
+/** Returns an event recorder that writes events to the log. */
 export const loggedEvents = (log: Log): EventRecorder => {
   const record = (type: string) => (regarding: Regarding, reason: string, message: string) =>
     log.info({kind: regarding.kind, object: regarding.metadata?.name, type, reason, message}, 'event occurred');

@@ -1,4 +1,4 @@
-// The sources of static pods that the configuration names.
+// The sources of static pods named by the configuration.
 
 import type {Settings} from '#src/platlet/config/fields.js';
 import {fileSource} from '#src/platlet/sources/file-source.js';
@@ -25,6 +25,6 @@ export const staticPodSources = (parts: AgentParts, signal: AbortSignal): readon
   ];
 };
 
-/** Headers with several values have them joined, as HTTP allows. */
+/** Headers with several values are joined with commas. */
 const headersOf = ({staticPodURLHeader}: Settings): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(staticPodURLHeader).map(([name, values]) => [name, values.join(', ')]));

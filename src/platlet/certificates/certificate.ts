@@ -1,15 +1,15 @@
-// The certificate that an agent has.
+// The certificate of an agent.
 
 import type {Clock} from '#src/base/clock.js';
 import type {KeyPairPem} from '#src/pki/key-pair.js';
 import type {PairStore, StoredPair} from './pair-store.js';
 
-/** A certificate that is kept in a store, and replaced from time to time. */
+/** A certificate kept in a store and rotated. */
 export class AgentCertificate {
   readonly #store: PairStore;
   readonly #clock: Pick<Clock, 'now'>;
   #pair: StoredPair | undefined;
-  /** Whether there was only one to use until there is another, or none. */
+  /** Whether the certificate in use is missing, or is a bootstrap certificate to be replaced. */
   readonly isProvisional: boolean;
 
   private constructor(store: PairStore, clock: Pick<Clock, 'now'>, pair: StoredPair | undefined, isProvisional: boolean) {
@@ -20,8 +20,8 @@ export class AgentCertificate {
   }
 
   /**
-   * Reads the certificate of a store. One that is missing or expired is replaced by `first`, if there is one. Rejects
-   * if its file cannot be used.
+   * Reads the certificate from a store. If it is missing or expired, `first` takes its place, if given. Rejects if the
+   * file cannot be used.
    */
   static async open(store: PairStore, clock: Pick<Clock, 'now'>, first?: KeyPairPem): Promise<AgentCertificate> {
     const kept = await store.current();
@@ -34,12 +34,12 @@ export class AgentCertificate {
     return this.#pair && this.#clock.now() <= this.#pair.leaf.notAfter ? this.#pair : undefined;
   }
 
-  /** The certificate that was used last, which may have expired. */
+  /** The certificate used last, even if expired. */
   get last(): StoredPair | undefined {
     return this.#pair;
   }
 
-  /** Keeps another certificate, and uses it. */
+  /** Stores a new certificate and puts it into use. */
   async replace(pair: KeyPairPem): Promise<StoredPair> {
     const stored = await this.#store.update(pair);
     this.#pair = stored;

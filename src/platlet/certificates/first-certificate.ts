@@ -1,5 +1,5 @@
-// The first certificate of an agent that does not renew it: its key is kept until the certificate is there, so that a
-// restart finds the request again.
+// The first certificate of an agent without rotation. The key is stored until the certificate is issued, so that a
+// restart resumes the same request.
 
 import {join} from 'node:path';
 import type {InformerFactoryOptions} from '#informers/factory.js';
@@ -19,15 +19,15 @@ export interface FirstCertificateParts extends Pick<InformerFactoryOptions, 'cli
   readonly clock: Clock;
   readonly files: Pick<Files, 'read' | 'write'>;
   readonly host: Pick<Host, 'removeFile'>;
-  /** The folder of certificates, in which the key waits. */
+  /** The certificate directory, in which the key is stored meanwhile. */
   readonly folder: string;
 }
 
 const waitMs = 3_600_000;
 
 /**
- * Requests the client certificate of a node, and waits for it for at most an hour. Rejects if the request is refused,
- * denied or not answered.
+ * Requests the client certificate of a node and waits up to an hour for it. Rejects if the request is refused, denied
+ * or times out.
  */
 export const requestFirstCertificate = async (parts: FirstCertificateParts): Promise<StoredPair> => {
   const {client, clock, random, host, folder, log, nodeName, signal, store} = parts;
@@ -51,7 +51,7 @@ export const requestFirstCertificate = async (parts: FirstCertificateParts): Pro
   return result;
 };
 
-/** Returns the key of the certificate that there was, or the one that waits in a file, or a new one in that file. */
+/** Returns the key of the existing certificate, the stored key of a pending request, or a new key, which it stores. */
 const keyIn = async ({store, files}: FirstCertificateParts, file: string): Promise<ReturnType<typeof parsePrivateKey>> => {
   const before = await store.current().catch(() => undefined);
   if (before) return parsePrivateKey(before.key);

@@ -1,4 +1,4 @@
-// How an agent becomes the user of its node: by connection settings that there are, or by bootstrap settings and a
+// How an agent authenticates as the user of its node: with an existing kubeconfig, or with a bootstrap kubeconfig and a
 // certificate that it requests.
 
 import type {Naming} from '#src/api/naming.js';
@@ -35,15 +35,15 @@ export interface IdentityConnection extends AsyncDisposable, Pick<RenewableConne
 
 export interface IdentityParts<C> {
   readonly nodeName: string;
-  /** The file with the connection settings of the node. */
+  /** The kubeconfig of the node. */
   readonly settingsFile: string;
-  /** The file with those for the first request; empty if there are none. */
+  /** The bootstrap kubeconfig; empty if there is none. */
   readonly bootstrapFile: string;
-  /** The folder of certificates. */
+  /** The certificate directory. */
   readonly folder: string;
-  /** Whether certificates are renewed. */
+  /** Whether certificates are rotated. */
   readonly rotates: boolean;
-  /** Connects to a server, which may not answer yet. `naming`: that of the server, if it is known. */
+  /** Connects to a server, which may not be up yet. `naming`: the naming of the server, if known. */
   open(settings: ConnectionSettings, naming?: Naming): Promise<C>;
   readonly files: Pick<Files, 'read' | 'write'>;
   readonly host: Pick<Host, 'link' | 'linkStatus' | 'rename' | 'removeFile'>;
@@ -57,16 +57,16 @@ export interface IdentityParts<C> {
 /** The identity of an agent. */
 export interface OpenedIdentity<C> extends AsyncDisposable {
   readonly connection: C;
-  /** Rejects when the agent has lost its identity and has to end. */
+  /** Rejects when the agent has lost its identity and has to exit. */
   readonly lost: Promise<never>;
 }
 
 const never = new Promise<never>(() => {});
 
 /**
- * Connects an agent to its API server as the user of its node. Where certificates are renewed its first requests may
- * have none, and are refused: it works without the server until it gets one. Otherwise it is waited for, and the
- * promise rejects if there is none.
+ * Connects an agent to its API server as the user of its node. With rotation, the first requests may be sent without a
+ * certificate and be refused: the agent works without the server until it gets one. Without rotation the promise waits
+ * for the certificate, and rejects if there is none.
  */
 export const openIdentity = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<OpenedIdentity<C>> => {
   const {settingsFile, bootstrapFile, rotates, open} = parts;
@@ -80,7 +80,7 @@ export const openIdentity = async <C extends IdentityConnection>(parts: Identity
 const bootstrapSettings = ({bootstrapFile: file}: Pick<IdentityParts<unknown>, 'bootstrapFile'>): Promise<ConnectionSettings> =>
   loadSettings({file, fileFlag: '--bootstrap-kubeconfig', env: {}});
 
-/** Returns the connection settings of the node if they have a certificate that has not expired. */
+/** Returns the kubeconfig of the node if it has a certificate that has not expired. */
 const usableSettings = async ({
   settingsFile,
   files,
@@ -99,12 +99,12 @@ const usableSettings = async ({
     if (expired) throw new Error(`part of the client certificate is expired: ${formatGoTime(expired.notAfter)}`);
     return settings;
   } catch (error) {
-    log.error({file: settingsFile, err: error}, 'the connection settings of the node cannot be used');
+    log.error({file: settingsFile, err: error}, 'failed to use the kubeconfig of the node');
     return undefined;
   }
 };
 
-/** Gets a certificate, and writes connection settings with it. */
+/** Requests a certificate and writes a kubeconfig with it. */
 const bootstrap = async <C extends IdentityConnection>(parts: IdentityParts<C>): Promise<void> => {
   const {settingsFile, nodeName, folder, files, host, clock, random, log, signal, open} = parts;
   log.v(2).info('using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file');
@@ -130,7 +130,7 @@ const bootstrap = async <C extends IdentityConnection>(parts: IdentityParts<C>):
 const serverMs = 60_000;
 const lookMs = 2_000;
 
-/** Waits until the server is there, for at most a minute. */
+/** Waits until the server is up, for at most a minute. */
 const untilServing = async <C extends IdentityConnection>(parts: IdentityParts<C>, settings: ConnectionSettings): Promise<void> => {
   const {clock, random, log, open, signal} = parts;
   await using connection = await open(settings);
@@ -151,7 +151,7 @@ const untilServing = async <C extends IdentityConnection>(parts: IdentityParts<C
 
 const certificateIn = ({currentPath: file}: PairStore) => ({cert: {file}, key: {file}});
 
-/** Connects with a certificate that is requested if there is none, and renewed before it expires. */
+/** Connects with a certificate that is requested if there is none, and rotated before it expires. */
 const renewedIdentity = async <C extends IdentityConnection>(
   parts: IdentityParts<C>,
   own: ConnectionSettings | undefined,
@@ -171,28 +171,28 @@ const renewedIdentity = async <C extends IdentityConnection>(
   const certificate = await AgentCertificate.open(store, clock, own && pairIn(own));
   const shown = observeLifetime({meter, clock}, agent, 'client', certificate);
   undo.defer(() => shown[Symbol.dispose]());
-  // A certificate that is due at once is renewed by itself.
+  // A certificate that is due already is rotated in the background.
   const connection = await opened({...first, identity: identityWith(certificate.current)}, start.naming);
-  // A certificate that has expired is only shown to ask for another.
+  // An expired certificate is used only to request a new one.
   const rotation = rotationOf(parts, {certificate, agent, connection: current => (current ? connection : start)});
   const lost = untilWithoutCertificate(certificate, rotation, parts);
-  lost.catch(() => {}); // It may come before anything waits for it.
+  lost.catch(() => {}); // It may reject before it is awaited.
   rotation.onChange(pair => useCertificate(connection, pair, parts));
   rotation.start();
   const cleanup = undo.move();
   return {connection, lost, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
 
-/** Without a certificate requests have no user. */
+/** Without a certificate, requests are anonymous. */
 const identityWith = (pair: StoredPair | undefined): ClientIdentity =>
   pair ? {certificate: {cert: {data: pair.certificate}, key: {data: pair.key}}} : {};
 
-/** The certificate of a node's user, and how others are requested. */
+/** The client certificate of a node, and the inputs of its rotation. */
 interface Rotated {
   readonly certificate: AgentCertificate;
-  /** The first word of the names of metrics. */
+  /** The prefix of metric names. */
   readonly agent: string;
-  /** Returns the connection to request by. */
+  /** Returns the connection on which certificates are requested. */
   connection(current: StoredPair | undefined): IdentityConnection;
 }
 

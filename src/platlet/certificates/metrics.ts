@@ -7,10 +7,7 @@ const hour = 3600;
 const day = 24 * hour;
 const month = 30 * day;
 
-/**
- * Returns what counts the renewals of a client certificate that failed. `agent` is the first word of the names of
- * metrics.
- */
+/** Returns the metrics of failed rotations of a client certificate. `agent` is the prefix of metric names. */
 export const clientRenewals = (meter: Meter, agent: string): Renewals => {
   const errors = meter.counter({
     name: `${agent}_certificate_manager_client_expiration_renew_errors`,
@@ -19,7 +16,7 @@ export const clientRenewals = (meter: Meter, agent: string): Renewals => {
   return {failed: () => errors.add()};
 };
 
-/** Returns what counts the renewals of a serving certificate. */
+/** Returns the metrics of rotations of a serving certificate. */
 export const servingRenewals = (meter: Meter, agent: string): Renewals => {
   const errors = meter.counter({
     name: `${agent}_server_expiration_renew_errors`,
@@ -33,7 +30,7 @@ export const servingRenewals = (meter: Meter, agent: string): Renewals => {
   return {failed: () => errors.add(), renewed: ageMs => rotations.observe(ageMs / 1000)};
 };
 
-/** Shows in how many seconds a certificate expires: infinite while there is none. */
+/** Shows the seconds until a certificate expires: infinite while there is none. */
 export const observeLifetime = (
   {meter, clock}: {readonly meter: Meter; readonly clock: Pick<Clock, 'now'>},
   agent: string,

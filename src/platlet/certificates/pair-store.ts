@@ -1,5 +1,5 @@
-// The certificates of an agent in its folder of certificates: a file for each, with its key, and a link to the one in
-// use, which is replaced at once.
+// The certificate directory of an agent: one file per certificate with its key, and a symbolic link to the current one,
+// which is replaced atomically.
 
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
@@ -19,13 +19,13 @@ export interface PairStoreParts {
   readonly host: Pick<Host, 'link' | 'linkStatus' | 'rename' | 'removeFile'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly folder: string;
-  /** The first words of the files' names. */
+  /** The prefix of the file names. */
   readonly prefix: string;
-  /** Files with a certificate and a key, for the time before there is one in the folder. */
+  /** Certificate and key files to use while the directory has none. */
   readonly configured?: {readonly certFile: string; readonly keyFile: string} | undefined;
 }
 
-/** Returns a time as it is in the names of files. */
+/** Formats a time as in the file names. */
 const fileTime = (now: number): string => new Date(now).toISOString().slice(0, 19).replaceAll(/[T:]/g, '-');
 
 export class PairStore {
@@ -35,13 +35,13 @@ export class PairStore {
     this.#parts = parts;
   }
 
-  /** The link to the file in use. */
+  /** The link to the current file. */
   get currentPath(): string {
     return this.#path('current.pem');
   }
 
   /**
-   * Returns the certificate in use; undefined if there is none. Rejects with the names of the files if they cannot be
+   * Returns the current certificate; undefined if there is none. Rejects with the names of the files if they cannot be
    * used.
    */
   async current(): Promise<StoredPair | undefined> {
@@ -61,7 +61,7 @@ export class PairStore {
     return undefined;
   }
 
-  /** Keeps a certificate, and uses it from now on. Rejects if it does not match its key. */
+  /** Stores a certificate and makes it the current one. Rejects if it does not match its key. */
   async update(pair: KeyPairPem): Promise<StoredPair> {
     const {files, host, clock} = this.#parts;
     const result = stored(pair);
@@ -82,7 +82,7 @@ export class PairStore {
     return join(folder, `${prefix}-${name}`);
   }
 
-  /** A switch that was cut off between its two steps is done. */
+  /** Completes a replacement of the link that was interrupted between its two steps. */
   async #finishSwitch(): Promise<void> {
     const {host} = this.#parts;
     if (await host.linkStatus(this.currentPath)) return;

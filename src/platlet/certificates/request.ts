@@ -1,5 +1,5 @@
-// Requests certificates of an API server: sends a request, finds one that was sent before, and waits until it is
-// issued.
+// Requests certificates from an API server: creates a CertificateSigningRequest or finds an earlier one, and waits
+// until it is issued.
 
 import {createHash, type KeyObject} from 'node:crypto';
 import {InformerFactory, type InformerFactoryOptions} from '#informers/factory.js';
@@ -17,7 +17,7 @@ import {publicKeyDer} from '#src/pki/keys/keys.js';
 import {checkRequestSignature, createSigningRequest, parseSigningRequest} from '#src/pki/signing-request.js';
 import type {CertificateTemplate} from './template.js';
 
-/** What a certificate is for. */
+/** The key usage of a certificate. */
 export type CertificateUse = 'client auth' | 'server auth';
 
 export interface CertificateOrder {
@@ -25,11 +25,11 @@ export interface CertificateOrder {
   readonly template: CertificateTemplate;
   readonly signerName: string;
   readonly use: CertificateUse;
-  /** The name of the request; without it a new one of the server's. */
+  /** The name of the request; absent: the server generates one. */
   readonly name?: string;
 }
 
-/** A request that was sent. */
+/** A request that was created or found. */
 export interface SentRequest {
   readonly name: string;
   readonly uid: string;
@@ -41,7 +41,10 @@ const usagesOf = ({key, use}: CertificateOrder): string[] => [
   use,
 ];
 
-/** Returns the name of the request for a key and a template, which is the same after a restart with the same key. */
+/**
+ * Returns the name of the request for a key and a template. It is stable, so that the same key finds its request after
+ * a restart.
+ */
 export const requestName = (key: KeyObject, {subject}: CertificateTemplate): string => {
   const hash = createHash('sha512-256');
   const usages = ['digital signature', 'client auth', ...(key.asymmetricKeyType === 'rsa' ? ['key encipherment'] : [])];
@@ -50,7 +53,7 @@ export const requestName = (key: KeyObject, {subject}: CertificateTemplate): str
   return `node-csr-${hash.digest('base64url')}`;
 };
 
-/** Sends a request, or finds the one of its name that was sent before for the same. */
+/** Creates a request, or finds an earlier one of the same name for the same certificate. */
 export const sendRequest = async (client: Client, order: CertificateOrder, now: number, signal: AbortSignal): Promise<SentRequest> => {
   const requests = client.resource(kinds.certificateSigningRequests);
   const {template, signerName, name} = order;
@@ -74,7 +77,7 @@ const sentOf = ({metadata}: CertificateSigningRequest): SentRequest => ({name: m
 
 const decoded = (text = ''): string => Buffer.from(text, 'base64').toString();
 
-/** Returns why a request is not for the same as another; undefined if it is. */
+/** Returns how a request differs from the wanted one; undefined if it does not. */
 const incompatibility = (
   {spec, status}: CertificateSigningRequest,
   request: string,
@@ -109,7 +112,7 @@ export const issuedCertificate = async (parts: WaitParts, sent: SentRequest): Pr
   const {client, clock, random, log} = parts;
   using ending = firstOf(parts.signal, stopping.signal);
   const {signal} = ending;
-  // Metrics have a series for each informer: requests are too many for that.
+  // No metrics: each informer is a series, and requests would be too many.
   const informers = new InformerFactory({client, clock, random, log, meter: noMeter, minResyncMs: 0, signal});
   const informer = informers.informer({kind: kinds.certificateSigningRequests, fieldSelector: `metadata.name=${sent.name}`});
   try {

@@ -1,4 +1,4 @@
-// Requests certificates for an agent: with a new key, and by the connection that the certificate in use allows.
+// Requests certificates of an agent: with a new key, over the connection that the current certificate authenticates.
 
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -11,7 +11,7 @@ import type {StoredPair} from './pair-store.js';
 import {issuedCertificate, sendRequest, type CertificateUse} from './request.js';
 import type {CertificateTemplate} from './template.js';
 
-/** Whom certificates are requested of. */
+/** The signer that certificates are requested from. */
 export interface CertificateSigner {
   readonly client: Client;
   readonly signerName: string;
@@ -19,7 +19,7 @@ export interface CertificateSigner {
 
 export interface CertificateRequesterParts {
   readonly use: CertificateUse;
-  /** Returns whom to ask, with the certificate that is valid now, if there is one. */
+  /** Returns the client for requests, authenticated by the currently valid certificate, if any. */
   signer(current: StoredPair | undefined): CertificateSigner;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,14 +27,14 @@ export interface CertificateRequesterParts {
   readonly signal: AbortSignal;
 }
 
-/** A request that was sent. */
+/** A pending request. */
 export interface PendingCertificate {
-  /** Waits for the certificate as long as it is wanted. Rejects if it is denied, or not issued in time. */
+  /** Waits for the certificate until the signal aborts. Rejects if it is denied or not issued in time. */
   issued(isWanted: () => boolean): Promise<KeyPairPem>;
 }
 
 const lookMs = 1_000;
-/** How long a request waits for its certificate. */
+/** How long to wait for the certificate of a request. */
 const waitMs = 15 * 60_000;
 
 /** Requests certificates for one use. */
@@ -49,7 +49,7 @@ export class CertificateRequester {
     return this.#parts.use;
   }
 
-  /** Sends a request for a certificate of a new key. */
+  /** Creates a request with a new key. */
   async send(template: CertificateTemplate, current: StoredPair | undefined): Promise<PendingCertificate> {
     const {use, signer, clock, random, log, signal} = this.#parts;
     const key = await generatePrivateKey();

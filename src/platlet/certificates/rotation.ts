@@ -1,5 +1,5 @@
-// When the certificate of an agent is replaced: at once if there is none, before it expires, and when it is to have
-// another content.
+// When the certificate of an agent is rotated: at once if there is none, before it expires, and when its template
+// changes.
 
 import {isForbidden, isNotFound, isUnauthorized} from '#src/api/status.js';
 import {withClockHeld, sleep, type Clock} from '#src/base/clock.js';
@@ -12,18 +12,18 @@ import type {StoredPair} from './pair-store.js';
 import type {CertificateRequester, PendingCertificate} from './requester.js';
 import {lackOf, type CertificateTemplate} from './template.js';
 
-/** What is told of the renewals of a certificate. */
+/** Hooks for the metrics of rotations. */
 export interface Renewals {
-  /** Called after each renewal with the age of the certificate before. */
+  /** Called after each rotation with the age of the replaced certificate. */
   renewed?(ageMs: number): void;
-  /** Called after each attempt that fails. */
+  /** Called after each failed attempt. */
   failed?(): void;
 }
 
 export interface CertificateRotationParts {
   readonly certificate: AgentCertificate;
   readonly requester: CertificateRequester;
-  /** Returns what the certificate is to have; undefined as long as that is not known. Looked at each second. */
+  /** Returns the wanted content of the certificate; undefined while unknown. Polled each second. */
   template(): CertificateTemplate | undefined;
   readonly renewals: Renewals;
   readonly clock: Clock;
@@ -32,12 +32,12 @@ export interface CertificateRotationParts {
   readonly signal: AbortSignal;
 }
 
-/** The delays between the first attempts, which vary by a tenth; then there is one each 32 s. */
+/** The delays of the first attempts, with 10 % jitter; later ones are 32 s. */
 const firstDelays = [2_000, 4_000, 8_000, 16_000];
 const laterMs = 32_000;
 const lookMs = 1_000;
 
-/** Returns when a certificate is due for renewal: after 70 % to 90 % of its life. */
+/** Returns when a certificate is to be rotated: at 70 % to 90 % of its lifetime. */
 export const renewalTime = ({notBefore, notAfter}: {readonly notBefore: number; readonly notAfter: number}, random: Random): number => {
   const life = notAfter - notBefore;
   return notBefore + jittered(random, life, 0.2) - life * 0.3;
@@ -46,13 +46,13 @@ export const renewalTime = ({notBefore, notAfter}: {readonly notBefore: number; 
 const sameTemplate = (one: CertificateTemplate | undefined, other: CertificateTemplate | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** Renews the certificate of an agent. */
+/** Rotates the certificate of an agent. */
 export class CertificateRotation {
   readonly #parts: CertificateRotationParts;
   readonly #listeners = new Set<(pair: StoredPair) => void>();
-  /** Whether the certificate is to be replaced at once. */
+  /** Whether the certificate is to be rotated at once. */
   #isForced: boolean;
-  /** What the last request that was sent was for. */
+  /** The template of the last request. */
   #requested: CertificateTemplate | undefined;
   #isServerHealthy = false;
 
@@ -61,7 +61,7 @@ export class CertificateRotation {
     this.#isForced = parts.certificate.isProvisional;
   }
 
-  /** Whether the API server answered the last request. */
+  /** Whether the API server responded to the last request. */
   get isServerHealthy(): boolean {
     return this.#isServerHealthy;
   }
@@ -71,7 +71,7 @@ export class CertificateRotation {
     this.#listeners.add(listener);
   }
 
-  /** Keeps the certificate up to date in the background, until the signal aborts. */
+  /** Rotates the certificate in the background until the signal aborts. */
   start(): void {
     const {signal, clock} = this.#parts;
     void this.#run().catch((error: unknown) => {
@@ -88,7 +88,7 @@ export class CertificateRotation {
     }
   }
 
-  /** Waits until the certificate is to be replaced: it is due, or it is to have what it does not have. */
+  /** Waits until the certificate is to be rotated: it is due, or its template has changed. */
   async #untilDue(): Promise<void> {
     const {certificate, requester, clock, random, log, signal, template} = this.#parts;
     const pair = certificate.last;
@@ -129,7 +129,7 @@ export class CertificateRotation {
     }
   }
 
-  /** Requests a certificate once and waits for it. Returns whether there is a new one. */
+  /** Creates one request and waits for its certificate. Returns whether it was issued. */
   async #renew(): Promise<boolean> {
     const {requester, renewals, clock, log, signal, template} = this.#parts;
     const {use} = requester;
@@ -159,7 +159,7 @@ export class CertificateRotation {
       this.#requested = template;
       return pending;
     } catch (error) {
-      // A refusal is an answer, too.
+      // A refusal is a response, too.
       this.#isServerHealthy = isUnauthorized(error) || isNotFound(error) || isForbidden(error);
       throw error;
     }
@@ -171,7 +171,7 @@ export class CertificateRotation {
     const stored = await certificate.replace(pair);
     this.#isServerHealthy = true;
     if (before) renewals.renewed?.(clock.now() - before.leaf.notBefore);
-    log.info({use: requester.use, expires: formatGoTime(stored.leaf.notAfter)}, 'a new certificate is in use');
+    log.info({use: requester.use, expires: formatGoTime(stored.leaf.notAfter)}, 'rotated certificate');
     for (const listener of this.#listeners) listener(stored);
   }
 }

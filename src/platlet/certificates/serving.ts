@@ -1,4 +1,4 @@
-// The certificate that an agent serves with when the API server issues it.
+// The serving certificate of an agent, issued by the API server.
 
 import type {SecureContextOptions} from 'node:tls';
 import type {Naming} from '#src/api/naming.js';
@@ -22,7 +22,7 @@ export interface ServingParts {
   readonly client: Client;
   /** Returns the addresses that the node reports. */
   addresses(): readonly {readonly type: string; readonly address: string}[];
-  /** Whether a certificate without IP addresses is requested, too. */
+  /** Whether a certificate without IP addresses may be requested. */
   readonly allowsNamesAlone: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -31,15 +31,15 @@ export interface ServingParts {
   readonly signal: AbortSignal;
 }
 
-/** The certificate of a port, which may come later. */
+/** The certificate of a port, which may be issued later. */
 export interface ServingCertificate {
-  /** Nothing as long as there is none: then handshakes fail. */
+  /** Returns undefined before the certificate is issued: TLS handshakes fail until then. */
   readonly contextOptions: SecureContextOptions;
-  /** Requests the certificate, renews it until the agent stops, and calls `changed` with each new one. */
+  /** Requests the certificate and rotates it until the agent stops. Calls `changed` with each new one. */
   follow(changed: (options: SecureContextOptions) => void): void;
 }
 
-/** Opens the certificate of an agent. Rejects if its file cannot be used. */
+/** Opens the serving certificate of an agent. Rejects if its file cannot be used. */
 export const openServingCertificate = async (parts: ServingParts): Promise<ServingCertificate> => {
   const {nodeName, naming, client, addresses, allowsNamesAlone, store, clock, random, log, meter, signal} = parts;
   const certificate = await AgentCertificate.open(store, clock);

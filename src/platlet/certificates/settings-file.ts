@@ -1,11 +1,11 @@
-// The connection settings of an agent, as it writes them.
+// The kubeconfig that an agent writes.
 
 import type {ConnectionSettings, Material} from '#src/transport/settings.js';
 
 const encoded = (material: Material, field: string): Readonly<Record<string, string>> =>
   'data' in material ? {[`${field}-data`]: Buffer.from(material.data).toString('base64')} : {[field]: material.file};
 
-/** Returns the text of connection settings to a server with a client certificate. */
+/** Returns a kubeconfig for a server with a client certificate. */
 export const settingsText = (
   {server, trust, proxyUrl}: Pick<ConnectionSettings, 'server' | 'trust' | 'proxyUrl'>,
   {cert, key}: {readonly cert: Material; readonly key: Material},

@@ -1,4 +1,4 @@
-// What an agent asks for in its certificates. Pure.
+// The content of the certificates that an agent requests. Pure.
 
 import {isIP} from 'node:net';
 import {wellKnown} from '#src/api/user.js';
@@ -13,7 +13,7 @@ export interface CertificateTemplate {
   readonly ipAddresses: readonly string[];
 }
 
-/** Returns the template of the certificate by which an agent is the user of its node. */
+/** Returns the template of the client certificate of a node. */
 export const clientTemplate = (nodeName: string): CertificateTemplate => ({
   subject: {commonName: `${wellKnown.nodeUserPrefix}${nodeName}`, organizations: [wellKnown.nodes]},
   dnsNames: [],
@@ -24,8 +24,8 @@ const nameTypes = new Set(['Hostname', 'InternalDNS', 'ExternalDNS']);
 const ipTypes = new Set(['Hostname', 'InternalIP', 'ExternalIP']);
 
 /**
- * Returns the template of the certificate that an agent serves with; undefined while its node has no IP address, unless
- * names are enough.
+ * Returns the template of the serving certificate; undefined while the node has no IP address, unless DNS names are
+ * enough.
  */
 export const servingTemplate = (
   nodeName: string,
@@ -38,7 +38,7 @@ export const servingTemplate = (
   return {subject: clientTemplate(nodeName).subject, dnsNames: dnsNames.toSorted(), ipAddresses: ipAddresses.toSorted()};
 };
 
-/** Returns what a certificate lacks of a template; undefined if nothing. It may have more. */
+/** Returns what a certificate lacks of a template; undefined if nothing. Extra names are allowed. */
 export const lackOf = ({subject, dnsNames, ipAddresses}: Certificate, wanted: CertificateTemplate): string | undefined => {
   if (subject.commonName !== wanted.subject.commonName)
     return `Current certificate CN (${subject.commonName}) does not match requested CN (${wanted.subject.commonName})`;

@@ -1,4 +1,4 @@
-// Ends an agent that has lost its identity, so that what started it may give it another one.
+// Ends an agent that has lost its identity, so that its supervisor can restart it with new credentials.
 
 import {formatDuration} from '#src/api/duration.js';
 import {runEvery, type Clock} from '#src/base/clock.js';
@@ -9,7 +9,7 @@ import type {CertificateRotation} from './rotation.js';
 const lookMs = 10_000;
 const patienceMs = 5 * 60_000;
 
-/** Rejects when there has been no valid certificate for five minutes while the API server answers. */
+/** Rejects when there was no valid certificate for five minutes although the API server responds. */
 export const untilWithoutCertificate = (
   certificate: Pick<AgentCertificate, 'current'>,
   rotation: Pick<CertificateRotation, 'isServerHealthy'>,

@@ -1,4 +1,4 @@
-// What a node gives to pods: its capacity without what is reserved. Pure.
+// The allocatable resources of a node: capacity minus reservations. Pure.
 
 import {
   addQuantities,
@@ -12,13 +12,13 @@ import {
 import type {ResourceList} from '#src/model/pod/requests.js';
 import {bytesOf, milliOf, sharesOf, type CgroupLimits} from './numbers.js';
 
-/** What is kept from pods. */
+/** What is reserved and not available to pods. */
 export interface Reservation {
   /** For the agent and the runtime. */
   readonly agent: ResourceList;
-  /** For the other processes of the machine. */
+  /** For other system processes. */
   readonly system: ResourceList;
-  /** What must stay free, by resource: amounts, or fractions of the capacity. */
+  /** The hard eviction thresholds by resource: quantities, or fractions of the capacity. */
   readonly threshold: ReadonlyMap<string, Quantity | number>;
 }
 
@@ -31,7 +31,7 @@ const thresholdOf = ({threshold}: Reservation, name: string, capacity: Quantity)
   return typeof amount === 'number' ? quantityOf(Math.floor(bytesOf(capacity) * amount), 'BinarySI') : amount;
 };
 
-/** Returns what pods can have of each resource. */
+/** Returns the allocatable amount of each resource. */
 export const nodeAllocatable = (capacity: ResourceList, reservation: Reservation): ResourceList =>
   new Map(
     [...capacity].map(([name, amount]) => {
@@ -41,7 +41,7 @@ export const nodeAllocatable = (capacity: ResourceList, reservation: Reservation
     }),
   );
 
-/** Throws if more is reserved than the node has. */
+/** Throws if more is reserved than the capacity of the node. */
 export const checkReservation = (capacity: ResourceList, reservation: Reservation): void => {
   for (const [name, amount] of capacity) {
     const reserved = addQuantities(reservedOf(reservation, name), thresholdOf(reservation, name, amount));
@@ -53,8 +53,8 @@ export const checkReservation = (capacity: ResourceList, reservation: Reservatio
 };
 
 /**
- * Returns the limits of the group of all pods. What must stay free is no part of them: the node ends pods before the
- * kernel does.
+ * Returns the limits of the cgroup of all pods. Eviction thresholds are not subtracted: the node evicts pods before the
+ * kernel kills processes.
  */
 export const podsLimits = (capacity: ResourceList, reservation: Reservation, isEnforced: boolean): CgroupLimits => {
   const left = (name: string): Quantity | undefined => {
@@ -70,7 +70,7 @@ export const podsLimits = (capacity: ResourceList, reservation: Reservation, isE
   };
 };
 
-/** Returns the limits of the group of what resources are reserved for. `compressible`: of cpu alone. */
+/** Returns the limits of the cgroup of reserved resources. `compressible`: of cpu only. */
 export const reservedLimits = (reserved: ResourceList, part: 'all' | 'compressible'): CgroupLimits => {
   const memory = bytesOf(reserved.get('memory'));
   const pids = bytesOf(reserved.get('pid'));

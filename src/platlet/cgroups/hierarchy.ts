@@ -1,27 +1,25 @@
-// The cgroups of the machine: version 1, a tree for each controller, or version 2, one tree for all. A group is named
-// by its path in the trees.
+// The cgroups of the machine: version 1, a hierarchy for each controller, or version 2, the unified hierarchy. A cgroup
+// is named by its path in the hierarchies.
 
 import {join} from 'node:path';
 import type {Host, MountPoint} from '#src/platlet/host/host.js';
 import {weightOf, type CgroupLimits} from './numbers.js';
 
-/** A group is in all trees, or it counts as missing. */
+/** A cgroup exists in all hierarchies, or counts as missing. */
 export interface CgroupHierarchy {
   readonly version: 1 | 2;
-  /** The folders of a group. */
+  /** The directories of a cgroup. */
   foldersOf(group: string): readonly string[];
   /**
-   * The folders of a group in all trees of the machine: the runtime makes it in more of them than pods are limited by.
+   * The directories of a cgroup in all hierarchies of the machine: the runtime creates it in more of them than those
+   * that limit pods.
    */
   allFoldersOf(group: string): readonly string[];
   create(group: string): Promise<void>;
   apply(group: string, limits: CgroupLimits): Promise<void>;
 }
 
-/**
- * The controllers that pods are limited by. The groups of the service manager hold no limits, but runtimes look for
- * them.
- */
+/** The controllers that limit pods. The systemd hierarchy holds no limits, but runtimes expect the cgroups in it. */
 const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'hugetlb', 'name=systemd'];
 const required = ['cpu', 'cpuacct', 'cpuset', 'memory'];
 const unifiedControllers = ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'];
@@ -29,13 +27,13 @@ const folderMode = 0o755;
 
 const textOf = async (host: Host, path: string): Promise<string> => String((await host.read(path)) ?? '').trim();
 
-/** Returns a group and the groups above it, the topmost first. */
+/** Returns a cgroup and its ancestors, the topmost first. */
 const withParents = (group: string): string[] => {
   const names = group.split('/').filter(Boolean);
   return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
 };
 
-/** Writes values into the files of a group. What is undefined is left out. */
+/** Writes values into the files of a cgroup. Undefined values are skipped. */
 const writeAll = async (host: Host, files: readonly (readonly [path: string, value: string | number | undefined])[]): Promise<void> => {
   for (const [path, value] of files) if (value !== undefined) await host.writeInto(path, String(value));
 };
@@ -50,7 +48,7 @@ const trees = (host: Host, mounts: ReadonlyMap<string, string>, all: readonly st
     allFoldersOf: group => all.map(root => join(root, group)),
     async create(group) {
       for (const root of roots) await host.makeFolder(join(root, group), folderMode);
-      // Without these no process can enter. They are of the parent, whose own may be missing.
+      // No process can enter a cpuset without these. They are copied from the parent, whose own may be unset.
       for (const each of withParents(group))
         for (const file of ['cpuset.cpus', 'cpuset.mems']) {
           const path = fileOf('cpuset', each, file);
@@ -61,7 +59,7 @@ const trees = (host: Host, mounts: ReadonlyMap<string, string>, all: readonly st
       const quota = fileOf('cpu', group, 'cpu.cfs_quota_us');
       await writeAll(host, [
         [fileOf('cpu', group, 'cpu.shares'), cpuShares],
-        // The kernel compares the quota with its period at each write: without a quota any period will do.
+        // The kernel validates the quota against the period at each write: without a quota any period is valid.
         [quota, cpuPeriod === undefined ? undefined : -1],
         [fileOf('cpu', group, 'cpu.cfs_period_us'), cpuPeriod],
         [quota, cpuQuota || undefined],
@@ -111,7 +109,7 @@ const unifiedTree = (host: Host, root: string): CgroupHierarchy => ({
 
 const isUnified = ({type}: MountPoint): boolean => type === 'cgroup2';
 
-/** Returns the cgroups of the machine. Rejects if controllers are missing. */
+/** Returns the cgroups of the machine. Rejects if a controller is missing. */
 export const cgroupHierarchy = async (host: Host): Promise<CgroupHierarchy> => {
   const mounts = await host.mounts();
   const unified = mounts.find(isUnified)?.path;
@@ -128,7 +126,7 @@ export const cgroupHierarchy = async (host: Host): Promise<CgroupHierarchy> => {
 
 const removalTries = 5;
 
-/** Returns the folders of a group and of those below it, these first. */
+/** Returns the directories of a cgroup and its descendants, descendants first. */
 const foldersBelow = async (host: Host, folder: string): Promise<string[]> => {
   const found: string[] = [];
   for (const name of await host.list(folder))
@@ -136,7 +134,7 @@ const foldersBelow = async (host: Host, folder: string): Promise<string[]> => {
   return (await host.status(folder)) ? [...found, folder] : found;
 };
 
-/** Kills what is in a group and removes it. Returns whether it is gone. */
+/** Kills the processes in a cgroup and removes it. Returns whether it was removed. */
 export const removeGroup = async (host: Host, hierarchy: CgroupHierarchy, group: string): Promise<boolean> => {
   const folders: string[] = [];
   for (const folder of hierarchy.allFoldersOf(group)) folders.push(...(await foldersBelow(host, folder)));
@@ -149,7 +147,7 @@ export const removeGroup = async (host: Host, hierarchy: CgroupHierarchy, group:
   let isGone = true;
   for (const folder of folders)
     await host.removeFolder(folder).catch(() => {
-      // Its processes may not have ended yet.
+      // The killed processes may not have exited yet.
       isGone = false;
     });
   return isGone;

@@ -1,4 +1,4 @@
-// Enforces what a node gives to pods: limits the group of all pods, and those that resources are reserved for.
+// Enforces node allocatable: limits the cgroup of all pods and the cgroups of reserved resources.
 
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -9,15 +9,15 @@ import {reservedLimits, type Reservation} from './allocatable.js';
 import type {CgroupLimits} from './numbers.js';
 import type {CgroupWriter} from './writer.js';
 
-/** The group of all pods. */
+/** The cgroup of all pods. */
 export interface LimitedPods {
   readonly group: string;
   readonly limits: CgroupLimits;
-  /** Whether what is reserved is kept from pods, which is an event then. */
+  /** Whether reservations are enforced on pods, which is an event then. */
   readonly isEnforced: boolean;
 }
 
-/** A group that resources are reserved for. */
+/** The cgroup of a reservation. */
 export interface ReservedGroup {
   readonly title: string;
   readonly name: string;
@@ -26,13 +26,13 @@ export interface ReservedGroup {
 }
 
 export interface EnforcementSettings {
-  /** What is enforced, of `--enforce-node-allocatable`. */
+  /** The values of `--enforce-node-allocatable`. */
   readonly enforced: ReadonlySet<string>;
   readonly agentGroup: string;
   readonly systemGroup: string;
 }
 
-/** Returns the groups whose limits are enforced, of the agent and of the system. */
+/** Returns the reserved cgroups whose limits are enforced. */
 export const reservedGroups = (
   {prefix}: Naming,
   {agent, system}: Reservation,
@@ -60,7 +60,7 @@ export interface NodeAllocatableParts {
   readonly pods: LimitedPods;
   readonly reserved: readonly ReservedGroup[];
   readonly events: EventRecorder;
-  /** The Node that events are about. */
+  /** The reference to the Node in events. */
   readonly node: Regarding;
   readonly clock: Clock;
   readonly log: Log;
@@ -69,7 +69,7 @@ export interface NodeAllocatableParts {
 
 const retryMs = 60_000;
 
-/** Limits what pods and others may use together. */
+/** Limits the cgroup of all pods and those of reservations. */
 export class NodeAllocatable {
   readonly #parts: NodeAllocatableParts;
 
@@ -77,9 +77,7 @@ export class NodeAllocatable {
     this.#parts = parts;
   }
 
-  /**
-   * Limits the groups. Rejects if one that resources are reserved for cannot be limited; that of pods is tried again.
-   */
+  /** Writes the limits. Rejects if a reserved cgroup cannot be limited; a failure on the cgroup of pods is retried. */
   async enforce(): Promise<void> {
     for (const each of this.#parts.reserved) await this.#limitReserved(each);
     await this.#limitPods();
@@ -96,7 +94,7 @@ export class NodeAllocatable {
         'FailedNodeAllocatableEnforcement',
         `Failed to update Node Allocatable Limits ${JSON.stringify(pods.group)}: ${messageOf(error)}`,
       );
-      log.error({err: error}, 'failed to update the limits of all pods');
+      log.error({err: error}, 'failed to update the cgroup limits of all pods');
       if (!signal.aborted) clock.schedule(retryMs, () => this.#limitPods());
     }
   }

@@ -1,4 +1,4 @@
-// The cgroups of a node's pods: one for each pod, in that of its class.
+// The cgroups of a node's pods: one for each pod, in the cgroup of its QoS class.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -12,11 +12,11 @@ import type {QosGroups} from './qos-groups.js';
 import type {CgroupWriter} from './writer.js';
 
 export interface NodeCgroupSettings extends PodCgroupSettings {
-  /** The group in which that of all pods is: `/` for the topmost. */
+  /** The parent of the cgroup of all pods: `/` for the root. */
   readonly root: string;
   /** The sizes of huge pages of the machine, such as `2MB`. */
   readonly pageSizes: readonly string[];
-  /** Whether pods have groups of their own; if not, their containers are in the root. */
+  /** Whether pods have cgroups of their own; if not, their containers are in the root cgroup. */
   readonly perPod: boolean;
 }
 
@@ -39,7 +39,8 @@ export class NodeCgroups implements PodCgroups {
   }
 
   /**
-   * Creates the groups above those of pods, limits what is reserved, and keeps them up to date. Rejects if that fails.
+   * Creates the parents of the pods' cgroups, limits the reserved ones, and keeps the limits up to date. Rejects if
+   * that fails.
    */
   async start(): Promise<void> {
     const {settings, classes, allocatable} = this.#parts;
@@ -75,7 +76,7 @@ export class NodeCgroups implements PodCgroups {
     return isGone;
   }
 
-  /** Removes the groups of pods that are not known. */
+  /** Removes the cgroups of unknown pods. */
   async sweep(isKnown: (uid: string) => boolean): Promise<void> {
     const {classes, writer} = this.#parts;
     const names = new Set<string>();

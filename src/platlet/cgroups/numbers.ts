@@ -1,4 +1,4 @@
-// The numbers of cgroups. Pure.
+// The values of cgroup files. Pure.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -6,36 +6,36 @@ import {parseQuantity, quantityMilliValue, quantityValue, type Quantity} from '#
 import {podQosClass, type PodQosClass} from '#src/model/pod/qos.js';
 import {podLimits, podRequests, type ResourceList} from '#src/model/pod/requests.js';
 
-/** Shares of cpu that the kernel takes. */
+/** The range of cpu shares that the kernel accepts. */
 export const leastShares = 2;
 const mostShares = 262_144;
 const sharesOfCpu = 1024;
 
-/** The period of cpu limits, in microseconds, and the least that a limit leaves of it. */
+/** The default CFS period and the smallest quota, in microseconds. */
 export const cpuPeriod = 100_000;
 const leastQuota = 1000;
 
 const resourceOf = (list: ResourceList, name: string): Quantity | undefined => list.get(name);
 
-/** Returns an amount of cpu in thousandths; 0 for none. */
+/** Returns a quantity of cpu in millicores; 0 if absent. */
 export const milliOf = (amount: Quantity | string | undefined): number =>
   amount === undefined ? 0 : Number(quantityMilliValue(typeof amount === 'string' ? parseQuantity(amount) : amount));
 
-/** Returns an amount of bytes; 0 for none. */
+/** Returns a quantity in bytes; 0 if absent. */
 export const bytesOf = (amount: Quantity | string | undefined): number =>
   amount === undefined ? 0 : Number(quantityValue(typeof amount === 'string' ? parseQuantity(amount) : amount));
 
-/** Returns the shares of an amount of cpu in thousandths. */
+/** Converts millicores to cpu shares. */
 export const sharesOf = (milli: number): number => Math.min(mostShares, Math.max(leastShares, Math.floor((milli * sharesOfCpu) / 1000)));
 
-/** Returns the weight in cgroups of version 2 that shares amount to. */
+/** Converts cpu shares to the cpu weight of cgroup version 2. */
 export const weightOf = (shares: number): number => Math.floor(1 + ((shares - leastShares) * 9999) / (mostShares - leastShares));
 
-/** Returns the microseconds of each period that a limit in thousandths leaves; 0 is no limit. */
+/** Returns the CFS quota in microseconds per period of a limit in millicores; 0 is no limit. */
 export const quotaOf = (milli: number, period: number = cpuPeriod): number =>
   milli === 0 ? 0 : Math.max(leastQuota, Math.floor((milli * period) / 1000));
 
-/** What a cgroup is limited to. What is undefined stays as it is. */
+/** The limits of a cgroup. An undefined value is left unchanged. */
 export interface CgroupLimits {
   readonly cpuShares?: number;
   /** 0: none. */
@@ -51,16 +51,16 @@ export interface PodCgroupSettings {
   /** Whether cpu limits are enforced. */
   readonly enforcesCpuLimits: boolean;
   readonly cpuPeriod: number;
-  /** The most processes of a pod; absent: as many as the node has. */
+  /** The pids limit of a pod; absent: the limit of the node. */
   readonly podPids?: number;
 }
 
-/** Whether every container has a limit, so that the sum of them limits the pod. Those that are none do not count. */
+/** Whether every container has a limit of a resource, so that their sum limits the pod. A limit of 0 counts as none. */
 const allHaveLimit = ({spec}: Frozen<Pod>, resource: string): boolean =>
   spec?.resources?.limits?.[resource] !== undefined ||
   [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].every(({resources}) => bytesOf(resources?.limits?.[resource]) > 0);
 
-/** Returns the limits of huge pages, by the sizes that the host has. */
+/** Returns the hugetlb limits, for the page sizes that the host supports. */
 export const hugePageLimits = (limits: ResourceList, pageSizes: readonly string[]): Record<string, number> => {
   const bytes = new Map(pageSizes.map(size => [size, 0]));
   for (const [name, amount] of limits) {
@@ -71,7 +71,7 @@ export const hugePageLimits = (limits: ResourceList, pageSizes: readonly string[
   return Object.fromEntries(bytes);
 };
 
-/** Returns how the kernel's cgroups name a size of pages: `2MB`, `1GB`. */
+/** Returns a huge page size as in cgroup file names: `2MB`, `1GB`. */
 export const pageSizeName = (bytes: number): string => {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   let size = bytes;
@@ -101,7 +101,7 @@ export const podCgroupLimits = (pod: Frozen<Pod>, settings: PodCgroupSettings, p
   };
 };
 
-/** Returns the shares of the group of Burstable pods: what they request together. */
+/** Returns the cpu shares of the cgroup of Burstable pods: the sum of their requests. */
 export const burstableShares = (pods: readonly Frozen<Pod>[]): number =>
   sharesOf(
     pods
@@ -109,7 +109,10 @@ export const burstableShares = (pods: readonly Frozen<Pod>[]): number =>
       .reduce((sum, pod) => sum + milliOf(podRequests(pod, {podLevel: true}).get('cpu')), 0),
   );
 
-/** Returns the memory limits of the groups of pods under `--qos-reserved`, by a percentage of what others request. */
+/**
+ * Returns the memory limits of the QoS cgroups under `--qos-reserved`, by the percentage of the requests of higher
+ * classes.
+ */
 export const reservedMemoryLimits = (
   pods: readonly Frozen<Pod>[],
   allocatableBytes: number,

@@ -1,4 +1,4 @@
-// Which containers the kernel kills first when memory runs out.
+// The oom_score_adj of containers: which of them the kernel kills first when memory runs out.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Pod} from '#src/api/pod.js';
@@ -6,15 +6,15 @@ import {podQosClass} from '#src/model/pod/qos.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {bytesOf} from './numbers.js';
 
-/** The score of the agent itself, and of the containers of Guaranteed and of BestEffort pods. */
+/** The oom_score_adj of the agent, and of containers of Guaranteed and BestEffort pods. */
 export const oomScores = {agent: -999, guaranteed: -997, bestEffort: 1000} as const;
 
-/** Pods of this priority and above are as important as the node itself. */
+/** Pods of this priority or higher are node critical. */
 const nodeCriticalPriority = 2_000_001_000;
 
 const requestOf = ({resources}: Pick<Frozen<Container>, 'resources'>): number => bytesOf(resources?.requests?.['memory']);
 
-/** Returns what a pod requests above what its containers do, for each of them. */
+/** Returns what a pod requests beyond the sum of its containers, per container. */
 const sharedRequest = ({spec}: Frozen<Pod>): number => {
   const own = spec?.resources?.requests?.['memory'];
   if (own === undefined) return 0;
@@ -31,7 +31,7 @@ const burstableScore = (request: number, memoryCapacity: number): number => {
   return score === oomScores.bestEffort ? score - 1 : score;
 };
 
-/** Returns the score of a container: the higher, the sooner it is killed. */
+/** Returns the oom_score_adj of a container: a higher score is killed earlier. */
 export const oomScoreAdj = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, memoryCapacity: number): number => {
   const {priority = 0, containers = []} = pod.spec ?? {};
   if (priority >= nodeCriticalPriority) return oomScores.guaranteed;
@@ -41,7 +41,7 @@ export const oomScoreAdj = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, m
   const shared = sharedRequest(pod);
   const scoreOf = (of: Pick<Frozen<Container>, 'resources'>): number => burstableScore(requestOf(of) + shared, memoryCapacity);
   const own = scoreOf(container);
-  // A sidecar does not go before those that it serves.
+  // A sidecar must not be killed before the containers that it serves.
   const isOfSidecar = pod.spec?.initContainers?.some(each => each.name === container.name && isSidecar(each));
   return isOfSidecar ? Math.min(own, ...containers.map(scoreOf)) : own;
 };

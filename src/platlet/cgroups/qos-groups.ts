@@ -1,4 +1,4 @@
-// The groups of the classes of pods, which have what their pods request together.
+// The cgroups of the QoS classes, with the summed requests of their pods.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -9,36 +9,36 @@ import type {PodQosClass} from '#src/model/pod/qos.js';
 import {burstableShares, leastShares, reservedMemoryLimits, type CgroupLimits} from './numbers.js';
 import type {CgroupWriter} from './writer.js';
 
-/** Memory that pods of lower classes cannot use. */
+/** Memory reserved from lower QoS classes. */
 export interface ReservedMemory {
-  /** What pods may use together. */
+  /** The allocatable memory of pods. */
   readonly allocatableBytes: number;
-  /** The percentage of what higher classes request that is kept for them. */
+  /** The percentage of the requests of higher classes that is reserved. */
   readonly percent: number;
 }
 
 export interface QosGroupsParts {
   readonly writer: CgroupWriter;
-  /** The group in which that of all pods is: `/` for the topmost. */
+  /** The parent of the cgroup of all pods: `/` for the root. */
   readonly root: string;
-  /** Absent: no memory is kept. */
+  /** Absent: no memory is reserved. */
   readonly memoryReserve?: ReservedMemory | undefined;
-  /** The pods of the node that have not ended. */
+  /** The active pods of the node. */
   activePods(): readonly Frozen<Pod>[];
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
-/** The names of groups are the same in every naming, so that an agent of the other naming finds its pods again. */
+/** The cgroup names are the same in every naming, so that an agent of the other naming finds its pods again. */
 export const podsGroup = 'kubepods';
 const classFolders: Readonly<Record<PodQosClass, string>> = {Guaranteed: '', Burstable: 'burstable', BestEffort: 'besteffort'};
 const updateMs = 60_000;
 
-/** The groups of the classes of pods. That of guaranteed pods is the one of all pods. */
+/** The cgroups of the QoS classes. That of Guaranteed pods is the cgroup of all pods. */
 export class QosGroups {
   readonly #parts: QosGroupsParts;
-  /** The pods that have groups, by uid: they may not be among the active ones yet. */
+  /** The pods with cgroups, by uid: they may not be among the active ones yet. */
   readonly #pods = new Map<string, Frozen<Pod>>();
 
   constructor(parts: QosGroupsParts) {
@@ -49,7 +49,7 @@ export class QosGroups {
     return join('/', this.#parts.root, podsGroup, classFolders[qos]);
   }
 
-  /** The groups of all classes, those above before those below. */
+  /** The cgroups of all classes, parents first. */
   get all(): readonly string[] {
     return (Object.keys(classFolders) as PodQosClass[]).map(qos => this.groupOf(qos));
   }
@@ -58,7 +58,9 @@ export class QosGroups {
     for (const group of this.all) await this.#parts.writer.create(group);
   }
 
-  /** Gives the classes what they need, now and until the signal aborts. Rejects if that fails the first time. */
+  /**
+   * Updates the limits of the classes now and periodically until the signal aborts. Rejects if the first update fails.
+   */
   async follow(): Promise<void> {
     const {clock, log, signal} = this.#parts;
     await this.#update();
@@ -67,7 +69,7 @@ export class QosGroups {
     );
   }
 
-  /** Gives the classes what they need with another pod. */
+  /** Updates the limits of the classes for an additional pod. */
   add(pod: Frozen<Pod>): Promise<void> {
     this.#pods.set(pod.metadata?.uid ?? '', pod);
     return this.#update();

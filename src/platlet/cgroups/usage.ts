@@ -1,4 +1,4 @@
-// What a control group has used, as the kernel counts it.
+// The usage of a cgroup, as the kernel accounts it.
 
 import {join} from 'node:path';
 import type {Host} from '#src/platlet/host/host.js';
@@ -11,7 +11,7 @@ export interface GroupUsage {
   readonly rssBytes: number;
 }
 
-/** Returns what a group has used with those below it; undefined if the group is not there. */
+/** Returns the usage of a cgroup with its descendants; undefined if it does not exist. */
 export const groupUsage = async (
   host: Pick<Host, 'read'>,
   hierarchy: Pick<CgroupHierarchy, 'foldersOf'>,
@@ -41,7 +41,9 @@ export const groupUsage = async (
   };
 };
 
-/** Returns the group of a process, from its `/proc/PID/cgroup`: that of its memory, or the one in the tree for all. */
+/**
+ * Returns the cgroup of a process from its `/proc/PID/cgroup`: of the memory controller, or of the unified hierarchy.
+ */
 export const groupOfProcess = (text: string): string | undefined => {
   const lines = text.split('\n').map(line => line.split(':'));
   const found = lines.find(([, controllers = '']) => controllers.split(',').includes('memory')) ?? lines.find(([id]) => id === '0');

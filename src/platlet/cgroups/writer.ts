@@ -1,14 +1,14 @@
-// Writes groups of a node: what is there and has its limits already is left alone.
+// Writes cgroups of a node, and skips those that exist with the same limits.
 
 import type {Host} from '#src/platlet/host/host.js';
 import {removeGroup, type CgroupHierarchy} from './hierarchy.js';
 import type {CgroupLimits} from './numbers.js';
 
-/** Writes groups, and remembers which limits they have. */
+/** Creates and limits cgroups, and remembers the limits that it wrote. */
 export class CgroupWriter {
   readonly #host: Host;
   readonly #hierarchy: CgroupHierarchy;
-  /** What was written last, by group. */
+  /** The limits written last, by cgroup. */
   readonly #written = new Map<string, string>();
 
   constructor(host: Host, hierarchy: CgroupHierarchy) {
@@ -16,7 +16,7 @@ export class CgroupWriter {
     this.#hierarchy = hierarchy;
   }
 
-  /** Creates a group in the trees in which it is missing. */
+  /** Creates a cgroup in the hierarchies that lack it. */
   async create(group: string): Promise<void> {
     for (const folder of this.#hierarchy.foldersOf(group))
       if (!(await this.#host.status(folder))) {
@@ -25,7 +25,7 @@ export class CgroupWriter {
       }
   }
 
-  /** Writes limits that differ from those written last. */
+  /** Writes the limits that differ from those written last. */
   async apply(group: string, limits: CgroupLimits): Promise<void> {
     const text = JSON.stringify(limits);
     if (this.#written.get(group) === text) return;
@@ -33,26 +33,26 @@ export class CgroupWriter {
     this.#written.set(group, text);
   }
 
-  /** Whether a group is in all trees. */
+  /** Whether a cgroup exists in all hierarchies. */
   async exists(group: string): Promise<boolean> {
     const found = await Promise.all(this.#hierarchy.foldersOf(group).map(folder => this.#host.status(folder)));
     return found.every(Boolean);
   }
 
-  /** Whether a group that others make is there, in the first of the trees. */
+  /** Whether a cgroup that is managed by others exists, in the first hierarchy. */
   async isMade(group: string): Promise<boolean> {
     const [folder = ''] = this.#hierarchy.foldersOf(group);
     return (await this.#host.status(folder)) !== undefined;
   }
 
-  /** Returns the names of the groups in a group, in any tree. */
+  /** Returns the names of the children of a cgroup, in any hierarchy. */
   async namesIn(group: string): Promise<ReadonlySet<string>> {
     const names = new Set<string>();
     for (const folder of this.#hierarchy.foldersOf(group)) for (const name of await this.#host.list(folder)) names.add(name);
     return names;
   }
 
-  /** Ends what is left in a group and removes it. Returns whether it is gone. */
+  /** Kills the processes in a cgroup and removes it. Returns whether it was removed. */
   remove(group: string): Promise<boolean> {
     this.#written.delete(group);
     return removeGroup(this.#host, this.#hierarchy, group);

@@ -1,5 +1,5 @@
-// Amounts in a configuration: what is reserved, and the thresholds of evictions. Their errors end the start one at a
-// time, with the original's texts.
+// Quantities in a configuration: reservations and eviction thresholds. Invalid ones end the start one at a time, with
+// the original's messages.
 
 import {parseDuration} from '#src/api/duration.js';
 import type {Naming} from '#src/api/naming.js';
@@ -62,7 +62,7 @@ const percentOf = (text: string): number => (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)%$/.t
 
 const notANumber = (text: string): string => `strconv.ParseFloat: parsing ${q(text.slice(0, -1))}: invalid syntax`;
 
-/** Whether a threshold is none: the original drops these two. */
+/** Whether an eviction threshold is disabled: the original drops these two. */
 export const isNoThreshold = (text: string): boolean => text === '0%' || text === '100%';
 
 const thresholdError = (signal: string, text: string): string | undefined => {
@@ -132,7 +132,7 @@ const evictionError = ({evictionHard, evictionSoft, evictionSoftGracePeriod, evi
 const prefixed = (flag: string, error: string | undefined): string | undefined =>
   error === undefined ? undefined : `--${flag} value failed to parse: ${error}`;
 
-/** Returns what is wrong with the amounts of a configuration; undefined if nothing is. */
+/** Returns the first error in the quantities of a configuration; undefined if there is none. */
 export const amountsError = (settings: Settings, naming: Naming, gate: (name: 'QOSReserved') => boolean): string | undefined =>
   prefixed(naming.component('reserved'), reservationError(settings.kubeReserved)) ??
   prefixed('system-reserved', reservationError(settings.systemReserved)) ??

@@ -1,4 +1,4 @@
-// What checks of a configuration share.
+// Shared by the checks of a configuration.
 
 import {jsonText} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
@@ -11,10 +11,10 @@ export interface ValidationContext {
   gate(name: string): boolean;
 }
 
-/** Returns texts about what is wrong. */
+/** Returns the error messages of one check. */
 export type Check = (settings: Settings, context: ValidationContext) => readonly string[];
 
-/** Returns the texts if something is wrong. */
+/** Returns the messages if the condition holds. */
 export const when = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
 /** Returns a value in quotes. */
 export const q = (text: unknown): string => jsonText(text);

@@ -1,6 +1,6 @@
-// The fields of the agent's configuration: their types, their defaults in a file, and the flags that set them.
+// The fields of the agent's configuration: types, defaults in a file, and flags.
 
-/** How a field is written in a file, and what it is for the agent. */
+/** The type of a field in a file and in memory. */
 export interface FieldTypes {
   bool: boolean;
   /** A boolean whose default depends on the machine. */
@@ -17,28 +17,28 @@ export interface FieldTypes {
   /** A map of lists. */
   multimap: Readonly<Record<string, readonly string[]>>;
   bools: Readonly<Record<string, boolean>>;
-  /** Objects as they are, whose content is checked by what reads them. */
+  /** Objects kept as they are; their readers check the content. */
   objects: readonly Readonly<Record<string, unknown>>[];
   object: Readonly<Record<string, unknown>>;
 }
 
 export interface FieldRow {
   readonly type: keyof FieldTypes;
-  /** In the form of a file; without it the zero value. */
+  /** As written in a file; without it the default is the zero value. */
   readonly default?: unknown;
-  /** The flag that sets it, without dashes. */
+  /** The flag of the field, without dashes. */
   readonly flag?: string;
-  /** The default without a file, where the flag has kept another one. */
+  /** The default without a file, where that of the flag is different. */
   readonly flagDefault?: unknown;
-  /** Relative to the folder of the file. */
+  /** Relative to the directory of the configuration file. */
   readonly isPath?: true;
-  /** Whether a file means the default by the zero value. */
+  /** Whether the zero value in a file means the default. */
   readonly keepsZero?: true;
-  /** Whether no code reads it. Of a field with a flag the flag's row says so. */
+  /** Whether no code reads it. For a field with a flag the row of the flag says so. */
   readonly withoutEffect?: true;
 }
 
-/** By the paths of the fields, with the names of the original. */
+/** By field path, with the names of the original. */
 export const fields = {
   address: {type: 'string', default: '0.0.0.0', flag: 'address'},
   port: {type: 'int', default: 10_250, flag: 'port'},
@@ -191,8 +191,8 @@ export const fields = {
 
 export type FieldName = keyof typeof fields;
 
-/** The configuration in effect, by the paths of its fields. */
+/** The configuration in effect, by field path. */
 export type Settings = {readonly [K in FieldName]: FieldTypes[(typeof fields)[K]['type']]};
 
-/** The rows with their names, as their common type. */
+/** The rows with their names, under a common type. */
 export const fieldRows = Object.entries(fields) as unknown as readonly (readonly [FieldName, FieldRow])[];

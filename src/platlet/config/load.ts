@@ -1,4 +1,4 @@
-// Reads the agent's configuration: the file, the files that are laid over it, and over all the flags.
+// Reads the agent's configuration: the file, the drop-in files over it, and the flags over both.
 
 import {readdir} from 'node:fs/promises';
 import {dirname, isAbsolute, join, resolve} from 'node:path';
@@ -17,12 +17,12 @@ export interface LoadParts {
   readonly options: PlatletOptions;
   /** The flags on the command line. */
   readonly set: ReadonlySet<string>;
-  /** The namings in which files may be. */
+  /** The namings that files may use. */
   readonly namings: readonly Naming[];
   readonly files: Pick<Files, 'read'>;
 }
 
-/** Hard eviction thresholds where a file names none. */
+/** The hard eviction thresholds if no file sets any. */
 const defaultEviction: Readonly<Record<string, string>> = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
@@ -42,15 +42,15 @@ const groupOf = (naming: Naming): string => `${naming.agent}.config.${naming.api
 
 /** The configuration of an agent. */
 export interface LoadedSettings {
-  /** What is in effect: the files, and over them the flags. */
+  /** The settings in effect: those of files, overridden by flags. */
   readonly settings: Settings;
   /** The naming of the configuration file; undefined without one. */
   readonly naming: Naming | undefined;
-  /** The fields that files set to something and that have no effect here. */
+  /** The fields that files set and that have no effect here. */
   readonly withoutEffect: readonly FieldName[];
 }
 
-/** Returns the configuration in effect. Rejects with an error of one line that names the file. */
+/** Returns the configuration in effect. Rejects with a one-line error that names the file. */
 export const loadSettings = async (parts: LoadParts): Promise<LoadedSettings> => {
   const {options, set} = parts;
   const base = options.config ? await baseOf(parts, options.config) : undefined;
@@ -66,7 +66,7 @@ export const loadSettings = async (parts: LoadParts): Promise<LoadedSettings> =>
 
 interface Decoded {
   readonly naming: Naming;
-  /** Without the kind. */
+  /** Without apiVersion and kind. */
   readonly object: PlainObject;
 }
 
@@ -110,7 +110,7 @@ const withDropIns = async (parts: LoadParts, folder: string, base: PlainObject):
   return merged;
 };
 
-/** Returns the paths of all files below a folder whose names end in `.conf`, in lexical order. */
+/** Returns the paths of all files below a directory whose names end in `.conf`, in lexical order. */
 const confFiles = async (folder: string): Promise<string[]> => {
   const found: string[] = [];
   const entries = await readdir(folder, {withFileTypes: true});
@@ -140,7 +140,7 @@ const decoded = (text: string, namings: readonly Naming[]): Decoded => {
   return {naming, object};
 };
 
-/** The names of the fields that have others below them. */
+/** The names of the fields that have nested fields. */
 const parents: ReadonlySet<string> = new Set(
   fieldRows.flatMap(([name]) => {
     const parts = name.split('.');
@@ -192,7 +192,7 @@ const typeNames: Readonly<Record<FieldRow['type'], string>> = {
   object: 'an object',
 };
 
-/** Throws for a field that is not of its type. */
+/** Throws for a field of a wrong type. */
 const checkFields = (object: PlainObject): void => {
   for (const [name, {type}] of fieldRows) {
     const value = at(object, name);
@@ -200,7 +200,7 @@ const checkFields = (object: PlainObject): void => {
   }
 };
 
-/** Paths of a file are relative to its folder. */
+/** Relative paths in a file are relative to its directory. */
 const withAbsolutePaths = (object: PlainObject, folder: string): PlainObject => {
   let result = object;
   for (const [name, {isPath}] of fieldRows) {
@@ -215,7 +215,7 @@ const withAbsolutePaths = (object: PlainObject, folder: string): PlainObject => 
 const isZero = (value: unknown): boolean =>
   value === 0 || value === '' || value === false || (typeof value === 'string' && /^0(s|ms|m|h)?$/.test(value));
 
-/** Returns the fields that files have set. A zero value means the default where a field cannot be zero. */
+/** Returns the fields that files have set. The zero value means the default where a field cannot be zero. */
 const fieldsOf = (object: PlainObject): Partial<Settings> => {
   const found: Record<string, unknown> = {};
   for (const [name, row] of fieldRows) {

@@ -1,4 +1,4 @@
-// What a configuration of the log may be.
+// Validation of the logging configuration.
 
 import {jsonText} from '#src/base/json/json.js';
 import {quantityNumber, parseQuantity} from '#src/api/quantity.js';
@@ -26,7 +26,7 @@ const bufferErrors = (format: 'text' | 'json', size: string, alpha: boolean): st
   }
 };
 
-/** Returns what is wrong with the fields of the log, in one line; undefined if nothing is. */
+/** Returns what is invalid in the logging fields, in one line; undefined if nothing. */
 export const loggingError = (
   settings: Settings,
   gate: (name: 'LoggingAlphaOptions' | 'LoggingBetaOptions') => boolean,

@@ -1,9 +1,9 @@
-// What may be reserved of processors and memory.
+// Validation of reserved CPUs and memory.
 
 import {compareQuantities, parseQuantity, zeroQuantity} from '#src/api/quantity.js';
 import {q, when, type Check} from './checks.js';
 
-/** The checks of processors and memory that are reserved. */
+/** The checks of reserved CPUs and memory. */
 export const reservations: readonly Check[] = [
   ({reservedSystemCPUs: text}) => {
     const error = text === '' ? undefined : cpuSetError(text);
@@ -38,7 +38,7 @@ const isZeroAmount = (amount: unknown): boolean => {
   }
 };
 
-/** Returns what is wrong with a list of processors such as `0-3,7`. */
+/** Returns what is invalid in a CPU list such as `0-3,7`. */
 const cpuSetError = (text: string): string | undefined => {
   for (const part of text.split(',')) {
     const [first = '', last = first, ...rest] = part.split('-');

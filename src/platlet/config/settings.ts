@@ -1,4 +1,4 @@
-// The configuration that an agent works with, from its flags and its file.
+// The configuration of an agent, from its flags and its file.
 
 import {formatDuration, parseDuration} from '#src/api/duration.js';
 import {optionName, type FlagRow, type OptionsOf} from '#src/options/flag.js';
@@ -26,7 +26,7 @@ const zeros: FieldTypes = {
   object: {},
 };
 
-/** Returns the value of a field that a file has in a written form. */
+/** Returns the value of a field from its written form. */
 export const valueOf = (row: FieldRow, written: unknown): Value =>
   !isTime(row) ? (written as Value) : typeof written === 'number' ? written / 1_000_000 : (parseDuration(written as string) ?? 0);
 
@@ -35,11 +35,11 @@ const isTime = ({type}: FieldRow): boolean => type === 'duration' || type === 'i
 /** Returns the written form of a value. */
 export const writtenOf = (row: FieldRow, value: Value): unknown => (isTime(row) ? formatDuration(value as number) : value);
 
-/** Whether some code reads a field. */
+/** Whether any code reads a field. */
 export const hasEffect = ({flag, withoutEffect}: FieldRow): boolean =>
   flag === undefined ? !withoutEffect : (platletFlags.rows as Readonly<Record<string, FlagRow>>)[flag]?.implementation !== 'pending';
 
-/** Returns the default of a field: with a file, or where there are only flags. */
+/** Returns the default of a field: with a configuration file, or with flags only. */
 export const defaultOf = (row: FieldRow, withFile: boolean): Value => {
   const written = withFile ? row.default : (row.flagDefault ?? row.default);
   return written === undefined ? zeros[row.type] : valueOf(row, written);
@@ -47,7 +47,7 @@ export const defaultOf = (row: FieldRow, withFile: boolean): Value => {
 
 const plain = (value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value as ReadonlyMap<string, unknown>) : value);
 
-/** `0:memory=1Gi,hugepages-2Mi=…;1:…` for each node of memory. */
+/** `0:memory=1Gi,hugepages-2Mi=…;1:…` for each NUMA node. */
 const memoryReservations = (texts: readonly string[]): FieldTypes['objects'] =>
   texts
     .flatMap(text => text.split(';'))
@@ -61,7 +61,7 @@ const memoryReservations = (texts: readonly string[]): FieldTypes['objects'] =>
       };
     });
 
-/** Returns the value of a field that a flag has set. */
+/** Returns the value of a field set by its flag. */
 const flagValue = (flag: string, options: PlatletOptions): Value => {
   const value = plain((options as Readonly<Record<string, unknown>>)[optionName(flag)]);
   switch (flag) {
@@ -84,7 +84,7 @@ const flagValue = (flag: string, options: PlatletOptions): Value => {
   }
 };
 
-/** Returns the configuration of flags and defaults alone. */
+/** Returns the configuration of flags and defaults only. */
 export const settingsOfFlags = (
   options: PlatletOptions,
   set: ReadonlySet<string>,
@@ -95,14 +95,14 @@ export const settingsOfFlags = (
     fieldRows.map(([name, row]): [string, Value] => {
       if (row.flag && set.has(row.flag)) {
         const value = flagValue(row.flag, options);
-        // Gates of the command line are laid over those of the file, one by one.
+        // Feature gates of the command line override those of the file, gate by gate.
         return [name, name === 'featureGates' ? {...base.featureGates, ...(value as FieldTypes['bools'])} : value];
       }
       return [name, base[name] ?? defaultOf(row, withFile)];
     }),
   ) as unknown as Settings;
 
-/** Returns the configuration as an object with the original's fields, without its kind. */
+/** Returns the configuration as an object with the original's fields, without apiVersion and kind. */
 export const writtenSettings = (settings: Settings): Record<string, unknown> => {
   const result: Record<string, unknown> = {};
   for (const [name, row] of fieldRows) {
@@ -118,7 +118,7 @@ export const writtenSettings = (settings: Settings): Record<string, unknown> => 
 const masked = (headers: FieldTypes['multimap']): FieldTypes['multimap'] =>
   Object.fromEntries(Object.keys(headers).map(name => [name, ['<masked>']]));
 
-/** Returns where spans are sent, and how many traces are sampled. */
+/** Returns the OTLP endpoint and the sampling rate of traces. */
 export const tracingOf = (settings: Settings): {readonly endpoint: string; readonly samplingRatePerMillion: number} => ({
   endpoint: settings['tracing.endpoint'] || defaultEndpoint,
   samplingRatePerMillion: settings['tracing.samplingRatePerMillion'],

@@ -1,4 +1,4 @@
-// What a configuration must be like. All errors are reported at once, with the original's texts.
+// Validation of a configuration. All errors are reported together, with the original's messages.
 
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {formatDuration} from '#src/api/duration.js';
@@ -24,7 +24,7 @@ const between =
     return when(!isFine, `${name} (${flag}) ${value} must be between ${least} and ${most}, inclusive`);
   };
 
-/** The longest time between restarts where none is configured. */
+/** The maximum backoff of restarts if none is configured. */
 const usualRestartMs = 300_000;
 
 const numbers: readonly Check[] = [
@@ -175,7 +175,7 @@ const imageChecks: Check = (settings, {gate, naming}) => {
       !(verificationPolicies as readonly string[]).includes(policy),
       `option ${q(policy)} specified for imagePullCredentialsVerificationPolicy. Valid options are ${q(never)}, ${q(preloaded)}, ${q(allowlisted)} or ${q(always)}`,
     ),
-    // The second name is misspelled in the original.
+    // Misspelled in the original.
     ...when(
       isMisplaced,
       `can't set \`preloadedImagesVerificationAllowlist\` if \`imagePullCredentialsVertificationPolicy\` is not ${q(allowlisted)}`,
@@ -259,10 +259,10 @@ const enforcementCheck: Check = (settings, {naming}) => {
 
 const prefix = 'invalid configuration: ';
 
-/** What is wrong with tracing, whose texts have no prefix either. */
+/** The checks of tracing, whose messages have no prefix. */
 const tracingCheck: Check = settings => tracingErrors(tracingOf(settings), 'tracing.').map(({path, detail}) => `${path}: ${detail}`);
 
-/** Checks that depend on the host, whose texts have no prefix. */
+/** Checks that depend on the host, whose messages have no prefix. */
 const hostChecks: Check = (settings, {isCgroupV1, naming}) => [
   ...when(
     isCgroupV1 && settings.failCgroupV1,
@@ -283,7 +283,7 @@ export const configurationErrors = (settings: Settings, context: ValidationConte
   ...tracingCheck(settings, context),
 ];
 
-/** Throws one error with all that is wrong with a configuration, which is from a file if there is a path. */
+/** Throws one error with all that is invalid in a configuration, which was read from `path` unless that is empty. */
 export const checkConfiguration = (settings: Settings, path: string, context: ValidationContext): void => {
   const errors = configurationErrors(settings, context);
   const amounts = errors.length === 0 ? amountsError(settings, context.naming, context.gate) : undefined;

@@ -1,4 +1,4 @@
-// Calls the procedures of a container runtime. Errors have the texts of the original, which events and conditions show.
+// Calls the procedures of a container runtime. Errors have the original's messages, which events and conditions show.
 
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -25,7 +25,7 @@ const kinds: Readonly<Record<number, RuntimeErrorKind>> = {
   [grpcCodes.unavailable]: 'unavailable',
 };
 
-/** Returns the error of a procedure as the original words it. */
+/** Returns the error of a procedure with the original's message. */
 const runtimeError = (error: GrpcError, path: string, endpoint: string): RuntimeError => {
   const own = `${endpoint}: `;
   const text = error.message.startsWith(`${path} was not answered within`)
@@ -37,9 +37,9 @@ const runtimeError = (error: GrpcError, path: string, endpoint: string): Runtime
 };
 
 /**
- * Calls a runtime over one connection, which is opened on demand and again after the runtime was restarted. It is not
- * pinged: containerd ends connections that are pinged more often than every five minutes, and the end of a process on
- * this machine closes its sockets.
+ * Calls a runtime over one connection, which is opened on demand, and again after a restart of the runtime. It is not
+ * pinged: containerd closes connections that are pinged more often than every five minutes, and a process on the same
+ * machine closes its sockets when it exits.
  */
 export class CriClient implements AsyncDisposable {
   readonly #endpoint: string;
@@ -50,7 +50,7 @@ export class CriClient implements AsyncDisposable {
     this.#channel = new GrpcChannel({servers: [endpoint], clock, log, maxMessageBytes});
   }
 
-  /** Calls a procedure, without a deadline if the time limit is infinite. Throws `RuntimeError`. */
+  /** Calls a procedure; an infinite time limit means no deadline. Throws `RuntimeError`. */
   async call<Request, Response>(
     {path, request, response}: Procedure<Request, Response>,
     message: Draft<NoInfer<Request>>,

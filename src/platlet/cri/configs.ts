@@ -1,4 +1,4 @@
-// The configurations of sandboxes and containers as messages.
+// The configurations of sandboxes and containers as CRI messages.
 
 import type {
   ContainerConfig,
@@ -39,7 +39,7 @@ const namespacesMessage = ({network, pid, ipc, targetId, users}: NamespaceOption
   usernsOptions: users ? {mode: 'pod', uids: [users], gids: [users]} : {mode: 'node'},
 });
 
-/** Returns the fields that the security contexts of sandboxes and containers share. */
+/** Returns the fields shared by the security contexts of sandboxes and containers. */
 const securityMessage = ({namespaces, selinux, seccomp, apparmor, isStrictGroups, ...rest}: SandboxSecurity) =>
   ({
     namespaceOptions: namespacesMessage(namespaces),

@@ -34,7 +34,7 @@ import {containerUsageOf, filesystemOf, sandboxUsageOf} from './usages.js';
 export interface CriRuntimeParts {
   /** `unix:///path` of the runtime. */
   readonly endpoint: string;
-  /** Of the service for images, where it is another. */
+  /** The endpoint of the image service, if it differs. */
   readonly imageEndpoint?: string | undefined;
   /** The time limit of most calls. */
   readonly requestTimeoutMs: number;
@@ -42,20 +42,20 @@ export interface CriRuntimeParts {
   readonly log?: Log | undefined;
   /** Called after each call of a procedure. */
   readonly called?: ((path: string, seconds: number, hasFailed: boolean) => void) | undefined;
-  /** Opens the connections of streams; by default over this machine's network. */
+  /** Opens the connections of streams; by default on this machine's network. */
   readonly dial?: Dial;
 }
 
-/** The version of the interface between agents and runtimes, as runtimes report it. */
+/** The version of the kubelet interface that runtimes report. */
 const supportedVersion = '0.1.0';
 
-/** How long the runtime may take to close its side of a connection that is over. */
+/** How long the runtime may take to close its side of a finished connection. */
 const closeTimeoutMs = 1000;
 
 const commandProtocol = `v4.channel.${runtimeApiSuffix}`;
 const portProtocol = `portforward.${runtimeApiSuffix}`;
 
-/** Resolves once `act` has, or has found that there is nothing to act on. */
+/** Resolves once `act` has, or if the object does not exist. */
 const unlessMissing = async (act: Promise<unknown>): Promise<void> => {
   try {
     await act;
@@ -66,7 +66,7 @@ const unlessMissing = async (act: Promise<unknown>): Promise<void> => {
 
 const isMissing = (error: unknown): boolean => error instanceof RuntimeError && error.kind === 'not-found';
 
-/** Returns the results; what has gone meanwhile is left out. */
+/** Returns the results; objects removed meanwhile are skipped. */
 const present = async <A>(results: readonly Promise<A>[]): Promise<A[]> => {
   const settled = await Promise.allSettled(results);
   return settled.flatMap(result => {
@@ -91,8 +91,8 @@ export class CriRuntime implements Runtime {
   }
 
   /**
-   * Checks that the runtime serves a version of the interface that is supported. Throws `RuntimeError`, of kind
-   * `unimplemented` if it serves another.
+   * Checks that the runtime serves a supported version of the CRI. Throws `RuntimeError`, of kind `unimplemented` if it
+   * serves another.
    */
   async check(): Promise<RuntimeVersion> {
     const {endpoint} = this.#parts;
@@ -263,8 +263,8 @@ export class CriRuntime implements Runtime {
   }
 
   /**
-   * Containerd before 1.7 fails the whole list while one sandbox is stopped, as those of pods that have run to their
-   * end are, or a container of one is just going.
+   * Containerd before 1.7 fails the whole list while one sandbox is stopped, as those of completed pods are, or a
+   * container of one is being removed.
    */
   async #sandboxStats() {
     try {
@@ -316,15 +316,12 @@ export class CriRuntime implements Runtime {
     return containerOf((await this.#call(procedures.containerStatus, {containerId})).status, sandbox);
   }
 
-  /** Requests the URL of a stream, which is good for one connection. */
+  /** Requests the URL of a stream, which is valid for one connection. */
   async #url<Request>(procedure: Procedure<Request, {url: string}>, message: Draft<NoInfer<Request>>): Promise<string> {
     return required((await this.#call(procedure, message)).url, 'URL is not set');
   }
 
-  /**
-   * Acts over the streams of a URL. The connection is closed afterwards, whether or not the runtime closes its side
-   * too.
-   */
+  /** Uses the streams of a URL. The connection is closed afterwards, even if the runtime does not close its side. */
   async #connected<A>(url: string, protocol: string, signal: AbortSignal, act: (session: SpdySession) => Promise<A>): Promise<A> {
     const {clock} = this.#parts;
     const over = new AbortController();
@@ -380,13 +377,13 @@ export class CriRuntime implements Runtime {
   }
 }
 
-/** Returns what spans say of a call. */
+/** Returns the span attributes of a call. */
 const rpcAttributes = (path: string): SpanAttributes => {
   const [, service = '', method = ''] = path.split('/');
   return {'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method};
 };
 
-/** Returns which streams a process has, as a request says it. */
+/** Returns the flags of a request for the streams of a process. */
 const requested = ({stdin, stdout, stderr, tty}: ProcessStreams) => ({
   tty,
   stdin: stdin !== undefined,

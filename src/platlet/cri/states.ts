@@ -1,5 +1,4 @@
-// Sandboxes, containers and images as a runtime reports them. Throws for what the original does not accept, with its
-// texts.
+// Sandboxes, containers and images as a runtime reports them. Throws the original's errors for what it does not accept.
 
 import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import {identityOf} from '#src/platlet/runtime/labels.js';
@@ -11,7 +10,7 @@ import type {containerItem, containerStatus} from './messages/containers.js';
 import type {image} from './messages/images.js';
 import type {sandboxItem, sandboxMetadata, sandboxStatus} from './messages/sandboxes.js';
 
-/** Returns a value that the runtime must report. */
+/** Returns a value that is required of the runtime. */
 export const required = <A>(value: A | undefined, problem: string): A => {
   if (value === undefined || value === '') throw new RuntimeError('failed', problem);
   return value;
@@ -19,7 +18,7 @@ export const required = <A>(value: A | undefined, problem: string): A => {
 
 const podOf = ({uid, namespace, name}: Value<typeof sandboxMetadata>): PodIdentity => ({uid, namespace, name});
 
-/** Undefined for what no agent has created. */
+/** Undefined for sandboxes that no agent created. */
 export const listedSandbox = (item: Value<typeof sandboxItem>): Sandbox | undefined =>
   item.metadata && {
     id: item.id,
@@ -58,7 +57,7 @@ const imageSpecOf = (spec: Value<typeof imageSpec> | undefined): ImageSpec => ({
   ...(spec?.runtimeHandler ? {handler: spec.runtimeHandler} : {}),
 });
 
-/** Undefined for what no agent has created. */
+/** Undefined for containers that no agent created. */
 export const listedContainer = (item: Value<typeof containerItem>): ContainerInstance | undefined => {
   const pod = identityOf(item.labels);
   if (!pod || !item.metadata) return undefined;
@@ -77,7 +76,7 @@ export const listedContainer = (item: Value<typeof containerItem>): ContainerIns
   };
 };
 
-/** Throws unless the parts are there that the original requires. */
+/** Throws unless the fields required by the original are present. */
 const checkedContainer = ({id, metadata, createdAt, image: spec, imageRef}: Value<typeof containerStatus>) => {
   required(id, 'status.Id is not set');
   const {name, attempt} = required(metadata, 'status.Metadata is not set');
@@ -87,7 +86,7 @@ const checkedContainer = ({id, metadata, createdAt, image: spec, imageRef}: Valu
   return {name, attempt, createdAt: required(createdAt, 'status.CreatedAt is not set')};
 };
 
-/** The runtime's status does not name the sandbox, which the caller knows from the list. */
+/** The status of a container does not name its sandbox: the caller has it from the list. */
 export const containerOf = (status: Value<typeof containerStatus> | undefined, sandbox = ''): ContainerInstance => {
   const found = required(status, 'container status is not set');
   const {startedAt, finishedAt, user, state} = found;
@@ -99,7 +98,7 @@ export const containerOf = (status: Value<typeof containerStatus> | undefined, s
     ...checkedContainer(found),
     state,
     ...(startedAt === undefined ? {} : {startedAt}),
-    // The runtime's clocks differ by microseconds: a container does not end before it starts.
+    // Clock skew within the runtime: a container must not finish before it started.
     ...(finishedAt === undefined ? {} : {finishedAt: Math.max(finishedAt, startedAt ?? 0)}),
     ...(state === 'exited' ? {exitCode: found.exitCode} : {}),
     ...(found.reason ? {reason: found.reason} : {}),
@@ -122,7 +121,7 @@ type Dated = Pick<Sandbox, 'attempt' | 'createdAt'>;
 
 const newestFirst = (one: Dated, other: Dated): number => other.attempt - one.attempt || other.createdAt - one.createdAt;
 
-/** Returns sandboxes and containers by pod, newest first. */
+/** Groups sandboxes and containers by pod, newest first. */
 export const groupedByPod = (sandboxes: readonly Sandbox[], containers: readonly ContainerInstance[]): readonly RuntimePod[] => {
   const pods = new Map<string, {pod: PodIdentity; sandboxes: Sandbox[]; containers: ContainerInstance[]}>();
   const of = (pod: PodIdentity) => {

@@ -1,14 +1,14 @@
-// Commands and connections over the streams of a session with the runtime.
+// Commands and port forwards over the streams of a session with the runtime.
 
 import type {Duplex, Readable, Writable} from 'node:stream';
 import {RuntimeError, type ProcessStreams} from '#src/platlet/runtime/runtime.js';
 import type {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 
-/** The most that is read of an error. */
+/** The maximum size of an error that is read. */
 const maxErrorBytes = 64 << 10;
 
-/** Resolves once a stream has ended, with what it carried. Rejects if the connection was lost before. */
+/** Resolves with the content of a stream once it has ended. Rejects if the connection was lost before. */
 const textOf = async (stream: SpdyStream): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -22,8 +22,8 @@ const textOf = async (stream: SpdyStream): Promise<string> => {
 };
 
 /**
- * Passes on everything, without ending the receiver. Resolves once all is written; what a receiver that has closed does
- * not take is dropped.
+ * Forwards everything without ending the receiver. Resolves once all is written; writes to a closed receiver are
+ * dropped.
  */
 const passOn = async (from: Readable, to: Writable): Promise<void> => {
   let written: (() => void) | undefined;
@@ -49,7 +49,7 @@ interface Status {
   readonly details?: {readonly causes?: readonly {readonly reason?: string; readonly message?: string}[]};
 }
 
-/** Returns the exit code in the text of an error stream. Throws what else it reports. */
+/** Returns the exit code in an error stream. Throws other errors that it reports. */
 export const exitCodeOf = (text: string): number => {
   if (text === '') return 0;
   let status: Status;
@@ -66,7 +66,7 @@ export const exitCodeOf = (text: string): number => {
   throw new RuntimeError('failed', status.message ?? 'error stream protocol error: unknown error');
 };
 
-/** Sends the sizes of a terminal until the returned function is called. */
+/** Sends terminal sizes until the returned function is called. */
 const sendSizes = (sizes: NonNullable<ProcessStreams['sizes']>, stream: Writable, failed: (error: unknown) => void): (() => void) => {
   const iterator = sizes[Symbol.asyncIterator]();
   let isOver = false;
@@ -86,7 +86,9 @@ const sendSizes = (sizes: NonNullable<ProcessStreams['sizes']>, stream: Writable
   };
 };
 
-/** Connects a process with streams. Resolves with its exit code once all its output is written. Closes the session. */
+/**
+ * Connects the streams of a process. Resolves with its exit code once all its output is written. Closes the session.
+ */
 export const runProcess = async (session: SpdySession, streams: ProcessStreams): Promise<number> => {
   const {stdin, stdout, stderr, tty, sizes} = streams;
   const open = (streamtype: string): SpdyStream => session.open({streamtype});
@@ -123,7 +125,7 @@ export const runProcess = async (session: SpdySession, streams: ProcessStreams):
   }
 };
 
-/** Connects a connection with a port. Resolves once both directions have ended. Closes the session. */
+/** Connects a client connection to a port. Resolves once both directions have ended. Closes the session. */
 export const forwardPort = async (session: SpdySession, port: number, connection: Duplex): Promise<void> => {
   const open = (streamtype: string): SpdyStream => session.open({streamtype, port: String(port), requestid: '0'});
   const error = open('error');

@@ -6,7 +6,7 @@ import type {ContainerUsage, CpuUsage, InterfaceUsage, MemoryUsage, SandboxUsage
 import type {Value} from './messages/codec.js';
 import type {containerStats, filesystemUsage, sandboxStats} from './messages/usage.js';
 
-/** An object without the members that are undefined. */
+/** Returns an object without its undefined members. */
 type Present<A> = {[K in keyof A]?: Exclude<A[K], undefined>};
 
 const present = <A extends object>(values: A): Present<A> =>
@@ -32,7 +32,7 @@ const memoryOf = ({timestamp = 0, ...memory}: NonNullable<Stats['memory']>): Mem
   return {at: timestamp, ...present({workingSetBytes, availableBytes, usageBytes, rssBytes, pageFaults, majorPageFaults})};
 };
 
-/** Undefined for a container that no agent has created. */
+/** Undefined for a container that no agent created. */
 export const containerUsageOf = ({attributes, cpu, memory, writableLayer}: Stats): ContainerUsage | undefined => {
   const pod = attributes && identityOf(attributes.labels);
   if (!pod || !attributes.metadata) return undefined;
@@ -61,7 +61,7 @@ const networkOf = ({timestamp = 0, defaultInterface, interfaces}: Network): NonN
   ),
 });
 
-/** Undefined for a sandbox that no agent has created. */
+/** Undefined for a sandbox that no agent created. */
 export const sandboxUsageOf = ({attributes, linux}: SandboxStats): SandboxUsage | undefined => {
   if (!attributes?.metadata) return undefined;
   const {uid, namespace, name} = attributes.metadata;

@@ -1,5 +1,4 @@
-// What an agent does beside running pods: each such feature has a folder, and a line in
-// `src/platlet/agent/features.ts`.
+// The features of an agent besides running pods: each has a folder, and a line in `src/platlet/agent/features.ts`.
 
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -14,19 +13,19 @@ import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 
-/** The node that a feature works on. */
+/** What a feature works with. */
 export interface FeatureContext {
   readonly settings: Settings;
   gate(name: GateName): boolean;
   readonly naming: Naming;
   readonly host: Host;
   readonly runtime: Runtime;
-  /** The Node that events are about. */
+  /** The reference to the Node in events. */
   readonly node: Regarding;
-  /** Where a feature reports what the node lacks: the Node shows it, and admission goes by it. */
+  /** Where a feature reports pressure: the Node shows it, and admission considers it. */
   readonly condition: NodeCondition;
   readonly pods: PodDirectory;
-  /** Decides which pods may use which images; undefined if all may. */
+  /** Decides which pods may use a present image; undefined if all may. */
   readonly imageAccess: ImageAccess | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,7 +39,7 @@ export interface FeatureContext {
 export interface AgentFeature {
   readonly name: string;
   /**
-   * Begins to work, once the agent runs pods, until the signal aborts. The agent goes on without a feature that
+   * Starts the feature once the agent runs pods; it works until the signal aborts. The agent keeps running if it
    * rejects.
    */
   start(node: FeatureContext): void | Promise<void>;

@@ -1,7 +1,7 @@
 import {join} from 'node:path';
 import type {FileStatus, Host} from './host.js';
 
-/** Yields all that is at and below a path, the folders before what they hold. Symbolic links are not followed. */
+/** Yields everything at and below a path, directories before their content. Symbolic links are not followed. */
 export async function* filesBelow(
   host: Pick<Host, 'list' | 'linkStatus'>,
   path: string,

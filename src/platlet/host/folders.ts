@@ -1,5 +1,5 @@
-// Where the agent keeps what it has of pods. The names within are the same in every naming, so that an agent of the
-// other naming finds its pods again.
+// The directories of the agent. The names in them are the same in every naming, so that an agent of the other naming
+// finds its pods again.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -7,11 +7,11 @@ import {volumeFolderPrefix} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 
 export interface FolderSettings {
-  /** The folder of the agent's own data. */
+  /** The data directory of the agent. */
   readonly root: string;
-  /** The folder of the logs of pods. */
+  /** The directory of pod logs. */
   readonly podLogs: string;
-  /** The folder with a link to each log of a container; undefined if there is none. */
+  /** The directory with a link to each container log; undefined if there is none. */
   readonly containerLogs?: string;
 }
 
@@ -59,13 +59,13 @@ export class NodeFolders {
     return join(this.volumes(uid), `${volumeFolderPrefix}${plugin}`, name);
   }
 
-  /** Whether a path is that of a volume, of whatever pod. */
+  /** Whether a path is that of a volume of any pod. */
   isVolume(path: string, plugin: string, name: string): boolean {
     const [uid = ''] = path.startsWith(`${this.pods}/`) ? path.slice(this.pods.length + 1).split('/') : [];
     return uid !== '' && path === this.volume(uid, plugin, name);
   }
 
-  /** The folder with a plugin's notes about a volume of a pod. */
+  /** The directory with the metadata of a plugin about a volume of a pod. */
   pluginState(uid: string, plugin: string, name: string): string {
     return join(this.pod(uid), 'plugins', `${volumeFolderPrefix}${plugin}`, name);
   }
@@ -74,7 +74,7 @@ export class NodeFolders {
     return join(this.pod(uid), 'volume-subpaths');
   }
 
-  /** The folder of the logs of a pod. */
+  /** The log directory of a pod. */
   logs({metadata: {namespace = '', name = '', uid = ''} = {}}: Frozen<Pod>): string {
     return join(this.podLogs, `${namespace}_${name}_${uid}`);
   }

@@ -1,6 +1,6 @@
 // The port to the machine: files with modes and owners, mounts, and processes. `system-host.ts` implements it; tests
-// have one on a temporary folder that needs no root. A missing file is no error where a method says so; all else
-// rejects with the error of the system call.
+// have one on a temporary directory that does not need root. A missing file is no error where a method says so; all
+// else rejects with the error of the system call.
 
 export type FileKind = 'file' | 'folder' | 'link' | 'socket' | 'character' | 'block' | 'pipe';
 
@@ -14,7 +14,7 @@ export interface FileStatus {
   readonly modifiedAt: number;
 }
 
-/** A mount to make: `mount -t TYPE -o OPTIONS SOURCE TARGET`, or a bind mount. */
+/** A mount to create: `mount -t TYPE -o OPTIONS SOURCE TARGET`, or a bind mount. */
 export interface MountRequest {
   readonly type: 'tmpfs' | 'hugetlbfs' | 'bind';
   readonly source: string;
@@ -26,18 +26,18 @@ export interface MountRequest {
 export interface MountPoint {
   readonly path: string;
   readonly type: string;
-  /** The folder of the file system that is mounted. */
+  /** The root of the mount in its file system. */
   readonly root: string;
   readonly source: string;
-  /** Of the mount and of its file system. */
+  /** Options of the mount and of its file system. */
   readonly options: readonly string[];
-  /** Whether mounts below it are passed on to other namespaces. */
+  /** Whether its mount propagation is shared. */
   readonly isShared: boolean;
 }
 
-/** The messages of the kernel. */
+/** The kernel log (`/dev/kmsg`). */
 export interface KernelLog extends AsyncDisposable {
-  /** Returns the next message, those from before first; undefined if there is none now. */
+  /** Returns the next message, starting with those already logged; undefined if there is none now. */
   next(): Promise<string | undefined>;
 }
 
@@ -49,14 +49,14 @@ export interface Space {
   readonly inodesFree: number;
 }
 
-/** A file or folder that stays the same one whatever happens to the names on the way to it. */
+/** A file or directory that is held open, so that it stays the same whatever happens to the names in its path. */
 export interface HeldFile extends Disposable {
-  /** A path to it for other processes, as long as it is held. */
+  /** A path to it for other processes while it is held. */
   readonly path: string;
   readonly kind: FileKind;
 }
 
-/** What happens in a mount namespace that others share. */
+/** The operations on the machine. */
 export interface Host {
   /** Follows links. Undefined if nothing is there. */
   status(path: string): Promise<FileStatus | undefined>;
@@ -101,25 +101,23 @@ export interface Host {
 
   mount(request: MountRequest): Promise<void>;
   unmount(path: string): Promise<void>;
-  /** Makes a folder a mount of its own, with what is mounted below it, which passes mounts on to other namespaces. */
+  /** Bind mounts a directory onto itself, with the mounts below it, and makes its propagation shared. */
   shareMounts(path: string): Promise<void>;
   /** Returns the mounts, in the order in which they were made. */
   mounts(): Promise<readonly MountPoint[]>;
   space(path: string): Promise<Space>;
   /** Kills a process; one that is gone is no error. */
   kill(pid: number): Promise<void>;
-  /** Limits how many files this process may have open. */
+  /** Sets the open file limit of this process. */
   limitOpenFiles(limit: number): Promise<void>;
   openKernelLog(): Promise<KernelLog>;
 }
 
-/** Returns the mounts at or below a path, those on others first. */
+/** Returns the mounts at or below a path, nested ones first. */
 export const mountsBelow = async (host: Pick<Host, 'mounts'>, path: string): Promise<readonly MountPoint[]> =>
   (await host.mounts()).filter(mount => mount.path === path || mount.path.startsWith(`${path}/`)).toReversed();
 
-/**
- * Removes a folder with all in it: what is mounted below it is unmounted first, so that no data of others goes with it.
- */
+/** Removes a directory tree. Mounts below it are unmounted first, so that no data of others is deleted. */
 export const removeUnmounted = async (host: Host, path: string): Promise<void> => {
   for (const mount of await mountsBelow(host, path)) await host.unmount(mount.path);
   const left = await mountsBelow(host, path);

@@ -1,4 +1,4 @@
-// Parameters of the kernel that the agent relies on.
+// Kernel parameters that the agent requires.
 
 import type {Host} from './host.js';
 
@@ -12,8 +12,8 @@ const wanted: readonly (readonly [name: string, value: number])[] = [
 ];
 
 /**
- * Sets the parameters that differ. Returns why some could not be set, in one line. Rejects with all that differ if they
- * are protected. `folder`: that of the parameters.
+ * Sets the parameters that differ. Returns in one line why some could not be set. Rejects with all that differ if
+ * `isProtected`. `folder`: the directory of the parameters.
  */
 export const setKernelParameters = async (host: Host, isProtected: boolean, folder = '/proc/sys'): Promise<string | undefined> => {
   const errors: string[] = [];

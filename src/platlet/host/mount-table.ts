@@ -1,9 +1,9 @@
 import type {MountPoint} from './host.js';
 
-/** Replaces the escapes of blanks and backslashes in the table of mounts. */
+/** Replaces the octal escapes of blanks and backslashes in the mount table. */
 const unescaped = (text: string): string => text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
 
-/** Returns the mounts of the text of `/proc/PID/mountinfo`. Lines that are none are left out. */
+/** Returns the mounts in the text of `/proc/PID/mountinfo`. Malformed lines are skipped. */
 export const parseMounts = (text: string): MountPoint[] =>
   text.split('\n').flatMap(line => {
     const fields = line.split(' ');

@@ -12,7 +12,7 @@ import {parseMounts} from './mount-table.js';
 
 const run = promisify(execFile);
 
-/** Opens a file without reading or writing it (Linux); Node.js has no name for it. */
+/** O_PATH: opens a file without reading or writing it (Linux). Node.js has no constant for it. */
 const openPath = 0o10000000;
 const permissions = 0o7777;
 
@@ -62,14 +62,14 @@ const readPart = async (path: string, bytes: number, part: 'start' | 'end'): Pro
   }
 };
 
-/** Not by a recursive mkdir, which never returns on file systems that refuse to create folders. */
+/** Not a recursive mkdir, which never returns on file systems that refuse to create directories. */
 const makeFolder = async (path: string, mode: number): Promise<void> => {
   if (await orElse(fs.stat(path), undefined)) return;
   await makeFolder(dirname(path), mode);
   await fs.mkdir(path, {mode}).then(() => fs.chmod(path, mode), ignoreExisting);
 };
 
-/** The folder of the open files of this process, as all processes see it. */
+/** The directory of the open files of this process, as all processes see it. */
 const filesOfProcess = `/proc/${process.pid}/fd`;
 
 const hold = async (folder: string, names: readonly string[], makeMode?: number): Promise<HeldFile> => {
@@ -79,7 +79,7 @@ const hold = async (folder: string, names: readonly string[], makeMode?: number)
     for (const name of names) {
       if (name === '' || name === '.' || name === '..' || name.includes('/'))
         throw new Error(`${JSON.stringify(name)} is no name of a file`);
-      // Below an open folder nothing on the way can be exchanged for a link.
+      // Nothing on the path below an open directory can be exchanged for a link.
       const path = `/proc/self/fd/${file.fd}/${name}`;
       if (makeMode !== undefined) await fs.mkdir(path, {mode: makeMode}).then(() => fs.chmod(path, makeMode), ignoreExisting);
       const next = await open(path);
@@ -127,7 +127,7 @@ const kernelLogFile = '/dev/kmsg';
 /** More than the longest message. */
 const messageBytes = 16_384;
 
-/** Opens the messages of the kernel. To wait for one would hold a thread: where there is none the read fails. */
+/** Opens the kernel log without blocking: a blocking read would occupy a thread. Without a message the read fails. */
 const openKernelLog = async (): Promise<KernelLog> => {
   const file = await fs.open(kernelLogFile, constants.O_RDONLY | constants.O_NONBLOCK);
   const buffer = Buffer.alloc(messageBytes);
@@ -139,7 +139,7 @@ const openKernelLog = async (): Promise<KernelLog> => {
           return buffer.toString('utf8', 0, bytesRead);
         } catch (error) {
           if (codeOf(error) === 'EAGAIN') return undefined;
-          // Messages that were not read in time are lost.
+          // Messages were overwritten before they were read.
           if (codeOf(error) !== 'EPIPE') throw error;
         }
       }

@@ -1,7 +1,7 @@
 import type {AgentFeature} from '#src/platlet/feature/feature.js';
 import {ImageGarbage} from './garbage.js';
 
-/** Removes images that nothing uses. */
+/** Removes unused images. */
 export const imageGarbage: AgentFeature = {
   name: 'image garbage collector',
   start({settings, runtime, host, clock, log, events, node, metrics, imageAccess, signal}) {

@@ -1,4 +1,4 @@
-// Images that nothing uses are removed when the disk fills up, or when they are old.
+// Image garbage collection: unused images are removed when the disk fills up, or when they are old.
 
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -9,21 +9,22 @@ import type {Runtime} from '#src/platlet/runtime/runtime.js';
 
 export interface ImageGarbageSettings {
   /**
-   * The percentages of the file system of images in use, above which images are removed and down to which. 100: never.
+   * The thresholds of image file system usage in percent: garbage collection starts above the high one and frees down
+   * to the low one. 100: never.
    */
   readonly highPercent: number;
   readonly lowPercent: number;
-  /** How long an image stays at least. */
+  /** The minimum age of an image. */
   readonly minAgeMs: number;
-  /** How long an image may be unused; 0: any time. */
+  /** The maximum age of an unused image; 0: unlimited. */
   readonly maxAgeMs: number;
 }
 
-/** Hears of what was collected. */
+/** Is notified of garbage collection. */
 export interface ImageGarbageObserver {
   /** Called after an image was removed. */
   removed?(reason: 'space' | 'age'): void;
-  /** Called with the ids of the images that are left, and when they began to be listed. */
+  /** Called with the ids of the remaining images and the time at which they were listed. */
   collected?(present: readonly string[], since: number): Promise<void>;
 }
 
@@ -42,7 +43,7 @@ export interface ImageGarbageParts {
 const collectMs = 5 * 60_000;
 const listMs = 30_000;
 
-/** What is known of an image. */
+/** The record of an image. */
 interface ImageRecord {
   readonly firstDetected: number;
   readonly lastUsed: number;
@@ -63,7 +64,7 @@ export class ImageGarbage {
     this.#startedAt = parts.clock.now();
   }
 
-  /** Collects regularly until the signal aborts. */
+  /** Collects periodically until the signal aborts. */
   start(): void {
     const {clock, signal, log} = this.#parts;
     const list = async (): Promise<void> => void (await this.#list());
@@ -71,12 +72,12 @@ export class ImageGarbage {
     runEvery(clock, collectMs, signal, () => this.#collectReported());
   }
 
-  /** The images that were listed last, the largest first. */
+  /** The images of the last list, the largest first. */
   get images(): readonly Image[] {
     return this.#listed;
   }
 
-  /** Removes images. Rejects with the text of an event if not enough could be freed. */
+  /** Removes images. Rejects with the text of an event if not enough space could be freed. */
   async collect(): Promise<void> {
     const {host, runtime, clock, settings, warn} = this.#parts;
     const begun = clock.now();
@@ -99,7 +100,7 @@ export class ImageGarbage {
     throw new Error(message);
   }
 
-  /** Removes images that are not used until so many bytes are free. Returns how many were. */
+  /** Removes unused images until `bytes` are free. Returns the number of bytes freed. */
   async free(wanted: number, now: number = this.#parts.clock.now()): Promise<number> {
     const {settings} = this.#parts;
     const inUse = await this.#detect(now);
@@ -115,13 +116,13 @@ export class ImageGarbage {
   async #removeOld(now: number): Promise<void> {
     const {maxAgeMs} = this.#parts.settings;
     const inUse = await this.#detect(now);
-    // Before the agent has run that long it does not know since when an image is unused.
+    // Until the agent has run that long it does not know how long an image has been unused.
     if (maxAgeMs <= 0 || now - this.#startedAt <= maxAgeMs) return;
     for (const [id, record] of this.#unused(inUse))
       if (now - Math.max(record.lastUsed, record.firstDetected) > maxAgeMs) await this.#remove(id, record, 'age');
   }
 
-  /** Returns the images that may be removed, those unused longest first. */
+  /** Returns the images that may be removed, the least recently used first. */
   #unused(inUse: ReadonlySet<string>): readonly (readonly [string, ImageRecord])[] {
     return [...this.#records]
       .filter(([id, {isPinned}]) => !inUse.has(id) && !isPinned)
@@ -147,7 +148,7 @@ export class ImageGarbage {
     return (this.#listed = images.sort((a, b) => b.bytes - a.bytes));
   }
 
-  /** Notes which images there are, and when they were used. Returns the ids of those in use. */
+  /** Updates the records of images and their last use. Returns the ids of the images in use. */
   async #detect(now: number): Promise<ReadonlySet<string>> {
     const {runtime} = this.#parts;
     const images = await this.#list();
@@ -188,14 +189,14 @@ export class ImageGarbage {
       this.#hasFailed = false;
     } catch (error) {
       log.error({err: error}, 'image garbage collection failed');
-      // The first failure may be that of a node that has just begun.
+      // The first failure may be one of a starting node.
       if (this.#hasFailed) warn('ImageGCFailed', messageOf(error));
       this.#hasFailed = true;
     }
   }
 }
 
-/** Returns a size as messages have it: `9.8 GiB`. */
+/** Formats a size as messages show it: `9.8 GiB`. */
 const sizeText = (bytes: number): string => {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   const unit = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));

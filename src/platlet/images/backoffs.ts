@@ -1,4 +1,4 @@
-// The backoffs of pulls: one for each pod and image.
+// The backoff of image pulls, per pod and image.
 
 import type {Clock} from '#src/base/clock.js';
 import {isBackingOff, nextBackoff, type Backoff, type BackoffLimits} from '#src/platlet/pod/backoff.js';
@@ -9,7 +9,7 @@ interface Entry extends Backoff {
   readonly message: string;
 }
 
-/** Delays that double with each failure, and are forgotten a while after the last. */
+/** Delays that double with each failure, and reset a while after the last one. */
 export class PullBackoffs {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
@@ -18,7 +18,7 @@ export class PullBackoffs {
     this.#clock = clock;
   }
 
-  /** Returns what failed last, if it is too soon to try again. */
+  /** Returns the last failure while its backoff lasts. */
   pending(key: string): string | undefined {
     const entry = this.#entries.get(key);
     return entry && isBackingOff(entry, entry.since, this.#clock.now(), limits) ? entry.message : undefined;
@@ -29,7 +29,7 @@ export class PullBackoffs {
     this.#entries.set(key, {...nextBackoff(this.#entries.get(key), now, now, limits), message});
   }
 
-  /** Forgets what failed long ago. */
+  /** Removes expired backoffs. */
   sweep(): void {
     const before = this.#clock.now() - 2 * limits.maxMs;
     for (const [key, {since}] of this.#entries) if (since < before) this.#entries.delete(key);

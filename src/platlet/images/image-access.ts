@@ -1,5 +1,5 @@
-// Whether a pod may use an image that is on the node: what images were pulled with is noted, and a pod that has none of
-// it pulls again.
+// Whether a pod may use an image that is present on the node: the credentials of pulls are recorded, and a pod without
+// any of them has to pull again.
 
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -20,14 +20,14 @@ export interface ImageAccessParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter?: Meter;
-  /** The first word of the names of metrics. */
+  /** The prefix of metric names. */
   readonly agent: string;
 }
 
-/** Why a pod may use an image, or has to pull it: the label of a metric. */
+/** Why a pod may use an image or has to pull it: a metric label. */
 type CheckResult = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'error';
 
-/** Times in notes have whole seconds. */
+/** Times in records have whole seconds. */
 const noteMs = 1_000;
 
 export class ImageAccess {
@@ -35,9 +35,9 @@ export class ImageAccess {
   readonly #checks: Counter;
   readonly #intentCount: Gauge;
   readonly #pulledCount: Gauge;
-  /** The pulls that go on, by image. */
+  /** The pulls in progress, by image. */
   readonly #pulling = new Map<string, number>();
-  /** One note is changed at a time. */
+  /** Records are changed one at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(parts: ImageAccessParts) {
@@ -58,7 +58,7 @@ export class ImageAccess {
     });
   }
 
-  /** Pulls that were cut off, and whose images are there, count as pulled with credentials that are not known. */
+  /** Interrupted pulls whose images are present count as pulled with unknown credentials. */
   static async open(parts: ImageAccessParts): Promise<ImageAccess> {
     const access = new ImageAccess(parts);
     await access.#adopt();
@@ -66,8 +66,8 @@ export class ImageAccess {
   }
 
   /**
-   * Whether an image that is on the node has to be pulled for a pod. `credentials` returns those of the pod, and is
-   * called if they matter.
+   * Whether a present image has to be pulled again for a pod. `credentials` returns those of the pod, and is called
+   * only if they matter.
    */
   async mustPull(image: string, imageRef: string, credentials: () => Promise<readonly TrackedCredentials[]>): Promise<boolean> {
     const result = await this.#check(image, imageRef, credentials);
@@ -96,7 +96,7 @@ export class ImageAccess {
     }
   }
 
-  /** Called before a pull. Rejects if that cannot be noted: then there must be none. */
+  /** Called before a pull. Rejects if the pull cannot be recorded: then it must not start. */
   begin(image: string): Promise<void> {
     return this.#inTurn(async () => {
       try {
@@ -109,13 +109,13 @@ export class ImageAccess {
     });
   }
 
-  /** Called when an image was pulled, with the credentials that worked; undefined if it needed none. */
+  /** Called after a pull, with the credentials that worked; undefined if it needed none. */
   async pulled(image: string, imageRef: string, used: TrackedCredentials | undefined): Promise<void> {
-    // As long as the image is not noted, the note about its pull says that the agent has pulled it.
+    // Until the image itself is recorded, the record of the pull tells that the agent has pulled it.
     if (await this.#noteReported(image, imageRef, pulledWith(used))) await this.failed(image);
   }
 
-  /** Called when a pull has failed. */
+  /** Called after a failed pull. */
   failed(image: string): Promise<void> {
     const {records, log} = this.#parts;
     return this.#inTurn(async () => {
@@ -132,8 +132,7 @@ export class ImageAccess {
   }
 
   /**
-   * Removes the notes about images that are not on the node any more. `since`: when those that are there began to be
-   * listed.
+   * Removes the records of images that are no longer on the node. `since`: when the present images began to be listed.
    */
   prune(present: readonly string[], since: number): Promise<void> {
     const {records, log} = this.#parts;
@@ -147,9 +146,7 @@ export class ImageAccess {
 
   async #adopt(): Promise<void> {
     const {records, runtime, log} = this.#parts;
-    const cutOff = await records.intents((path, error) =>
-      log.error({path, err: error}, 'the record of an image pull is damaged and left out'),
-    );
+    const cutOff = await records.intents((path, error) => log.error({path, err: error}, 'skipping a corrupt image pull record'));
     if (cutOff.length > 0) {
       const images = await runtime.images().catch((error: unknown): readonly Image[] => {
         log.error({err: error}, 'failed to list images');
@@ -164,7 +161,7 @@ export class ImageAccess {
     await this.#count();
   }
 
-  /** Notes how an image was pulled. Returns whether that is on the disk. */
+  /** Records how an image was pulled. Returns whether the record is on disk. */
   async #noteReported(image: string, imageRef: string, credentials: PullCredentials | undefined): Promise<boolean> {
     try {
       await this.#inTurn(() => this.#note(image, imageRef, credentials));
@@ -180,7 +177,7 @@ export class ImageAccess {
     const repository = repositoryName(image);
     if (repository === undefined) throw new Error(`invalid image name ${JSON.stringify(image)}`);
     const known = await records.pulled(imageRef).catch((error: unknown) => {
-      log.warn({image, err: error}, 'failed to read the record of a pulled image, which is written anew');
+      log.warn({image, err: error}, 'failed to read the record of a pulled image, writing a new one');
       return undefined;
     });
     const next = recordAfter(known, {imageRef, repository, credentials}, clock.now());

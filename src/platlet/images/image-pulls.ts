@@ -1,4 +1,4 @@
-// The pulls of images: each waits for its turn, tries its credentials, and is noted with those that worked.
+// Image pulls: each waits in the queue, tries its credentials, and is recorded with those that worked.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -16,14 +16,14 @@ export interface ImagePullsParts {
   readonly runtime: Pick<Runtime, 'imageStatus' | 'pullImage'>;
   readonly clock: Clock;
   readonly limits: PullLimits;
-  /** Notes what was pulled with which credentials; absent: that is not noted. */
+  /** Records the credentials of pulls; absent: they are not recorded. */
   readonly access?: Pick<ImageAccess, 'begin' | 'pulled' | 'failed'> | undefined;
 }
 
-/** An image that is to be pulled for a pod. */
+/** A request to pull an image for a pod. */
 export interface PullOrder {
   readonly pod: Frozen<Pod>;
-  /** The name that the container has. */
+  /** The image name in the container spec. */
   readonly image: string;
   readonly spec: ImageSpec;
   /** Returns the credentials of the pod for the image. */
@@ -31,16 +31,16 @@ export interface PullOrder {
   readonly signal: AbortSignal;
 }
 
-/** An image that was pulled. */
+/** The result of a pull. */
 export interface Pull {
   readonly ref: string;
-  /** The image as the runtime has it; undefined if it is gone again. */
+  /** The image as the runtime reports it; undefined if it has been removed meanwhile. */
   readonly pulled: Image | undefined;
-  /** How long the runtime took, without the wait for its turn. */
+  /** The duration of the pull without the wait in the queue. */
   readonly ms: number;
 }
 
-/** Pulls the images of a node, so many at once and so many a second. */
+/** Pulls images within the limits of concurrency and rate. */
 export class ImagePulls {
   readonly #parts: ImagePullsParts;
   readonly #queue: PullQueue;
@@ -50,7 +50,7 @@ export class ImagePulls {
     this.#queue = new PullQueue(parts.clock, parts.limits);
   }
 
-  /** Pulls an image when it is its turn. Rejects with the errors of all credentials. */
+  /** Queues a pull. Rejects with the errors of all credentials. */
   async pull(order: PullOrder): Promise<Pull> {
     const {clock, runtime, access} = this.#parts;
     const {image, spec, signal} = order;
@@ -98,7 +98,7 @@ export class ImagePulls {
   }
 }
 
-/** Returns the sandbox for which an image is pulled, with the identity of the pod alone. */
+/** Returns the sandbox that an image is pulled for, with the identity of the pod only. */
 const sandboxOf = (pod: Frozen<Pod>): SandboxConfig => ({
   pod: identityOfPod(pod),
   attempt: 0,

@@ -1,4 +1,4 @@
-// The credentials of pull secrets, and which of them are for an image. Pure.
+// The credentials in pull secrets, and the lookup for an image. Pure.
 
 import {createHash} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
@@ -6,29 +6,29 @@ import type {Naming} from '#src/api/naming.js';
 import type {Secret} from '#src/api/types.js';
 import type {ImageCredentials} from '#src/platlet/runtime/images.js';
 
-/** The secret that credentials come from. */
+/** The secret of credentials. */
 export interface CredentialSource {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Credentials with where they come from. */
+/** Credentials with their source. */
 export interface TrackedCredentials {
   readonly credentials: ImageCredentials;
   /** Absent: all pods of the node may use them. */
   readonly source?: CredentialSource;
-  /** The same for the same credentials, whatever secret has them. */
+  /** Equal for equal credentials, even of different secrets. */
   readonly hash: string;
 }
 
-/** Credentials for the images of a registry, or of a part of one. */
+/** Credentials for a registry or a repository prefix. */
 export interface KeyringEntry extends TrackedCredentials {
-  /** Host, port and path; `*` stands for a part of a label of the host. */
+  /** Host, port and path; `*` matches a part of a host label. */
   readonly registry: string;
 }
 
-/** The names under which the default registry is known. */
+/** The names of the default registry. */
 const defaultRegistry = 'index.docker.io';
 const defaultRegistries = new Set(['docker.io', defaultRegistry]);
 
@@ -48,17 +48,17 @@ const loginOf = ({username = '', password = '', auth}: RegistryLogin): ImageCred
   return {username, password};
 };
 
-/** The characters that the original's JSON escapes and that of JavaScript does not. */
+/** The characters that the original's JSON encoder escapes and that of JavaScript does not. */
 const escaped = /[<>&\u2028\u2029]/g;
 
-/** Returns the hash of credentials that the original notes. */
+/** Returns the hash of credentials as the original records it. */
 const hashOf = ({username, password}: ImageCredentials): string => {
   const text = JSON.stringify({...(username ? {username} : {}), ...(password ? {password} : {})});
   const json = text.replaceAll(escaped, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return createHash('sha256').update(json).digest('hex');
 };
 
-/** Returns a registry without scheme and without the version of its API. */
+/** Returns a registry without scheme and API version path. */
 const registryName = (key: string): string =>
   key
     .replace(/^https?:\/\//, '')
@@ -70,7 +70,7 @@ const loginsOf = (text: string, isWrapped: boolean): Readonly<Record<string, Reg
   return (isWrapped ? parsed.auths : parsed) ?? {};
 };
 
-/** Returns the credentials of pull secrets. Secrets of other types, and texts that are not understood, have none. */
+/** Returns the credentials in pull secrets. Secrets of other types and malformed ones are skipped. */
 export const keyringOf = (naming: Naming, secrets: readonly Frozen<Secret>[]): KeyringEntry[] => {
   const keys = [
     {type: naming.key('dockerconfigjson'), name: '.dockerconfigjson', isWrapped: true},
@@ -88,10 +88,10 @@ export const keyringOf = (naming: Naming, secrets: readonly Frozen<Secret>[]): K
           entries.push({registry: registryName(key), credentials, source, hash: hashOf(credentials)});
         }
       } catch {
-        // The pull shows that there are no credentials.
+        // The pull will fail without credentials.
       }
     }
-  // Of two registries that match, the longer one comes first.
+  // Of two matching entries the longer one comes first.
   return entries.sort((a, b) => (a.registry < b.registry ? 1 : a.registry > b.registry ? -1 : 0));
 };
 
@@ -102,7 +102,7 @@ const repositoryOf = (image: string): string => {
   return colon > name.lastIndexOf('/') ? name.slice(0, colon) : name;
 };
 
-/** Whether the first part of a name is a registry. */
+/** Whether the first part of a name is a registry host. */
 const isRegistry = (part: string): boolean => /[.:]/.test(part) || part === 'localhost';
 
 interface Place {
@@ -119,7 +119,7 @@ const placeOf = (text: string): Place => {
   return {labels: host.split('.'), port, path: slash < 0 ? '' : text.slice(slash)};
 };
 
-/** Whether a label matches one with `*` for any characters. Linear: each part is looked for once. */
+/** Whether a label matches a pattern with `*` for any characters. Linear: each literal part is searched once. */
 const matchesLabel = (pattern: string, label: string): boolean => {
   const parts = pattern.split('*');
   if (parts.length === 1) return pattern === label;
@@ -144,7 +144,7 @@ const matches = (registry: string, repository: string): boolean => {
   );
 };
 
-/** Returns the credentials for an image, the best first. */
+/** Returns the credentials for an image, the most specific first. */
 export const credentialsFor = (keyring: readonly KeyringEntry[], image: string): readonly TrackedCredentials[] => {
   const repository = repositoryOf(image);
   const [first = ''] = repository.split('/');

@@ -1,4 +1,4 @@
-// The credentials that the secrets of a pod have for an image.
+// The credentials of a pod for an image, from its pull secrets.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -19,7 +19,7 @@ interface PullSecrets {
   readonly missing: readonly string[];
 }
 
-/** Reads the secrets that pods name for their images. */
+/** Reads the pull secrets of pods. */
 export class PullCredentials {
   readonly #parts: PullCredentialsParts;
 
@@ -27,7 +27,7 @@ export class PullCredentials {
     this.#parts = parts;
   }
 
-  /** Returns the names of secrets that a pod names and that cannot be read. */
+  /** Returns the names of pull secrets that cannot be read. */
   async missing(pod: Frozen<Pod>): Promise<readonly string[]> {
     return (await this.#read(pod)).missing;
   }

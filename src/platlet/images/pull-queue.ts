@@ -1,17 +1,17 @@
-// How many pulls go on at once, and how many a second begin.
+// Limits the concurrency and the rate of image pulls.
 
 import type {Clock} from '#src/base/clock.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 
 export interface PullLimits {
-  /** Pulls at once; Infinity for any number. */
+  /** Concurrent pulls; Infinity is no limit. */
   readonly parallel: number;
-  /** Pulls a second, and how many are saved up; 0: any number. */
+  /** Pulls per second and burst; 0 is no limit. */
   readonly qps: number;
   readonly burst: number;
 }
 
-/** Runs pulls within the limits, in their order. */
+/** Runs pulls within the limits, first in first out. */
 export class PullQueue {
   readonly #limits: PullLimits;
   readonly #bucket: TokenBucket | undefined;
@@ -23,7 +23,9 @@ export class PullQueue {
     this.#bucket = limits.qps > 0 ? new TokenBucket(clock, limits.qps, Math.max(1, limits.burst)) : undefined;
   }
 
-  /** Runs a pull when it is its turn. Rejects if there were too many in a short time, or the signal aborts before. */
+  /**
+   * Runs a pull when the limits allow. Rejects if the rate limit is exceeded, or the signal aborts before it starts.
+   */
   async run<T>(pull: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#running >= this.#limits.parallel) await this.#turn(signal);
     signal.throwIfAborted();

@@ -1,4 +1,4 @@
-// What is noted about images that the agent has pulled, and what follows from it for pods that ask for them. Pure.
+// The records of pulled images, and the decision which pods may use an image by them. Pure.
 
 import type {TrackedCredentials} from './keyring.js';
 
@@ -7,7 +7,7 @@ export interface PullSecret {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of the credentials in it; empty if it is not known. */
+  /** The hash of the credentials in it; empty if unknown. */
   readonly credentialHash: string;
 }
 
@@ -18,7 +18,7 @@ export interface PullServiceAccount {
   readonly name: string;
 }
 
-/** What an image was pulled with, under one name. */
+/** The credentials that an image was pulled with under one name. */
 export interface PullCredentials {
   readonly kubernetesSecrets?: readonly PullSecret[];
   readonly kubernetesServiceAccounts?: readonly PullServiceAccount[];
@@ -26,24 +26,24 @@ export interface PullCredentials {
   readonly nodePodsAccessible?: boolean;
 }
 
-/** The note about an image. */
+/** The record of a pulled image. */
 export interface PulledRecord {
-  /** In ms. */
+  /** In ms since the epoch. */
   readonly updatedAt: number;
   readonly imageRef: string;
-  /** By the name of the image without tag and digest. */
+  /** By image name without tag and digest. */
   readonly credentials: Readonly<Record<string, PullCredentials>>;
 }
 
 /**
- * The most names of an image, and secrets for one of them, that are noted. What is left out is only asked of the
- * registry again.
+ * The maximum number of recorded names of an image, and of secrets per name. Whatever is not recorded is only pulled
+ * again.
  */
 const maxEntries = 1_000;
-/** The most secrets for which a match that was seen without a pull is noted. */
+/** The maximum number of secrets to which a match without a pull is added. */
 const maxNotedMatches = 100;
 
-/** Returns what is noted about a pull with credentials; absent: it needed none. */
+/** Returns the credentials to record for a pull; absent: it needed none. */
 export const pulledWith = (used: TrackedCredentials | undefined): PullCredentials =>
   used?.source ? {kubernetesSecrets: [{...used.source, credentialHash: used.hash}]} : {nodePodsAccessible: true};
 
@@ -51,14 +51,14 @@ const isSameSecret = (a: PullSecret, b: PullSecret): boolean => a.uid === b.uid 
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns secrets with another one among them, in their order; undefined if nothing changes. */
+/** Returns the secrets with another one inserted in order; undefined if it is already there. */
 const withSecret = (known: readonly PullSecret[], added: PullSecret): readonly PullSecret[] | undefined => {
   if (known.some(each => isSameSecret(each, added) && each.credentialHash === added.credentialHash)) return undefined;
   const others = known.filter(each => !isSameSecret(each, added)).slice(0, maxEntries - 1);
   return [...others, added].sort((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid));
 };
 
-/** Returns what is noted about a name after one more pull; undefined if nothing changes. */
+/** Returns the merged credentials of a name after another pull; undefined if unchanged. */
 const withPull = (known: PullCredentials | undefined, added: PullCredentials): PullCredentials | undefined => {
   if (!known) return added;
   if (known.nodePodsAccessible) return undefined;
@@ -76,13 +76,13 @@ const withPull = (known: PullCredentials | undefined, added: PullCredentials): P
 /** A pull of an image. */
 export interface Pull {
   readonly imageRef: string;
-  /** The name of the image without tag and digest. */
+  /** The image name without tag and digest. */
   readonly repository: string;
-  /** Undefined: it is not known how it was pulled. */
+  /** Undefined: the credentials are unknown. */
   readonly credentials: PullCredentials | undefined;
 }
 
-/** Returns the note about an image after a pull; undefined if it stays as it is. */
+/** Returns the record of an image after a pull; undefined if unchanged. */
 export const recordAfter = (
   known: PulledRecord | undefined,
   {imageRef, repository, credentials}: Pull,
@@ -96,16 +96,16 @@ export const recordAfter = (
   return {...known, updatedAt: now, credentials: Object.fromEntries([...others.slice(0, maxEntries - 1), [repository, next]])};
 };
 
-/** Whether a pod may use an image by the credentials that it was pulled with. */
+/** Whether a pod may use an image, by the credentials that it was pulled with. */
 export interface PullMatch {
   readonly isAllowed: boolean;
-  /** A secret that was not noted with these credentials, and now can be. */
+  /** A secret that matches and is not recorded with these credentials yet. */
   readonly noted?: PullSecret;
 }
 
 /**
- * Compares the secrets of a pod with those that an image was pulled with: the same credentials, or the same secret,
- * whose content may have been replaced.
+ * Compares the secrets of a pod with those that an image was pulled with: equal credentials match, and so does the same
+ * secret, even if its content was replaced.
  */
 export const matchSecrets = (known: readonly PullSecret[], podSecrets: readonly PullSecret[]): PullMatch => {
   const hasRoom = known.length < maxNotedMatches;

@@ -1,5 +1,5 @@
-// The notes about pulls in the agent's folder: of those that go on, and of images that were pulled. Each is a file with
-// the hash of its subject as name.
+// The records of image pulls in the data directory: of pulls in progress and of pulled images. Each is a file named by
+// the hash of its subject.
 
 import {createHash} from 'node:crypto';
 import {join} from 'node:path';
@@ -11,7 +11,7 @@ import type {PullCredentials, PulledRecord, PullSecret, PullServiceAccount} from
 export interface PullRecordsParts {
   readonly host: Pick<Host, 'list' | 'makeFolder' | 'read' | 'removeFile' | 'rename' | 'status' | 'writeFile'>;
   readonly naming: Naming;
-  /** The folder of the agent's own data. */
+  /** The data directory of the agent. */
   readonly root: string;
 }
 
@@ -19,7 +19,7 @@ const folderMode = 0o700;
 const fileMode = 0o600;
 const filePrefix = 'sha256-';
 const temporarySuffix = '.tmp';
-/** A longer file is none of the agent's. */
+/** A larger file was not written by the agent. */
 const maxBytes = 1 << 20;
 
 const fileName = (subject: string): string => `${filePrefix}${createHash('sha256').update(subject).digest('hex')}`;
@@ -28,7 +28,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Throws unless an object has these fields alone, if it has them, of these types. */
+/** Throws unless an object has only these fields, each of the given type if present. */
 const checkFields = (value: unknown, types: Readonly<Record<string, string>>, required: readonly string[] = []): Fields => {
   if (!isObject(value)) throw new Error('no object');
   for (const [name, field] of Object.entries(value)) {
@@ -53,12 +53,12 @@ const parseCredentials = (value: unknown): PullCredentials => {
   return value as PullCredentials;
 };
 
-/** The kinds of the notes. */
+/** The kinds of records. */
 const kinds = {intent: 'ImagePullIntent', pulled: 'ImagePulledRecord'} as const;
-/** Those of an earlier release, and of another naming, are read, too. */
+/** Kinds of an earlier version and of the other naming are read, too. */
 const knownVersion = /\.config\.[a-z0-9.]+\/v1(?:alpha1|beta1)$/;
 
-/** Returns the content of a note. Throws if it is damaged. */
+/** Parses a record. Throws if it is corrupt. */
 const parseNote = (text: Buffer, kind: string, types: Readonly<Record<string, string>>): Fields => {
   const note = checkFields(JSON.parse(text.toString()), {kind: 'string', apiVersion: 'string', ...types}, ['kind', 'apiVersion']);
   if (note['kind'] !== kind || !knownVersion.test(String(note['apiVersion'])))
@@ -88,7 +88,7 @@ const parseIntent = (text: Buffer): string => {
   return image;
 };
 
-/** Reads and writes the notes. */
+/** Reads and writes the records. */
 export class PullRecords {
   readonly #parts: PullRecordsParts;
   readonly #pulling: string;
@@ -101,14 +101,14 @@ export class PullRecords {
     this.#pulled = join(folder, 'pulled');
   }
 
-  /** Creates the folders if they are missing. */
+  /** Creates the directories if they are missing. */
   static async open(parts: PullRecordsParts): Promise<PullRecords> {
     const records = new PullRecords(parts);
     for (const folder of [records.#pulling, records.#pulled]) await parts.host.makeFolder(folder, folderMode);
     return records;
   }
 
-  /** Rejects if the note is damaged. */
+  /** Rejects if the record is corrupt. */
   async isPulling(image: string): Promise<boolean> {
     const text = await this.#read(join(this.#pulling, fileName(image)));
     return text !== undefined && parseIntent(text) === image;
@@ -123,8 +123,8 @@ export class PullRecords {
   }
 
   /**
-   * Returns the images whose pulls go on, or were cut off. `damaged` is called with the path of each note that cannot
-   * be read.
+   * Returns the images whose pulls are in progress or were interrupted. `damaged` is called with the path of each
+   * corrupt record.
    */
   async intents(damaged: (path: string, error: unknown) => void): Promise<string[]> {
     const found: string[] = [];
@@ -140,7 +140,7 @@ export class PullRecords {
     return found;
   }
 
-  /** Rejects if the note is damaged. */
+  /** Rejects if the record is corrupt. */
   async pulled(imageRef: string): Promise<PulledRecord | undefined> {
     const text = await this.#read(join(this.#pulled, fileName(imageRef)));
     const record = text && parsePulled(text);
@@ -158,8 +158,8 @@ export class PullRecords {
   }
 
   /**
-   * Removes the notes about images that are not among these, if they are damaged or not newer than a time in ms.
-   * `failed` is called for each that cannot be.
+   * Removes the records of other images that are corrupt or not newer than `since`, in ms since the epoch. `failed` is
+   * called for each that cannot be removed.
    */
   async removeOthers(imageRefs: readonly string[], since: number, failed: (path: string, error: unknown) => void): Promise<void> {
     const kept = new Set(imageRefs.map(fileName));
@@ -173,7 +173,7 @@ export class PullRecords {
     }
   }
 
-  /** Returns how many notes of each kind there are. */
+  /** Returns the number of records of each kind. */
   async counts(): Promise<{readonly intents: number; readonly pulled: number}> {
     const [intents, pulled] = await Promise.all([this.#names(this.#pulling), this.#names(this.#pulled)]);
     return {intents: intents.length, pulled: pulled.length};

@@ -1,4 +1,4 @@
-// Provides the images of containers: looks for them on the node, and pulls them as their policy says.
+// Provides the images of containers: finds them on the node, or pulls them according to the pull policy.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
@@ -21,23 +21,23 @@ export interface ImagePullerParts {
   readonly runtime: Pick<Runtime, 'imageStatus'>;
   readonly credentials: PullCredentials;
   readonly pulls: ImagePulls;
-  /** Decides whether a pod may use an image that is there; absent: every pod may. */
+  /** Decides whether a pod may use a present image; absent: every pod may. */
   readonly access?: Pick<ImageAccess, 'mustPull'> | undefined;
   readonly events: EventRecorder;
   readonly clock: Clock;
-  /** Called after a pull with how long it took and how large the image is. */
+  /** Called after a pull with its duration and the size of the image. */
   readonly pulled?: (seconds: number, bytes: number | undefined) => void;
 }
 
-/** Texts of errors of a runtime that are reasons of their own. */
+/** Runtime errors that are waiting reasons of their own. */
 const ownReasons = [
   {text: 'RegistryUnavailable', reason: 'RegistryUnavailable', why: 'because the registry is unavailable'},
   {text: 'SignatureValidationFailed', reason: 'SignatureValidationFailed', why: 'because the signature validation failed'},
 ] as const;
 
-/** A container whose image is looked for. */
+/** A container whose image is ensured. */
 interface Wanted extends PullOrder {
-  /** What events are about. */
+  /** The reference in events. */
   readonly regarding: Regarding;
 }
 
@@ -82,7 +82,7 @@ export class ImagePuller implements Images {
     };
     const present = await this.#inspect(wanted);
     if (present && pullDecision(policy, true) === 'use' && (await this.#isAccessible(wanted, present))) return imageOf(present);
-    // An image that is there and must not be used counts as absent: that it is there is not said.
+    // A present image that the pod must not use counts as absent: events do not disclose that it is present.
     if (pullDecision(policy, false) === 'refuse') {
       const message = imageTexts.absent(image);
       events.warning(regarding, 'ErrImageNeverPull', message);
@@ -91,7 +91,7 @@ export class ImagePuller implements Images {
     return this.#pull(wanted);
   }
 
-  /** Whether the pod may use an image that is there. */
+  /** Whether the pod may use a present image. */
   async #isAccessible({image, regarding, credentials}: Wanted, {id}: Image): Promise<boolean> {
     const {access, events} = this.#parts;
     if (access && (await access.mustPull(image, id, credentials))) return false;
@@ -99,7 +99,7 @@ export class ImagePuller implements Images {
     return true;
   }
 
-  /** Records the failure of a container. */
+  /** Records the event of a failure. */
   #failed(regarding: Regarding, reason: string, message: string, cause?: unknown): WaitingError {
     this.#parts.events.warning(regarding, 'Failed', `Error: ${reason}`);
     return new WaitingError(reason, message, {cause});

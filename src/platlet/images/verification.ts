@@ -1,19 +1,19 @@
-// For which images that are on the node a pod has to show that it may pull them. Pure.
+// For which present images a pod has to prove that it may pull them. Pure.
 
 import {repositoryName} from '#src/model/pod/image-name.js';
 
-/** `isPulled`: whether the agent has pulled the image, or has begun to. */
+/** `isPulled`: whether the agent has pulled the image or is pulling it. */
 export type NeedsVerification = (image: string, isPulled: boolean) => boolean;
 
 export const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'] as const;
 
-/** A repository, or all that begin with a path. */
+/** A repository, or a prefix of repositories. */
 interface ImagePattern {
   readonly text: string;
   readonly isPrefix: boolean;
 }
 
-/** Returns a pattern of the list of allowed images. Throws for an invalid one. */
+/** Parses a pattern of the preloaded image allowlist. Throws for an invalid one. */
 const parsePattern = (pattern: string): ImagePattern => {
   if (pattern !== pattern.trim()) throw new Error(`leading/trailing spaces are not allowed: ${pattern}`);
   const isPrefix = pattern.endsWith('/*');
@@ -30,12 +30,12 @@ const parsePattern = (pattern: string): ImagePattern => {
   return {text, isPrefix};
 };
 
-/** Throws for a list of allowed images with an invalid pattern. */
+/** Throws for an allowlist with an invalid pattern. */
 export const checkAllowlist = (patterns: readonly string[]): void => {
   for (const pattern of patterns) parsePattern(pattern);
 };
 
-/** Returns what a policy asks. Throws for a policy that there is not, and for an invalid pattern. */
+/** Returns the decision of a policy. Throws for an unknown policy or an invalid pattern. */
 export const verificationOf = (policy: string, allowlist: readonly string[]): NeedsVerification => {
   switch (policy as (typeof verificationPolicies)[number]) {
     case 'NeverVerify':

@@ -1,4 +1,4 @@
-// What is noted at a container, so that it can be stopped and described although its pod is not known any more.
+// Annotations of containers, by which a container can be stopped and described when its pod is unknown.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Pod} from '#src/api/pod.js';

@@ -15,7 +15,7 @@ import {linkedServices, serviceVariables, type Service} from './service-variable
 
 export interface EnvironmentParts {
   readonly objects: Pick<PodObjects, 'configMap' | 'secret'>;
-  /** Returns the Services of all namespaces; undefined before they were listed once. */
+  /** Returns the services of all namespaces; undefined before the first list. */
   services(): readonly Frozen<Service>[] | undefined;
   readonly naming: Naming;
   /** The addresses of the node. */
@@ -31,16 +31,16 @@ interface Place {
   readonly addresses: readonly string[];
 }
 
-/** The size of all values together up to which they are taken: Linux starts no program with more. */
+/** The maximum size of all values together: Linux starts no program with more. */
 const mostBytes = 2 << 20;
-/** The size of a file of variables up to which it is read. */
+/** The maximum size of an environment file. */
 const mostFileBytes = 64 << 10;
 
 const waiting = (message: string, cause?: unknown): WaitingError => new WaitingError('CreateContainerConfigError', message, {cause});
 
 const decoded = (base64: string): string => Buffer.from(base64, 'base64').toString();
 
-/** Returns the data of a config map or a secret; undefined if it is missing and may be. */
+/** Returns the data of a config map or a secret; undefined if it is missing and optional. */
 const dataOf = async (
   objects: EnvironmentParts['objects'],
   namespace: string,
@@ -86,7 +86,7 @@ export class Environments {
     this.#parts = parts;
   }
 
-  /** Returns the variables of a container, each name once. Throws `WaitingError`. */
+  /** Returns the environment of a container with unique names. Throws `WaitingError`. */
   async of(place: Place): Promise<ReadonlyMap<string, string>> {
     const services = this.#serviceVariables(place.pod);
     const values = new Map<string, string>();
@@ -107,7 +107,7 @@ export class Environments {
   #serviceVariables(pod: Frozen<Pod>): ReadonlyMap<string, string> {
     const {naming} = this.#parts;
     const {metadata, spec} = pod;
-    // A static pod may be the API server itself, and does not wait for it.
+    // A static pod may be the API server itself, so it does not wait for services.
     const services = this.#parts.services() ?? (isStaticPod(naming, pod) ? [] : undefined);
     if (!services) throw waiting('services have not yet been read at least once, cannot construct envvars');
     const namespace = metadata?.namespace ?? '';
@@ -126,7 +126,7 @@ export class Environments {
     for (const [key, value] of Object.entries(data ?? {})) values.set(`${prefix}${key}`, value);
   }
 
-  /** Returns the value from elsewhere; undefined if it is missing and may be. */
+  /** Returns a value from a reference; undefined if it is missing and optional. */
   async #valueFrom(place: Place, {valueFrom}: Frozen<EnvVar>): Promise<string | undefined> {
     const {fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef} = valueFrom ?? {};
     if (fieldRef) return fieldValue(place, this.#parts.hostAddresses(), fieldRef.fieldPath);

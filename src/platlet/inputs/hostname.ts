@@ -1,9 +1,9 @@
-// The names that a pod has in its own network.
+// The host names of a pod.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 
-/** The longest name that the kernel takes. */
+/** The maximum length of a host name in the kernel. */
 const longestName = 64;
 const longestLabel = 63;
 
@@ -13,7 +13,7 @@ export interface PodNames {
   readonly domain: string;
 }
 
-/** Returns the host name and the domain of a pod, which names a headless Service by its subdomain. */
+/** Returns the host name and the domain of a pod; the subdomain names a headless Service. */
 export const podNames = ({metadata, spec}: Frozen<Pod>, clusterDomain: string): PodNames => {
   const {hostname, subdomain} = spec ?? {};
   const override = (spec as {readonly hostnameOverride?: string} | undefined)?.hostnameOverride;
@@ -22,14 +22,14 @@ export const podNames = ({metadata, spec}: Frozen<Pod>, clusterDomain: string): 
   return {hostname: own, domain: subdomain ? `${subdomain}.${metadata?.namespace ?? ''}.svc.${clusterDomain}` : ''};
 };
 
-/** Returns a name without the dashes and dots at its end. */
+/** Returns a name without trailing dashes and dots. */
 const withoutEnd = (name: string): string => {
   let end = name.length;
   while (end > 0 && (name[end - 1] === '-' || name[end - 1] === '.')) end--;
   return name.slice(0, end);
 };
 
-/** Returns the name that the kernel of the pod has. Throws if it would be too long. */
+/** Returns the host name set in the kernel. Throws if it is too long. */
 export const kernelHostname = (pod: Frozen<Pod>, {hostname, domain}: PodNames): string => {
   if (!pod.spec?.setHostnameAsFQDN || !domain) return hostname;
   const full = `${hostname}.${domain}`;

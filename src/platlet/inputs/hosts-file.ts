@@ -25,7 +25,7 @@ const aliasLines = (aliases: readonly HostAlias[]): string[] =>
 export interface HostsFileInputs {
   readonly addresses: readonly string[];
   readonly hostname: string;
-  /** Empty if the pod has no domain of its own. */
+  /** Empty if the pod has no domain. */
   readonly domain: string;
   readonly aliases: readonly HostAlias[];
 }
@@ -36,6 +36,6 @@ export const podHostsFile = ({addresses, hostname, domain, aliases}: HostsFileIn
   return text([...localEntries, ...entries, ...aliasLines(aliases)]);
 };
 
-/** Returns the hosts file of a pod in the host's network: the host's own, and the aliases. */
+/** Returns the hosts file of a pod in the host network: that of the host with the host aliases appended. */
 export const hostNetworkHostsFile = (own: string, aliases: readonly HostAlias[]): string =>
   `# Kubernetes-managed hosts file (host network).\n${own}${text(aliasLines(aliases))}`;

@@ -1,4 +1,4 @@
-// Builds what the runtime creates sandboxes and containers from, with the files that they need.
+// Builds the configurations of sandboxes and containers, and the files that they refer to.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -22,11 +22,11 @@ import {containerSecurity, type SecuritySettings} from './security.js';
 export interface PodConfigSettings {
   readonly resources: ResourceSettings;
   readonly security: SecuritySettings;
-  /** How messages name the agent. */
+  /** The name of the agent in messages. */
   readonly agent: string;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** The host's resolver file; empty if pods get none of it. */
+  /** The resolver configuration file of the host; empty if pods do not inherit it. */
   readonly resolverFile: string;
 }
 
@@ -37,7 +37,7 @@ export interface PodConfigsParts {
   readonly events: EventRecorder;
   readonly environments: Pick<Environments, 'of'>;
   readonly mounts: PodMounts;
-  /** Returns the handler of a RuntimeClass. Rejects with `NotFound` if there is none of the name. */
+  /** Returns the handler of a RuntimeClass. Rejects with `NotFound` if it does not exist. */
   handlerOf(runtimeClass: string): Promise<string>;
   readonly settings: PodConfigSettings;
 }
@@ -48,7 +48,7 @@ const logMode = 0o755;
 const messageMode = 0o666;
 const folderMode = 0o750;
 
-/** Whether a container mounts something at a path of its own. */
+/** Whether a container mounts a volume at the path. */
 const mountsAt = ({volumeMounts = []}: Frozen<AnyContainer>, path: string): boolean =>
   volumeMounts.some(({mountPath}) => mountPath.replace(/\/+$/, '') === path);
 
@@ -122,7 +122,7 @@ export class NodePodConfigs implements PodConfigs {
     return content.toString();
   }
 
-  /** Creates the hosts file of the pod, if it is not there. */
+  /** Creates the hosts file of the pod if it does not exist. */
   async #hostsMount(pod: Frozen<Pod>, addresses: readonly string[], isReadonly: boolean): Promise<MountConfig> {
     const {host, folders, settings} = this.#parts;
     const {metadata, spec} = pod;

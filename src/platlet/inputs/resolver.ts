@@ -1,4 +1,4 @@
-// The resolver configuration of a pod.
+// The DNS configuration of a pod.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -6,26 +6,26 @@ import type {DnsConfig} from '#src/platlet/runtime/configs.js';
 import {podText} from '#src/platlet/pod/backoff.js';
 
 export interface ResolverSettings {
-  /** How messages name the agent. */
+  /** The name of the agent in messages. */
   readonly agent: string;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** The text of the host's resolver file; undefined if pods get none of it. */
+  /** The content of the host's resolver file; undefined if pods do not inherit it. */
   readonly hostFile: string | undefined;
 }
 
-/** A resolver configuration, and the warnings about it: reasons and messages of events. */
+/** A DNS configuration, and warnings about it as reasons and messages of events. */
 export interface Resolver {
   readonly dns: DnsConfig;
   readonly warnings: readonly (readonly [reason: string, message: string])[];
 }
 
 const limits = {servers: 3, searches: 32, searchCharacters: 2048, domainCharacters: 253} as const;
-/** The search domains of a pod in a cluster with a domain, beside those of the host. */
+/** The search domains of a pod in a cluster with a domain, added before those of the host. */
 const clusterSearches = 3;
 const clusterOptions = ['ndots:5'];
 
-/** Returns what the text of a resolver file says: all its servers, and its last searches and options. */
+/** Parses a resolver file: all nameservers, and the last searches and options. */
 export const parseResolverFile = (text: string): DnsConfig => {
   const servers: string[] = [];
   let searches: string[] = [];
@@ -55,7 +55,7 @@ const clusterResolver = (namespace: string, settings: ResolverSettings): DnsConf
   return {servers: clusterDns, searches: distinct([...cluster, ...own]), options: clusterOptions};
 };
 
-/** Options of the same name replace those before them. */
+/** Later options override earlier ones of the same name. */
 const mergedOptions = (before: readonly string[], added: readonly string[]): string[] => {
   const merged = new Map(before.map(option => [option.split(':')[0]!, option]));
   for (const option of added) merged.set(option.split(':')[0]!, option);
@@ -74,7 +74,7 @@ const withPodConfig = (dns: DnsConfig, {spec}: Frozen<Pod>): DnsConfig => {
   };
 };
 
-/** Returns the first searches that fit. */
+/** Returns as many leading search domains as the limits allow. */
 const fittingSearches = (searches: readonly string[]): readonly string[] => {
   let characters = -1;
   const end = searches.findIndex((search, index) => {
@@ -84,7 +84,7 @@ const fittingSearches = (searches: readonly string[]): readonly string[] => {
   return end < 0 ? searches : searches.slice(0, end);
 };
 
-/** Returns a configuration that resolvers take, and what was left out. */
+/** Returns a configuration within the limits of resolvers, and what was omitted. */
 const limited = (dns: DnsConfig): Resolver => {
   const warnings: [string, string][] = [];
   const servers = dns.servers.slice(0, limits.servers);
@@ -103,8 +103,8 @@ const limited = (dns: DnsConfig): Resolver => {
 };
 
 /**
- * Returns what is wrong with the host's resolver file at a path, as the message of an event; undefined if nothing is.
- * Domains of the cluster need room too.
+ * Returns the event message about the host's resolver file at a path if it exceeds the limits; undefined otherwise. The
+ * search domains of the cluster count, too.
  */
 export const checkHostResolver = (path: string, hostFile: string | undefined, clusterDomain: string): string | undefined => {
   if (hostFile === undefined) return `open ${path}: no such file or directory`;
@@ -118,7 +118,7 @@ export const checkHostResolver = (path: string, hostFile: string | undefined, cl
   return undefined;
 };
 
-/** Returns the resolver configuration of a pod. */
+/** Returns the DNS configuration of a pod. */
 export const podResolver = (pod: Frozen<Pod>, settings: ResolverSettings): Resolver => {
   const {dnsPolicy = 'ClusterFirst', hostNetwork} = pod.spec ?? {};
   const wantsCluster = dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && !hostNetwork);

@@ -1,4 +1,4 @@
-// The resources of containers, as the runtime sets them in cgroups.
+// The resources of containers, as the runtime writes them to cgroups.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
@@ -14,7 +14,7 @@ export interface ResourceSettings {
   readonly memoryCapacity: number;
   /** The sizes of huge pages of the host, such as `2MB`. */
   readonly pageSizes: readonly string[];
-  /** Whether all processes of a container end when memory runs out; cgroups of version 2 only. */
+  /** Whether the OOM killer ends all processes of a container together; cgroups of version 2 only. */
   readonly killsGroups: boolean;
 }
 
@@ -29,7 +29,7 @@ const cpuAndMemory = (
   const cpuLimit = milliOf(limits.get('cpu'));
   const memory = bytesOf(limits.get('memory'));
   return {
-    // A limit without a request is a request too.
+    // A limit without a request is the request, too.
     cpuShares: sharesOf(requests.has('cpu') ? milliOf(requests.get('cpu')) : cpuLimit),
     ...(enforcesCpuLimits ? {cpuPeriod, cpuQuota: quotaOf(cpuLimit, cpuPeriod)} : {}),
     ...(memory > 0 ? {memoryLimitBytes: memory} : {}),
@@ -47,7 +47,7 @@ export const containerResources = (pod: Frozen<Pod>, container: Frozen<AnyContai
   };
 };
 
-/** Returns what the containers of a pod have together, and what its sandbox has beside them. */
+/** Returns the summed resources of the containers of a pod, and the pod overhead. */
 export const sandboxResources = (
   pod: Frozen<Pod>,
   settings: ResourceSettings,

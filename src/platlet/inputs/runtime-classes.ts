@@ -3,7 +3,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {notFound} from '#src/api/status.js';
 
-/** Returns what finds the handler of a RuntimeClass. */
+/** Returns the lookup of RuntimeClass handlers. */
 export const runtimeClassHandlers =
   (naming: Naming, lister: Pick<Lister<ObjectOf<typeof kinds.runtimeClasses>>, 'get'>) =>
   async (name: string): Promise<string> => {

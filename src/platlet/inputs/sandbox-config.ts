@@ -11,7 +11,7 @@ import {sandboxSecurity, type SecurityFacts} from './security.js';
 export interface SandboxFacts extends SecurityFacts {
   readonly attempt: number;
   readonly cgroupParent: string;
-  /** The name that the kernel of the pod has. */
+  /** The host name set in the kernel. */
   readonly hostname: string;
   readonly dns: DnsConfig;
   readonly logDirectory: string;
@@ -39,7 +39,7 @@ export const sandboxConfig = (pod: Frozen<Pod>, facts: SandboxFacts): SandboxCon
   return {
     pod: identity,
     attempt,
-    // The host's name cannot be another one.
+    // The host name of the host network cannot be changed.
     hostname: hostNetwork ? '' : hostname,
     logDirectory,
     dns,

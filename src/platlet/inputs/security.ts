@@ -9,19 +9,19 @@ import {WaitingError, type PulledImage} from '#src/platlet/pod/ports.js';
 import type {ContainerSecurity, IdMapping, NamespaceOptions, SandboxSecurity, SecurityProfile} from '#src/platlet/runtime/configs.js';
 
 export interface SecuritySettings {
-  /** The folder of seccomp profiles. */
+  /** The directory of seccomp profiles. */
   readonly seccomp: string;
-  /** Whether containers without a profile have the runtime's. */
+  /** Whether containers without a seccomp profile use the runtime default. */
   readonly seccompDefault: boolean;
-  /** Files of the host that containers must not see, beside those of every host. */
+  /** Host paths masked in containers, besides the default ones. */
   readonly maskedPaths: readonly string[];
 }
 
-/** What is not of the pod itself. */
+/** What the security context depends on besides the pod. */
 export interface SecurityFacts {
-  /** Groups of its volumes. */
+  /** Supplemental groups of its volumes. */
   readonly volumeGroups: readonly number[];
-  /** The mapping of a user namespace of the pod's own. */
+  /** The id mapping of the pod's user namespace. */
   readonly users?: IdMapping;
 }
 
@@ -54,7 +54,7 @@ const supplementalGroups = ({spec}: Frozen<Pod>, volumeGroups: readonly number[]
   return [...new Set([...own, ...(fsGroup === undefined ? [] : [fsGroup]), ...volumeGroups])];
 };
 
-/** Returns the settings that are present. */
+/** Returns the settings that are set. */
 const present = <T extends object>(values: T): {[K in keyof T]?: Exclude<T[K], undefined>} =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {[K in keyof T]?: Exclude<T[K], undefined>};
 
@@ -71,20 +71,20 @@ export const sandboxSecurity = (pod: Frozen<Pod>, {volumeGroups, users}: Securit
   };
 };
 
-/** Returns the profile for a runtime, whose files are given by their path. */
+/** Returns a seccomp or AppArmor profile for the runtime; local profiles are given by their path. */
 const profileOf = (profile: Frozen<SeccompProfile | AppArmorProfile> | undefined, folder = ''): SecurityProfile | undefined => {
   if (!profile) return undefined;
   const type = profile.type as SecurityProfile['type'];
   return type === 'Localhost' ? {type, localhostRef: join(folder, profile.localhostProfile ?? '')} : {type};
 };
 
-/** Returns the settings of a container, of which those of the pod apply where it has none. */
+/** Returns the effective security context of a container, with the defaults of the pod. */
 const effective = ({spec}: Frozen<Pod>, {securityContext}: Frozen<AnyContainer>): Frozen<SecurityContext> => {
   const {runAsUser, runAsGroup, runAsNonRoot, seLinuxOptions, seccompProfile, appArmorProfile} = spec?.securityContext ?? {};
   return {...present({runAsUser, runAsGroup, runAsNonRoot, seLinuxOptions, seccompProfile, appArmorProfile}), ...securityContext};
 };
 
-/** Throws if a container that must not run as root would, or might. */
+/** Throws if `runAsNonRoot` is violated or cannot be verified. */
 const verifyNonRoot = (pod: Frozen<Pod>, name: string, {runAsNonRoot, runAsUser}: Frozen<SecurityContext>, image: PulledImage): void => {
   if (!runAsNonRoot) return;
   const of = `(pod: ${JSON.stringify(podText(pod))}, container: ${name})`;
@@ -100,7 +100,7 @@ const verifyNonRoot = (pod: Frozen<Pod>, name: string, {runAsNonRoot, runAsUser}
   if ((image.uid ?? 0) === 0) refuse('container has runAsNonRoot and image will run as root');
 };
 
-/** Returns the user that a container runs as: its own, or that of the image. */
+/** Returns the user of a container: its own, or that of the image. */
 const userOf = (
   {runAsUser}: Frozen<SecurityContext>,
   {uid, username}: PulledImage,
@@ -111,7 +111,7 @@ const userOf = (
 };
 
 /**
- * Returns the security context of a container. `targetId`: the container whose processes it sees. Throws
+ * Returns the security context of a container. `targetId`: the container whose process namespace it shares. Throws
  * `WaitingError`.
  */
 export const containerSecurity = (

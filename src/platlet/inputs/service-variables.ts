@@ -1,4 +1,4 @@
-// Environment variables for the Services that a pod can reach.
+// Environment variables for Services.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
@@ -9,12 +9,12 @@ const variableName = (name: string): string => name.toUpperCase().replaceAll('-'
 
 const hostPort = (host: string, port: number): string => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
 
-/** Whether a Service has an address of its own. */
+/** Whether a Service has a cluster IP. */
 const hasAddress = ({spec}: Frozen<Service>): boolean => Boolean(spec?.clusterIP) && spec?.clusterIP !== 'None';
 
 /**
- * Returns the Services that a pod's containers have variables for: those of its namespace if it wants links, and the
- * API server's in any case.
+ * Returns the Services that the containers of a pod get variables for: those of its namespace if service links are
+ * enabled, and always that of the API server.
  */
 export const linkedServices = (
   services: readonly Frozen<Service>[],

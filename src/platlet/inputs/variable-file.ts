@@ -1,6 +1,6 @@
-// Variables in files of volumes, as containers write them for others. Pure.
+// Variables in environment files, which containers write to volumes for others. Pure.
 
-/** Returns a line without the blanks around it. */
+/** Returns a line without surrounding blanks. */
 const trimmed = (line: string): string => {
   let [start, end] = [0, line.length];
   while (start < end && isBlank(line[start])) start++;
@@ -11,9 +11,9 @@ const trimmed = (line: string): string => {
 const isBlank = (unit: string | undefined): boolean => unit === ' ' || unit === '\t';
 
 /**
- * Returns a variable in the text of a file with lines `NAME=VALUE`; undefined if it has none of the name. A backslash
- * at the end joins a line with the next one by a blank; empty lines and those that begin with `#` are left out. Throws
- * for another line before it.
+ * Returns the value of a variable in a text with lines `NAME=VALUE`; undefined if it is not defined. A backslash at the
+ * end of a line joins it with the next one by a blank; empty lines and lines that begin with `#` are skipped. Throws
+ * for any other line before the variable.
  */
 export const variableIn = (text: string, name: string): string | undefined => {
   let joined: string | undefined;

@@ -22,5 +22,5 @@ export const logRotation: AgentFeature = {
   },
 };
 
-/** Returns a size of a log in bytes; a negative one is no limit. */
+/** Parses a log size in bytes; negative is no limit. */
 const bytesOf = (size: string): number => quantityNumber(parseQuantity(size));

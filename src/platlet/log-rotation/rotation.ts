@@ -7,12 +7,12 @@ import type {Host} from '#src/platlet/host/host.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 
 export interface LogRotationSettings {
-  /** The size from which a log is rotated; 0 or less: never. */
+  /** The size at which a log is rotated; 0 or less: never. */
   readonly maxBytes: number;
-  /** The most files that are kept of a container; at least two. */
+  /** The maximum number of log files of a container; at least two. */
   readonly maxFiles: number;
   readonly periodMs: number;
-  /** How many logs are rotated at a time. */
+  /** The number of concurrent rotations. */
   readonly workers: number;
 }
 
@@ -25,7 +25,7 @@ export interface LogRotationParts {
   readonly signal: AbortSignal;
 }
 
-/** Returns the time as names of rotated files have it: `20060102-150405`. */
+/** Formats a time as in the names of rotated files: `20060102-150405`. */
 const stampOf = (ms: number): string => new Date(ms).toISOString().replace(/\..*/, '').replaceAll(/[-:]/g, '').replace('T', '-');
 
 /** Rotates the logs of a node's containers. */
@@ -36,7 +36,7 @@ export class LogRotation {
     this.#parts = parts;
   }
 
-  /** Rotates regularly until the signal aborts. */
+  /** Rotates periodically until the signal aborts. */
   start(): void {
     const {clock, signal, log, settings} = this.#parts;
     if (settings.maxBytes <= 0) return;
@@ -45,7 +45,7 @@ export class LogRotation {
     );
   }
 
-  /** Rotates the logs that have grown too long. */
+  /** Rotates the logs that exceed the size. */
   async rotate(): Promise<void> {
     const {runtime, settings} = this.#parts;
     const ids = (await runtime.pods()).flatMap(({containers}) => containers.flatMap(({id, state}) => (state === 'running' ? [id] : [])));
@@ -74,7 +74,7 @@ export class LogRotation {
     await this.#renew(id, logPath);
   }
 
-  /** Removes the oldest of the rotated files and compresses the others. */
+  /** Removes the oldest rotated files and compresses the others. */
   async #tidy(path: string): Promise<void> {
     const {host, settings} = this.#parts;
     const folder = dirname(path);
@@ -83,7 +83,7 @@ export class LogRotation {
     for (const name of await host.list(folder)) {
       if (!name.startsWith(prefix)) continue;
       if (name.endsWith('.tmp')) await host.removeFile(join(folder, name));
-      // A file whose compression was interrupted before the other was removed is there twice.
+      // If compression was interrupted before the original was removed, the file exists twice.
       else if (!name.endsWith('.gz') && (await host.status(join(folder, `${name}.gz`)))) await host.removeFile(join(folder, name));
       else rotated.push(name);
     }
@@ -99,7 +99,7 @@ export class LogRotation {
     }
   }
 
-  /** Lets the container go on in a new file. */
+  /** Makes the container reopen its log in a new file. */
   async #renew(id: string, path: string): Promise<void> {
     const {host, runtime, clock} = this.#parts;
     const rotated = `${path}.${stampOf(clock.now())}`;

@@ -1,4 +1,4 @@
-// What the runs of containers leave on the node: messages and logs.
+// The files that containers leave on the node: termination messages and logs.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -13,10 +13,10 @@ import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 /** A line of a log: time, stream and tag come before the text. */
 const logLine = /^\S+ (?:stdout|stderr) ([FP])(?::\S*)? (.*)$/s;
 
-/** How much of a log is read to find its last lines; each has its own fields beside the text. */
+/** How many bytes are read to find the last lines of a log, whose lines have fields besides the text. */
 const fieldBytes = 64;
 
-/** Returns the text of lines of a log, without their fields. Lines that have none are left out. */
+/** Returns the text of log lines without their fields. Lines without text are omitted. */
 export const logText = (lines: readonly string[]): string =>
   lines
     .map(line => {
@@ -75,7 +75,7 @@ export class ContainerFiles implements ContainerOutput {
     await this.#host.link(log, path);
   }
 
-  /** Removes the logs of pods that are not known any more, and links to logs that are gone. */
+  /** Removes the logs of unknown pods, and links to removed logs. */
   async sweep(isKnown: (uid: string) => boolean): Promise<void> {
     const {podLogs, containerLogs} = this.#folders;
     for (const name of await this.#host.list(podLogs)) {

@@ -1,10 +1,10 @@
-// The metrics that an agent counts as it works. What is only read when somebody asks is in `observed.ts`.
+// The counters and histograms that an agent updates. Metrics computed at scrape time are in `observed.ts`.
 
 import type {Naming} from '#src/api/naming.js';
 import {exponentialBuckets, type Counter, type Gauge, type Histogram, type Meter} from '#src/base/meter.js';
 
 interface Row {
-  /** Without the name of the agent. */
+  /** Names without the prefix of the agent. */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
@@ -152,7 +152,7 @@ const gauges = {
   lastSeen: {name: 'pleg_last_seen_seconds', help: 'When the pods of the runtime were listed last, in seconds of Unix time.'},
 } as const satisfies Readonly<Record<string, Row>>;
 
-/** What an agent counts. */
+/** The counters and histograms of an agent. */
 export type AgentMetrics = {readonly [K in keyof typeof counters]: Counter} & {readonly [K in keyof typeof histograms]: Histogram} & {
   readonly [K in keyof typeof gauges]: Gauge;
 };
@@ -160,10 +160,10 @@ export type AgentMetrics = {readonly [K in keyof typeof counters]: Counter} & {r
 const mapped = <R extends Row, T>(rows: Readonly<Record<string, R>>, make: (row: R) => T): [string, T][] =>
   Object.entries(rows).map(([key, row]) => [key, make(row)]);
 
-/** Returns the name of a metric of the agent, which may contain that of the agent. */
+/** Returns the full name of a metric of the agent. */
 export const agentMetricName = ({agent}: Naming, name: string): string => `${agent}_${name.replace('AGENT', agent)}`;
 
-/** Creates what an agent counts. */
+/** Creates the counters and histograms of an agent. */
 export const agentMetrics = (meter: Meter, naming: Naming): AgentMetrics => {
   const named = <R extends Row>(row: R): R => ({...row, name: agentMetricName(naming, row.name)});
   return Object.fromEntries<Counter | Histogram | Gauge>([

@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {AgentMetrics} from './agent-metrics.js';
 
-/** Returns the cgroups of pods, whose operations are measured. */
+/** Returns the cgroups of pods, with the duration of operations observed. */
 export const measuredCgroups = (cgroups: PodCgroups, {cgroupDuration}: Pick<AgentMetrics, 'cgroupDuration'>, clock: Clock): PodCgroups => {
   const known = new Set<string>();
   const measured = async <A>(operation_type: 'create' | 'update' | 'destroy', act: () => Promise<A>): Promise<A> => {

@@ -1,7 +1,7 @@
 const mega = 1024 * 1024;
 const giga = 1024 * mega;
 
-/** The ranges of sizes of images, by what they are smaller than. */
+/** The buckets of image sizes, by upper bound. */
 const ranges: readonly (readonly [below: number, label: string])[] = [
   [10 * mega, '0-10MB'],
   [100 * mega, '10MB-100MB'],
@@ -16,6 +16,6 @@ const ranges: readonly (readonly [below: number, label: string])[] = [
   [100 * giga, '60GB-100GB'],
 ];
 
-/** Returns the range of the size of an image, as metrics have it. */
+/** Returns the bucket of an image size as a metric label. */
 export const imageSizeRange = (bytes: number | undefined): string =>
   bytes ? (ranges.find(([below]) => bytes < below)?.[1] ?? 'GT100GB') : 'N/A';

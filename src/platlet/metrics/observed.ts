@@ -1,4 +1,4 @@
-// The metrics of an agent that are read when somebody asks.
+// The metrics of an agent that are computed at scrape time.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -9,13 +9,13 @@ import {isStaticPod} from '#src/platlet/pod/origin.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {agentMetricName} from './agent-metrics.js';
 
-/** A claim of a pod whose volume is mounted, with what its file system has. */
+/** The usage of a mounted claim's file system. */
 export interface ClaimUsage extends FilesystemStats {
   readonly namespace: string;
   readonly claim: string;
 }
 
-/** Works on a pod. */
+/** The worker of a pod. */
 export interface ObservedWorker {
   readonly uid: string;
   readonly pod: Frozen<Pod>;
@@ -24,14 +24,14 @@ export interface ObservedWorker {
 
 /** The pods of a node, as its agent knows them. */
 export interface ObservedPods {
-  /** All pods of all sources. */
+  /** The pods of all sources. */
   readonly shown: readonly Frozen<Pod>[];
-  /** What the runtime had when it was listed last. */
+  /** The pods of the last runtime list. */
   readonly listed: readonly RuntimePod[];
   readonly working: {
     readonly all: Iterable<ObservedWorker>;
     readonly active: readonly Frozen<Pod>[];
-    /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
+    /** Why the agent works on a pod: a source has it, a source had it, or only the runtime has it. */
     originOf(worker: Pick<ObservedWorker, 'uid'>): (typeof origins)[number];
   };
 }
@@ -39,7 +39,7 @@ export interface ObservedPods {
 export interface ObservedParts {
   readonly naming: Naming;
   readonly nodeName: string;
-  /** The version of control groups. */
+  /** The cgroup version. */
   readonly cgroupVersion: 1 | 2;
   readonly pods: ObservedPods;
   claims(): readonly ClaimUsage[];
@@ -52,7 +52,7 @@ const origins = ['desired', 'orphan', 'runtime_only'] as const;
 const statics = ['', 'true'] as const;
 const states = ['created', 'running', 'exited', 'unknown'] as const;
 
-/** Counts what is in each of some groups, those without anything included. */
+/** Counts the members of each group, including empty groups. */
 const countedBy = <T>(groups: readonly Labels[], all: Iterable<T>, groupOf: (one: T) => Labels | undefined): Rows => {
   const keyOf = (labels: Labels): string => Object.values(labels).join('\n');
   const counts = new Map(groups.map(labels => [keyOf(labels), 0]));
@@ -63,7 +63,7 @@ const countedBy = <T>(groups: readonly Labels[], all: Iterable<T>, groupOf: (one
   return groups.map(labels => [labels, counts.get(keyOf(labels)) ?? 0] as const);
 };
 
-/** Adds the metrics to a meter. */
+/** Registers the metrics in a meter. */
 export const observeAgent = (meter: Meter, parts: ObservedParts): void => {
   const {naming, pods} = parts;
   const {working} = pods;

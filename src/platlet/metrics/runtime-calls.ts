@@ -1,11 +1,10 @@
 import type {AgentMetrics} from './agent-metrics.js';
 
-/** The procedures whose operations do not have their names. */
+/** The procedures whose operation label differs from their name. */
 const otherNames: Readonly<Record<string, string>> = {UpdateContainerResources: 'update_container'};
 
 /**
- * Returns the name of the operation of a procedure of the runtime: `run_podsandbox` of
- * `/runtime.v1.RuntimeService/RunPodSandbox`.
+ * Returns the operation label of a runtime procedure: `run_podsandbox` for `/runtime.v1.RuntimeService/RunPodSandbox`.
  */
 export const operationOf = (path: string): string => {
   const name = path.slice(path.lastIndexOf('/') + 1);
@@ -16,7 +15,7 @@ export const operationOf = (path: string): string => {
   return otherNames[name] ?? snake;
 };
 
-/** Returns what counts the calls of a runtime. */
+/** Returns the observer of runtime calls. */
 export const runtimeCalls =
   ({runtimeCalls: calls, runtimeDuration, runtimeErrors}: AgentMetrics) =>
   (path: string, seconds: number, hasFailed: boolean): void => {

@@ -1,13 +1,13 @@
 import type {Clock} from '#src/base/clock.js';
 import type {AgentMetrics} from './agent-metrics.js';
 
-/** Returns when the machine was started, in ms since the epoch, from /proc/stat. */
+/** Returns the boot time of the machine in ms since the epoch, from /proc/stat. */
 export const bootTimeOf = (stat: string): number | undefined => {
   const seconds = /^btime (\d+)$/m.exec(stat)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 };
 
-/** Measures the start of a node that is new to its cluster. */
+/** Measures the startup of a node that is new to its cluster. */
 export class StartupTimes {
   readonly #clock: Clock;
   readonly #metrics: AgentMetrics;

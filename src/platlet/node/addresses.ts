@@ -23,7 +23,7 @@ export interface NodeAddress {
 
 const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** Returns why an address cannot be that of a node; undefined if it can. */
+/** Returns why an address cannot be a node address; undefined if it can. */
 export const addressProblem = (address: string, interfaces: readonly string[]): string | undefined => {
   const parsed = parseIp(address);
   if (!parsed) return 'nodeIP must be valid IP address';
@@ -40,7 +40,7 @@ export const addressProblem = (address: string, interfaces: readonly string[]): 
 
 const familyOf = (address: string): 4 | 6 => (isIP(address) === 6 ? 6 : 4);
 
-/** Returns the address where none is given: the host name's, or that of the interface with the default route. */
+/** Returns the default address: of the host name, or of the interface with the default route. */
 const foundAddress = async (parts: AddressParts, preferred: 4 | 6): Promise<string> => {
   const {nodeName, hostname, interfaces, resolve, defaultAddress} = parts;
   if (isIP(hostname)) return hostname;
@@ -59,7 +59,7 @@ const foundAddress = async (parts: AddressParts, preferred: 4 | 6): Promise<stri
   return found;
 };
 
-/** Returns the addresses of a node: one, or one of each family, and then its host name. Rejects if it has none. */
+/** Returns the addresses of a node: one, or one per IP family, and then its host name. Rejects if it has none. */
 export const nodeAddresses = async (parts: AddressParts): Promise<readonly NodeAddress[]> => {
   const {nodeIps, hostname, interfaces} = parts;
   const [first] = nodeIps;
@@ -72,7 +72,7 @@ export const nodeAddresses = async (parts: AddressParts): Promise<readonly NodeA
   return [...addresses.map(address => ({type: 'InternalIP' as const, address})), {type: 'Hostname', address: hostname}];
 };
 
-/** Returns the name of a node from a host name, trimmed and in lower case. Throws if nothing is left. */
+/** Returns the node name for a host name, trimmed and in lower case. Throws if it is empty. */
 export const nodeNameOf = (hostname: string): string => {
   const name = hostname.trim().toLowerCase();
   if (name === '') throw new Error('empty hostname is invalid');

@@ -1,4 +1,4 @@
-// What a node has, and what of it pods may use.
+// The capacity and the allocatable resources of a node.
 
 import {compareQuantities, parseQuantity, subtractQuantities, zeroQuantity} from '#src/api/quantity.js';
 import {formatResourceList, type ResourceList} from '#src/model/pod/requests.js';
@@ -11,7 +11,7 @@ export interface CapacitySettings {
   readonly maxPods: number;
   /** 0 is no limit. */
   readonly podsPerCore: number;
-  /** Whether local storage counts. */
+  /** Whether ephemeral storage is reported. */
   readonly localStorage: boolean;
   readonly reservation: Reservation;
 }
@@ -32,14 +32,14 @@ export const capacityOf = (
   pods: String(podsPerCore > 0 ? Math.min(podsPerCore * cores, maxPods) : maxPods),
 });
 
-/** Returns amounts in the form in which they are computed with. */
+/** Returns parsed quantities. */
 export const listOf = (amounts: Readonly<Record<string, string>>): ResourceList =>
   new Map(Object.entries(amounts).map(([name, text]) => [name, parseQuantity(text)]));
 
-/** The resource that each eviction signal keeps free. */
+/** The resource of each eviction signal. */
 const reservingSignals: Readonly<Record<string, string>> = {'memory.available': 'memory', 'nodefs.available': 'ephemeral-storage'};
 
-/** Returns what settings keep from pods. */
+/** Returns the reservations of a configuration. */
 export const reservationOf = ({
   kubeReserved,
   systemReserved,
@@ -57,8 +57,8 @@ export const reservationOf = ({
 });
 
 /**
- * Returns what pods may use: the capacity without what is reserved, and never below 0. Memory is without huge pages,
- * which are in pools of their own.
+ * Returns the allocatable resources: capacity minus reservations, never negative. Memory excludes huge pages, which are
+ * preallocated.
  */
 export const allocatableOf = (
   capacity: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// The conditions that an agent reports of its node, and the events about their changes.
+// The conditions of a node, and the events about their changes.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -14,9 +14,9 @@ type NodeCondition = NonNullable<NodeStatus['conditions']>[number];
 export interface NodeFailures {
   /** Why it is not ready. */
   readonly notReady?: string;
-  /** Types of conditions: `MemoryPressure`, `DiskPressure`, `PIDPressure`. */
+  /** The types of pressure conditions that are true: `MemoryPressure`, `DiskPressure`, `PIDPressure`. */
   readonly pressures: readonly string[];
-  /** A remark on a node that is ready. */
+  /** A remark in the message of a ready node. */
   readonly remark?: string;
 }
 
@@ -36,7 +36,7 @@ const pressureTexts = [
   },
 ] as const;
 
-/** The event reasons for the beginning and end of each pressure. */
+/** The event reasons for the start and the end of each pressure. */
 const pressureEvents = new Map(
   pressureTexts.map(({type, well: healthy, badly: unhealthy}) => [
     type as string,
@@ -58,7 +58,7 @@ const ownConditions = (
     : {type: 'Ready', status: 'False', reason: `${capitalized(agent)}NotReady`, message: notReady},
 ];
 
-/** Returns the conditions of a node: those of others first, then the agent's, of which `Ready` is the last. */
+/** Returns the conditions of a node: those set by others first, then the agent's, with `Ready` last. */
 export const nodeConditions = (
   naming: Naming,
   failures: NodeFailures,
@@ -73,7 +73,7 @@ export const nodeConditions = (
   return [...(known as readonly NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own];
 };
 
-/** Returns the object reference for events about a node: with its name as the uid, as clients look events up by it. */
+/** Returns the reference to a node in events: its uid is the node name, by which clients look events up. */
 export const nodeReference = (naming: Naming, name: string) => ({
   apiVersion: naming.apiVersion('', 'v1'),
   kind: kinds.nodes.kind,

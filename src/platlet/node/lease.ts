@@ -1,4 +1,4 @@
-// The Lease by which a node shows that its agent runs.
+// The Lease by which a node reports that its agent is alive.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -8,13 +8,13 @@ import type {Lease, Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 
-/** The lease duration of a node by default. */
+/** The default lease duration of a node. */
 export const leaseSeconds = 40;
 
 export interface LeaseParts {
   readonly client: Client;
   readonly clock: Clock;
-  /** The name of the node and of the Lease. */
+  /** The name of the node and of its Lease. */
   readonly name: string;
   readonly seconds: number;
 }
@@ -40,9 +40,7 @@ const ignoring = (expected: (error: unknown) => boolean) => (error: unknown) => 
   if (!expected(error)) throw error;
 };
 
-/**
- * Renews a Lease as it was last seen, or creates it, and returns it. One that somebody else has changed is read again.
- */
+/** Renews a Lease, or creates it, and returns it. After a conflict it is read again. */
 export const renewLease = async (parts: LeaseParts, node: Frozen<Node> | undefined, known: Frozen<Lease> | undefined): Promise<Lease> => {
   const {client, name} = parts;
   const leases = client.resource(kinds.leases);

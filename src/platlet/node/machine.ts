@@ -1,4 +1,4 @@
-// What an agent reads of the machine that it runs on.
+// What an agent reads from its machine.
 
 import type {Files} from '#src/base/files/files.js';
 
@@ -14,15 +14,15 @@ export interface Machine {
   readonly cores: number;
   readonly memoryBytes: number;
   readonly swapBytes: number;
-  /** The sizes of the pools of huge pages, by the size of a page as in `2Mi`. */
+  /** The total size of huge pages, by page size as in `2Mi`. */
   readonly hugepages: Readonly<Record<string, number>>;
-  /** The size of the file system of the agent's folder. */
+  /** The size of the file system of the data directory. */
   readonly storageBytes: number;
 }
 
 export interface MachineParts {
   readonly files: Pick<Files, 'read' | 'foldersIn'>;
-  /** Returns the size of the file system of the agent's folder, in bytes. */
+  /** Returns the size of the file system of the data directory, in bytes. */
   storageBytes(): Promise<number>;
   /** The platform and architecture as Node.js names them. */
   readonly platform: string;
@@ -33,16 +33,16 @@ const architectures: Readonly<Record<string, string>> = {x64: 'amd64', ia32: '38
 
 const kibibytes = (text: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
 
-/** Returns the value of a variable in a file of assignments, such as /etc/os-release. */
+/** Returns the value of a variable in a file such as /etc/os-release. */
 const assigned = (text: string, name: string): string => new RegExp(`^${name}=["']?(.*?)["']?$`, 'm').exec(text)?.[1] ?? '';
 
-/** Returns the size of a page as quantities write it. */
+/** Formats a page size as a quantity. */
 const pageSize = (kib: number): string =>
   kib % (1 << 20) === 0 ? `${kib / (1 << 20)}Gi` : kib % 1024 === 0 ? `${kib / 1024}Mi` : `${kib}Ki`;
 
 const hugepagesFolder = '/sys/kernel/mm/hugepages';
 
-/** Reads the description of the machine. What the system does not report is empty. */
+/** Reads the facts about the machine. What the system does not report is empty. */
 export const readMachine = async ({files, storageBytes, platform, arch}: MachineParts): Promise<Machine> => {
   const read = async (path: string): Promise<string> => (await files.read(path).catch(() => undefined))?.toString().trim() ?? '';
   const [machineId, legacyId, systemId, bootId, kernelVersion, release, memory, cpus] = await Promise.all(

@@ -1,4 +1,4 @@
-// The addresses of a node, as its agent finds them.
+// The addresses of a node, as its agent detects them.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
@@ -6,14 +6,14 @@ import type {Log} from '#src/base/log.js';
 import type {NodeAddress} from './addresses.js';
 
 export interface NodeAddressesParts {
-  /** Returns the addresses of the machine as they are now. Rejects if it has none. */
+  /** Returns the current addresses of the machine. Rejects if it has none. */
   find(): Promise<readonly NodeAddress[]>;
   /** Returns the Node as the API server has it; undefined while there is none. */
   registered(): Frozen<Node> | undefined;
   readonly log: Log;
 }
 
-/** Finds the addresses of the machine, and keeps them. */
+/** Detects and caches the addresses of the machine. */
 export class NodeAddresses {
   readonly #parts: NodeAddressesParts;
   #found: readonly NodeAddress[] = [];
@@ -22,7 +22,7 @@ export class NodeAddresses {
     this.#parts = parts;
   }
 
-  /** The addresses of the node: those that its Node shows, or else what the machine was found to have. */
+  /** The addresses that the Node shows, or else those detected on the machine. */
   get known(): readonly string[] {
     const shown = this.#parts.registered()?.status?.addresses ?? [];
     for (const [from, wanted] of [
@@ -36,7 +36,7 @@ export class NodeAddresses {
     return [];
   }
 
-  /** Returns the addresses of the machine; undefined if they cannot be found. */
+  /** Returns the addresses of the machine; undefined if detection fails. */
   async current(): Promise<readonly NodeAddress[] | undefined> {
     const {find, log} = this.#parts;
     try {

@@ -1,18 +1,18 @@
-// What is scarce on a node, as the parts of its agent have found.
+// Resource pressure on a node, as the parts of its agent detect it.
 
-/** The type of the condition that a Node shows. */
+/** The type of a pressure condition of a Node. */
 export type Pressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
-/** The condition of a node: its Node shows it, and admission goes by it. */
+/** The pressure on a node: its Node shows it, and admission considers it. */
 export class NodeCondition {
   readonly #pressures = new Set<Pressure>();
 
-  /** What the node lacks. */
+  /** The current pressures. */
   get pressures(): readonly Pressure[] {
     return [...this.#pressures];
   }
 
-  /** Called by whoever watches a resource when it becomes scarce, and when there is enough of it again. */
+  /** Called by the detector of a pressure when it starts and when it ends. */
   setPressure(pressure: Pressure, isPressed: boolean): void {
     if (isPressed) this.#pressures.add(pressure);
     else this.#pressures.delete(pressure);

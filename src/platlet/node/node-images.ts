@@ -11,10 +11,10 @@ export interface NodeImagesParts {
   readonly log: Log;
 }
 
-/** How long a list of images is used. */
+/** The time to live of the list. */
 const imagesMs = 30_000;
 
-/** Lists the images of the runtime, not too often. */
+/** Lists the images of the runtime, with a cache. */
 export class NodeImages {
   readonly #parts: NodeImagesParts;
   #images: readonly Image[] | undefined;
@@ -24,7 +24,7 @@ export class NodeImages {
     this.#parts = parts;
   }
 
-  /** Returns the images of the node; undefined if they could never be listed. */
+  /** Returns the images of the node; undefined if no list has succeeded. */
   async current(): Promise<readonly Image[] | undefined> {
     const {runtime, clock, log} = this.#parts;
     if (clock.monotonic() < this.#listedAt + imagesMs) return this.#images;

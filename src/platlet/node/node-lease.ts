@@ -10,7 +10,7 @@ import type {Client} from '#src/client/client.js';
 import {renewLease} from './lease.js';
 
 export interface NodeLeaseParts {
-  /** A client for heartbeats alone, so that they do not wait behind other requests. */
+  /** A separate client for heartbeats, so that they do not wait for other requests. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -18,13 +18,13 @@ export interface NodeLeaseParts {
   readonly signal: AbortSignal;
   readonly name: string;
   readonly seconds: number;
-  /** Returns the Node as the informer has it, which owns the Lease. */
+  /** Returns the Node from the informer: the owner of the Lease. */
   registered(): Frozen<Node> | undefined;
 }
 
-/** How long to wait before what could not be written for a node is tried again. */
+/** The retry backoff of node updates. */
 export const retryDelay = exponential(100, 7_000);
-/** Periods of a node vary by this share. */
+/** The jitter of periodic node updates. */
 export const periodJitter = 0.04;
 
 /** The Lease of a node. */
@@ -36,7 +36,7 @@ export class NodeLease {
     this.#parts = parts;
   }
 
-  /** Renews the Lease until the signal aborts, in a loop of its own: nothing else may delay it. */
+  /** Renews the Lease until the signal aborts, in a separate loop, so that nothing delays it. */
   follow(): void {
     const {clock, random, signal, seconds} = this.#parts;
     const period = jittered(random, seconds * 250, periodJitter);

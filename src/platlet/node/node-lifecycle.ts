@@ -1,4 +1,4 @@
-// Registers a node, and reports its status as long as its agent runs.
+// Registers a node, and reports its status while its agent runs.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -17,22 +17,22 @@ import {nodeStatusPatch, statusDiffers} from './status-patch.js';
 /** The Node that an agent reports. */
 export interface ReportedNode {
   readonly identity: NodeIdentity;
-  /** Returns the Node as the informer has it. */
+  /** Returns the Node from the informer. */
   registered(): Frozen<Node> | undefined;
-  /** Returns the status of the node, over the one that it has. */
+  /** Returns the new status of the node, computed over the current one. */
   status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
-  /** Called when the node is about to be registered, when it was for the first time, and when it is ready. */
+  /** Called before registration, after the first registration, and when the node becomes ready. */
   reached?(stage: 'registering' | 'registered' | 'ready'): void;
 }
 
-/** How often the status is computed, and how often it is written unchanged. */
+/** The periods of status computation and of unconditional status reports. */
 export interface ReportPeriods {
   readonly updateMs: number;
   readonly reportMs: number;
 }
 
 export interface NodeLifecycleParts {
-  /** A client for heartbeats alone, so that they do not wait behind other requests. */
+  /** A separate client for heartbeats, so that they do not wait for other requests. */
   readonly client: Client;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -44,11 +44,11 @@ export interface NodeLifecycleParts {
 }
 
 const statusAttempts = 5;
-/** Until the node is ready its status is looked at so often, for at most so long. */
+/** The period and the maximum duration of status updates until the node is ready. */
 const fastMs = 100;
 const fastForMs = 120_000;
 
-/** The life of a Node, as its agent sees to it. */
+/** The registration and the status reports of a node. */
 export class NodeLifecycle {
   readonly #parts: NodeLifecycleParts;
   #registered = false;
@@ -95,7 +95,7 @@ export class NodeLifecycle {
       node.reached?.('registered');
       return;
     } catch (error) {
-      // A node that may not create its Node may have been given one.
+      // An agent that may not create its Node may still use an existing one.
       if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
     }
     const found = await nodes.get(identity.name, {signal});
@@ -104,7 +104,7 @@ export class NodeLifecycle {
     log.info({node: identity.name}, 'the node was registered before');
   }
 
-  /** Reports the status at once, quickly until the node is ready, and then regularly. */
+  /** Reports the status at once, frequently until the node is ready, and then periodically. */
   followStatus(): void {
     const {clock, random, periods, signal} = this.#parts;
     const period = jittered(random, periods.updateMs, periodJitter);
@@ -124,7 +124,7 @@ export class NodeLifecycle {
 
   #last: Frozen<NodeStatus> | undefined;
 
-  /** Writes the status if it has changed, or the last report is too old. */
+  /** Writes the status if it has changed or the last report is too old. */
   async #syncStatus(): Promise<void> {
     const {clock, log, signal, node} = this.#parts;
     if (signal.aborted) return;
@@ -167,7 +167,7 @@ export class NodeLifecycle {
     recordConditionEvents({naming: client.naming, events, name: identity.name}, node.status, next);
   }
 
-  /** The labels for the system that somebody has removed. */
+  /** The OS and architecture labels that were removed by others. */
   #metadataOf(node: Frozen<Node>): {labels: Record<string, string>} | undefined {
     const {client, node: reported} = this.#parts;
     const {naming} = client;
@@ -180,7 +180,7 @@ export class NodeLifecycle {
     return missing.length > 0 ? {labels: Object.fromEntries(missing)} : undefined;
   }
 
-  /** Records that the machine was started again, and whether pods may be scheduled to it. */
+  /** Records events about a reboot of the machine and about the schedulability of the node. */
   #recordNews({spec, status: before}: Frozen<Node>, {nodeInfo}: Frozen<NodeStatus>): void {
     const {client, events} = this.#parts;
     const {name} = this.#parts.node.identity;

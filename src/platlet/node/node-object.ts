@@ -1,24 +1,24 @@
-// The Node object that an agent registers, and what it puts right on one that is there.
+// The Node object that an agent registers, and the reconciliation of an existing one.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 
-/** The annotation by which the attach/detach controller knows which volumes it attaches. */
+/** The annotation that tells the attach/detach controller to manage the node's volumes. */
 export const attachAnnotation = (naming: Naming): string => naming.subKey('volumes', 'controller-managed-attach-detach');
 
 type Taints = readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
 
 export interface NodeIdentity {
   readonly name: string;
-  /** What the label for the host name has. */
+  /** The value of the hostname label. */
   readonly hostname: string;
   readonly architecture: string;
   readonly operatingSystem: string;
-  /** Labels beside those of every node. */
+  /** Labels besides the default ones. */
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: Taints;
-  /** Whether a controller attaches its volumes. */
+  /** Whether the attach/detach controller attaches its volumes. */
   readonly controllerAttaches: boolean;
   readonly providerId: string;
 }
@@ -46,7 +46,7 @@ export const newNode = (naming: Naming, identity: NodeIdentity): Node => {
   };
 };
 
-/** The labels of a Node that its agent puts right. */
+/** The labels that the agent reconciles. */
 const ownLabels = (naming: Naming): readonly string[] => [
   naming.labels.hostname,
   ...['region', 'zone'].flatMap(name => [naming.subKey('topology', name), naming.subKey('failure-domain.beta', name)]),
@@ -57,8 +57,8 @@ const ownLabels = (naming: Naming): readonly string[] => [
 ];
 
 /**
- * Returns the merge patch of the metadata of a Node that brings its agent's own labels and annotation in line;
- * undefined if they are. Taints and other labels are not touched.
+ * Returns the merge patch that reconciles the agent's labels and annotation of a Node; undefined if they are up to
+ * date. Taints and other labels are not touched.
  */
 export const ownMetadataPatch = (
   naming: Naming,

@@ -9,28 +9,28 @@ import {allocatableOf, capacityOf, type CapacitySettings} from './capacity.js';
 import {nodeConditions, type NodeFailures, type NodeStatus} from './conditions.js';
 import type {Machine} from './machine.js';
 
-/** What the status of a node is made of. What could not be found out is undefined, and left as it is on the Node. */
+/** The inputs of a node status. Undefined values could not be determined, and leave the Node's values unchanged. */
 export interface NodeFacts {
   readonly machine: Machine;
   readonly settings: CapacitySettings;
-  /** The release of the agent. */
+  /** The version of the agent. */
   readonly version: string;
   readonly port: number;
   readonly addresses: readonly NodeAddress[] | undefined;
   readonly runtime: RuntimeVersion | undefined;
   readonly runtimeStatus: RuntimeStatus | undefined;
   readonly images: readonly Image[] | undefined;
-  /** The most images that are reported; −1 for all. */
+  /** The maximum number of reported images; −1 for all. */
   readonly maxImages: number;
   readonly failures: NodeFailures;
-  /** The volumes that must stay attached; undefined while that is not known. */
+  /** The volumes in use; undefined while unknown. */
   readonly volumesInUse: readonly string[] | undefined;
 }
 
-/** The most names of one image. */
+/** The maximum number of names per image. */
 const maxNames = 5;
 
-/** Returns the images of a status: the largest first, with the digests before the tags. */
+/** Returns the images of a status: the largest first, with digests before tags. */
 export const reportedImages = (images: readonly Image[], maxImages: number): NonNullable<NodeStatus['images']> =>
   [...images]
     .sort((a, b) => b.bytes - a.bytes)
@@ -64,13 +64,13 @@ const handlersOf = ({handlers}: RuntimeStatus): Pick<NodeStatus, 'runtimeHandler
       }
     : {};
 
-/** Why a node cannot be ready although its runtime is: resources of which nothing is known. */
+/** Why a node is not ready although its runtime is: the capacity of required resources is unknown. */
 const missingCapacity = (capacity: Readonly<Record<string, string>>, {localStorage}: CapacitySettings): string | undefined => {
   const missing = ['cpu', 'memory', 'pods', ...(localStorage ? ['ephemeral-storage'] : [])].filter(name => capacity[name] === undefined);
   return missing.length > 0 ? `missing node capacity for resources: ${missing.join(', ')}` : undefined;
 };
 
-/** Returns the status of a node; fields and conditions of others, and resources that others have announced, stay. */
+/** Returns the status of a node; fields, conditions and resources set by others are kept. */
 export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
   const {machine, settings, addresses, port, images, maxImages, runtimeStatus, failures, volumesInUse} = facts;
   const own = capacityOf(machine, settings);

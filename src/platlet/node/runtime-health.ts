@@ -1,4 +1,4 @@
-// Whether the runtime of a node and the network of its pods work.
+// The health of the container runtime and of the pod network.
 
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -12,10 +12,10 @@ export interface RuntimeHealthParts {
 }
 
 const checkMs = 5_000;
-/** Without a successful check for so long the runtime counts as down. */
+/** The runtime counts as down after this time without a successful check. */
 const downAfterMs = 30_000;
 
-/** Asks the runtime for its status regularly, and keeps what it said. */
+/** Polls the status of the runtime. */
 export class RuntimeHealth {
   readonly #parts: RuntimeHealthParts;
   #status: RuntimeStatus | undefined;
@@ -25,7 +25,7 @@ export class RuntimeHealth {
     this.#parts = parts;
   }
 
-  /** Checks at once, and regularly until the signal aborts. Resolves after the first check. */
+  /** Checks at once, and periodically until the signal aborts. Resolves after the first check. */
   async start(): Promise<void> {
     const {clock, signal} = this.#parts;
     await this.check();
@@ -42,18 +42,18 @@ export class RuntimeHealth {
       if (problem === undefined) this.#succeededAt = clock.monotonic();
       else log.error({problem}, 'the container runtime is not ready');
     } catch (error) {
-      log.error({err: error}, 'the container runtime does not answer');
+      log.error({err: error}, 'the container runtime does not respond');
     } finally {
       hold[Symbol.dispose]();
     }
   }
 
-  /** What the runtime last reported; undefined before the first time. */
+  /** The last status of the runtime; undefined before the first one. */
   get status(): RuntimeStatus | undefined {
     return this.#status;
   }
 
-  /** Why the runtime is not ready; none if it is. */
+  /** The reasons why the runtime is not ready; empty if it is. */
   get runtimeProblems(): readonly string[] {
     if (this.#succeededAt === undefined && !this.#status) return ['container runtime status check may not have completed yet'];
     const problem = this.#status && conditionProblem(this.#status, 'RuntimeReady');
@@ -61,7 +61,7 @@ export class RuntimeHealth {
     return [...(isDown && problem === undefined ? ['container runtime is down'] : []), ...(problem === undefined ? [] : [problem])];
   }
 
-  /** Why the network of pods is not ready; undefined if it is. */
+  /** Why the pod network is not ready; undefined if it is. */
   get networkProblem(): string | undefined {
     return this.#status && conditionProblem(this.#status, 'NetworkReady');
   }
@@ -69,7 +69,7 @@ export class RuntimeHealth {
 
 const subjects = {RuntimeReady: 'container runtime', NetworkReady: 'container runtime network'} as const;
 
-/** Returns why a condition of the runtime does not hold; undefined if it does. */
+/** Returns why a condition of the runtime is not true; undefined if it is. */
 export const conditionProblem = ({conditions}: RuntimeStatus, type: keyof typeof subjects): string | undefined => {
   const condition = conditions.find(one => one.type === type);
   if (condition?.status) return undefined;
@@ -77,6 +77,6 @@ export const conditionProblem = ({conditions}: RuntimeStatus, type: keyof typeof
   return `${subjects[type]} not ready: ${type}=false reason:${condition.reason} message:${condition.message}`;
 };
 
-/** Returns the message of a node that is not ready; undefined without problems. */
+/** Returns the message of a node that is not ready; undefined if there are no problems. */
 export const joinedProblems = (problems: readonly string[]): string | undefined =>
   problems.length === 0 ? undefined : problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;

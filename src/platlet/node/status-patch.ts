@@ -1,5 +1,4 @@
-// What an agent writes of its node's status: the patch from one status to the next, and whether there is anything to
-// write.
+// The patch between two node statuses, and the comparison that decides whether one is written.
 
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
@@ -16,7 +15,7 @@ const fields = [
   'volumesInUse',
 ] as const satisfies readonly (keyof NodeStatus)[];
 
-/** Returns the merge patch from one map of amounts to another: removed keys are set to null. */
+/** Returns the merge patch between two maps of quantities: removed keys are set to null. */
 const amountsPatch = (
   before: Readonly<Record<string, string>> = {},
   next: Readonly<Record<string, string>> = {},
@@ -25,9 +24,7 @@ const amountsPatch = (
   ...next,
 });
 
-/**
- * Returns the strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed.
- */
+/** Returns the strategic merge patch between two statuses: the heartbeats of all conditions, and the changes. */
 export const nodeStatusPatch = (before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): Record<string, unknown> => {
   const changed = fields.filter(field => !sameJson(before?.[field], next[field]));
   return {
@@ -37,7 +34,7 @@ export const nodeStatusPatch = (before: Frozen<NodeStatus> | undefined, next: Fr
         field === 'capacity' || field === 'allocatable' ? amountsPatch(before?.[field], next[field]) : (next[field] ?? null),
       ]),
     ),
-    // A merge would join addresses of one type.
+    // The merge key is the type: addresses of equal type would be merged.
     ...(sameJson(before?.addresses, next.addresses) ? {} : {addresses: [...(next.addresses ?? []), {$patch: 'replace'}]}),
     conditions: next.conditions,
   };

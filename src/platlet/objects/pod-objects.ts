@@ -1,4 +1,4 @@
-// The config maps and secrets that pods of the node refer to.
+// The config maps and secrets that the pods of a node refer to.
 
 import type {InformerFactory, InformerScope} from '#informers/factory.js';
 import type {SharedInformer} from '#informers/shared.js';
@@ -13,16 +13,16 @@ import type {Client} from '#src/client/client.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
-/** Reads objects that pods refer to. A missing one is an error `NotFound`. */
+/** Reads objects that pods refer to. Rejects with `NotFound` for a missing one. */
 export interface PodObjects {
   configMap(namespace: string, name: string): Promise<Frozen<ConfigMap>>;
   secret(namespace: string, name: string): Promise<Frozen<Secret>>;
-  /** Called with a pod that is to run, or that has changed: what it refers to is read anew. */
+  /** Called with a new or changed pod: the objects that it refers to are refreshed. */
   register(pod: Frozen<Pod>): void;
   unregister(uid: string): void;
 }
 
-/** How the objects are read: from watches, from a cache with a time to live, or from the server each time. */
+/** The strategy of reads: watches, a cache with a time to live, or a request each time. */
 export type ReadStrategy = 'Watch' | 'Cache' | 'Get';
 
 export interface PodObjectsParts {
@@ -30,20 +30,20 @@ export interface PodObjectsParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly strategy: ReadStrategy;
-  /** For watches. */
+  /** Creates the informers of watches. */
   readonly informers: Pick<InformerFactory, 'scope'>;
-  /** Returns how long a cached object is used, in ms. */
+  /** Returns the time to live of a cached object, in ms. */
   cacheMs(): number;
 }
 
-/** How long a read waits for the first list of a watch, and how long a watch is kept that nothing reads. */
+/** The timeout of the first list of a watch, and the idle time after which a watch is stopped. */
 const firstListMs = 1_000;
 const idleMs = 60_000;
 
 interface Source<T extends KubeObject> {
   get(namespace: string, name: string): Promise<Frozen<T>>;
   invalidate(namespace: string, name: string): void;
-  /** Called with the keys that pods still refer to. */
+  /** Called with the keys that pods refer to. */
   keep(keys: ReadonlySet<string>): void;
 }
 
@@ -55,12 +55,12 @@ interface Watched<T extends KubeObject> {
   readAt: number;
 }
 
-/** One watch for each object, while it is read. */
+/** One watch per object, while it is being read. */
 class WatchSource<T extends KubeObject & {immutable?: boolean}> implements Source<T> {
   readonly #parts: PodObjectsParts;
   readonly #kind: Kind<T>;
   readonly #watched = new Map<string, Watched<T>>();
-  /** Objects that cannot change, which need no watch. */
+  /** Immutable objects, which need no watch. */
   readonly #immutable = new Map<string, Frozen<T>>();
 
   constructor(parts: PodObjectsParts, kind: Kind<T>) {
@@ -126,7 +126,7 @@ class WatchSource<T extends KubeObject & {immutable?: boolean}> implements Sourc
   }
 }
 
-/** Objects that are read from the server, and kept for a while if they may be. */
+/** Reads objects with requests, through a cache if a time to live is given. */
 class ReadSource<T extends KubeObject> implements Source<T> {
   readonly #parts: PodObjectsParts;
   readonly #kind: Kind<T>;
@@ -162,7 +162,7 @@ interface References {
   readonly secrets: readonly string[];
 }
 
-/** Returns what reads the objects that pods of the node refer to. Only what registered pods refer to is kept. */
+/** Returns the reader of objects that the pods of the node refer to. Objects without references are dropped. */
 export const podObjects = (parts: PodObjectsParts): PodObjects => {
   const source = <T extends KubeObject>(kind: Kind<T>): Source<T> =>
     parts.strategy === 'Watch' ? new WatchSource(parts, kind) : new ReadSource(parts, kind);

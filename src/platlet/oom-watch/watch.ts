@@ -10,18 +10,18 @@ export interface OomWatchParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
-  /** The Node that events are about. */
+  /** The reference to the Node in events. */
   readonly node: Regarding;
   readonly signal: AbortSignal;
 }
 
 const lookMs = 1_000;
-/** The most messages that are read at once. */
+/** The maximum number of messages read in one batch. */
 const mostMessages = 10_000;
 
 /**
- * Records an event for each process that the kernel kills because the machine is out of memory, until the signal
- * aborts. Rejects if the kernel's messages cannot be read.
+ * Records an event for each process that the kernel kills because the system is out of memory, until the signal aborts.
+ * Rejects if the kernel log cannot be opened.
  */
 export const watchOom = async (parts: OomWatchParts): Promise<void> => {
   const {host, clock, log, signal} = parts;
@@ -30,7 +30,7 @@ export const watchOom = async (parts: OomWatchParts): Promise<void> => {
   const messages = new OomMessages();
   runEvery(clock, lookMs, signal, () =>
     readAll(kernel, messages, parts).catch((error: unknown) => {
-      if (!signal.aborted) log.error({err: error}, 'the messages of the kernel cannot be read');
+      if (!signal.aborted) log.error({err: error}, 'failed to read the kernel log');
     }),
   );
 };
@@ -40,7 +40,7 @@ const readAll = async (kernel: KernelLog, messages: OomMessages, {events, node, 
     const record = await kernel.next();
     if (record === undefined) return;
     const victim = messages.read(record);
-    // What is out of its own limit is a matter of its pod.
+    // A process killed by the limit of its cgroup is reported in the status of its pod.
     if (victim?.isSystem)
       events.warning(node, 'SystemOOM', `System OOM encountered, victim process: ${victim.process}, pid: ${victim.pid}`);
   }

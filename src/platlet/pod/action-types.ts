@@ -1,4 +1,4 @@
-// What is to be done for a pod, and what that depends on.
+// The actions that sync a pod, and their inputs.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer} from '#src/api/pod.js';
@@ -7,37 +7,37 @@ import type {KillReason} from './kill.js';
 import type {ProbeResults} from './probe-results.js';
 import type {RestartGates} from './restart.js';
 
-/** A container that must not run on while its pod does. */
+/** A container to kill although its pod keeps running. */
 export interface ContainerToKill {
   readonly instance: ContainerInstance;
   readonly container: Frozen<AnyContainer>;
-  /** The text of the event. */
+  /** The message of the event. */
   readonly message: string;
   readonly reason?: KillReason;
 }
 
-/** What is to be done, in the order of the members. Containers are named. */
+/** The actions of a sync, executed in the order of the members. Containers are given by name. */
 export interface PodActions {
   /** All containers and the sandbox are killed. */
   readonly killPod: boolean;
   readonly toKill: readonly ContainerToKill[];
-  /** All containers are ended and removed; the pod begins anew in its sandbox. */
+  /** All containers are killed and removed; the pod restarts in the same sandbox. */
   readonly restartAll: boolean;
   readonly createSandbox: boolean;
-  /** Of the sandbox to create or to use. */
+  /** The attempt of the sandbox to create or to use. */
   readonly attempt: number;
-  /** Of the sandbox to use, or of the one that is replaced. */
+  /** The id of the sandbox to use or to replace. */
   readonly sandbox?: string;
   readonly ephemeral: readonly string[];
   readonly initContainers: readonly string[];
   readonly containers: readonly string[];
 }
 
-/** What actions depend on beside the pod. */
+/** The inputs of the actions besides the pod. */
 export interface ActionInputs {
   readonly runtime: RuntimePod;
   readonly probes: ProbeResults;
   readonly gates?: RestartGates;
-  /** Whether a run was created from another definition of the container. */
+  /** Whether the container's definition has changed since a run was created. */
   isChanged(container: Frozen<AnyContainer>, instance: ContainerInstance): boolean;
 }

@@ -1,5 +1,4 @@
-// What is to be done so that a pod runs as it should: a pure function of the pod, what the runtime has of it, and the
-// results of its probes.
+// Computes the actions that sync a pod: a pure function of the pod, its state in the runtime and its probe results.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
@@ -13,8 +12,8 @@ import {isToStart, restartsAll} from './restart.js';
 import {sandboxState} from './sandbox.js';
 
 /**
- * Whether the hash that was noted at the creation of a run is another one now. A run without a hash was not created by
- * an agent.
+ * Whether the hash in the annotation of a run differs from that of the container. A run without a hash was not created
+ * by an agent.
  */
 export const isDefinitionChanged: ActionInputs['isChanged'] = (container, {annotations}) =>
   annotations[hashAnnotation] !== undefined && annotations[hashAnnotation] !== containerHash(container);
@@ -32,14 +31,14 @@ const nothing: Omit<PodActions, 'attempt'> = {
 const restartsWhenKilled = ({metadata, spec}: Frozen<Pod>, container: Frozen<AnyContainer>): boolean =>
   !metadata?.deletionTimestamp && (container.restartPolicy ?? spec?.restartPolicy ?? 'Always') !== 'Never';
 
-/** What a new sandbox is created for, if for anything. */
+/** Returns the actions that start a pod in a new sandbox; none if nothing is to be started. */
 const anewActions = (pod: Frozen<Pod>, {runtime, gates}: ActionInputs, attempt: number): Partial<PodActions> => {
   const {containers, initContainers = []} = pod.spec!;
   const mayAnyRestart = containers.some(container => restartsWhenKilled(pod, container));
   if (attempt > 0 && runtime.containers.length > 0 && !mayAnyRestart) return {};
   const due = containers.filter(container => {
     const latest = latestOf(runtime, container.name);
-    // A run that has not ended is lost with its sandbox.
+    // A run that has not exited is lost with its sandbox.
     return latest?.state === 'running' ? restartsWhenKilled(pod, container) : isToStart(pod, container, latest, gates);
   });
   if (due.length === 0 && hasRegularRun(pod.spec!, runtime)) return {};
@@ -47,7 +46,7 @@ const anewActions = (pod: Frozen<Pod>, {runtime, gates}: ActionInputs, attempt: 
   return {createSandbox: true, ...(first ? {initContainers: [first.name]} : {containers: due.map(({name}) => name)})};
 };
 
-/** Why a running container is to be killed. */
+/** Returns why a running container is killed; undefined if it is not. */
 const killReasonOf = (
   container: Frozen<AnyContainer>,
   instance: ContainerInstance,
@@ -61,7 +60,7 @@ const killReasonOf = (
   return undefined;
 };
 
-/** Returns what is to be done with the regular containers of an initialized pod. */
+/** Returns the actions on the regular containers of an initialized pod. */
 const regularActions = (pod: Frozen<Pod>, inputs: ActionInputs): Pick<PodActions, 'killPod' | 'containers' | 'toKill'> => {
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
@@ -87,7 +86,7 @@ const regularActions = (pod: Frozen<Pod>, inputs: ActionInputs): Pick<PodActions
   return {killPod: kept === 0 && toStart.length === 0, containers: toStart, toKill};
 };
 
-/** Returns what is to be done for a pod that is to run. */
+/** Returns the actions that sync a pod which is to run. */
 export const computeActions = (pod: Frozen<Pod>, inputs: ActionInputs): PodActions => {
   const {runtime, gates} = inputs;
   const state = sandboxState(pod, runtime);

@@ -1,11 +1,11 @@
-// The exponential backoff of containers that are started again.
+// The exponential backoff of container restarts.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf} from '#src/api/key.js';
 import {formatDuration} from '#src/api/duration.js';
 import type {Pod} from '#src/api/pod.js';
 
-/** The first and the longest delay. */
+/** The initial and the maximum delay. */
 export interface BackoffLimits {
   readonly firstMs: number;
   readonly maxMs: number;
@@ -16,7 +16,7 @@ export const crashLoopLimits: BackoffLimits = {firstMs: 10_000, maxMs: 300_000};
 /** The limits of the gate ReduceDefaultCrashLoopBackOffDecay. */
 export const reducedCrashLoopLimits: BackoffLimits = {firstMs: 1_000, maxMs: 60_000};
 
-/** A backoff: the current delay, and when it was last raised. */
+/** A backoff: the current delay, and the time of its last increase. */
 export interface Backoff {
   readonly delayMs: number;
   readonly since: number;
@@ -24,7 +24,10 @@ export interface Backoff {
 
 const isOver = ({since}: Backoff, at: number, {maxMs}: BackoffLimits): boolean => at - since > 2 * maxMs;
 
-/** Whether what ended at `endedAt` has to wait at `now`. A long time without failures resets a backoff. */
+/**
+ * Whether a restart at `now` has to wait after an exit at `endedAt`. A backoff resets after a long time without
+ * failures.
+ */
 export const isBackingOff = (
   backoff: Backoff | undefined,
   endedAt: number,
@@ -32,7 +35,7 @@ export const isBackingOff = (
   limits: BackoffLimits = crashLoopLimits,
 ): backoff is Backoff => backoff !== undefined && !isOver(backoff, endedAt, limits) && now - endedAt < backoff.delayMs;
 
-/** Returns the backoff after a failure at `endedAt` from which a new attempt begins at `now`. */
+/** Returns the backoff after an exit at `endedAt` and a restart at `now`. */
 export const nextBackoff = (
   before: Backoff | undefined,
   endedAt: number,
@@ -43,13 +46,13 @@ export const nextBackoff = (
     ? {delayMs: Math.min(before.delayMs * 2, limits.maxMs), since: now}
     : {delayMs: Math.min(limits.firstMs, limits.maxMs), since: now};
 
-/** How messages name a pod: `name_namespace(uid)`. */
+/** Formats a pod as in messages: `name_namespace(uid)`. */
 export const podText = (pod: Frozen<Pod>): string => {
   const {name, namespace} = keyOf(pod);
   return `${name}_${namespace}(${pod.metadata?.uid ?? ''})`;
 };
 
-/** Returns the texts of the event and of the waiting state of a container that backs off. */
+/** Returns the messages of the event and of the waiting state of a container in backoff. */
 export const backoffTexts = (
   pod: Frozen<Pod>,
   container: string,

@@ -1,4 +1,4 @@
-// The conditions of a pod that its node sets.
+// The pod conditions that the node sets.
 
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, Pod, PodCondition} from '#src/api/pod.js';
@@ -19,7 +19,7 @@ export const conditionFalse = (type: string, reason?: string, message?: string):
 
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
 
-/** Returns the text of what is known not to be well and of what is unknown; empty if there is nothing. */
+/** Returns the message about unready and unknown containers; empty if there are none. */
 const problems = (unknown: readonly string[], others: readonly string[], what: string): string =>
   [
     ...(unknown.length > 0 ? [`containers with unknown status: ${listed(unknown)}`] : []),
@@ -27,8 +27,8 @@ const problems = (unknown: readonly string[], others: readonly string[], what: s
   ].join(', ');
 
 /**
- * Returns whether the init containers have done their work. `statuses` is undefined while nothing is known of the pod's
- * containers.
+ * Returns the Initialized condition: whether all init containers have completed. `statuses` is undefined while there
+ * are no container statuses.
  */
 export const initializedCondition = ({spec}: Frozen<Pod>, statuses: Statuses | undefined, phase: string): ConditionState => {
   const initContainers = spec?.initContainers ?? [];
@@ -46,7 +46,7 @@ export const initializedCondition = ({spec}: Frozen<Pod>, statuses: Statuses | u
   return message ? conditionFalse('Initialized', 'ContainersNotInitialized', message) : conditionTrue('Initialized');
 };
 
-/** Returns whether all containers that are to run are ready. */
+/** Returns the ContainersReady condition. */
 export const containersReadyCondition = ({spec}: Frozen<Pod>, statuses: Statuses | undefined, phase: string): ConditionState => {
   if (!statuses) return conditionFalse('ContainersReady', 'UnknownContainerStatuses');
   const unknown: string[] = [];
@@ -62,7 +62,7 @@ export const containersReadyCondition = ({spec}: Frozen<Pod>, statuses: Statuses
   return message ? conditionFalse('ContainersReady', 'ContainersNotReady', message) : conditionTrue('ContainersReady');
 };
 
-/** Returns whether the pod is ready: its containers are, and every condition of its readiness gates is true. */
+/** Returns the Ready condition: the containers are ready, and all readiness gates are true. */
 export const readyCondition = (
   {spec}: Frozen<Pod>,
   containers: ConditionState,
@@ -77,22 +77,22 @@ export const readyCondition = (
   return messages.length > 0 ? conditionFalse('Ready', 'ReadinessGatesNotReady', messages.join(', ')) : conditionTrue('Ready');
 };
 
-/** Conditions that exist only temporarily. */
+/** Conditions that are removed when they no longer apply. */
 export const transientConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
 
-/** What conditions depend on beside the pod. */
+/** The inputs of conditions besides the pod. */
 export interface ConditionInputs {
   readonly statuses: Statuses | undefined;
   readonly phase: string;
-  /** Whether there is a sandbox with an address. */
+  /** Whether there is a ready sandbox with an address. */
   readonly hasSandbox: boolean;
   /** The conditions of a pending or running resize. */
   readonly resize?: readonly ConditionState[];
-  /** Why the pod is disrupted. */
+  /** The DisruptionTarget condition. */
   readonly disruption?: ConditionState;
 }
 
-/** Returns the conditions that the node of a pod sets, in their order. */
+/** Returns the conditions that the node sets, in order. */
 export const conditionStates = (
   pod: Frozen<Pod>,
   {statuses, phase, hasSandbox, resize = [], disruption}: ConditionInputs,
@@ -109,7 +109,7 @@ export const conditionStates = (
   ];
 };
 
-/** The conditions of a pod that its node refused. */
+/** The conditions of a rejected pod. */
 export const rejectedConditions: readonly ConditionState[] = [
   conditionFalse('Ready', 'PodFailed'),
   conditionFalse('ContainersReady', 'PodFailed'),

@@ -3,13 +3,13 @@ import type {ContainerStats} from '#src/api/node/stats.js';
 import type {AnyContainer} from '#src/api/pod.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 
-/** Returns an amount as a number; undefined if there is none. */
+/** Returns a quantity as a number; undefined if absent. */
 export const amountOf = (amounts: Readonly<Record<string, string>> | undefined, name: string): number | undefined => {
   const text = amounts?.[name];
   return text === undefined ? undefined : quantityNumber(parseQuantity(text));
 };
 
-/** Returns the request and the limits of a container, as statistics have them. */
+/** Returns the requests and the limits of a container for statistics. */
 export const limitsOf = ({
   resources,
 }: Frozen<AnyContainer>): Pick<ContainerStats, 'cpuRequestMillis' | 'cpuLimitMillis' | 'memoryLimitBytes'> => {

@@ -1,4 +1,4 @@
-// The container statuses of a pod, from what the runtime has and what was reported before.
+// The container statuses of a pod, from the state in the runtime and the previous statuses.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, ContainerStatus, Pod, VolumeMount} from '#src/api/pod.js';
@@ -11,25 +11,25 @@ import {isToStart, type RestartGates} from './restart.js';
 
 type WireState = NonNullable<ContainerStatus['state']>;
 
-/** Why a container waits, although it is due to start. */
+/** Why a container that is to start is waiting. */
 export interface WaitingReason {
   readonly reason: string;
   readonly message?: string;
 }
 
-/** What the statuses of containers depend on beside the pod. */
+/** The inputs of container statuses besides the pod. */
 export interface ContainerInputs {
   readonly runtime: RuntimePod;
-  /** Why containers are not started, by name. */
+  /** Why containers are waiting, by name. */
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly gates?: RestartGates;
-  /** The name of the runtime, which ids begin with in statuses: `containerd`. Absent: ids are as they are. */
+  /** The runtime name prefixed to container ids in statuses: `containerd`. Absent: no prefix. */
   readonly runtimeName?: string;
-  /** Whether a run has started, by its startup probe. Only asked of those that run. */
+  /** Whether a running container has started, by its startup probe. */
   isStarted(of: SpecContainer, instance: ContainerInstance): boolean;
-  /** Whether a started run is ready, by its readiness probe. */
+  /** Whether a started container is ready, by its readiness probe. */
   isReady(of: SpecContainer, instance: ContainerInstance): boolean;
-  /** The resources of a container that has run. */
+  /** The allocated resources of a container that was created. */
   resourcesOf?(of: SpecContainer): Pick<ContainerStatus, 'resources' | 'allocatedResources'>;
 }
 
@@ -39,7 +39,7 @@ export interface ContainerStatuses {
   readonly ephemeralContainerStatuses?: ContainerStatus[];
 }
 
-/** The exit code and the reason of a run of which nothing is known: as if it was killed. */
+/** The exit code and the reason of a container whose end was not observed: as if it was killed. */
 const lost = {exitCode: 137, reason: 'ContainerStatusUnknown'} as const;
 const lostText = 'The container could not be located when the pod was terminated';
 const vanishedText = 'The container could not be located when the pod was deleted.  The container used to be Running';
@@ -61,7 +61,7 @@ const terminatedOf = ({exitCode = 0, reason, message, startedAt, finishedAt}: Co
   },
 });
 
-/** Returns the state of a run. A run that the runtime lost was killed, if it was last seen running. */
+/** Returns the state of a run. A run that is missing in the runtime was killed, if its last state was running. */
 const stateOf = (instance: ContainerInstance, before: Frozen<ContainerStatus> | undefined, ids: Ids): WireState => {
   switch (instance.state) {
     case 'running':
@@ -75,7 +75,7 @@ const stateOf = (instance: ContainerInstance, before: Frozen<ContainerStatus> | 
   }
 };
 
-/** Returns the mounts of a container, as its run has them or, without one, as they are wanted. */
+/** Returns the volume mounts of a container from its run or, without one, from the spec. */
 const mounts = ({volumeMounts = []}: Frozen<AnyContainer>, run?: ContainerInstance) => {
   const isRecursive = ({mountPath, recursiveReadOnly = 'Disabled'}: Frozen<VolumeMount>): boolean =>
     run?.mounts
@@ -88,11 +88,11 @@ const mounts = ({volumeMounts = []}: Frozen<AnyContainer>, run?: ContainerInstan
   }));
 };
 
-/** Returns the reason why a container that was never created waits. */
+/** Returns the waiting reason of a container that was never created. */
 export const defaultWaitingReason = ({spec}: Frozen<Pod>): string =>
   spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating';
 
-/** Returns the status of a container of which the runtime has no run. */
+/** Returns the status of a container without a run in the runtime. */
 const withoutRun = (pod: Frozen<Pod>, {container, role}: SpecContainer, before: Frozen<ContainerStatus> | undefined): ContainerStatus => {
   if (before?.state?.terminated) return {...(before as ContainerStatus)};
   const {lastState = {}, restartCount = 0} = before ?? {};
@@ -135,7 +135,7 @@ const ofRun = (
   };
 };
 
-/** A container that is due to start but waits shows why, and the end of its last run as the state before. */
+/** A container that waits for a restart shows the reason, and its last run as the last state. */
 const showWaiting = (status: ContainerStatus, {reason, message}: WaitingReason): void => {
   if (status.state?.terminated) status.lastState = status.state;
   status.state = {waiting: {reason, ...(message ? {message} : {})}};
@@ -156,7 +156,7 @@ const statusOf = (
   const [latest, ...earlier] = runsOf(inputs.runtime, of.container.name);
   const status = latest ? ofRun(of, [latest, ...earlier], before, inputs) : withoutRun(pod, of, before);
   const why = inputs.waiting.get(of.container.name);
-  // What has ended for good keeps its state.
+  // A container that will not restart keeps its terminated state.
   if (why && !(latest ? latest.state === 'running' : status.state?.terminated) && isToStart(pod, of.container, latest, inputs.gates))
     showWaiting(status, why);
   if (!latest && status.state?.terminated) return status;
@@ -173,7 +173,7 @@ const listOf: Readonly<Record<Role, keyof ContainerStatuses>> = {
   ephemeral: 'ephemeralContainerStatuses',
 };
 
-/** Returns all container statuses of a pod's status, by name. */
+/** Returns all container statuses by name. */
 export const statusesByName = (statuses: Frozen<ContainerStatuses> = {}): ReadonlyMap<string, Frozen<ContainerStatus>> => {
   const byName = new Map<string, Frozen<ContainerStatus>>();
   for (const list of [statuses.initContainerStatuses, statuses.containerStatuses, statuses.ephemeralContainerStatuses])
@@ -183,7 +183,7 @@ export const statusesByName = (statuses: Frozen<ContainerStatuses> = {}): Readon
 
 const byName = (a: ContainerStatus, b: ContainerStatus) => (a.name < b.name ? -1 : 1);
 
-/** Returns the container statuses of a pod: regular and ephemeral ones by name, init containers in their order. */
+/** Returns the container statuses of a pod: regular and ephemeral containers by name, init containers in order. */
 export const containerStatuses = (pod: Frozen<Pod>, inputs: ContainerInputs): ContainerStatuses => {
   const before = statusesByName(pod.status);
   const lists: {-readonly [K in keyof ContainerStatuses]: ContainerStatus[]} = {};
@@ -194,7 +194,7 @@ export const containerStatuses = (pod: Frozen<Pod>, inputs: ContainerInputs): Co
   return lists;
 };
 
-/** Returns the resources of a container that has what its pod says. */
+/** Returns the resources in the spec of a container. */
 export const declaredResources = ({
   container: {resources = {}},
 }: SpecContainer): ReturnType<NonNullable<ContainerInputs['resourcesOf']>> => {
@@ -208,7 +208,7 @@ export const declaredResources = ({
 const markLost = (status: ContainerStatus): ContainerStatus =>
   status.state?.terminated ? status : {...status, state: lostState, ready: false, started: false};
 
-/** Whether the init containers of a pod have done their work, by its statuses. */
+/** Whether the init containers have completed, by the statuses. */
 const isInitialized = ({spec}: Frozen<Pod>, {initContainerStatuses = [], containerStatuses = []}: ContainerStatuses): boolean => {
   const last = initContainerStatuses.at(-1);
   if (!last) return true;
@@ -219,8 +219,8 @@ const isInitialized = ({spec}: Frozen<Pod>, {initContainerStatuses = [], contain
 };
 
 /**
- * Returns the last statuses of a pod of which nothing runs any more. A container that is not seen to have ended is
- * lost: a regular one if the pod was initialized, an init container if it or one after it has run.
+ * Returns the final container statuses of a pod without running containers. A container whose end was not observed
+ * counts as lost: a regular one if the pod was initialized, an init container if it or a later one has run.
  */
 export const finalStatuses = (pod: Frozen<Pod>, statuses: ContainerStatuses): ContainerStatuses => {
   const {initContainerStatuses, containerStatuses, ...rest} = statuses;

@@ -1,18 +1,18 @@
-// Which containers and sandboxes that have ended are removed from the runtime.
+// Garbage collection of exited containers and sandboxes in the runtime.
 
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import {newestSandbox} from './sandbox.js';
 
 export interface GarbageLimits {
-  /** How long an ended container stays at least. */
+  /** The minimum age of an exited container. */
   readonly minAgeMs: number;
-  /** How many ended runs of a container stay; negative for all. */
+  /** The maximum number of exited runs per container; negative is no limit. */
   readonly maxPerContainer: number;
-  /** How many ended runs stay on the node; negative for all. */
+  /** The maximum number of exited runs on the node; negative is no limit. */
   readonly maxContainers: number;
 }
 
-/** What the agent knows of a pod: whether it is still there, or nothing of it is of use any more. */
+/** What the agent knows of a pod: it still exists, or it is gone and its runs may all be removed. */
 export type Usefulness = 'present' | 'gone';
 
 export interface Garbage {
@@ -24,7 +24,7 @@ const isOld = ({createdAt}: ContainerInstance, {minAgeMs}: GarbageLimits, now: n
 
 const newestFirst = (a: ContainerInstance, b: ContainerInstance): number => b.createdAt - a.createdAt || b.attempt - a.attempt;
 
-/** Returns the ended runs of each container that exceed the limit, and those that stay. */
+/** Returns the exited runs beyond the limit per container, and those that remain. */
 const excessOf = (
   pod: RuntimePod,
   limits: GarbageLimits,
@@ -42,7 +42,7 @@ const excessOf = (
   return {excess, kept};
 };
 
-/** Returns what is removed. Newer runs stay rather than older ones. */
+/** Returns the runs and sandboxes to remove. Newer runs are kept rather than older ones. */
 export const garbageOf = (pods: readonly RuntimePod[], of: (uid: string) => Usefulness, limits: GarbageLimits, now: number): Garbage => {
   const removed: ContainerInstance[] = [];
   const kept: ContainerInstance[] = [];
@@ -60,7 +60,7 @@ export const garbageOf = (pods: readonly RuntimePod[], of: (uid: string) => Usef
   return {containers: [...gone], sandboxes: pods.flatMap(pod => uselessSandboxes(pod, of(pod.pod.uid), gone))};
 };
 
-/** A sandbox goes once it has ended and has no containers; the newest of a pod that is there stays. */
+/** A sandbox is removed once it is stopped and empty, except the newest of an existing pod. */
 const uselessSandboxes = (pod: RuntimePod, usefulness: Usefulness, gone: ReadonlySet<string>): string[] => {
   const newest = newestSandbox(pod);
   return pod.sandboxes

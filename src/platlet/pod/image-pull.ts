@@ -1,10 +1,10 @@
-// What is decided about the image of a container, and the texts of its events and waiting states. Pure.
+// Decisions about the image of a container, and the messages of its events and waiting states. Pure.
 
 import {formatDuration} from '#src/api/duration.js';
 
 const quoted = (image: string): string => JSON.stringify(image);
 
-/** Returns what is done for an image: it is used as it is, pulled, or the container waits for it in vain. */
+/** Returns the decision about an image: use the present one, pull it, or fail because the policy is Never. */
 export const pullDecision = (policy: string, isPresent: boolean): 'use' | 'pull' | 'refuse' => {
   if (isPresent && policy !== 'Always') return 'use';
   return policy === 'Never' ? 'refuse' : 'pull';
@@ -13,7 +13,7 @@ export const pullDecision = (policy: string, isPresent: boolean): 'use' | 'pull'
 export const imageTexts = {
   invalid: (image: string): string =>
     `Failed to apply default image tag ${quoted(image)}: couldn't parse image name ${quoted(image)}: invalid reference format`,
-  /** `isVerified`: whether it was looked whether the pod may use it. */
+  /** `isVerified`: whether the access of the pod to the image was verified. */
   present: (image: string, isVerified: boolean): string =>
     `Container image ${quoted(image)} already present on machine${isVerified ? ' and can be accessed by the pod' : ''}`,
   absent: (image: string): string => `Container image ${quoted(image)} is not present with pull policy of Never`,

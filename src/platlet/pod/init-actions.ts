@@ -1,4 +1,4 @@
-// What is to be done with the init containers of a pod.
+// Computes the actions on the init containers of a pod.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Container, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
@@ -8,21 +8,21 @@ import type {ActionInputs, ContainerToKill, PodActions} from './action-types.js'
 import {hasFailed, latestOf} from './instances.js';
 import {isToStart} from './restart.js';
 
-/** What init containers need, and whether the other containers may be looked at. */
+/** The actions on init containers, and whether the regular containers may be started. */
 export type InitActions = Pick<PodActions, 'killPod' | 'initContainers' | 'toKill'> & {readonly isInitialized: boolean};
 
-/** Whether a regular container was ever created: then init containers have done their work. */
+/** Whether a regular container was ever created: then all init containers have completed. */
 export const hasRegularRun = ({containers}: Frozen<PodSpec>, runtime: RuntimePod): boolean =>
   containers.some(({name}) => latestOf(runtime, name) !== undefined);
 
-/** Whether a regular container has ever started, by the statuses of a pod. */
+/** Whether a regular container has ever started, by the pod status. */
 export const hasRegularStarted = ({containers}: Frozen<PodSpec>, statuses: ReadonlyMap<string, Frozen<ContainerStatus>>): boolean =>
   containers.some(({name}) => {
     const {state, lastState, restartCount = 0} = statuses.get(name) ?? {};
     return Boolean(state?.running ?? state?.terminated ?? lastState?.terminated) || restartCount > 0;
   });
 
-/** Collects the actions on init containers, from the last one to the first. */
+/** Collects the actions on init containers, from the last container to the first. */
 class InitWalk {
   readonly #pod: Frozen<Pod>;
   readonly #inputs: ActionInputs;
@@ -31,7 +31,7 @@ class InitWalk {
   readonly toStart = new Set<number>();
   killPod = false;
   isInitialized: boolean;
-  /** Whether a later container has run: those before it are done, but sidecars have to run. */
+  /** Whether a later container has run: earlier init containers are complete, but sidecars have to run. */
   #isPast: boolean;
 
   constructor(pod: Frozen<Pod>, inputs: ActionInputs) {
@@ -89,7 +89,7 @@ class InitWalk {
     }
   }
 
-  /** The container has done its part: the next one is due, unless it or one after it has run already. */
+  /** The container has completed: the next one is due, unless it or a later one has already run. */
   #startNext(index: number): void {
     if (index === this.#containers.length - 1) this.isInitialized = true;
     else if (!this.#isPast) this.toStart.add(index + 1);
@@ -100,11 +100,11 @@ class InitWalk {
   }
 }
 
-/** The message of the kill of a run in an unknown state. */
+/** The message of the kill of a container in an unknown state. */
 export const unknownText = ({state}: ContainerInstance, what = 'Init container'): string =>
   `${what} is in "${state}" state, try killing it before restart`;
 
-/** Returns what is to be done with the init containers of a pod whose sandbox is usable. */
+/** Returns the actions on the init containers of a pod with a usable sandbox. */
 export const initActions = (pod: Frozen<Pod>, inputs: ActionInputs): InitActions => {
   const containers = pod.spec?.initContainers ?? [];
   if (containers.length === 0) return {killPod: false, initContainers: [], toKill: [], isInitialized: true};

@@ -1,13 +1,13 @@
-// When and in which order the containers of a pod are stopped.
+// The grace periods and the order in which the containers of a pod are stopped.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Pod, PodSpec} from '#src/api/pod.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
 
-/** Why a running container is killed although its pod stays. */
+/** Why a running container is killed while its pod keeps running. */
 export type KillReason = 'liveness' | 'startup' | 'changed' | 'unknown';
 
-/** What every container has at least between the stop signal and its end. */
+/** The minimum time between the stop signal and the kill of a container. */
 export const minStopSeconds = 2;
 
 const defaultGraceSeconds = 30;
@@ -22,29 +22,29 @@ const probeGrace = (container: Frozen<AnyContainer> | undefined, reason: KillRea
   return reason === 'startup' ? startupProbe?.terminationGracePeriodSeconds : undefined;
 };
 
-/** Returns the grace period of a container that is killed for a reason of its own. */
+/** Returns the grace period of a container, which its probe may override. */
 export const containerGraceSeconds = (pod: Frozen<Pod>, container: Frozen<AnyContainer> | undefined, reason?: KillReason): number =>
   probeGrace(container, reason) ?? podGraceSeconds(pod);
 
 /**
- * Returns the effective grace period of a termination: the shortest one that was asked for, and at least a second.
- * `given`: by an eviction, say. Later requests can only shorten it.
+ * Returns the effective grace period of a pod termination: the shortest requested one, and at least a second. `given`:
+ * by an eviction, for example. Later requests can only shorten it.
  */
 export const terminationGraceSeconds = (pod: Frozen<Pod>, given?: number, before?: number): number => {
   const asked = Math.min(pod.metadata?.deletionGracePeriodSeconds ?? given ?? podGraceSeconds(pod), given ?? Infinity);
   return Math.max(1, Math.min(asked, before ?? Infinity));
 };
 
-/** Returns how long a pod may take to be killed before that is reported, in ms. */
+/** Returns the time after which a pod kill counts as too slow, in ms. */
 export const killLimitMs = (graceSeconds: number): number => Math.max(10, 1.5 * graceSeconds) * 1000;
 
-/** Returns what is left of a grace period for the stop itself, in seconds. */
+/** Returns the rest of a grace period for the stop signal, in seconds. */
 export const stopSeconds = (graceSeconds: number, spentMs: number): number =>
   Math.max(minStopSeconds, Math.ceil(graceSeconds - spentMs / 1000));
 
 /**
- * Returns the containers that must have ended before this one is stopped: a sidecar waits for all others but the
- * sidecars before it.
+ * Returns the containers that must exit before this one is stopped: a sidecar outlives all others except earlier
+ * sidecars.
  */
 export const stopsAfter = (spec: Frozen<PodSpec>, name: string): readonly string[] => {
   const all = [...specContainers(spec)];

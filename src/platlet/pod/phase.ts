@@ -9,11 +9,14 @@ type Statuses = ReadonlyMap<string, Frozen<ContainerStatus>>;
 
 export const isTerminalPhase = (phase: string | undefined): phase is 'Succeeded' | 'Failed' => phase === 'Succeeded' || phase === 'Failed';
 
-/** The exit code of the run that a status shows last. */
+/** The exit code of the latest run in a status. */
 const lastExit = ({state, lastState}: Frozen<ContainerStatus>): number | undefined =>
   state?.terminated?.exitCode ?? (state?.waiting ? lastState?.terminated?.exitCode : undefined);
 
-/** Returns how the regular init containers fare: whether one has failed for good, and whether one is yet to succeed. */
+/**
+ * Returns the progress of the regular init containers: whether one has failed permanently, and whether one is still to
+ * complete.
+ */
 const initCounts = (spec: Frozen<PodSpec>, statuses: Statuses) => {
   let isBroken = false;
   let isPending = false;
@@ -28,7 +31,7 @@ const initCounts = (spec: Frozen<PodSpec>, statuses: Statuses) => {
   return {isBroken, isPending};
 };
 
-/** Returns how the sidecars fare. */
+/** Returns the progress of the sidecars. */
 const sidecarCounts = (spec: Frozen<PodSpec>, statuses: Statuses) => {
   const count = {pending: 0, running: 0, unknown: 0};
   for (const container of spec.initContainers ?? []) {
@@ -60,8 +63,8 @@ const regularCounts = (spec: Frozen<PodSpec>, statuses: Statuses) => {
 };
 
 /**
- * Returns the phase of a pod from the statuses of its containers (the API reference, pod lifecycle). `isEnding`:
- * nothing is started again, since the pod is deleted, evicted or over its deadline; it does not count for static pods.
+ * Returns the phase of a pod from its container statuses (the API reference, pod lifecycle). `isEnding`: nothing is
+ * restarted, since the pod is deleted, evicted or over its deadline; ignored for static pods.
  */
 export const phaseOf = ({spec}: Frozen<Pod>, statuses: Statuses, isEnding: boolean): Phase => {
   const init = initCounts(spec!, statuses);

@@ -1,4 +1,4 @@
-// How the results of probes are counted.
+// Probe results and thresholds.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Probe} from '#src/api/pod.js';
@@ -6,9 +6,9 @@ import type {Probe} from '#src/api/pod.js';
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 
-/** The results of probes so far, of a container that runs. */
+/** The accumulated probe results of a running container. */
 export interface ProbeState {
-  /** What counts: it changes after as many equal results in a row as the threshold says. */
+  /** The effective result: it changes after as many equal results in a row as the threshold. */
   readonly result: ProbeResult;
   readonly last?: ProbeResult;
   readonly inRow: number;
@@ -20,7 +20,7 @@ export const initialProbeState = (kind: ProbeKind): ProbeState => ({result: init
 
 type Thresholds = Pick<Frozen<Probe>, 'successThreshold' | 'failureThreshold'>;
 
-/** Returns the state after one more result. An unknown result changes nothing. */
+/** Returns the state after another result. An unknown result changes nothing. */
 export const afterProbe = (
   state: ProbeState,
   outcome: ProbeResult,
@@ -33,21 +33,18 @@ export const afterProbe = (
 };
 
 /**
- * Whether no further probes are made before the container is another one: after a failure it is killed, and it starts
+ * Whether probing stops until the container is restarted: after a failure it is killed, and a startup probe succeeds
  * only once.
  */
 export const isProbingOver = (kind: ProbeKind, {result}: ProbeState): boolean =>
   (kind === 'liveness' && result === 'failure') || (kind === 'startup' && result !== 'unknown');
 
-/**
- * Returns the time from a container's start to the first success that counts, if it always responds well and at once.
- */
+/** Returns the time from the start of a container to its first effective success, if it always responds at once. */
 export const firstSuccessMs = (probe: Frozen<Probe> | undefined): number =>
   probe ? ((probe.initialDelaySeconds ?? 0) + ((probe.successThreshold ?? 1) - 1) * (probe.periodSeconds ?? 10)) * 1000 : 0;
 
 /**
- * The results of the probes of a pod's containers, by the id of the run. Undefined: there is no result yet, or no
- * probe.
+ * The effective probe results of a pod's containers, by container id. Undefined: there is no result yet, or no probe.
  */
 export interface ProbeResults {
   resultOf(kind: ProbeKind, id: string): ProbeResult | undefined;

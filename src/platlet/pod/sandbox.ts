@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
 
-/** The sandbox of a pod: the one to use, or the attempt of the one to create in its place. */
+/** The sandbox to use, or the attempt of the sandbox to create. */
 export type SandboxState =
   | {readonly is: 'usable'; readonly sandbox: Sandbox}
   | {readonly is: 'missing'; readonly attempt: number; readonly replaced?: Sandbox};
@@ -17,13 +17,13 @@ export const newestSandbox = ({sandboxes}: Pick<RuntimePod, 'sandboxes'>): Sandb
   return newest;
 };
 
-/** Whether a sandbox has the network that its pod wants, and an address in it. */
+/** Whether a sandbox has the network mode of its pod, and an address unless it is in the host network. */
 const isConnected = (pod: Frozen<Pod>, {usesHostNetwork, addresses}: Sandbox): boolean => {
   const wantsHost = pod.spec?.hostNetwork ?? false;
   return usesHostNetwork === wantsHost && (wantsHost || addresses.length > 0);
 };
 
-/** Returns the sandbox that a pod can use, or says that one is to be created. */
+/** Returns the usable sandbox of a pod, or that one has to be created. */
 export const sandboxState = (pod: Frozen<Pod>, runtime: RuntimePod): SandboxState => {
   const newest = newestSandbox(runtime);
   if (!newest) return {is: 'missing', attempt: 0};

@@ -1,4 +1,4 @@
-// How a node's view of a pod's status is written beside what others own.
+// How the pod status of a node is merged with fields that others own.
 
 import {sameFieldsBut, sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
@@ -26,7 +26,7 @@ const ownFields = [
 
 const lastProbe: ReadonlySet<string> = new Set(['lastProbeTime']);
 
-/** Returns the changed conditions, with null for removed fields: the lists are merged. */
+/** Returns the changed conditions, with null for removed fields: lists are merged by key. */
 const changedConditions = (own: readonly PodCondition[], before: readonly Frozen<PodCondition>[]): Record<string, unknown>[] =>
   own.flatMap(condition => {
     const stored = before.find(({type}) => type === condition.type);
@@ -36,10 +36,10 @@ const changedConditions = (own: readonly PodCondition[], before: readonly Frozen
     return [changed];
   });
 
-/** Lists that a patch merges by their addresses. */
+/** Lists merged by address. */
 const addressFields = ['hostIPs', 'podIPs'] as const;
 
-/** Returns what makes a merged list of addresses the given one. */
+/** Returns the patch that turns one merged list of addresses into another. */
 const addressPatch = (own: readonly {readonly ip: string}[], before: readonly {readonly ip?: string}[] = []): readonly object[] => [
   ...own,
   ...before.filter(({ip}) => !own.some(address => address.ip === ip)).map(({ip}) => ({ip, $patch: 'delete'})),
@@ -75,7 +75,7 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
   return Object.keys(patch).length > 0 ? patch : undefined;
 };
 
-/** Whether a status differs from the one before it in nothing that a node reads but what a patch has set. */
+/** Whether two statuses differ only in what a patch has set, as far as the node reads them. */
 export const differsByPatch = (
   before: Frozen<Pod>['status'] = {},
   now: Frozen<Pod>['status'] = {},
@@ -87,8 +87,8 @@ export const differsByPatch = (
 };
 
 /**
- * Returns the name of a container that was reported as ended for good and would be reported as not ended; undefined if
- * there is none.
+ * Returns the name of a container that was reported as terminated for good and would no longer be; undefined if there
+ * is none.
  */
 export const illegalTransition = ({spec, status}: Frozen<Pod>, own: ContainerStatuses): string | undefined => {
   const before: ReadonlyMap<string, Frozen<ContainerStatus>> = statusesByName(status);

@@ -1,4 +1,4 @@
-// The status of a pod as its node reports it.
+// The pod status that a node reports.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition, PodStatus} from '#src/api/pod.js';
@@ -7,7 +7,7 @@ import {conditionStates, rejectedConditions, type ConditionState} from './condit
 import {containerStatuses, finalStatuses, statusesByName, type ContainerInputs, type ContainerStatuses} from './container-statuses.js';
 import {isTerminalPhase, phaseOf, type Phase} from './phase.js';
 
-/** The fields of a pod's status that its node sets. Other fields are left alone. */
+/** The fields of a pod status that the node sets. Others are left unchanged. */
 export type OwnStatus = Pick<
   PodStatus,
   | 'phase'
@@ -25,33 +25,33 @@ export type OwnStatus = Pick<
   | 'ephemeralContainerStatuses'
 >;
 
-/** Why a pod fails or has to go, regardless of its containers. */
+/** Why a pod fails or is terminated, regardless of its containers. */
 export interface PodOutcome {
   readonly reason?: string;
   readonly message?: string;
-  /** Whether it fails, however its containers end. */
+  /** Whether the phase is Failed regardless of exit codes. */
   readonly isFailure?: boolean;
 }
 
-/** What a pod's status depends on beside the pod. */
+/** The inputs of a pod status besides the pod. */
 export interface StatusInputs extends ContainerInputs {
   readonly now: number;
-  /** When the node first saw the pod. */
+  /** When the node first observed the pod. */
   readonly startTime: number;
   readonly hostAddresses: readonly string[];
-  /** The addresses of the pod, the primary one first; empty while it has none. */
+  /** The addresses of the pod, the primary one first; empty if there is none yet. */
   readonly podAddresses: readonly string[];
   readonly hasSandbox: boolean;
-  /** `ending`: nothing is started again. `finished`: nothing runs any more. */
+  /** `ending`: nothing is restarted. `finished`: nothing is running. */
   readonly stage: 'running' | 'ending' | 'finished';
   readonly outcome?: PodOutcome;
   readonly resize?: readonly ConditionState[];
   readonly disruption?: ConditionState;
-  /** Whether the pod is from a file or a URL. */
+  /** Whether the pod is a static pod. */
   readonly isStatic?: boolean;
 }
 
-/** Returns the conditions with the times of their last transitions. */
+/** Returns the conditions with their last transition times. */
 const timedConditions = ({metadata, status}: Frozen<Pod>, states: readonly ConditionState[], now: number): PodCondition[] => {
   const before = status?.conditions ?? [];
   const generation = metadata?.generation;
@@ -63,7 +63,7 @@ const timedConditions = ({metadata, status}: Frozen<Pod>, states: readonly Condi
 };
 
 /**
- * A terminal phase is final, and it is not reported while containers run. A pod that will not run any more has
+ * A terminal phase is final, and is not reported while containers are running. A pod that will not run again has either
  * succeeded or failed.
  */
 const reportedPhase = (pod: Frozen<Pod>, statuses: ContainerStatuses, {stage, outcome, isStatic}: StatusInputs): Phase => {
@@ -74,7 +74,7 @@ const reportedPhase = (pod: Frozen<Pod>, statuses: ContainerStatuses, {stage, ou
   return isTerminalPhase(phase) ? ((before as Phase | undefined) ?? 'Pending') : phase;
 };
 
-/** Returns whether a pod has nothing left to do: by its phase, without regard to what still runs. */
+/** Whether a pod is done by its phase, even if containers are still running. */
 export const isDone = (pod: Frozen<Pod>, statuses: ContainerStatuses): boolean =>
   isTerminalPhase(pod.status?.phase) || isTerminalPhase(phaseOf(pod, statusesByName(statuses), false));
 
@@ -98,7 +98,7 @@ const commonFields = (pod: Frozen<Pod>, phase: Phase, outcome: PodOutcome | unde
   } as OwnStatus;
 };
 
-/** Returns the status of a pod that the node refuses. */
+/** Returns the status of a rejected pod. */
 export const rejectedStatus = (
   pod: Frozen<Pod>,
   outcome: Required<Pick<PodOutcome, 'reason' | 'message'>>,

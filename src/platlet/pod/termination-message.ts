@@ -1,13 +1,13 @@
-// The message that a container leaves when it ends.
+// The termination message of a container.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer} from '#src/api/pod.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 
-/** The limits of a message from the file, of one from the log, and of all messages of a pod together, in bytes. */
+/** The limits of a message from the file, of one from the log, and of all messages of a pod, in bytes. */
 export const messageLimits = {file: 4096, log: 2048, logLines: 80, pod: 12 * 1024} as const;
 
-/** Cuts a text to a number of bytes: its beginning, or its end. Characters stay whole. */
+/** Truncates a text to a number of bytes, from the beginning or from the end, without splitting characters. */
 const cut = (text: string, bytes: number, part: 'start' | 'end'): string => {
   const all = Buffer.from(text);
   if (all.length <= bytes) return text;
@@ -22,17 +22,14 @@ const cut = (text: string, bytes: number, part: 'start' | 'end'): string => {
   return all.toString('utf8', begin);
 };
 
-/** Whether the end of the log is wanted as the message of a run. */
+/** Whether the message of a run falls back to the log. */
 export const wantsLog = (
   {terminationMessagePolicy: policy}: Frozen<AnyContainer>,
   {exitCode, reason}: ContainerInstance,
   file: string,
 ): boolean => policy === 'FallbackToLogsOnError' && file === '' && (exitCode !== 0 || reason === 'OOMKilled');
 
-/**
- * Returns the message of a run from the content of its file, or from the end of its log, with what the runtime says
- * before it.
- */
+/** Returns the message of a run from its file or from the tail of its log, prefixed with the message of the runtime. */
 export const terminationMessage = (
   {message: said = ''}: Pick<ContainerInstance, 'message'>,
   file: string,
@@ -51,6 +48,6 @@ export const terminationMessage = (
   return said && own ? `${said}: ${own}` : said || own;
 };
 
-/** Cuts the messages of a pod's containers so that all together stay within the limit. */
+/** Truncates a message so that those of all containers stay within the limit of the pod. */
 export const limitedMessage = (message: string, containers: number): string =>
   cut(message, Math.floor(messageLimits.pod / Math.max(1, containers)), 'start');

@@ -1,4 +1,4 @@
-// One request of a probe or hook over HTTP: over a connection of its own, without proxies and without verification of
+// HTTP requests of probes and hooks: over separate connections, without proxies and without verification of
 // certificates.
 
 import type {IncomingMessage} from 'node:http';
@@ -23,16 +23,16 @@ export interface HttpGetRequest extends HttpTarget {
 export interface HttpGetResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** At most the first 10 KiB. */
+  /** The first 10 KiB at most. */
   readonly body: string;
 }
 
-/** Requests a URL. Rejects if there is no answer. Redirects are not followed. */
+/** Sends a GET request. Rejects without a response. Redirects are not followed. */
 export type HttpGet = (request: HttpGetRequest) => Promise<HttpGetResponse>;
 
 const maxBodyBytes = 10 * 1024;
 
-/** Returns the headers of a request: those given, and the usual ones that are not. */
+/** Returns the request headers: those given, and the default ones. */
 const headersOf = ({url, headers, agent}: HttpGetRequest): Record<string, string | string[]> => {
   const result: Record<string, string[]> = {};
   const given = new Set(headers.map(([name]) => name.toLowerCase()));
@@ -77,7 +77,7 @@ const exchange = (get: HttpGetRequest, connection: Duplex): Promise<HttpGetRespo
     outgoing.end();
   });
 
-/** Returns a function that sends requests over a network. */
+/** Returns a getter that connects over a network. */
 export const httpGetter =
   (clock: Clock, network: Network): HttpGet =>
   async get => {

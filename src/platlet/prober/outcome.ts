@@ -1,15 +1,15 @@
 import type {ProbeResult} from '#src/platlet/pod/probe-results.js';
 
-/** What one probe found: the result that counts, and the text for events. A warning is a success that is reported. */
+/** The result of one probe, and the message of the event. A warning is a success that is reported. */
 export interface ProbeOutcome {
   readonly result: ProbeResult;
   readonly output: string;
   readonly isWarning?: boolean;
-  /** Why the probe itself could not be made: it is tried again at once. */
+  /** Why the probe could not be run: it is retried at once. */
   readonly error?: string;
 }
 
-/** The most of the output that is kept. */
+/** The maximum length of the recorded output. */
 const maxOutputBytes = 10 * 1024;
 
 export const success = (output = ''): ProbeOutcome => ({result: 'success', output});

@@ -3,7 +3,7 @@ import type {Random} from '#src/base/random.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {RunProbe} from './probe.js';
 
-/** What all probes of a node share. */
+/** Shared by all probes of a node. */
 export interface ProberParts {
   readonly clock: Clock;
   readonly random: Random;

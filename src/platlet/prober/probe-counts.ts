@@ -3,7 +3,7 @@ import type {ProbeOutcome} from './outcome.js';
 
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts the probes of one kind of a container by result, and how long they took. */
+/** Counts the probes of one kind of a container by result, and their durations. */
 export class ProbeCounts {
   readonly #results = {successful: 0, failed: 0, unknown: 0};
   readonly #counts = bounds.map(() => 0);

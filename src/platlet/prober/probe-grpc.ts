@@ -34,7 +34,7 @@ const outcomeOf = (error: unknown, address: string, timeoutMs: number): ProbeOut
   }
 };
 
-/** Probes by the health service of gRPC, without TLS. */
+/** Probes by the gRPC health service, without TLS. */
 export const probeGrpc = async (
   clock: Clock,
   network: Network,

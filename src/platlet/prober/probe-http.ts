@@ -4,13 +4,13 @@ import {failure, success, type ProbeOutcome} from './outcome.js';
 
 const maxRedirects = 10;
 
-/** Returns where a response redirects to; undefined if it does not. */
+/** Returns the location of a redirect; undefined if the response is none. */
 const locationOf = (url: URL, status: number, location: string | undefined): URL | undefined => {
   if (![301, 302, 303, 307, 308].includes(status) || !location) return undefined;
   return URL.canParse(location, url.href) ? new URL(location, url.href) : undefined;
 };
 
-/** Probes by a request. Redirects are followed within one host; others count as a success with a warning. */
+/** Probes by an HTTP request. Redirects are followed on the same host; others count as a success with a warning. */
 export const probeHttp = async (get: HttpGet, request: HttpGetRequest): Promise<ProbeOutcome> => {
   let url: URL = request.url;
   for (let redirects = 0; ; redirects++) {

@@ -1,4 +1,4 @@
-// The probes of one kind of one container, again and again.
+// The periodic probes of one kind of a container.
 
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerProbes} from '#src/api/node/stats.js';
@@ -19,18 +19,18 @@ import {ProbeCounts} from './probe-counts.js';
 
 const capitals = {liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'} as const satisfies Readonly<Record<ProbeKind, string>>;
 
-/** What is probed of a container, and who hears of it. */
+/** A probe of a container and the listener of its results. */
 export interface ContainerProbe {
   readonly kind: ProbeKind;
   readonly of: SpecContainer;
   readonly probe: Frozen<Probe>;
-  /** Whether the container has started, so that it may be probed otherwise. */
+  /** Whether the startup probe has succeeded, so that other probes may run. */
   isStarted(instance: ContainerInstance): boolean;
-  /** Called when the result has changed. */
+  /** Called when the effective result has changed. */
   changed(): void;
 }
 
-/** Probes a container while it runs. */
+/** Probes a container while it is running. */
 export class ProbeLoop {
   readonly #parts: ProberParts;
   readonly #probe: ContainerProbe;
@@ -50,18 +50,18 @@ export class ProbeLoop {
     this.#state = initialProbeState(probe.kind);
   }
 
-  /** Returns the result for a run; undefined for another one than that which is probed. */
+  /** Returns the result of a run; undefined for a run that is not the probed one. */
   resultFor(id: string): ProbeResult | undefined {
     return this.#instance?.id === id ? this.#state.result : undefined;
   }
 
-  /** What came of the probes so far. */
+  /** The counts of the probes so far. */
   get counts(): ContainerProbes {
     const {metadata: {namespace = '', name: pod = '', uid = ''} = {}} = this.#pod;
     return {...this.#counts.now, namespace, pod, uid, container: this.#probe.of.container.name, type: capitals[this.#probe.kind]};
   }
 
-  /** Called with what the runtime has: the probes follow the newest run. */
+  /** Called with the runtime state: probes follow the newest run. */
   observe(pod: Frozen<Pod>, instance: ContainerInstance | undefined, address: string, isKnown: boolean): void {
     this.#pod = pod;
     this.#address = address;
@@ -69,7 +69,7 @@ export class ProbeLoop {
     this.#instance = instance;
     if (isNew) {
       this.#state = initialProbeState(this.#probe.kind);
-      // After a restart of the agent a container that ran is as it was.
+      // After a restart of the agent a running container keeps its last reported result.
       if (isKnown && instance) this.#state = {result: this.#probe.kind === 'liveness' ? this.#state.result : 'success', inRow: 0};
       this.#cancel();
     }

@@ -4,7 +4,7 @@ import {endpoint, type Network} from '#src/transport/network.js';
 import {failure, success, type ProbeOutcome} from './outcome.js';
 import {timeoutError, withTimeout} from './timeout.js';
 
-/** Probes by a connection, which is closed at once. */
+/** Probes by opening a connection. */
 export const probeTcp = async (
   clock: Clock,
   network: Network,

@@ -1,4 +1,4 @@
-// One probe of a container, of whichever kind.
+// Runs one probe of any kind.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Probe} from '#src/api/pod.js';

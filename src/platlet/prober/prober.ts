@@ -17,13 +17,13 @@ const kinds: readonly ProbeKind[] = ['startup', 'liveness', 'readiness'];
 interface Probed {
   /** By kind and container. */
   readonly loops: Map<string, ProbeLoop>;
-  /** The ids of the runs that were there when the pod was first seen, and what their status said. */
+  /** The ids of runs that existed when the pod was first observed, and their reported readiness. */
   readonly known: ReadonlyMap<string, {readonly started: boolean; readonly ready: boolean}>;
 }
 
 const keyOf = (kind: ProbeKind, container: string): string => `${kind} ${container}`;
 
-/** Probes containers, and keeps the results. */
+/** Probes containers and keeps their results. */
 export class Prober {
   readonly #parts: ProberParts;
   readonly #pods = new Map<string, Probed>();
@@ -32,7 +32,7 @@ export class Prober {
     this.#parts = parts;
   }
 
-  /** Called with each look at a pod. `changed` is called when a result changes. */
+  /** Called at each sync of a pod. `changed` is called when a result changes. */
   observe(pod: Frozen<Pod>, runtime: RuntimePod, address: string, changed: () => void): void {
     const uid = pod.metadata?.uid ?? '';
     let own = this.#pods.get(uid);
@@ -60,13 +60,13 @@ export class Prober {
     return this.#resultOf(metadata?.uid, 'startup', container.name, id) === 'success';
   }
 
-  /** Whether a run that has started is ready: its readiness probe has succeeded, or it has none. */
+  /** Whether a started run is ready: its readiness probe has succeeded, or it has none. */
   isReady({metadata}: Frozen<Pod>, {container}: SpecContainer, {id}: ContainerInstance): boolean {
     if (!(container as Frozen<Container>).readinessProbe) return true;
     return this.#resultOf(metadata?.uid, 'readiness', container.name, id) === 'success';
   }
 
-  /** Returns the results for the containers of a pod. */
+  /** Returns the probe results of a pod. */
   resultsOf(uid: string): ProbeResults {
     return {
       resultOf: (kind, id) => {
@@ -87,17 +87,17 @@ export class Prober {
       ?.resultFor(id);
   }
 
-  /** What came of the probes of all containers. */
+  /** The counts of all probes. */
   get counts(): readonly ContainerProbes[] {
     return [...this.#pods.values()].flatMap(({loops}) => [...loops.values()].map(({counts}) => counts));
   }
 
-  /** Ends the probes that could restart a container: its pod terminates. */
+  /** Stops the liveness and startup probes of a terminating pod. */
   stopRestarting(uid: string): void {
     for (const [key, loop] of this.#pods.get(uid)?.loops ?? []) if (!key.startsWith('readiness ')) loop.stop();
   }
 
-  /** Ends all probes of a pod, and forgets it. */
+  /** Stops all probes of a pod and forgets their results. */
   remove(uid: string): void {
     for (const loop of this.#pods.get(uid)?.loops.values() ?? []) loop.stop();
     this.#pods.delete(uid);
@@ -108,7 +108,7 @@ export class Prober {
   }
 }
 
-/** What the last status of a pod says of the runs that it shows. */
+/** Returns what the last reported status says of its runs. */
 const knownRuns = ({status}: Frozen<Pod>): Probed['known'] =>
   new Map(
     [...statusesByName(status).values()].flatMap(({containerID, started = false, ready, state}) =>

@@ -1,12 +1,9 @@
-// Where the probes and hooks of a container go.
+// The targets of probes and hooks.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, HTTPGetAction} from '#src/api/pod.js';
 
-/**
- * Returns the number of a port that is given by number or by its name in the container. Throws if the container has no
- * such port.
- */
+/** Returns a container port given by number or by name. Throws if there is no port of the name. */
 export const portOf = (port: number | string | object, {ports = []}: Frozen<AnyContainer>): number => {
   const text = String(port as number | string);
   const named = ports.find(({name}) => name === text)?.containerPort;
@@ -18,13 +15,13 @@ export const portOf = (port: number | string | object, {ports = []}: Frozen<AnyC
 
 export interface HttpTarget {
   readonly url: URL;
-  /** In the order of the probe; an empty value removes a header that is usual. */
+  /** In the order of the spec; an empty value removes a default header. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** Returns the address of a request to a container. `host`: that of its pod, where none is given. */
+/** Returns the target of an HTTP request. `host`: the address of the pod, used if none is given. */
 export const httpTarget = (
   {host, port, path = '/', scheme = 'HTTP', httpHeaders = []}: Frozen<HTTPGetAction>,
   container: Frozen<AnyContainer>,

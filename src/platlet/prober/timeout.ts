@@ -1,9 +1,9 @@
 import type {Clock} from '#src/base/clock.js';
 
-/** What is thrown when the time is over. */
+/** Thrown on a timeout. */
 export const timeoutError = new Error('timeout');
 
-/** Returns the result of a promise. Rejects with `late` after so many milliseconds, or with the reason of an abort. */
+/** Returns the result of a promise. Rejects with `late` after `ms`, or with the reason of an abort. */
 export const withTimeout = <T>(clock: Clock, ms: number, promise: Promise<T>, signal?: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = clock.schedule(ms, () => reject(timeoutError));

@@ -1,5 +1,5 @@
-// The configurations of sandboxes and containers that the agent gives to a runtime: the messages of the container
-// runtime interface without its numbers.
+// The sandbox and container configurations that the agent passes to a runtime: CRI messages without numeric
+// enumerations.
 
 import type {ImageSpec} from './images.js';
 import type {PodIdentity} from './state.js';
@@ -18,8 +18,8 @@ export interface PortMapping {
 }
 
 /**
- * The share of a host's namespace: `pod` for one of the pod, `container` for one of each container, `node` for the
- * host's, `target` for that of a container.
+ * The mode of a Linux namespace: `pod` for one per pod, `container` for one per container, `node` for that of the host,
+ * `target` for that of another container.
  */
 export type NamespaceMode = 'pod' | 'container' | 'node' | 'target';
 
@@ -33,9 +33,9 @@ export interface NamespaceOptions {
   readonly network: NamespaceMode;
   readonly pid: NamespaceMode;
   readonly ipc: NamespaceMode;
-  /** The container of a `target` namespace. */
+  /** The container id of a `target` namespace. */
   readonly targetId?: string;
-  /** The mapping of a user namespace of the pod's own; absent: the host's. */
+  /** The id mapping of the pod's user namespace; absent: that of the host. */
   readonly users?: IdMapping;
 }
 
@@ -66,7 +66,7 @@ export interface SandboxSecurity {
 
 export interface ContainerResources {
   readonly cpuPeriod?: number;
-  /** Microseconds of each period; 0 is no limit. */
+  /** In microseconds per period; 0 is no limit. */
   readonly cpuQuota?: number;
   readonly cpuShares?: number;
   readonly memoryLimitBytes?: number;
@@ -81,7 +81,7 @@ export interface ContainerResources {
 export interface SandboxConfig {
   readonly pod: PodIdentity;
   readonly attempt: number;
-  /** Empty in the host's network. */
+  /** Empty in the host network. */
   readonly hostname: string;
   readonly logDirectory: string;
   readonly dns?: DnsConfig;
@@ -103,7 +103,7 @@ export interface MountConfig {
   readonly selinuxRelabel?: boolean;
   readonly propagation: 'private' | 'host-to-container' | 'bidirectional';
   readonly users?: IdMapping;
-  /** An image in place of a path of the host. */
+  /** The image to mount instead of a host path. */
   readonly image?: {readonly image: ImageSpec; readonly subPath: string};
 }
 

@@ -1,9 +1,9 @@
-// The images that an agent names to a runtime, and what the runtime reports of them.
+// Images as the agent and a runtime exchange them.
 
-/** The name of an image, as a pod gives it or as an id. */
+/** An image by name or by id. */
 export interface ImageSpec {
   readonly image: string;
-  /** The name in the pod, where `image` is resolved. */
+  /** The name in the pod, if `image` is a resolved id. */
   readonly userSpecified?: string;
   readonly handler?: string;
 }
@@ -13,14 +13,14 @@ export interface Image {
   readonly tags: readonly string[];
   readonly digests: readonly string[];
   readonly bytes: number;
-  /** The user that its processes run as: a number or a name. */
+  /** The user of its processes: a number or a name. */
   readonly uid?: number;
   readonly username?: string;
-  /** Whether it must not be removed. */
+  /** Whether it is excluded from garbage collection. */
   readonly isPinned: boolean;
 }
 
-/** Credentials for one registry. */
+/** Credentials for a registry. */
 export interface ImageCredentials {
   readonly username?: string;
   readonly password?: string;

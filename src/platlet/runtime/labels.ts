@@ -1,4 +1,4 @@
-// Labels by which sandboxes and containers are found again. The keys are the same in every naming: other tools of the
+// Labels that identify sandboxes and containers. The keys are the same in every naming, since other tools of the
 // runtime read them.
 
 import type {PodIdentity} from './state.js';
@@ -10,7 +10,7 @@ const keys = {
   container: 'io.kubernetes.container.name',
 } as const;
 
-/** Returns the labels of a pod's sandboxes and containers; those of a container have its name too. */
+/** Returns the labels of a pod's sandboxes, or of one of its containers. */
 export const identityLabels = ({name, namespace, uid}: PodIdentity, container?: string): Readonly<Record<string, string>> => ({
   [keys.name]: name,
   [keys.namespace]: namespace,
@@ -18,10 +18,10 @@ export const identityLabels = ({name, namespace, uid}: PodIdentity, container?: 
   ...(container === undefined ? {} : {[keys.container]: container}),
 });
 
-/** Returns the label that all sandboxes and containers of a pod have in common. */
+/** Returns the label shared by all sandboxes and containers of a pod. */
 export const uidLabel = (uid: string): Readonly<Record<string, string>> => ({[keys.uid]: uid});
 
-/** Returns the pod that labels name; undefined if they name none. */
+/** Returns the pod identified by labels; undefined if they identify none. */
 export const identityOf = (labels: Readonly<Record<string, string>>): PodIdentity | undefined => {
   const {[keys.name]: name = '', [keys.namespace]: namespace = '', [keys.uid]: uid = ''} = labels;
   return uid === '' ? undefined : {uid, namespace, name};

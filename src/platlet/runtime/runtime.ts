@@ -26,7 +26,7 @@ export class RuntimeError extends Error {
 export type RuntimeErrorKind = 'failed' | 'not-found' | 'timeout' | 'unavailable' | 'unimplemented';
 
 export interface RuntimeVersion {
-  /** As in `containerRuntimeVersion` of a node: `containerd`, `1.6.20`. */
+  /** As in `containerRuntimeVersion` of a Node: `containerd`, `1.6.20`. */
   readonly name: string;
   readonly version: string;
   readonly apiVersion: string;
@@ -40,7 +40,7 @@ export interface RuntimeCondition {
   readonly message: string;
 }
 
-/** A way of running containers that a RuntimeClass may name. */
+/** A runtime handler that a RuntimeClass may name. */
 export interface RuntimeHandler {
   readonly name: string;
   readonly recursiveReadOnlyMounts: boolean;
@@ -55,20 +55,20 @@ export interface RuntimeStatus {
   readonly supplementalGroupsPolicy?: boolean;
 }
 
-/** The output of a command that was run to its end. */
+/** The output of a completed command. */
 export interface CommandResult {
   readonly stdout: Buffer;
   readonly stderr: Buffer;
   readonly exitCode: number;
 }
 
-/** The streams of a command; those that are absent are not opened. With a terminal all output is on `stdout`. */
+/** The streams of a command; absent ones are not opened. With a terminal all output is on `stdout`. */
 export interface ProcessStreams {
   readonly stdin?: Readable | undefined;
   readonly stdout?: Writable | undefined;
   readonly stderr?: Writable | undefined;
   readonly tty: boolean;
-  /** Sizes of the terminal, while the process runs. */
+  /** Terminal sizes while the process runs. */
   readonly sizes?: AsyncIterable<{readonly width: number; readonly height: number}> | undefined;
 }
 
@@ -78,61 +78,61 @@ export interface Runtime extends AsyncDisposable {
   status(): Promise<RuntimeStatus>;
   /** The cgroup driver of the runtime; undefined if it does not report one. */
   cgroupDriver(): Promise<'cgroupfs' | 'systemd' | undefined>;
-  /** Announces the ranges of the node's pods, separated by commas. */
+  /** Announces the pod CIDRs of the node, comma-separated. */
   updatePodCidr(podCidr: string): Promise<void>;
 
   /**
-   * Lists the pods with sandboxes or containers, running or not. A container has no more than the list of the runtime
-   * has: no exit code before `podStatus` is asked.
+   * Lists the pods with sandboxes or containers, running or not. Containers have only the fields of the list: the exit
+   * code needs `podStatus`.
    */
   pods(): Promise<readonly RuntimePod[]>;
   /** Returns all sandboxes and containers of a pod in full, newest first. */
   podStatus(uid: string): Promise<RuntimePod>;
   /**
-   * Calls `listener` with the uid of a pod whose sandboxes or containers have changed by themselves, where the runtime
-   * has events. Others are listed regularly.
+   * Calls `listener` with the uid of a pod whose sandboxes or containers have changed, if the runtime supports events;
+   * otherwise it has to be listed periodically.
    */
   readonly changes?: (listener: (uid: string) => void) => Disposable;
 
   /** Creates and starts a sandbox. Returns its id. */
   runSandbox(config: SandboxConfig, handler: string): Promise<string>;
-  /** Ends all processes of a sandbox and gives back its network. */
+  /** Kills all processes of a sandbox and releases its network. */
   stopSandbox(id: string): Promise<void>;
   removeSandbox(id: string): Promise<void>;
   sandboxStatus(id: string): Promise<Sandbox>;
 
-  /** Returns the id of the created container. */
+  /** Creates a container. Returns its id. */
   createContainer(sandbox: string, config: ContainerConfig, sandboxConfig: SandboxConfig): Promise<string>;
   startContainer(id: string): Promise<void>;
-  /** Resolves once the container has ended: at the latest after the grace period, in seconds, it is killed. */
+  /** Stops a container. Resolves once it has exited; it is killed after the grace period, in seconds. */
   stopContainer(id: string, graceSeconds: number): Promise<void>;
   removeContainer(id: string): Promise<void>;
   containerStatus(id: string): Promise<ContainerInstance>;
   updateResources(id: string, resources: ContainerResources): Promise<void>;
   reopenLog(id: string): Promise<void>;
-  /** Writes the state of a container into an archive, within so many seconds unless 0. Not all runtimes can. */
+  /** Checkpoints a container into an archive. The timeout is in seconds; 0 is none. Not all runtimes support it. */
   checkpoint(id: string, location: string, timeoutSeconds: number): Promise<void>;
 
-  /** Runs a command to its end. Rejects with kind `timeout` after the given seconds; 0 is no limit. */
+  /** Runs a command to completion. Rejects with kind `timeout` after the given seconds; 0 is no limit. */
   execSync(id: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult>;
   /**
    * Runs a command with streams. Resolves with its exit code once all output is written; ends when the signal aborts.
    */
   exec(id: string, command: readonly string[], streams: ProcessStreams, signal: AbortSignal): Promise<number>;
-  /** Attaches to the main process. Resolves when it or its streams have ended, with the exit code if there is one. */
+  /** Attaches to the main process. Resolves when it or its streams have ended, with the exit code if known. */
   attach(id: string, streams: ProcessStreams, signal: AbortSignal): Promise<number>;
-  /** Connects to a port in the network of a sandbox. */
+  /** Connects to a port in the network namespace of a sandbox. */
   portForward(sandbox: string, port: number, connection: Duplex, signal: AbortSignal): Promise<void>;
 
   containerUsage(): Promise<readonly ContainerUsage[]>;
   sandboxUsage(): Promise<readonly SandboxUsage[]>;
 
   images(): Promise<readonly Image[]>;
-  /** Returns undefined if the image is not there. */
+  /** Returns undefined if the image is not present. */
   imageStatus(image: ImageSpec): Promise<Image | undefined>;
-  /** Returns the reference of the pulled image. */
+  /** Pulls an image. Returns its reference. */
   pullImage(image: ImageSpec, credentials: ImageCredentials | undefined, sandboxConfig: SandboxConfig): Promise<string>;
   removeImage(image: ImageSpec): Promise<void>;
-  /** The file systems of images, and those of containers where they differ. */
+  /** The file systems of images and of containers, if these differ. */
   imageFilesystems(): Promise<{readonly images: readonly FilesystemUsage[]; readonly containers: readonly FilesystemUsage[]}>;
 }

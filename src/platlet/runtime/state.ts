@@ -1,8 +1,8 @@
-// What a runtime reports of the sandboxes and containers of a pod.
+// The state of a pod's sandboxes and containers in a runtime.
 
 import type {ImageSpec} from './images.js';
 
-/** The identity of a pod, as it is kept in the labels of its sandboxes and containers. */
+/** The identity of a pod in the labels of its sandboxes and containers. */
 export interface PodIdentity {
   readonly uid: string;
   readonly namespace: string;
@@ -12,18 +12,18 @@ export interface PodIdentity {
 export interface Sandbox {
   readonly id: string;
   readonly pod: PodIdentity;
-  /** Counts the sandboxes of a pod, from 0. */
+  /** The number of the sandbox of its pod, from 0. */
   readonly attempt: number;
   readonly isReady: boolean;
   readonly createdAt: number;
-  /** Empty for pods in the host's network, and for stopped sandboxes. */
+  /** Empty for pods in the host network and for stopped sandboxes. */
   readonly addresses: readonly string[];
   readonly usesHostNetwork: boolean;
   readonly handler: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** `unknown`: the runtime has lost it. */
+/** `unknown`: the runtime has lost track of it. */
 export type InstanceState = 'created' | 'running' | 'exited' | 'unknown';
 
 /** One run of a container of a pod. */
@@ -33,19 +33,19 @@ export interface ContainerInstance {
   readonly pod: PodIdentity;
   /** The name of the container in the pod. */
   readonly name: string;
-  /** Counts the runs of the container, from 0: the restart count. */
+  /** The number of the run, from 0: the restart count. */
   readonly attempt: number;
   readonly state: InstanceState;
   readonly createdAt: number;
-  /** Undefined before it has started. */
+  /** Undefined before the start. */
   readonly startedAt?: number;
   readonly finishedAt?: number;
   readonly exitCode?: number;
   readonly reason?: string;
   readonly message?: string;
-  /** As the pod names it. */
+  /** As in the pod spec. */
   readonly image: ImageSpec;
-  /** What `imageID` of a status shows. */
+  /** The `imageID` of the container status. */
   readonly imageRef: string;
   /** The id of the image on the node. */
   readonly imageId?: string;
@@ -62,5 +62,5 @@ export interface RuntimePod {
   readonly containers: readonly ContainerInstance[];
 }
 
-/** Returns the state of a pod of which the runtime has nothing. */
+/** Returns the state of a pod that is unknown to the runtime. */
 export const emptyRuntimePod = (pod: PodIdentity): RuntimePod => ({pod, sandboxes: [], containers: []});

@@ -1,9 +1,9 @@
-// The resource usage that a runtime reports.
+// Resource usage as a runtime reports it.
 
 import type {FilesystemUsage} from './images.js';
 import type {PodIdentity} from './state.js';
 
-/** Nanoseconds of processor time; `nanoCores` is the rate over the last interval. */
+/** CPU time in nanoseconds since the start; `nanoCores` is the rate over the last interval. */
 export interface CpuUsage {
   readonly at: number;
   readonly usageCoreNanoseconds?: bigint;

@@ -1,5 +1,5 @@
-// Reads the log of a container, from a position near its end if only the last lines are wanted, and follows it over
-// rotations.
+// Reads the log file of a container, from a position near its end if only the last lines are wanted, and follows it
+// across rotations.
 
 import {dirname} from 'node:path';
 import type {LogQuery} from '#src/api/node/agent.js';
@@ -11,7 +11,7 @@ import {yieldInTurn} from '#src/base/turn.js';
 import {LogWriter, parseLogLine} from './log-lines.js';
 
 export interface ReadLogParts {
-  /** The name of the file, which another file takes when the log is rotated. */
+  /** The path of the file, which is reused by a new file on rotation. */
   readonly path: string;
   readonly query: LogQuery;
   readonly files: Pick<Files, 'watch'>;
@@ -24,11 +24,11 @@ export interface ReadLogParts {
 }
 
 const blockBytes = 64 << 10;
-/** The longest line of a file; longer ones are cut by the runtime. */
+/** The maximum length of a line; the runtime splits longer ones. */
 const maxLineBytes = 1 << 20;
-/** How often a log is looked at that is followed, beside hints from the file system. */
+/** How often a followed log is polled, besides notifications of the file system. */
 const pollMs = 1_000;
-/** How long a container that ran counts as running. */
+/** The time to live of the answer that a container is running. */
 const askMs = 250;
 const newline = 0x0a;
 
@@ -50,7 +50,7 @@ export const startOfLast = async (file: BlockReader, lines: number): Promise<num
   return 0;
 };
 
-/** Yields the log as the query wants it. A log that does not exist is empty. */
+/** Yields the requested part of a log. A missing log is empty. */
 export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, void, undefined> {
   const {path, query, open, signal} = parts;
   const writer = new LogWriter(query, blockBytes);
@@ -61,13 +61,13 @@ export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, 
     let reading = new Reading(file, parts, writer);
     if (query.tailLines !== undefined) await reading.skipTo(query.tailLines);
     while (!signal.aborted && !writer.isFull) {
-      // Asked before reading: what was written before the end is then read.
+      // Asked before reading, so that everything written before the exit is read.
       const mayGrow = query.follow && (await growing.now());
       yield* reading.more();
       if (!mayGrow) return void (yield* reading.rest());
       const next = await open(path);
       if (next && next.id !== file.id) {
-        yield* reading.more(); // What was written until the file was renamed.
+        yield* reading.more(); // Everything written before the rename.
         await file[Symbol.asyncDispose]();
         file = next;
         reading = new Reading(file, parts, writer);
@@ -81,7 +81,7 @@ export async function* readLogFile(parts: ReadLogParts): AsyncGenerator<Buffer, 
   }
 }
 
-/** Resolves to the file once there is one; to undefined when the container has ended without. */
+/** Resolves to the file once it exists; to undefined when the container has exited without one. */
 const appeared = async (parts: ReadLogParts): Promise<BlockReader | undefined> => {
   const {path, open, signal, isRunning} = parts;
   while (!signal.aborted) {
@@ -93,7 +93,7 @@ const appeared = async (parts: ReadLogParts): Promise<BlockReader | undefined> =
   return undefined;
 };
 
-/** Whether a container may still write, which is not asked each time that it has. */
+/** Whether a container may still write. A positive answer is cached. */
 class Growing {
   readonly #parts: Pick<ReadLogParts, 'clock' | 'isRunning'>;
   #askedAt = -Infinity;
@@ -111,7 +111,7 @@ class Growing {
   }
 }
 
-/** Reads one file in order, line by line. */
+/** Reads one file sequentially, line by line. */
 class Reading {
   readonly #file: BlockReader;
   readonly #parts: Pick<ReadLogParts, 'path' | 'log' | 'signal'>;
@@ -125,24 +125,24 @@ class Reading {
     this.#writer = writer;
   }
 
-  /** Begins at the last so many lines. */
+  /** Moves to the last so many lines. */
   async skipTo(lines: number): Promise<void> {
     this.#position = await startOfLast(this.#file, lines);
   }
 
-  /** Yields what a client gets of the lines that are complete. */
+  /** Yields the output of the complete lines. */
   async *more(): AsyncGenerator<Buffer, void, undefined> {
     while (!this.#writer.isFull && !this.#parts.signal.aborted) {
       const block = await this.#file.read(this.#position, blockBytes);
       if (block.length === 0) return;
-      await yieldInTurn(this.#parts.path); // All readers of a log together delay others by one block each time.
+      await yieldInTurn(this.#parts.path); // All readers of a log together delay other work by one block at a time.
       this.#position += block.length;
       const output = this.#written(block);
       if (output.length > 0) yield output;
     }
   }
 
-  /** Yields what a client gets of a last line that is not ended. */
+  /** Yields the output of a last line without newline. */
   *rest(): Generator<Buffer, void, undefined> {
     if (this.#begun.length === 0 || this.#writer.isFull) return;
     this.#line(this.#begun, 0, this.#begun.length);
@@ -169,7 +169,7 @@ class Reading {
   }
 }
 
-/** Resolves when the folder of the log has changed, after a while, or when the signal aborts. */
+/** Resolves when the log directory has changed, after a poll interval, or when the signal aborts. */
 const changed = ({path, files, clock, signal}: ReadLogParts): Promise<void> =>
   new Promise(resolve => {
     const done = (): void => {

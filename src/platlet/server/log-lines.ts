@@ -1,18 +1,17 @@
-// The lines of a container's log as the runtime writes them: `TIME STREAM TAGS TEXT`. A line of the container that is
-// longer than the runtime's limit comes in parts, of which all but the last have the tag `P`. Lines are read and
-// written where they lie in a block: logs have millions of them.
+// The lines of a container log in CRI format: `TIME STREAM TAGS TEXT`. The runtime splits longer lines into parts, all
+// of which but the last have the tag `P`. Lines are parsed in place, as logs have millions of them.
 
 import type {LogQuery} from '#src/api/node/agent.js';
 
 export interface LogLine {
-  /** The block that holds the line, with the positions of its parts. */
+  /** The block that contains the line, and the positions of its parts. */
   readonly block: Buffer;
   readonly start: number;
   readonly stampEnd: number;
   readonly textStart: number;
   readonly end: number;
   readonly stream: 'stdout' | 'stderr';
-  /** Whether more of the line follows. */
+  /** Whether the line is partial: the next one continues it. */
   readonly isPartial: boolean;
 }
 
@@ -24,7 +23,9 @@ const streams = {stdout: Buffer.from('stdout'), stderr: Buffer.from('stderr')} a
 const stampOf = ({block, start, stampEnd}: Pick<LogLine, 'block' | 'start' | 'stampEnd'>): string =>
   block.toString('latin1', start, stampEnd);
 
-/** Whether the block has a time at a position. All that runtimes write begin alike, so that few need to be parsed. */
+/**
+ * Whether there is a time at a position. Runtimes write all times in one layout, so that few have to be parsed.
+ */
 const isStamp = (block: Buffer, start: number, stampEnd: number): boolean =>
   (block[start + 4] === dash &&
     block[start + 7] === dash &&
@@ -35,7 +36,7 @@ const isStamp = (block: Buffer, start: number, stampEnd: number): boolean =>
     stampEnd > start + 20) ||
   !Number.isNaN(Date.parse(stampOf({block, start, stampEnd})));
 
-/** Whether the block has a word at a position. Words are short, so that a call of `compare` would take longer. */
+/** Whether there is a word at a position. Words are short: a call of `compare` would be slower. */
 const hasWord = (block: Buffer, word: Buffer, start: number): boolean => {
   for (let at = 0; at < word.length; at++) if (block[start + at] !== word[at]) return false;
   return true;
@@ -54,7 +55,7 @@ const blankAfter = (block: Buffer, start: number, end: number): number => {
   return at;
 };
 
-/** Returns the parts of a line of a block, without its end; undefined if it is none of a log. */
+/** Returns the parts of a line without its newline; undefined for a malformed line. */
 export const parseLogLine = (block: Buffer, start = 0, end = block.length): LogLine | undefined => {
   const stampEnd = blankAfter(block, start, end);
   const streamEnd = blankAfter(block, stampEnd + 1, end);
@@ -67,42 +68,42 @@ export const parseLogLine = (block: Buffer, start = 0, end = block.length): LogL
   return {block, start, stampEnd, textStart: Math.min(tagsEnd + 1, end), end, stream, isPartial};
 };
 
-/** Returns a time with all digits of its nanoseconds, as clients sort by. */
+/** Formats a time with nine digits of nanoseconds, so that clients can sort by it. */
 const fixedStamp = (stamp: string): string => {
   const [, seconds = '', digits = '', zone = 'Z'] = /^(.*?T\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(stamp) ?? [];
   return `${seconds}.${digits.padEnd(9, '0').slice(0, 9)}${zone}`;
 };
 
-/** The longest time of a line, the blank after it, and the newline. */
+/** The maximum length of a time, the blank after it, and the newline. */
 const mostBesideText = 64;
 
-/** Chooses the lines that a client wants, and gathers what it gets of them. */
+/** Filters the lines of a log and collects the output. */
 export class LogWriter {
   readonly #query: LogQuery;
   readonly #wanted: LogLine['stream'] | undefined;
   #left: number;
-  /** How many lines are still read. */
+  /** The number of lines still to output. */
   #lines: number;
   #atStart = true;
   #output: Buffer;
   #length = 0;
 
-  /** The size is that of most outputs. */
+  /** Large enough for most outputs. */
   constructor(query: LogQuery, size: number) {
     this.#query = query;
     this.#wanted = query.stream === 'All' ? undefined : query.stream === 'Stdout' ? 'stdout' : 'stderr';
     this.#left = query.limitBytes ?? Infinity;
-    // A container that writes faster than its log is read would else never come to its end.
+    // A container that writes faster than its log is read would otherwise be followed without end.
     this.#lines = query.follow ? Infinity : (query.tailLines ?? Infinity);
     this.#output = Buffer.allocUnsafe(size);
   }
 
-  /** Whether the client gets no more. */
+  /** Whether the output is complete. */
   get isFull(): boolean {
     return this.#left <= 0 || this.#lines <= 0;
   }
 
-  /** Adds what the client gets of a line. */
+  /** Adds a line to the output. */
   write(line: LogLine): void {
     this.#lines--;
     const {since, timestamps} = this.#query;
@@ -126,7 +127,9 @@ export class LogWriter {
     this.#output = larger;
   }
 
-  /** Returns what was gathered, and begins anew. Little of it is copied, so that it does not keep a large block. */
+  /**
+   * Returns the collected output and starts over. Small outputs are copied, so that they do not retain a large block.
+   */
   take(): Buffer {
     const taken = this.#output.subarray(0, this.#length);
     const isLittle = this.#length < this.#output.length / 4;

@@ -1,9 +1,9 @@
-// Which run of a container a log is asked of.
+// Selects the run of a container whose log is requested.
 
 import {AgentError} from '#src/api/node/agent.js';
 import type {ContainerStatus} from '#src/api/pod.js';
 
-/** Why a container has no log yet, by the reason that it waits for. */
+/** The error messages for containers without a log, by waiting reason. */
 const waitingTexts: Readonly<Record<string, string>> = {
   ErrImagePull: "image can't be pulled",
   ImagePullBackOff: 'trying and failing to pull image',
@@ -11,9 +11,7 @@ const waitingTexts: Readonly<Record<string, string>> = {
 
 const refused = (text: string): AgentError => new AgentError(400, text);
 
-/**
- * Returns the id of the run whose log is wanted, as statuses have it. Throws what clients are shown if there is none.
- */
+/** Returns the id of the run whose log is requested, as in statuses. Throws the error for clients if there is none. */
 export const loggedRun = (pod: string, container: string, status: ContainerStatus | undefined, previous: boolean): string => {
   const of = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod)}`;
   if (!status) throw refused(`${of} is not available`);
@@ -24,7 +22,7 @@ export const loggedRun = (pod: string, container: string, status: ContainerStatu
     return last.containerID;
   }
   if (running) return status.containerID ?? '';
-  // A run that did not start has no id; then the one before it is meant.
+  // A run that failed to start has no id: the previous run is meant.
   if (terminated || last) {
     const id = terminated?.containerID || last?.containerID;
     if (!id) throw refused(`${of} is terminated`);

@@ -1,4 +1,4 @@
-// What the agent answers about its pods: logs, commands, ports and measurements, over its runtime.
+// The agent API of a node over its runtime: logs, commands, ports and statistics.
 
 import {join} from 'node:path';
 import {AgentError, type ContainerAddress, type LogQuery, type LogText, type NodeAgent, type RunCommand} from '#src/api/node/agent.js';
@@ -23,13 +23,13 @@ export interface NodeAgentParts {
   readonly log: Log;
   readonly files: Pick<Files, 'watch'>;
   open(path: string): Promise<BlockReader | undefined>;
-  /** The pods of the node, with the statuses that the agent knows. */
+  /** The pods of the node with the statuses of the agent. */
   pods(): readonly Frozen<Pod>[];
   stats(): Promise<NodeStats>;
   probes(): readonly ContainerProbes[];
   configuration(): Readonly<Record<string, unknown>>;
   healthProblem(): string | undefined;
-  /** The folder of archives of containers; absent if none are made. */
+  /** The directory of checkpoint archives; absent if checkpoints are disabled. */
   readonly checkpoints?: string | undefined;
 }
 
@@ -43,18 +43,18 @@ const podAt = ({pods}: Pick<NodeAgentParts, 'pods'>, {namespace, pod}: PodAddres
   return found;
 };
 
-/** Whether an address is that of a pod, and not of one that had its name before. */
+/** Whether an address belongs to this pod, and not to an earlier one of its name. */
 const isOf = ({metadata}: Frozen<Pod>, {uid}: PodAddress): boolean => uid === undefined || metadata?.uid === uid;
 
 const containerStatus = ({status}: Frozen<Pod>, name: string): Frozen<ContainerStatus> | undefined => statusesByName(status).get(name);
 
-/** Returns the id of a container without the name of its runtime. */
+/** Returns a container id without the prefix of the runtime. */
 const idIn = (containerId: string): string => containerId.slice(containerId.indexOf('://') + 3);
 
-/** Returns the pods of a node over its runtime. */
+/** Returns the agent API of a node. */
 export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
   const {runtime} = parts;
-  /** The container that a command goes to. */
+  /** Returns the container that a command runs in. */
   const runningAt = async (of: ContainerAddress): Promise<readonly [Frozen<Pod>, ContainerInstance]> => {
     const {container} = of;
     const pod = podAt(parts, of);
@@ -97,7 +97,7 @@ export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
   };
 };
 
-/** What is shown of a pod of the runtime that has a running container. */
+/** Returns the pod for the list of running pods; undefined without a running container. */
 const runningPod = ({pod: {uid, namespace, name}, containers}: RuntimePod): Pod[] => {
   const running = containers.filter(({state}) => state === 'running');
   if (running.length === 0) return [];
@@ -105,7 +105,7 @@ const runningPod = ({pod: {uid, namespace, name}, containers}: RuntimePod): Pod[
   return [{metadata: {name, namespace, uid}, spec}];
 };
 
-/** Writes a container into an archive. Returns its path. */
+/** Checkpoints a container. Returns the path of the archive. */
 const archived = async (parts: NodeAgentParts, of: ContainerAddress, timeoutSeconds: number): Promise<string> => {
   const {runtime, clock, checkpoints = ''} = parts;
   const pod = podAt(parts, of);

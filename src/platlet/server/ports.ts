@@ -1,4 +1,4 @@
-// The ports of an agent: the one with TLS, the one that is only read, and the one for health checks.
+// The ports of an agent: the main one with TLS, the read-only one, and the one of health checks.
 
 import type {SecureContextOptions, TlsOptions} from 'node:tls';
 import type {NodeAgent} from '#src/api/node/agent.js';
@@ -39,7 +39,7 @@ export interface AgentPortsParts extends Pick<AgentGuard, 'authenticators' | 'an
     | 'streamingConnectionIdleTimeout'
   >;
   readonly tls: TlsOptions;
-  /** Paths of the agent's own that are served in any case, and those for debugging. */
+  /** Additional paths that are always served, and debugging paths. */
   readonly routes: readonly AdministrativeRoute[];
   readonly debugging: readonly AdministrativeRoute[];
   readonly metrics: RequestMetrics;
@@ -53,7 +53,7 @@ export interface AgentPortsParts extends Pick<AgentGuard, 'authenticators' | 'an
 
 /** The open ports of an agent. */
 export interface AgentPorts extends AsyncDisposable {
-  /** The port with TLS; the configured one if it is not open. */
+  /** The port number of the server with TLS; the configured one if it is not listening. */
   readonly port: number;
   setSecureContext(options: SecureContextOptions): void;
 }
@@ -61,19 +61,19 @@ export interface AgentPorts extends AsyncDisposable {
 const maxHeaderBytes = 1 << 20;
 const idleMs = 90_000;
 const maxConnections = 500;
-/** The most bytes of all answers that are not read, of all ports of the agent. */
+/** The maximum size of all responses that clients have not read, of all ports together. */
 const waitingBytes = 128 << 20;
 /**
- * The most requests of one address that wait, as for a review of their tokens or access. The API server relays those of
- * all its users.
+ * The maximum number of requests of one address that wait for token or access reviews. The API server proxies requests
+ * of all its users.
  */
 const maxWaitingOfPeer = 500;
-/** How long to wait before the port for health checks is tried again. */
+/** The delay before the port of health checks is tried again. */
 const retryMs = 5_000;
 
 /**
- * Opens the ports. Rejects with an error of one line if one of the first two is not available; the one for health
- * checks is tried again.
+ * Opens the ports. Rejects with a one-line error if one of the first two is not available; the one of health checks is
+ * retried.
  */
 export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts> => {
   const {
@@ -94,7 +94,7 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
     gate,
   } = parts;
   const {enableDebuggingHandlers: debugs, streamingConnectionIdleTimeout: idleTimeoutMs} = settings;
-  const failed = (error: unknown): void => log.error({err: error}, 'a request could not be answered');
+  const failed = (error: unknown): void => log.error({err: error}, 'failed to answer a request');
   const sending = {clock, random, deliveries: new Deliveries(clock, waitingBytes), onFault: failed};
   const checks = checksOf(agent, log);
   const own = [...healthRoutes({healthz: checks}), slisRoute(naming, [checks], {resets: true}), ...routes];
@@ -146,7 +146,7 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
   };
 };
 
-/** What `/healthz` checks. */
+/** The checks of `/healthz`. */
 const checksOf = (agent: NodeAgent, log: Log): HealthChecks => {
   const checks = new HealthChecks(log);
   checks.add('ping', () => {});
@@ -158,7 +158,7 @@ const checksOf = (agent: NodeAgent, log: Log): HealthChecks => {
   return checks;
 };
 
-/** Opens the port for health checks as soon as it is free. Returns what closes it. */
+/** Opens the port of health checks as soon as it is available. Returns a function that closes it. */
 const followHealthPort = (
   {agent, settings, clock, random, log, signal}: AgentPortsParts,
   failed: (error: unknown) => void,

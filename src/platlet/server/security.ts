@@ -1,4 +1,4 @@
-// Who may call an agent: authentication by client certificate and token, authorization by the cluster.
+// Authentication and authorization of requests to an agent: by client certificates and tokens, and by the API server.
 
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -18,7 +18,7 @@ import type {Delegate} from '#src/serving/delegation.js';
 
 export interface AgentSecurityParts {
   readonly settings: Settings;
-  /** Reviews tokens and access; undefined where there is no API server. */
+  /** Creates token and access reviews; undefined without an API server. */
   readonly delegate: Delegate | undefined;
   readonly naming: Naming;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface AgentSecurityParts {
   readonly files: Files;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Whether user UIDs are read from certificates. */
+  /** Whether the uid of a user is read from certificates. */
   readonly withUid: boolean;
 }
 
@@ -37,8 +37,8 @@ export interface AgentSecurity {
 }
 
 /**
- * Returns the authentication and authorization of an agent's server. Rejects with an error of one line for settings
- * that cannot work.
+ * Returns the authentication and authorization of an agent's server. Rejects with a one-line error for invalid
+ * settings.
  */
 export const agentSecurity = async (parts: AgentSecurityParts): Promise<AgentSecurity> => {
   const {settings} = parts;

@@ -8,16 +8,16 @@ import type {PodSource} from './source.js';
 
 export interface ApiSourceParts {
   readonly naming: Naming;
-  /** The pods that are bound to the node. */
+  /** The pods bound to the node. */
   readonly informer: Pick<SharedInformer<Pod>, 'lister' | 'listen' | 'whenSynced'>;
-  /** Resolves when pods may be delivered; at once if absent. Called at the start. */
+  /** Resolves when pods may be delivered; absent: at once. Called at the start. */
   readonly ready?: (() => Promise<unknown>) | undefined;
   readonly signal: AbortSignal;
-  /** Called with an error while the pods cannot be listed at all. */
+  /** Called with the error while the list of pods fails. */
   failed(error: unknown): void;
 }
 
-/** The pods that are bound to the node. Mirror pods are images of others, which are not acted on. */
+/** Delivers the pods bound to the node, except mirror pods. */
 export const apiSource = ({naming, informer, ready, signal, failed}: ApiSourceParts): PodSource => ({
   name: 'api',
   start(deliver) {
@@ -26,7 +26,7 @@ export const apiSource = ({naming, informer, ready, signal, failed}: ApiSourcePa
     const changed = (): void => {
       if (isQueued) return;
       isQueued = true;
-      // Changes of one moment are delivered together.
+      // Changes within one tick are delivered together.
       queueMicrotask(() => {
         isQueued = false;
         if (!signal.aborted) deliver(all());

@@ -9,14 +9,14 @@ import {parseManifest} from './manifest.js';
 import type {Deliver, PodSource} from './source.js';
 import {staticPod, type StaticPodSettings} from './static-pod.js';
 
-/** The longest manifest. */
+/** The maximum size of a manifest. */
 const maxBytes = 10 << 20;
 const settleMs = 100;
 const firstRetryMs = 1_000;
 const maxRetryMs = 20_000;
 
 export interface FileSourceParts {
-  /** A file, or a folder whose files are read. */
+  /** A file or a directory of files. */
   readonly path: string;
   readonly checkMs: number;
   readonly settings: StaticPodSettings;
@@ -26,7 +26,7 @@ export interface FileSourceParts {
   readonly signal: AbortSignal;
 }
 
-/** Reads the pods of a file or of the files of a folder, again when they change. */
+/** Reads static pods from a file or directory, and again on changes. */
 class FileSource implements PodSource {
   readonly name = 'file';
   readonly #parts: FileSourceParts;
@@ -52,7 +52,7 @@ class FileSource implements PodSource {
     });
   }
 
-  /** Watches the path; a missing one is looked for again, later and later. */
+  /** Watches the path; a missing one is retried with backoff. */
   #follow(): void {
     const {files, path, clock, signal} = this.#parts;
     stat(path).then(
@@ -87,14 +87,14 @@ class FileSource implements PodSource {
     );
   }
 
-  /** Returns the pods; undefined while the path is missing. */
+  /** Returns the pods; undefined if the path is missing. */
   async #all(): Promise<readonly Pod[] | undefined> {
     const {path} = this.#parts;
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw error;
     });
-    // A missing path is like an empty one.
+    // A missing path counts as empty.
     if (!found) return [];
     if (!found.isDirectory()) return [await this.#one(path)];
     const pods: Pod[] = [];

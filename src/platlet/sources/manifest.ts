@@ -1,7 +1,9 @@
 import {messageOf} from '#src/base/message.js';
 import {ManifestError} from './static-pod.js';
 
-/** Parses a manifest in JSON or YAML. The parser of YAML is only loaded for what is no JSON. Throws `ManifestError`. */
+/**
+ * Parses a manifest in JSON or YAML. The YAML parser is loaded only for text that is not JSON. Throws `ManifestError`.
+ */
 export const parseManifest = async (text: string): Promise<unknown> => {
   try {
     return JSON.parse(text) as unknown;

@@ -1,4 +1,4 @@
-// The images of static pods in the API.
+// The mirror pods of static pods in the API.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -21,23 +21,23 @@ export interface MirrorPodsParts {
   readonly signal: AbortSignal;
   /** Returns the static pods of the node. */
   staticPods(): Iterable<Frozen<Pod>>;
-  /** Returns the pods of the API that are bound to the node. */
+  /** Returns the pods of the API bound to the node. */
   apiPods(): Iterable<Frozen<Pod>>;
-  /** Returns the Node, which owns the mirror pods; undefined while it is not registered. */
+  /** Returns the Node that owns the mirror pods; undefined before registration. */
   node(): Frozen<Node> | undefined;
 }
 
-/** Returns the mirror of a static pod among the pods of the API. */
+/** Returns the mirror pod of a static pod. */
 export const mirrorOf = (naming: Naming, apiPods: Iterable<Frozen<Pod>>, pod: Frozen<Pod>): Frozen<Pod> | undefined => {
   const key = keyText(keyOf(pod));
   for (const other of apiPods) if (isMirrorPod(naming, other) && keyText(keyOf(other)) === key) return other;
   return undefined;
 };
 
-/** How soon what could not be done is tried again. */
+/** The delay of retries. */
 const retryMs = 10_000;
 
-/** Keeps a mirror pod for each static pod. */
+/** Maintains a mirror pod for each static pod. */
 export class MirrorPods {
   readonly #parts: MirrorPodsParts;
   #isBusy = false;
@@ -49,7 +49,7 @@ export class MirrorPods {
     onAbort(parts.signal, () => this.#retry?.[Symbol.dispose]());
   }
 
-  /** Brings the mirror pods in line, now or after what goes on. What fails is tried again. */
+  /** Syncs the mirror pods, now or after the current sync. Failures are retried. */
   reconcile(): void {
     this.#isDirty = true;
     if (this.#isBusy) return;
@@ -71,7 +71,7 @@ export class MirrorPods {
     return this.#parts.client.resource(kinds.pods);
   }
 
-  /** Returns whether all mirror pods are in line. */
+  /** Returns whether all mirror pods are up to date. */
   async #all(): Promise<boolean> {
     const {naming, staticPods, apiPods, log, signal} = this.#parts;
     let isDone = true;
@@ -80,7 +80,7 @@ export class MirrorPods {
         isDone = (await work()) && isDone;
       } catch (error) {
         isDone = false;
-        if (!signal.aborted) log.warn({err: error}, 'a mirror pod could not be brought in line');
+        if (!signal.aborted) log.warn({err: error}, 'failed to sync a mirror pod');
       }
     };
     const wanted = new Map([...staticPods()].map(pod => [keyText(keyOf(pod)), pod]));
@@ -110,7 +110,7 @@ export class MirrorPods {
     });
   }
 
-  /** Returns whether it could be tried: not before there is a Node. */
+  /** Creates a mirror pod. Returns false without a Node, which has to own it. */
   async #create(pod: Frozen<Pod>): Promise<boolean> {
     const {naming} = this.#parts;
     const node = this.#parts.node();
@@ -128,7 +128,7 @@ export class MirrorPods {
       spec: structuredClone(pod.spec) as NonNullable<Pod['spec']>,
     };
     await this.#pods.create(mirror).catch((error: unknown) => {
-      // The one before is still there.
+      // The deleted one still exists.
       if (!isAlreadyExists(error)) throw error;
     });
     return true;

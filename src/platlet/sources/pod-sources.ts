@@ -1,4 +1,4 @@
-// All pods of a node, from wherever they are.
+// Merges the pods of all sources of a node.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -15,19 +15,19 @@ export interface PodSourcesParts {
   readonly sources: readonly PodSource[];
 }
 
-/** Acts on the pods of sources. */
+/** Is notified of the changes of sources. */
 export interface PodFollower {
-  /** Called with pods that are new, or whose spec, labels, annotations or deletion have changed. */
+  /** Called with new pods, and with pods whose spec, labels, annotations or deletion have changed. */
   changed(pods: readonly Frozen<Pod>[]): void;
-  /** Called with pods of which only the status has changed. */
+  /** Called with pods whose status only has changed. */
   reconciled(pods: readonly Frozen<Pod>[]): void;
-  /** Called with the uid of a pod that has left its source. */
+  /** Called with the uid of a pod that is gone from its source. */
   removed(uid: string): void;
   /** Called with a pod whose full name another pod of its source has. */
   duplicate(pod: Frozen<Pod>): void;
 }
 
-/** Whether what a node acts on is the same: all but the status. */
+/** Whether two versions of a pod differ only in status. */
 const isSamePod = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
   a.metadata?.deletionTimestamp === b.metadata?.deletionTimestamp &&
   a.metadata?.deletionGracePeriodSeconds === b.metadata?.deletionGracePeriodSeconds &&
@@ -45,7 +45,7 @@ export class PodSources {
     this.#parts = parts;
   }
 
-  /** Begins to take what the sources deliver, and reports it to a follower. */
+  /** Starts the sources, and reports their changes to a follower. */
   start(follower: PodFollower): void {
     for (const source of this.#parts.sources) source.start(pods => this.#delivered(source.name, pods, follower));
   }
@@ -60,7 +60,7 @@ export class PodSources {
     return false;
   }
 
-  /** Returns all pods, or those of some sources. */
+  /** Returns the pods of all or of some sources. */
   *all(...of: readonly SourceName[]): Iterable<Frozen<Pod>> {
     for (const [name, pods] of this.#pods) if (of.length === 0 || of.includes(name)) yield* pods.values();
   }
@@ -95,7 +95,7 @@ export class PodSources {
     if (reconciled.length > 0 || isFirst) follower.reconciled(reconciled);
   }
 
-  /** Adds the annotations that only the node has: where the pod is from and when it was first seen. */
+  /** Adds the annotations that are set by the node: the source of the pod and the time when it was first observed. */
   #annotated(source: SourceName, pod: Frozen<Pod>): Frozen<Pod> {
     const {naming, clock} = this.#parts;
     const uid = pod.metadata?.uid ?? '';

@@ -1,4 +1,4 @@
-// Pods from files and URLs: how they become pods of this node.
+// Converts manifests of files and URLs to static pods of the node.
 
 import {createHash} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
@@ -10,7 +10,7 @@ import {containersOf} from '#src/model/pod/containers.js';
 import {defaultPodSpec} from '#src/model/pod/defaults.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
-/** Where a static pod is from. */
+/** The source of a static pod. */
 export type Origin = {readonly is: 'file' | 'url'; readonly place: string};
 
 export interface StaticPodSettings {
@@ -18,11 +18,11 @@ export interface StaticPodSettings {
   readonly node: string;
   /** The gate PreventStaticPodAPIReferences. */
   readonly refusesReferences: boolean;
-  /** Returns what is wrong with a pod that is complete otherwise; empty if nothing is. */
+  /** Returns the validation errors of a defaulted pod; empty if it is valid. */
   validate?(pod: Frozen<Pod>): readonly string[];
 }
 
-/** Thrown for a manifest that is no pod of this node. */
+/** Thrown for an invalid manifest. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError';
 }
@@ -38,8 +38,8 @@ const sorted = (value: unknown): unknown => {
 };
 
 /**
- * Returns the uid of a static pod: of what it is and where it is from, so that it is the same after a restart, and
- * another one after a change.
+ * Returns the uid of a static pod: a hash of its content, node and source, which is stable across restarts and changes
+ * with the manifest.
  */
 const uidOf = (pod: Pod, node: string, {is, place}: Origin): string =>
   createHash('sha256')
@@ -49,7 +49,7 @@ const uidOf = (pod: Pod, node: string, {is, place}: Origin): string =>
     .digest('hex')
     .slice(0, 32);
 
-/** Returns the objects of the API that a static pod would need; undefined if there are none. */
+/** Returns the kinds of API objects that a static pod refers to; undefined if there are none. */
 const referenceOf = ({spec}: Pod): string | undefined => {
   const {serviceAccountName, serviceAccount, volumes = [], resourceClaims = []} = spec!;
   if (serviceAccountName || serviceAccount) return 'service accounts';
@@ -67,7 +67,7 @@ const referenceOf = ({spec}: Pod): string | undefined => {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Throws for what is no pod at all. */
+/** Throws for a value that is not a pod. */
 const asPod = (value: unknown): Pod => {
   if (!isObject(value)) throw new ManifestError('invalid pod: the manifest is no object');
   const {apiVersion, kind, metadata, spec} = value;
@@ -79,7 +79,7 @@ const asPod = (value: unknown): Pod => {
   return structuredClone(value) as unknown as Pod;
 };
 
-/** Returns the pod of a manifest as a pod of this node. Throws `ManifestError`. */
+/** Converts a manifest to a pod of this node. Throws `ManifestError`. */
 export const staticPod = (value: unknown, origin: Origin, {naming, node, refusesReferences, validate}: StaticPodSettings): Pod => {
   const pod = asPod(value);
   const {metadata = {}, spec} = pod;

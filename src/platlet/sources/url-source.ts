@@ -11,7 +11,7 @@ import {ManifestError, staticPod, type StaticPodSettings} from './static-pod.js'
 
 const timeoutMs = 10_000;
 const maxBytes = 10 << 20;
-/** From this failure on it is logged loudly. */
+/** The number of failures from which on they are logged as errors. */
 const loudAfter = 3;
 
 export interface UrlSourceParts {
@@ -25,7 +25,7 @@ export interface UrlSourceParts {
   readonly signal: AbortSignal;
 }
 
-/** Returns the manifests of a pod or of a list of pods. */
+/** Returns the manifests of a pod or of a pod list. */
 const itemsOf = (value: unknown): readonly unknown[] => {
   const {kind, items} = (value ?? {}) as {readonly kind?: unknown; readonly items?: unknown};
   if (kind !== 'PodList') return [value];
@@ -33,7 +33,7 @@ const itemsOf = (value: unknown): readonly unknown[] => {
   return items.map(item => ({apiVersion: 'v1', kind: 'Pod', ...(item as object)}));
 };
 
-/** Requests the pods of a URL again and again. */
+/** Polls the static pods of a URL. */
 class UrlSource implements PodSource {
   readonly name = 'http';
   readonly #parts: UrlSourceParts;
@@ -67,7 +67,7 @@ class UrlSource implements PodSource {
     });
   }
 
-  /** Returns the pods; undefined if they are those of the last time. */
+  /** Returns the pods; undefined if unchanged. */
   async #request(): Promise<readonly Pod[] | undefined> {
     const {url, headers, settings, network, clock, signal} = this.#parts;
     const {status, body} = await singleCall(new URL(url), {headers, timeoutMs, maxBytes, signal, clock, dial: dialer(network, clock)});

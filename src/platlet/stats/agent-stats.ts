@@ -1,4 +1,4 @@
-// What the parts of an agent measure: claims for its metrics, and groups of processes for its summary.
+// Inputs of the statistics of an agent: volume claims and system cgroups.
 
 import {join} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
@@ -13,7 +13,7 @@ import type {ClaimUsage} from '#src/platlet/metrics/observed.js';
 import type {SystemGroup} from './node-stats.js';
 import type {VolumeUsage} from './volume-stats.js';
 
-/** Returns what the claims of pods take. A claim of several pods is there once. */
+/** Returns the usage of claims. A claim shared by several pods is listed once. */
 export const claimUsage = (pods: readonly Frozen<Pod>[], volumes: Pick<VolumeUsage, 'of'>): readonly ClaimUsage[] => {
   const found = new Map<string, ClaimUsage>();
   for (const {metadata: {uid = '', namespace = ''} = {}} of pods)
@@ -29,7 +29,7 @@ interface GroupParts {
   readonly runtimeGroup?: string | undefined;
 }
 
-/** Returns the groups of the agent, of the runtime if it is known, and of all pods. */
+/** Returns the cgroups of the agent, of the runtime if known, and of all pods. */
 export const systemGroups = ({host, settings, naming, runtimeGroup}: GroupParts, hierarchy: CgroupHierarchy): readonly SystemGroup[] => [
   {
     name: naming.agent,

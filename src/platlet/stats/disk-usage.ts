@@ -1,20 +1,20 @@
 import {opendir, lstat} from 'node:fs/promises';
 import {join} from 'node:path';
 
-/** What a folder takes on its disk. */
+/** The disk usage of a directory. */
 export interface DiskUsage {
   readonly bytes: number;
   readonly inodes: number;
 }
 
-/** The unit of a file's blocks. */
+/** The unit of `st_blocks`. */
 const blockBytes = 512;
-/** How many files are looked at: what has more is not measured. */
+/** The maximum number of files: larger directories are not measured. */
 const maxFiles = 500_000;
 
 /**
- * Returns what a file or folder takes, as `du` does: on its own file system alone, and files with several names once.
- * Undefined if nothing is there, it has too many files, or the signal aborts.
+ * Returns the disk usage of a file or directory like `du -x`: files with several links count once. Undefined if it does
+ * not exist, has too many files, or the signal aborts.
  */
 export const diskUsage = async (path: string, signal: AbortSignal, limit = maxFiles): Promise<DiskUsage | undefined> => {
   const root = await lstat(path).catch(() => undefined);
@@ -24,7 +24,7 @@ export const diskUsage = async (path: string, signal: AbortSignal, limit = maxFi
   const linked = new Set<number>();
   const folders = root.isDirectory() ? [path] : [];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries = await opendir(folder).catch(() => undefined); // It may be gone meanwhile.
+    const entries = await opendir(folder).catch(() => undefined); // It may have been removed meanwhile.
     if (!entries) continue;
     for await (const {name} of entries) {
       if (signal.aborted || inodes >= limit) return undefined;

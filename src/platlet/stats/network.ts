@@ -1,11 +1,11 @@
-// The traffic of network interfaces, as the kernel counts it.
+// The network statistics of the kernel.
 
 import type {InterfaceStats} from '#src/api/node/stats.js';
 
-/** Interfaces that are no way out of the machine. */
+/** Virtual interfaces, which are skipped. */
 const ignored = /^(lo|veth|docker|nerdctl)/;
 
-/** Returns the interfaces of a network namespace, from `/proc/PID/net/dev`. */
+/** Returns the interfaces of a network namespace from `/proc/PID/net/dev`. */
 export const interfacesOf = (text: string): InterfaceStats[] =>
   text.split('\n').flatMap(line => {
     const [, name = '', numbers = ''] = /^\s*([^:\s]+):\s*(.*)$/.exec(line) ?? [];

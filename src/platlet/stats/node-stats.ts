@@ -1,4 +1,4 @@
-// The measurements of a node: of its pods by the runtime, of the machine by the kernel.
+// The statistics of a node: of its pods from the runtime, of the machine from the kernel.
 
 import type {Frozen} from '#src/api/key.js';
 import type {FilesystemStats, InterfaceStats, NodeStats, SystemStats, VolumeStats} from '#src/api/node/stats.js';
@@ -18,35 +18,35 @@ import {podStats, type RuntimeUsage} from './pod-stats.js';
 import {UsageRates} from './usage-rates.js';
 import {spaceStats} from './volume-stats.js';
 
-/** A group of processes, by what reads what it uses; undefined while it is not there. */
+/** A system cgroup with its usage; undefined if it does not exist. */
 export interface SystemGroup {
   readonly name: string;
   read(): Promise<GroupUsage | undefined>;
 }
 
-/** What is measured of a machine beside its pods. */
+/** The sources of the machine's statistics. */
 export interface MachineSources {
   /** The files of the kernel. */
   readonly files: Pick<Files, 'read'>;
-  /** Groups of processes that are no pods. */
+  /** The system cgroups. */
   readonly groups?: readonly SystemGroup[];
 }
 
-/** Where pods and the agent have files. */
+/** The directories of pods and of the agent. */
 export interface PodDisks {
   readonly host: Pick<Host, 'list' | 'status' | 'space'>;
-  /** The folder of the agent's data. */
+  /** The data directory of the agent. */
   readonly rootDir: string;
-  /** The volumes of pods as they were measured last; none if absent. */
+  /** The last measured volume statistics of pods; absent: none. */
   volumesOf?(uid: string): readonly VolumeStats[];
-  /** The folder of a pod's logs. */
+  /** The log directory of a pod. */
   logsOf?(pod: Frozen<Pod>): string;
 }
 
-/** The pods that are measured. */
+/** The pods to report. */
 export interface MeasuredPods {
   readonly shown: readonly Frozen<Pod>[];
-  /** What the runtime was last seen to have. */
+  /** The pods of the last runtime list. */
   readonly listed: readonly RuntimePod[];
 }
 
@@ -61,12 +61,12 @@ export interface NodeStatsParts {
   readonly signal: AbortSignal;
 }
 
-/** How often processor time is read, so that there are rates when somebody asks. */
+/** How often CPU usage is sampled, so that rates are available on request. */
 const sampleMs = 10_000;
 /** The unit of times in /proc/stat. */
 const tickMs = 10;
 
-/** Returns the processor time that a machine has used, in ms, from /proc/stat. */
+/** Returns the cumulative CPU time of a machine in ms, from /proc/stat. */
 export const usedProcessorMs = (text: string): number => {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = (/^cpu +(.*)$/m.exec(text)?.[1] ?? '')
     .split(' ')
@@ -74,17 +74,14 @@ export const usedProcessorMs = (text: string): number => {
   return (user + nice + system + irq + softirq + steal) * tickMs;
 };
 
-/**
- * Returns the memory that a machine works with, in bytes, from /proc/meminfo: what is used without file pages that were
- * not used lately.
- */
+/** Returns the working set of a machine in bytes, from /proc/meminfo: used memory without inactive file pages. */
 export const usedMemoryBytes = (text: string): number => {
   const of = (name: string): number =>
     Number(new RegExp(`^${name.replace(/[()]/g, '\\$&')}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
   return Math.max(0, of('MemTotal') - of('MemFree') - of('Inactive(file)'));
 };
 
-/** Returns how many processes a machine may have, and has, by the texts of files in /proc. */
+/** Returns the maximum and the current number of processes of a machine, from files in /proc. */
 const processesOf = (pidMax: string, threadsMax: string, load: string): NodeStats['processes'] => {
   const current = Number(/\/(\d+)/.exec(load)?.[1] ?? Number.NaN);
   const max = Math.min(...[pidMax, threadsMax].map(text => Number(text.trim() || Number.NaN)).filter(value => value > 0));
@@ -94,7 +91,7 @@ const processesOf = (pidMax: string, threadsMax: string, load: string): NodeStat
 const firstOfEach = <T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<string, T> =>
   new Map(all.toReversed().map(one => [keyOf(one), one]));
 
-/** Measures a node when asked. */
+/** Measures a node on request. */
 export class NodeStatsReader {
   readonly #parts: NodeStatsParts;
   readonly #rates: UsageRates;
@@ -110,7 +107,7 @@ export class NodeStatsReader {
     });
   }
 
-  /** Returns new measurements; those who ask at the same time get the same. */
+  /** Returns new statistics; concurrent callers share the result. */
   read(): Promise<NodeStats> {
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -167,7 +164,7 @@ export class NodeStatsReader {
     };
   }
 
-  /** What the kernel says of the machine. */
+  /** Returns the statistics of the kernel. */
   async #kernel(): Promise<Pick<NodeStats, 'cpuSeconds' | 'cpuMillis' | 'memoryBytes' | 'network' | 'processes'>> {
     const {clock} = this.#parts;
     const {files} = this.#parts.system;
@@ -192,7 +189,7 @@ export class NodeStatsReader {
     return await this.#parts.disks.host.space(path).then(spaceStats, () => undefined);
   }
 
-  /** The file systems of images and containers: what they have, and what images and containers take of it. */
+  /** Returns the statistics of the image and container file systems, with the usage of images and containers. */
   async #filesystems(): Promise<{readonly images?: FilesystemStats | undefined; readonly containers?: FilesystemStats | undefined}> {
     const {images, containers} = await this.#parts.runtime.imageFilesystems();
     const of = async (usage: FilesystemUsage | undefined): Promise<FilesystemStats | undefined> => {
@@ -225,7 +222,7 @@ export class NodeStatsReader {
   }
 }
 
-/** The interface of this name is what the original shows first. */
+/** Shown first by the original. */
 const usualInterface = 'eth0';
 
 const defaultFirst = (interfaces: readonly InterfaceStats[]): readonly InterfaceStats[] =>

@@ -1,4 +1,4 @@
-// The measurements of one pod, from those of its sandbox and its containers.
+// The statistics of one pod from those of its sandbox and containers.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -15,13 +15,13 @@ import type {UsageRates} from './usage-rates.js';
 export interface PodStatsParts {
   readonly host: Pick<Host, 'list' | 'status'>;
   readonly rates: UsageRates;
-  /** When the agent began, for pods without a time. */
+  /** The start of the agent, used for pods without a start time. */
   readonly since: number;
   volumesOf?(uid: string): readonly VolumeStats[];
   logsOf?(pod: Frozen<Pod>): string;
 }
 
-/** What the runtime said of all pods. */
+/** The usage of all pods from the runtime. */
 export interface RuntimeUsage {
   /** By UID of the pod. */
   readonly listed: ReadonlyMap<string, RuntimePod>;
@@ -29,11 +29,11 @@ export interface RuntimeUsage {
   readonly containers: ReadonlyMap<string, ContainerUsage>;
   /** By UID of the pod. */
   readonly sandboxes: ReadonlyMap<string, SandboxUsage>;
-  /** The file system of images, on which containers write. */
+  /** The image file system, which also has the writable layers. */
   readonly fs: FilesystemStats | undefined;
 }
 
-/** Returns the measurements of a pod; undefined if none of its containers run. */
+/** Returns the statistics of a pod; undefined without running containers. */
 export const podStats = async (parts: PodStatsParts, pod: Frozen<Pod>, usage: RuntimeUsage): Promise<PodStats | undefined> => {
   const {rates, since, volumesOf} = parts;
   const {uid = '', namespace = '', name = ''} = pod.metadata ?? {};
@@ -93,7 +93,7 @@ const containerStats = async (
   };
 };
 
-/** Returns what the logs of a container take, those that were rotated included. */
+/** Returns the disk usage of a container's logs, including rotated ones. */
 const logStats = async ({host, logsOf}: PodStatsParts, pod: Frozen<Pod>, name: string): Promise<FilesystemStats | undefined> => {
   if (!logsOf) return undefined;
   const folder = join(logsOf(pod), name);

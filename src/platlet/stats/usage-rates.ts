@@ -4,17 +4,14 @@ import type {CpuUsage} from '#src/platlet/runtime/usage.js';
 interface Sample {
   readonly at: number;
   readonly nanoseconds: bigint;
-  /** Thousandths of a core, over the time before. */
+  /** Thousandths of a core over the last interval. */
   readonly millis: number;
 }
 
-/** A rate is of so much time at least. */
+/** The minimum interval of a rate. */
 const leastMs = 10_000;
 
-/**
- * The rates at which processor time is used, from counters that are read now and then. Those that are not read any more
- * are forgotten.
- */
+/** CPU usage rates, from cumulative counters that are sampled. Counters that are no longer sampled are dropped. */
 export class UsageRates {
   #samples = new Map<string, Sample>();
   #next = new Map<string, Sample>();
@@ -24,13 +21,13 @@ export class UsageRates {
     this.#clock = clock;
   }
 
-  /** Called before a round of readings: those that are missing in it are forgotten by the next. */
+  /** Called before each round of samples: counters without a sample in a round are dropped at the next one. */
   begin(): void {
     this.#samples = new Map(this.#next);
     this.#next = new Map();
   }
 
-  /** Returns the rate of a counter in thousandths of a core; 0 until there are two readings. */
+  /** Returns the rate of a counter in thousandths of a core; 0 before the second sample. */
   millis(id: string, {at, usageCoreNanoseconds, nanoCores}: CpuUsage): number {
     const nanoseconds = usageCoreNanoseconds ?? 0n;
     const known = this.#samples.get(id);

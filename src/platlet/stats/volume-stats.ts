@@ -1,4 +1,4 @@
-// What the volumes of pods take, measured now and then.
+// Periodic measurement of the usage of pod volumes.
 
 import type {Frozen} from '#src/api/key.js';
 import type {FilesystemStats, VolumeStats} from '#src/api/node/stats.js';
@@ -12,15 +12,15 @@ export interface VolumeStatsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly host: Pick<Host, 'space'>;
-  /** How often volumes are measured; a negative number: never. */
+  /** The period of measurements; negative: never. */
   readonly periodMs: number;
   readonly signal: AbortSignal;
   pods(): readonly Frozen<Pod>[];
-  /** Returns where the volumes of a pod are on the host, by their names in the pod. */
+  /** Returns the host paths of a pod's volumes, by volume name. */
   pathsOf(uid: string): ReadonlyMap<string, string>;
 }
 
-/** Returns what a file system has, in the form of measurements. */
+/** Returns the space of a file system as statistics. */
 export const spaceStats = ({totalBytes, availableBytes, inodes, inodesFree}: Space): FilesystemStats => ({
   capacityBytes: totalBytes,
   availableBytes,
@@ -30,7 +30,7 @@ export const spaceStats = ({totalBytes, availableBytes, inodes, inodesFree}: Spa
   inodesUsed: inodes - inodesFree,
 });
 
-/** Keeps the measurements of the volumes of a node's pods. */
+/** Caches the usage of the volumes of a node's pods. */
 export class VolumeUsage {
   readonly #parts: VolumeStatsParts;
   #measured = new Map<string, readonly VolumeStats[]>();
@@ -40,7 +40,7 @@ export class VolumeUsage {
     const {clock, periodMs, signal, log} = parts;
     if (periodMs <= 0) return;
     runEvery(clock, periodMs, signal, () =>
-      this.measure().catch((error: unknown) => log.warn({err: error}, 'the volumes of pods could not be measured')),
+      this.measure().catch((error: unknown) => log.warn({err: error}, 'failed to measure the volumes of pods')),
     );
   }
 
@@ -49,12 +49,12 @@ export class VolumeUsage {
     return this.#measured.get(uid) ?? [];
   }
 
-  /** All measurements, by pod. */
+  /** The measurements by pod uid. */
   get all(): ReadonlyMap<string, readonly VolumeStats[]> {
     return this.#measured;
   }
 
-  /** Measures all volumes, one after the other. */
+  /** Measures all volumes, one at a time. */
   async measure(): Promise<void> {
     const {pods, signal} = this.#parts;
     const measured = new Map<string, readonly VolumeStats[]>();
@@ -71,7 +71,7 @@ export class VolumeUsage {
     const measured: VolumeStats[] = [];
     for (const volume of pod.spec?.volumes ?? []) {
       const path = paths.get(volume.name);
-      // A folder of the host is not the pod's.
+      // A host path does not belong to the pod.
       if (path === undefined || volume.hostPath) continue;
       const found = await this.#measure(path, isOwnFileSystem(volume)).catch(() => undefined);
       if (!found) continue;
@@ -95,6 +95,6 @@ export class VolumeUsage {
   }
 }
 
-/** Whether a volume is a file system of its own, whose numbers are those of the volume. */
+/** Whether a volume is a separate file system, whose usage is that of the volume. */
 const isOwnFileSystem = ({persistentVolumeClaim, ephemeral, emptyDir}: Frozen<Volume>): boolean =>
   Boolean(persistentVolumeClaim || ephemeral || emptyDir?.medium);

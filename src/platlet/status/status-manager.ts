@@ -1,4 +1,4 @@
-// Writes the statuses of a node's pods to the API server.
+// Writes the pod statuses of a node to the API server.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -19,7 +19,7 @@ const fullPassMs = 10_000;
 const conflictRetries = 5;
 
 export interface StatusManagerParts {
-  /** Undefined without an API server: then statuses are only kept. */
+  /** Undefined without an API server: then statuses are only cached. */
   readonly client: Client | undefined;
   readonly naming: Naming;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export interface StatusManagerParts {
   readonly signal: AbortSignal;
   readonly metrics: Pick<AgentMetrics, 'statusSync'>;
   /**
-   * Returns the pod of the API that shows the status of a pod: itself, or the mirror of a static one. Undefined if
+   * Returns the pod in the API that shows a status: the pod itself, or the mirror pod of a static pod. Undefined if
    * there is none.
    */
   shownBy(pod: Frozen<Pod>): Frozen<Pod> | undefined;
@@ -36,26 +36,26 @@ export interface StatusManagerParts {
 interface Entry {
   pod: Frozen<Pod>;
   status: OwnStatus;
-  /** Counts the statuses, and which of them was written last. */
+  /** The version of the status, and the version written last. */
   version: number;
   written: number;
-  /** When the first status came that was not written yet, by the monotonic clock. */
+  /** The monotonic time of the first unwritten status. */
   changedAt: number | undefined;
   isFinished: boolean;
-  /** Whether the deletion of the object was ended: it may stay for finalizers. */
+  /** Whether the object was deleted finally: it may remain with finalizers. */
   isDeleted: boolean;
   isBusy: boolean;
-  /** The newest answer of the server. */
+  /** The newest response of the server. */
   stored?: Frozen<Pod>;
 }
 
-/** The newest of what a cache and a response have of a pod. */
+/** Returns the newest version of a pod among cache and response. */
 const newest = (cached: Frozen<Pod>, stored: Frozen<Pod> | undefined): Frozen<Pod> =>
   stored?.metadata?.uid === cached.metadata?.uid && Number(stored?.metadata?.resourceVersion) > Number(cached.metadata?.resourceVersion)
     ? stored!
     : cached;
 
-/** Keeps the statuses of pods, and writes those that have changed. */
+/** Caches the statuses of pods, and writes the changed ones. */
 export class StatusManager implements PodStatuses {
   readonly #parts: StatusManagerParts;
   readonly #entries = new Map<string, Entry>();
@@ -99,12 +99,12 @@ export class StatusManager implements PodStatuses {
     this.#entries.delete(uid);
   }
 
-  /** Forgets the statuses of pods that are gone. */
+  /** Forgets the statuses of removed pods. */
   sweep(isKnown: (uid: string) => boolean): void {
     for (const uid of this.#entries.keys()) if (!isKnown(uid)) this.#entries.delete(uid);
   }
 
-  /** Writes every status that the server does not show. */
+  /** Writes all statuses that the server does not have. */
   writeAll(): void {
     for (const uid of this.#entries.keys()) this.#write(uid);
   }
@@ -139,7 +139,7 @@ export class StatusManager implements PodStatuses {
         return await this.#patch(pods, entry, newest(cached, entry.stored));
       } catch (error) {
         if (isNotFound(error)) {
-          // The object went: so does what is known of it, unless it is the mirror of a pod that stays.
+          // The object is deleted: so is its status, unless it is the mirror of an existing static pod.
           if (cached.metadata?.uid === uid) this.#entries.delete(uid);
           return;
         }
@@ -150,7 +150,7 @@ export class StatusManager implements PodStatuses {
           if (isNotFound(failure)) return undefined;
           throw failure;
         });
-        // Another pod has the name now.
+        // Another pod has taken the name.
         if (current?.metadata?.uid !== cached.metadata?.uid) return;
         entry.stored = current!;
       }
@@ -176,6 +176,6 @@ export class StatusManager implements PodStatuses {
   }
 }
 
-/** A terminal phase of the API is final. */
+/** A terminal phase in the API is final. */
 const keepTerminal = ({status}: Frozen<Pod>, own: OwnStatus): OwnStatus =>
   isTerminalPhase(status?.phase) && own.phase !== status.phase ? ({...own, phase: status.phase} as OwnStatus) : own;

@@ -7,17 +7,15 @@ import {runProgram} from '#src/base/program.js';
 
 /** The journal of the system. */
 export interface Journal {
-  /** Returns the units that have lines in the journal, one in a line. Rejects if there is no journal. */
+  /** Returns the units with lines in the journal, one per line. Rejects without a journal. */
   units(signal: AbortSignal): Promise<string>;
-  /**
-   * Returns the output of journalctl with arguments, standard error included. The program ends when the signal aborts.
-   */
+  /** Returns the output of journalctl, including standard error. The process is killed when the signal aborts. */
   read(args: readonly string[], signal: AbortSignal): Readable;
 }
 
 const program = 'journalctl';
 const maxUnitBytes = 4 << 20;
-/** What is said where the program cannot be run. */
+/** The message if journalctl cannot be run. */
 const unavailable = '\nerror: journal output not available\n';
 
 /** The journal of the machine. */

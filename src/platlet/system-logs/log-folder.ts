@@ -1,5 +1,5 @@
-// The files below a folder of logs, as the system has them. Links are followed as far as they stay below the folder or
-// below others that are allowed.
+// The files below the system's log directory. Symbolic links are followed only if they stay below it or below other
+// allowed directories.
 
 import {constants} from 'node:fs';
 import * as fs from 'node:fs/promises';
@@ -7,7 +7,7 @@ import {join, posix} from 'node:path';
 import type {Readable} from 'node:stream';
 import {isWithin} from '#src/base/files/within.js';
 
-/** What is at a path. A file stays open until it is read or disposed of. */
+/** A file or directory. A file stays open until it is read or disposed of. */
 export type LogEntry =
   | {readonly kind: 'folder'; readonly names: readonly {readonly name: string; readonly isFolder: boolean}[]; readonly isWhole: boolean}
   | (AsyncDisposable & {
@@ -15,23 +15,23 @@ export type LogEntry =
       readonly bytes: number;
       readonly modifiedAt: number;
       start(length: number): Promise<Buffer>;
-      /** Returns a part of the file, which is closed with it. */
+      /** Returns a range of the file, and closes it at the end. */
       read(from: number, length: number): Readable;
     });
 
-/** A folder with logs. */
+/** A log directory. */
 export interface LogFolder {
   /**
-   * Returns what is at a path below the folder, which is cleaned before; undefined if there is nothing, or it is out of
-   * the folder or no file or folder.
+   * Returns the entry at a path below the directory, which is normalized first; undefined if it does not exist, leads
+   * out of the directory, or is neither a file nor a directory.
    */
   at(path: string): Promise<LogEntry | undefined>;
 }
 
-/** How many names of a folder are listed. */
+/** The maximum number of listed names. */
 const maxNames = 10_000;
 
-/** Returns the logs below a folder. `linked` are other folders that links may lead to. */
+/** Returns the log directory at `root`. `linked`: other directories that links may lead to. */
 export const logFolder = (root: string, linked: readonly string[] = [], limit = maxNames): LogFolder => ({
   async at(path) {
     const roots = await Promise.all([root, ...linked].map(each => fs.realpath(each).catch(() => each)));
@@ -39,7 +39,7 @@ export const logFolder = (root: string, linked: readonly string[] = [], limit = 
     if (!file) return undefined;
     let isKept = false;
     try {
-      // The path of the open file: nothing can be exchanged for a link after the check.
+      // The path of the open file: it cannot be exchanged for a link after the check.
       const real = await fs.readlink(`/proc/self/fd/${file.fd}`);
       if (!roots.some(each => isWithin(real, each))) return undefined;
       const stats = await file.stat();
@@ -53,7 +53,7 @@ export const logFolder = (root: string, linked: readonly string[] = [], limit = 
   },
 });
 
-/** Opens without waiting, as a pipe would want. */
+/** Non-blocking, as opening a pipe would wait. */
 const opened = async (path: string): Promise<fs.FileHandle | undefined> => {
   try {
     return await fs.open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -1,4 +1,4 @@
-// A query of the logs of a node's services (KEP-2258): what it may be, and what of the journal or of files answers it.
+// A query of the logs of a node's services (KEP-2258): validation, and the arguments of journalctl.
 
 import {invalid, invalidText, required, printedValue, tooMany, type FieldError} from '#src/api/field-error.js';
 import {parseTime} from '#src/api/time.js';
@@ -9,7 +9,7 @@ export interface NodeLogQuery {
   readonly options: NodeLogOptions;
 }
 
-/** Which lines are wanted. Times in ms since the epoch. */
+/** The selection of lines. Times in ms since the epoch. */
 export interface NodeLogOptions {
   readonly since?: number;
   readonly until?: number;
@@ -21,22 +21,22 @@ export interface NodeLogOptions {
 const maxTailLines = 100_000;
 const maxServiceLength = 256;
 const maxServices = 4;
-/** A pattern is an argument of a program. */
+/** A pattern is passed to a program. */
 const maxPatternLength = 64 << 10;
 
-/** The errors of fields in one text. */
+/** Joins field errors in one text. */
 export const fieldErrorsText = (errors: readonly FieldError[]): string => {
   const texts = [...new Set(errors.map(({path, detail}) => `${path}: ${detail}`))];
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
 };
 
-/** The result of reading a query: `query` is absent if it asks for nothing. */
+/** The result of parsing a query: `query` is absent if there are no parameters. */
 export interface ReadQuery {
   readonly query?: NodeLogQuery;
   readonly errors: readonly FieldError[];
 }
 
-/** Reads a query. Its fields are valid each for itself if there are no errors. */
+/** Parses a query. Without errors each field is valid. */
 export const readNodeLogQuery = (given: URLSearchParams): ReadQuery => {
   const errors: FieldError[] = [];
   const queries = given.getAll('query');
@@ -73,7 +73,7 @@ export const readNodeLogQuery = (given: URLSearchParams): ReadQuery => {
 const withoutUndefined = (options: {readonly [K in keyof NodeLogOptions]: NodeLogOptions[K] | undefined}): NodeLogOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-/** Returns what is wrong with a query as a whole. */
+/** Returns the errors of combinations of fields. */
 export const nodeLogQueryErrors = ({services, files, options}: NodeLogQuery): readonly FieldError[] => {
   const errors: FieldError[] = [];
   for (const service of services.slice(0, maxServices + 1)) {
@@ -102,7 +102,7 @@ const optionErrors = ({since, until, boot, tailLines, pattern}: NodeLogOptions):
     : []),
 ];
 
-/** Returns a time as journalctl reads it, in UTC. */
+/** Formats a time for journalctl, in UTC. */
 const journalTime = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 
 /** Returns the arguments of journalctl for services. */

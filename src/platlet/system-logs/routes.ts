@@ -1,4 +1,4 @@
-// `/logs/`: the files of the system's logs, and the logs of services by the journal.
+// `/logs/`: the files of the system's log directory, and the logs of services from the journal.
 
 import {Readable} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
@@ -14,18 +14,18 @@ import {fieldErrorsText, journalArguments, nodeLogQueryErrors, readNodeLogQuery,
 export interface SystemLogParts {
   readonly folder: LogFolder;
   readonly clock: Clock;
-  /** The journal, if logs of services may be asked for. */
+  /** The journal, if queries of service logs are enabled. */
   readonly journal?: Journal | undefined;
 }
 
 const prefix = '/logs/';
-/** How long the journal may take. */
+/** The timeout of journalctl. */
 const journalMs = 30_000;
 
-/** How many answers may be sent at a time: each has a file open, or a process that runs. */
+/** The maximum number of concurrent responses: each holds an open file or a process. */
 const maxAnswers = 64;
 
-/** Returns the routes of the system's logs. */
+/** Returns the routes of system logs. */
 export const systemLogRoutes = (parts: SystemLogParts): AdministrativeRoute[] => {
   let sending = 0;
   const answer = async (request: AdministrativeRequest): Promise<ApiResponse> => {
@@ -45,7 +45,7 @@ export const systemLogRoutes = (parts: SystemLogParts): AdministrativeRoute[] =>
     const path = decodeURIComponent(request.path.slice(prefix.length));
     const asked = parts.journal && (await queried(parts, parts.journal, path, request));
     if (asked && 'status' in asked) return asked;
-    // A name that ends in a slash is a folder. An empty query of a file is the file itself.
+    // A name with a trailing slash is a directory. An empty query of a file is the file itself.
     const {entry, path: named} = asked ?? {entry: await parts.folder.at(path), path};
     return served(entry, named, request);
   };
@@ -57,13 +57,13 @@ export const systemLogRoutes = (parts: SystemLogParts): AdministrativeRoute[] =>
 
 const plain = (body: string, status: number): ApiResponse => text(`${body}\n`, status);
 
-/** A file or folder that a query wants. */
+/** The path of a requested file or directory. */
 interface Wanted {
   readonly path: string;
   readonly entry: LogEntry;
 }
 
-/** Returns the answer to a query, or what it wants of the folder; undefined if it is none. */
+/** Returns the response to a query, or the path that it asks for; undefined if there is no query. */
 const queried = async (
   parts: SystemLogParts,
   journal: Journal,
@@ -90,10 +90,7 @@ const streamed = (source: Readable): ApiResponse => ({
   body: {kind: 'stream', source},
 });
 
-/**
- * Yields the logs of services: of those that the journal has from there, of others from the files that are usually
- * theirs.
- */
+/** Yields the logs of services: from the journal if it has them, otherwise from their conventional files. */
 async function* serviceLogs(
   {folder, clock}: SystemLogParts,
   journal: Journal,
@@ -152,7 +149,7 @@ const redirect = (to: string): ApiResponse => ({
   body: {kind: 'empty'},
 });
 
-/** The names in a folder as a page with links. */
+/** Returns the names in a directory as an HTML page with links. */
 const listing = ({names, isWhole}: Extract<LogEntry, {kind: 'folder'}>): ApiResponse => {
   const links = names.map(({name, isFolder}) => {
     const shown = `${name}${isFolder ? '/' : ''}`;
@@ -167,13 +164,13 @@ const listing = ({names, isWhole}: Extract<LogEntry, {kind: 'folder'}>): ApiResp
   );
 };
 
-/** Returns the type of a file. The original knows that of compressed ones by their names. */
+/** Returns the content type of a file. The original determines compressed ones by extension. */
 const typeOf = (path: string, start: Buffer): string => {
   const type = sniffedType(start);
   return type === 'application/x-gzip' && path.endsWith('.gz') ? 'application/gzip' : type;
 };
 
-/** Returns the part of a file that a request wants; undefined if there is none such. */
+/** Returns the requested byte range of a file; undefined if it is not satisfiable. */
 const partOf = (range: string, bytes: number): {readonly from: number; readonly length: number} | undefined => {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range) ?? [];
   if (first === '' && last === '') return {from: 0, length: bytes};

@@ -1,5 +1,5 @@
-// Writes the files of a volume so that containers see all of them change at once: they are links through `..data`,
-// which is exchanged.
+// Writes the files of a volume atomically: containers see them through the symbolic link `..data`, which is replaced in
+// one step.
 
 import {dirname, join} from 'node:path';
 import {filesBelow} from '#src/platlet/host/files-below.js';
@@ -9,11 +9,11 @@ import type {Host} from '#src/platlet/host/host.js';
 export interface PayloadFile {
   readonly content: Uint8Array;
   readonly mode: number;
-  /** The user that owns it; absent: root. */
+  /** The owner; absent: root. */
   readonly uid?: number;
 }
 
-/** Files by their path in the volume. */
+/** Files by path in the volume. */
 export type Payload = ReadonlyMap<string, PayloadFile>;
 
 const dataLink = '..data';
@@ -29,13 +29,13 @@ export const checkPath = (path: string): void => {
   if (path.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
 };
 
-/** Returns the name of the folder of a write: the time and a number. */
+/** Returns the name of the directory of a version: the time and a number. */
 const folderName = (now: number, number: number): string => {
   const date = new Date(now).toISOString();
   return `..${date.slice(0, 10).replaceAll('-', '_')}_${date.slice(11, 19).replaceAll(':', '_')}.${String(number).padStart(9, '0')}`;
 };
 
-/** Whether a folder has exactly these files, with their modes. */
+/** Whether a directory has exactly these files with their modes. */
 const isSame = async (host: Host, folder: string, payload: Payload): Promise<boolean> => {
   let files = 0;
   for await (const [path, status] of filesBelow(host, folder)) {
@@ -50,10 +50,10 @@ const isSame = async (host: Host, folder: string, payload: Payload): Promise<boo
 };
 
 export interface WriteOptions {
-  /** A number below a thousand million that distinguishes two writes of one second. */
+  /** A number below 10^9 that distinguishes two versions of one second. */
   readonly number: number;
   readonly now: number;
-  /** Called with the folder of the new files before they can be seen. */
+  /** Called with the directory of the new files before they become visible. */
   prepare?(folder: string): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ const dataFolder = async (host: Host, volume: string): Promise<string | undefine
   return (await host.linkStatus(link))?.kind === 'link' ? join(volume, await host.linkTarget(link)) : undefined;
 };
 
-/** Makes a volume have exactly these files. Returns whether anything was written. */
+/** Makes a volume contain exactly these files. Returns whether anything was written. */
 export const writeVolume = async (host: Host, volume: string, payload: Payload, {number, now, prepare}: WriteOptions): Promise<boolean> => {
   for (const path of payload.keys()) checkPath(path);
   const old = await dataFolder(host, volume);
@@ -87,7 +87,7 @@ export const writeVolume = async (host: Host, volume: string, payload: Payload, 
   return changes;
 };
 
-/** Creates the links that containers see, and removes those whose files are gone. */
+/** Creates the links visible to containers, and removes those of removed files. */
 const linkNames = async (host: Host, volume: string, payload: Payload): Promise<void> => {
   const names = new Set([...payload.keys()].map(path => path.split('/')[0]!));
   for (const name of names) {

@@ -1,4 +1,4 @@
-// The persistent volumes behind the claims of pods.
+// The persistent volumes bound to the claims of pods.
 
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
@@ -13,11 +13,11 @@ export interface Claimed {
   readonly isReadonly: boolean;
 }
 
-/** Returns the claim that a volume of a pod names; undefined for other volumes. */
+/** Returns the name of the claim of a pod volume; undefined for other volumes. */
 const claimNameOf = ({metadata}: Frozen<Pod>, {name, persistentVolumeClaim, ephemeral}: Frozen<Volume>): string | undefined =>
   persistentVolumeClaim?.claimName ?? (ephemeral ? `${metadata?.name ?? ''}-${name}` : undefined);
 
-/** Finds the persistent volumes behind claims. */
+/** Finds the persistent volumes of claims. */
 export class Claims {
   readonly #client: Client;
 
@@ -25,7 +25,10 @@ export class Claims {
     this.#client = client;
   }
 
-  /** Returns the persistent volume of a pod's volume; undefined if that needs none. Rejects while it cannot be used. */
+  /**
+   * Returns the persistent volume of a pod volume; undefined if it does not use a claim. Rejects while it is not
+   * usable.
+   */
   async of(pod: Frozen<Pod>, volume: Frozen<Volume>): Promise<Claimed | undefined> {
     const name = claimNameOf(pod, volume);
     if (name === undefined) return undefined;

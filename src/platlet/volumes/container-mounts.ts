@@ -1,4 +1,4 @@
-// The mounts of containers: where in a volume they begin, how mounts propagate, and what is read-only.
+// The mounts of containers: sub-paths, mount propagation and read-only modes.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod, VolumeMount} from '#src/api/pod.js';
@@ -14,24 +14,24 @@ import type {NodeVolumes} from './pod-volumes.js';
 import {checkSubPath, prepareSubPath} from './sub-paths.js';
 
 export interface ContainerMountsParts {
-  /** The volumes that are mounted. */
+  /** The mounted volumes. */
   readonly volumes: Pick<NodeVolumes, 'mounted'>;
   readonly host: Host;
   readonly folders: NodeFolders;
-  /** Whether the runtime of a pod can mount read-only all that is below a mount. */
+  /** Whether the runtime handler of a pod supports recursive read-only mounts. */
   mountsRecursively(pod: Frozen<Pod>): Promise<boolean>;
   readonly log: Log;
 }
 
-/** A mount of a container. */
+/** A volume mount of a container. */
 interface Mount {
   readonly pod: Frozen<Pod>;
   readonly container: string;
   readonly volume: MountedVolume;
   readonly mount: Frozen<VolumeMount>;
-  /** Which of the container's mounts it is. */
+  /** The index of the mount in its container. */
   readonly index: number;
-  /** The variables that the path in the volume may name. */
+  /** The variables that a sub-path expression may refer to. */
   readonly environment: ReadonlyMap<string, string>;
 }
 
@@ -39,7 +39,7 @@ const propagations = {HostToContainer: 'host-to-container', Bidirectional: 'bidi
 
 const refusal = (message: string, cause?: unknown): WaitingError => new WaitingError('CreateContainerConfigError', message, {cause});
 
-/** Returns what containers mount of the volumes of their pods. */
+/** Returns the mounts of containers for the volumes of their pods. */
 export class ContainerMounts implements PodMounts {
   readonly #parts: ContainerMountsParts;
 
@@ -80,7 +80,7 @@ export class ContainerMounts implements PodMounts {
     };
   }
 
-  /** Whether all that is below a mount is to be read-only, too. */
+  /** Whether a mount is to be recursively read-only. */
   async #isRecursive(
     pod: Frozen<Pod>,
     {name, readOnly, recursiveReadOnly: mode = 'Disabled', mountPropagation: propagation = 'None'}: Frozen<VolumeMount>,
@@ -99,7 +99,7 @@ export class ContainerMounts implements PodMounts {
     try {
       return await prepareSubPath(host, folders, sub);
     } catch (error) {
-      // The details would say what is on the host.
+      // Details would disclose the content of the host.
       log.error({container: sub.container, volume: sub.volume, err: error}, 'failed to prepare subPath for volumeMount of the container');
       throw refusal(
         `failed to prepare subPath for volumeMount ${JSON.stringify(sub.volume)} of container ${JSON.stringify(sub.container)}`,
@@ -109,7 +109,7 @@ export class ContainerMounts implements PodMounts {
   }
 }
 
-/** Returns the path in its volume at which a mount begins; nothing for the volume itself. */
+/** Returns the sub-path of a mount; empty for the whole volume. */
 const subPathOf = (
   {name, subPath, subPathExpr}: Frozen<VolumeMount>,
   container: string,

@@ -1,4 +1,4 @@
-// Empty folders: on the disk, in memory, or in huge pages.
+// Volumes of type emptyDir: on disk, in memory, or in huge pages.
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -13,9 +13,9 @@ import type {VolumePlugin} from './plugin.js';
 export interface EmptyFolderParts {
   readonly host: Host;
   readonly folders: NodeFolders;
-  /** The memory that pods can have, in bytes. */
+  /** The allocatable memory of pods, in bytes. */
   allocatableMemory(): number;
-  /** Whether memory may be swapped, and the kernel can exclude a file system from that. */
+  /** Whether swap is enabled and the kernel can exclude a tmpfs from it. */
   readonly excludesSwap: boolean;
 }
 
@@ -24,15 +24,15 @@ export interface EmptyFolder {
   readonly plugin: string;
   readonly name: string;
   readonly mode: number;
-  /** Called with its path before it counts as made. */
+  /** Called with its path before the volume counts as ready. */
   prepare?(path: string): Promise<void>;
-  /** What it is mounted as; undefined: it is on the disk. */
+  /** The mount of the volume; undefined: it is on disk. */
   readonly mount?: {readonly type: 'tmpfs' | 'hugetlbfs'; readonly options: readonly string[]};
 }
 
 const stateMode = 0o750;
 
-/** Makes an empty folder be there, once: what containers wrote stays. Returns its path. */
+/** Creates an empty directory, once: existing content is kept. Returns its path. */
 export const makeEmptyFolder = async (
   {host, folders}: Pick<EmptyFolderParts, 'host' | 'folders'>,
   {uid, plugin, name, mode, mount, prepare}: EmptyFolder,
@@ -51,7 +51,10 @@ export const makeEmptyFolder = async (
   return path;
 };
 
-/** Returns the size of a volume in memory: at most what its pod and its node can have. 0: no limit is known. */
+/**
+ * Returns the size of a volume in memory: at most the memory limit of its pod and the node's allocatable memory. 0: no
+ * known limit.
+ */
 export const memoryVolumeBytes = (pod: Frozen<Pod>, sizeLimit: string | undefined, allocatable: number): number => {
   const containers = pod.spec?.containers ?? [];
   const own = podLimits(pod, {podLevel: true}).get('memory');
@@ -62,7 +65,7 @@ export const memoryVolumeBytes = (pod: Frozen<Pod>, sizeLimit: string | undefine
   return known.length > 0 ? Math.min(...known) : 0;
 };
 
-/** Returns the size of the pages of a medium, and of all pages that a pod may have. */
+/** Returns the page size of a medium, and the total size of pages that a pod may use. */
 const hugePages = (pod: Frozen<Pod>, medium: string): {readonly pageBytes: number; readonly bytes: number} => {
   const limits = podLimits(pod);
   const sizes = [...limits.keys()].filter(name => name.startsWith('hugepages-')).map(name => name.slice('hugepages-'.length));

@@ -1,4 +1,4 @@
-// Paths of the host, and local volumes.
+// Volumes of type hostPath and local.
 
 import {dirname} from 'node:path';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
@@ -6,7 +6,7 @@ import {mountsBelow, type FileKind, type Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {VolumePlugin} from './plugin.js';
 
-/** What a path has to be, by type, and what it is made as if it is missing. */
+/** The required kind of path by type, and what is created if it is missing. */
 const types: Readonly<Record<string, {readonly kind: FileKind; readonly text: string; readonly create?: number}>> = {
   Directory: {kind: 'folder', text: 'directory'},
   DirectoryOrCreate: {kind: 'folder', text: 'directory', create: 0o755},
@@ -17,7 +17,7 @@ const types: Readonly<Record<string, {readonly kind: FileKind; readonly text: st
   BlockDevice: {kind: 'block', text: 'block device'},
 };
 
-/** Throws if a path of the host is not what its type says. */
+/** Throws if a host path does not match its type. */
 export const checkHostPath = async (host: Host, path: string, type = ''): Promise<void> => {
   if (path.split('/').includes('..')) throw new Error(`path ${JSON.stringify(path)} must not contain '..'`);
   if (type === '') return;
@@ -33,7 +33,7 @@ export const checkHostPath = async (host: Host, path: string, type = ''): Promis
   if (found?.kind !== wanted.kind) throw new Error(`hostPath type check failed: ${path} is not a ${wanted.text}`);
 };
 
-/** Volumes of type hostPath, of pods and of persistent volumes. */
+/** Volumes of type hostPath, inline or persistent. */
 export const hostPath = (host: Host): VolumePlugin => ({
   folder: undefined,
   isRefreshed: false,
@@ -72,7 +72,7 @@ export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePl
     if (mounts.some(({path}) => path === target)) return {path: target, isReadonly};
     await host.makeFolder(target, folderMode);
     await host.mount({type: 'bind', source, target, ...(isReadonly ? {options: ['ro']} : {})});
-    // A volume that other pods use already stays as it is: those that use it first say whose it is.
+    // A volume already used by other pods is left unchanged: the first users determine its ownership.
     if (mounts.some(({path}) => folders.isVolume(path, 'local-volume', name))) {
       const group = pod.spec?.securityContext?.fsGroup;
       const gid = (await host.status(target))?.gid;

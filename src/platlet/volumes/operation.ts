@@ -1,4 +1,4 @@
-// What goes on with one volume of one pod.
+// The current operation on one volume of a pod.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -22,7 +22,7 @@ export interface VolumeOperationParts {
   readonly signal: AbortSignal;
 }
 
-/** An error with its own words in the event. */
+/** An error with a message for the event. */
 class VolumeError extends Error {
   readonly what: string;
   constructor(what: string, message: string) {
@@ -33,7 +33,7 @@ class VolumeError extends Error {
 
 const backoff = exponential(500, 122_000);
 
-/** Brings one volume of a pod to be mounted, and up to date. */
+/** Mounts one volume of a pod and keeps it up to date. */
 export class VolumeOperation {
   readonly #parts: VolumeOperationParts;
   readonly name: string;
@@ -46,7 +46,7 @@ export class VolumeOperation {
   #isStopped = false;
   #isProcessed = false;
   #isRefreshed = true;
-  /** The name in events: that of the persistent volume, if it is one. */
+  /** The name in events: that of the persistent volume, if any. */
   #shownName = '';
   #waiting: (() => void)[] = [];
 
@@ -56,7 +56,7 @@ export class VolumeOperation {
     this.#ending = onAbort(parts.signal, () => this.stop());
   }
 
-  /** Where the volume is; undefined while it is not mounted. */
+  /** The mounted volume; undefined before. */
   get result(): MountedVolume | undefined {
     return this.#result;
   }
@@ -65,12 +65,12 @@ export class VolumeOperation {
     return this.#running !== undefined;
   }
 
-  /** Whether it is known what the volume is. */
+  /** Whether the volume was resolved. */
   get isProcessed(): boolean {
     return this.#isProcessed;
   }
 
-  /** Resolves when the volume is mounted and was brought up to date once more, if that does not fail. */
+  /** Resolves when the volume is mounted and was updated once more, unless that fails. */
   async mounted(pod: Frozen<Pod>): Promise<void> {
     this.#pod = pod;
     if (this.#running) await this.#running;
@@ -78,7 +78,7 @@ export class VolumeOperation {
     if (!this.#result && !this.#isStopped) await new Promise<void>(resolve => this.#waiting.push(resolve));
   }
 
-  /** Begins nothing more. What goes on is still to end. */
+  /** Starts no further operation. The current one still has to end. */
   stop(): void {
     this.#isStopped = true;
     this.#ending?.[Symbol.dispose]();
@@ -102,7 +102,7 @@ export class VolumeOperation {
       this.#failures = 0;
       for (const resolve of this.#waiting.splice(0)) resolve();
     } catch (error) {
-      log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'a volume could not be set up');
+      log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'failed to set up a volume');
       const what = error instanceof VolumeError ? error.what : 'MountVolume.SetUp failed';
       if (this.#isProcessed)
         events.warning(pod, 'FailedMount', `${what} for volume ${JSON.stringify(this.#shownName)} : ${messageOf(error)}`);
@@ -139,7 +139,7 @@ export class VolumeOperation {
   async #giveToGroup(pod: Frozen<Pod>, isReadonly: boolean, path: string): Promise<void> {
     const {host, clock, events} = this.#parts;
     const {fsGroup, fsGroupChangePolicy} = pod.spec?.securityContext ?? {};
-    // A volume that can only be read stays as it is.
+    // A read-only volume is left unchanged.
     if (fsGroup === undefined || isReadonly) return;
     await giveToGroup(host, clock, {
       path,

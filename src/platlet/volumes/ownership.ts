@@ -1,4 +1,4 @@
-// The group that owns the files of a volume.
+// The fsGroup of a volume.
 
 import type {Clock} from '#src/base/clock.js';
 import {filesBelow} from '#src/platlet/host/files-below.js';
@@ -13,20 +13,20 @@ export interface OwnershipRequest {
   readonly path: string;
   readonly group: number;
   readonly isReadonly: boolean;
-  /** Whether a volume whose root has the group and the mode already is left as it is. */
+  /** Whether a volume is skipped if its root already has the group and mode. */
   readonly onlyOnMismatch: boolean;
-  /** Called now and then while it takes long, with the number of files so far. */
+  /** Called periodically during a long change, with the number of files processed. */
   readonly progress?: (files: number) => void;
 }
 
 const modeFor = (mode: number, isFolder: boolean, isReadonly: boolean): number =>
   mode | (isReadonly ? readOnly : readWrite) | (isFolder ? groupSearch | setgid : 0);
 
-/** When a change that takes long is reported, at first and again. */
+/** When a long change is first reported, and the period afterwards. */
 const firstReportMs = 30_000;
 const nextReportMs = 60_000;
 
-/** Gives the files of a volume to a group. */
+/** Changes the group of all files of a volume. */
 export const giveToGroup = async (
   host: Host,
   clock: Clock,
@@ -38,7 +38,7 @@ export const giveToGroup = async (
   let reportAt = clock.monotonic() + firstReportMs;
   for await (const [path, {kind, mode}] of filesBelow(host, root)) {
     await host.changeOwner(path, -1, group);
-    // The mode of a link is that of its target, which may be anywhere.
+    // The mode of a symbolic link is that of its target, which may be anywhere.
     if (kind === 'file' || kind === 'folder') await host.changeMode(path, modeFor(mode, kind === 'folder', isReadonly));
     files++;
     if (clock.monotonic() < reportAt) continue;

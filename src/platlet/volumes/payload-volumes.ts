@@ -1,4 +1,4 @@
-// Volumes whose files come from other objects: config maps, secrets, the pod itself, and several of them in one.
+// Volumes with files from API objects: config maps, secrets, the downward API, and projections of several.
 
 import {join, relative} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
@@ -20,7 +20,7 @@ export interface PayloadVolumeParts extends EmptyFolderParts {
 
 interface PayloadKind {
   readonly folder: string;
-  /** Whether its files must not get onto a disk. */
+  /** Whether its files must not be written to disk. */
   readonly isInMemory: boolean;
   has(volume: Frozen<Volume>): boolean;
   payload(pod: Frozen<Pod>, volume: Frozen<Volume>, payloads: Payloads): Promise<Payload> | Payload;
@@ -57,7 +57,7 @@ const folderMode = 0o777;
 const nestedMode = 0o755;
 const numbers = 1_000_000_000;
 
-/** Returns the paths in a volume at which containers have other volumes. */
+/** Returns the paths in a volume at which containers mount other volumes. */
 export const nestedMountPoints = ({spec}: Frozen<Pod>, name: string): string[] => {
   const found = new Set<string>();
   for (const {volumeMounts = []} of containersOf(spec as never))
@@ -97,5 +97,5 @@ const payloadVolume = (parts: PayloadVolumeParts, kind: PayloadKind): VolumePlug
   },
 });
 
-/** Volumes whose files come from other objects. */
+/** Volumes with files from API objects. */
 export const payloadVolumes = (parts: PayloadVolumeParts): VolumePlugin[] => payloadKinds.map(kind => payloadVolume(parts, kind));

@@ -1,4 +1,4 @@
-// The files of volumes that come from other objects.
+// The files of volumes that are made from API objects.
 
 import type {Frozen} from '#src/api/key.js';
 import type {DownwardAPIVolumeFile, KeyToPath, Pod, VolumeProjection} from '#src/api/pod.js';
@@ -28,7 +28,7 @@ const defaultMode = 0o644;
 const ownedMode = 0o600;
 const tokenSeconds = 3600;
 
-/** Returns the user that all containers of a pod run as; undefined if they differ, or one names none. */
+/** Returns the user that all containers of a pod run as; undefined if they differ or one is unset. */
 export const commonUser = ({spec}: Frozen<Pod>): number | undefined => {
   const users = new Set(
     containersOf(spec as never).map(({securityContext}) => securityContext?.runAsUser ?? spec?.securityContext?.runAsUser),
@@ -75,7 +75,7 @@ export class Payloads {
     return files;
   }
 
-  /** Returns the files of all sources; a later one replaces what an earlier one has. */
+  /** Returns the files of all sources; later sources override earlier ones. */
   async projected(pod: Frozen<Pod>, sources: readonly Frozen<VolumeProjection>[], mode = defaultMode): Promise<Files> {
     const files: Files = new Map();
     const errors: string[] = [];

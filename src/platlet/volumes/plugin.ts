@@ -1,4 +1,4 @@
-// A kind of volume, as the manager of volumes uses it.
+// The interface between volume manager and volume types.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume} from '#src/api/pod.js';
@@ -11,34 +11,34 @@ export interface VolumeRequest {
   readonly pod: Frozen<Pod>;
   /** The name in the pod. */
   readonly name: string;
-  /** The volume of the pod's spec; for claims `persistent` says what it is. */
+  /** The volume of the pod spec; for claims see `persistent`. */
   readonly volume: Frozen<Volume>;
   readonly persistent?: Frozen<PersistentVolume>;
   readonly isReadonly: boolean;
   /**
-   * Gives what is at a path to the group of the pod, if it has one. Called for a volume that is made just now, and not
-   * for what pods have written.
+   * Applies the fsGroup of the pod to a path, if there is one. Called for a newly created volume, not for one that pods
+   * have written to.
    */
   giveToGroup(path: string): Promise<void>;
 }
 
-/** A volume that is set up. */
+/** A mounted volume. */
 export interface MountedVolume {
-  /** Where it is on the host. */
+  /** The path on the host. */
   readonly path: string;
-  /** Whether containers must not write to it. */
+  /** Whether it is read-only for containers. */
   readonly isReadonly?: boolean;
-  /** Groups that its users have to be in. */
+  /** Supplemental groups that its users need. */
   readonly groups?: readonly number[];
 }
 
 export interface VolumePlugin {
-  /** The name in the plugin's folder; undefined if its volumes have none. */
+  /** The name in the plugin directory; undefined if its volumes have none. */
   readonly folder: string | undefined;
-  /** Whether what is mounted is brought up to date with each sync of the pod. */
+  /** Whether the volume is updated at each sync of the pod. */
   readonly isRefreshed: boolean;
-  /** Whether it has the volume. */
+  /** Whether the plugin supports the volume. */
   supports(request: Pick<VolumeRequest, 'volume' | 'persistent'>): boolean;
-  /** Makes the volume be there. It may be there already, from before. */
+  /** Mounts the volume. It may be mounted already by an earlier process. */
   setUp(request: VolumeRequest): Promise<MountedVolume>;
 }

@@ -1,5 +1,5 @@
-// The volumes of a node's pods: what is wanted, what is there, and the operations between the two. Each volume has one
-// operation at a time; one that fails is tried again with backoff, as long as the pod is there.
+// The volume manager of a node: desired volumes, mounted volumes, and the operations in between. Each volume has one
+// operation at a time; failed ones are retried with backoff while the pod exists.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -15,7 +15,7 @@ import type {PodTokens} from './tokens.js';
 import type {VolumeFolders} from './volume-folders.js';
 
 export interface NodeVolumesParts {
-  /** Returns what brings up a volume of a pod, by its name there. */
+  /** Returns the operation that mounts a volume of a pod. */
   operation(name: string): VolumeOperation;
   readonly folders: VolumeFolders;
   readonly host: Pick<Host, 'hold' | 'readStart'>;
@@ -24,11 +24,11 @@ export interface NodeVolumesParts {
   readonly clock: Clock;
 }
 
-/** How long a pod waits for its volumes before that is an event. */
+/** The time after which a pod that waits for its volumes gets an event. */
 const waitMs = 123_000;
 
 /**
- * Returns the names of the volumes that containers of a pod use: mounted, as devices, or for variables in their files.
+ * Returns the names of the volumes used by the containers of a pod: as mounts, as devices, or for environment files.
  */
 const usedVolumes = ({spec}: Frozen<Pod>): ReadonlySet<string> =>
   new Set(
@@ -38,13 +38,13 @@ const usedVolumes = ({spec}: Frozen<Pod>): ReadonlySet<string> =>
     ]),
   );
 
-/** Returns a list as messages have it. */
+/** Formats a list as in messages. */
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
 
 /** The volumes of a node's pods. */
 export class NodeVolumes implements PodVolumes {
   readonly #parts: NodeVolumesParts;
-  /** By pod, then by the name in the pod. */
+  /** By pod uid, then by volume name. */
   readonly #pods = new Map<string, Map<string, VolumeOperation>>();
 
   constructor(parts: NodeVolumesParts) {
@@ -72,7 +72,7 @@ export class NodeVolumes implements PodVolumes {
     const found = this.#pods.get(pod.metadata?.uid ?? '')?.get(volume)?.result;
     if (!found) throw new Error(`cannot find the volume ${JSON.stringify(volume)}`);
     try {
-      // Containers can write to it, and so put links into it.
+      // Containers can write to the volume, so it may contain malicious links.
       using file = await host.hold(found.path, path.split('/').filter(Boolean));
       if (file.kind !== 'file') throw new Error(`${path} is no file`);
       const content = await host.readStart(file.path, maxBytes + 1);
@@ -84,7 +84,7 @@ export class NodeVolumes implements PodVolumes {
     }
   }
 
-  /** Returns the volumes of a pod that are mounted, by their names there. */
+  /** Returns the mounted volumes of a pod by name. */
   mounted(uid: string): ReadonlyMap<string, MountedVolume> {
     const operations = this.#pods.get(uid)?.values() ?? [];
     return new Map([...operations].flatMap(({name, result}) => (result ? [[name, result] as const] : [])));

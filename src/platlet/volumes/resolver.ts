@@ -1,4 +1,4 @@
-// What a volume of a pod is: the claim behind it, the plugin that has it, and whether its node may use it.
+// Resolves a pod volume: its claim, its plugin, and whether the node may use it.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -12,14 +12,14 @@ export interface VolumeResolverParts {
   readonly naming: Naming;
   readonly plugins: readonly VolumePlugin[];
   readonly claims: Pick<Claims, 'of'>;
-  /** Returns the Node; undefined while it is not known. */
+  /** Returns the Node; undefined while unknown. */
   node(): Frozen<Node> | undefined;
 }
 
-/** What a volume of a pod is. */
+/** A resolved pod volume. */
 export interface ResolvedVolume {
   readonly volume: Frozen<Volume>;
-  /** What the volume's claim is bound to; undefined if it is no claim. */
+  /** The persistent volume of the claim; undefined without a claim. */
   readonly persistent: Frozen<PersistentVolume> | undefined;
   readonly isReadonly: boolean;
 }
@@ -32,7 +32,7 @@ export class VolumeResolver {
     this.#parts = parts;
   }
 
-  /** Returns what a volume of a pod is. Rejects as long as its claim is not bound. */
+  /** Resolves a pod volume. Rejects while its claim is not bound. */
   async resolve(pod: Frozen<Pod>, name: string): Promise<ResolvedVolume> {
     const volume = pod.spec?.volumes?.find(each => each.name === name);
     if (!volume) throw new Error(`volume ${JSON.stringify(name)} is not in the pod any more`);
@@ -40,28 +40,28 @@ export class VolumeResolver {
     return {volume, persistent: claimed?.persistent, isReadonly: claimed?.isReadonly ?? false};
   }
 
-  /** Returns the plugin that has a volume. Throws if there is none. */
+  /** Returns the plugin of a volume. Throws if there is none. */
   pluginOf(request: VolumeRequest): VolumePlugin {
     const plugin = this.#parts.plugins.find(each => each.supports(request));
     if (!plugin) throw new Error(`no volume plugin matched name: ${sourceOf(request)}`);
     return plugin;
   }
 
-  /** Whether the node may use a volume: a persistent one may be for other nodes only. */
+  /** Whether the node may use a volume: a persistent volume may have node affinity. */
   allowsNode({persistent}: ResolvedVolume): boolean {
     const required = persistent?.spec?.nodeAffinity?.required;
     const node = required && this.#parts.node();
     return !node || matchesNodeSelector(required, node);
   }
 
-  /** Returns the groups that the users of a volume have to be in. */
+  /** Returns the supplemental groups that a volume requires. */
   groupsOf({persistent}: ResolvedVolume): readonly number[] {
     const group = Number(persistent?.metadata?.annotations?.[this.#parts.naming.subKey('pv.beta', 'gid')]);
     return Number.isSafeInteger(group) && group > 0 ? [group] : [];
   }
 }
 
-/** Fields of volumes and persistent volumes that are not their type. */
+/** Fields of volumes and persistent volumes that are not volume sources. */
 const plainFields: ReadonlySet<string> = new Set([
   'name',
   'accessModes',
@@ -74,6 +74,6 @@ const plainFields: ReadonlySet<string> = new Set([
   'mountOptions',
 ]);
 
-/** Returns the type of a volume, as the field that has it. */
+/** Returns the type of a volume: the name of its source field. */
 const sourceOf = ({volume, persistent}: VolumeRequest): string =>
   Object.keys(persistent?.spec ?? volume).find(field => !plainFields.has(field)) ?? 'unknown';

@@ -1,5 +1,5 @@
-// Parts of volumes that containers mount in place of the whole. Containers may write to a volume, and so put links into
-// it: what is mounted is opened without following any, and mounted from the open file.
+// Sub-path mounts of volumes. Containers may write to a volume and thereby create malicious links: paths are opened
+// without following links, and mounted from the open file.
 
 import {join, relative} from 'node:path';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
@@ -7,31 +7,31 @@ import {mountsBelow, type Host} from '#src/platlet/host/host.js';
 
 export interface SubPath {
   readonly uid: string;
-  /** Where the volume is. */
+  /** The path of the volume on the host. */
   readonly volumePath: string;
   readonly path: string;
   readonly volume: string;
   readonly container: string;
-  /** The number of the mount in its container. */
+  /** The index of the mount in its container. */
   readonly index: number;
 }
 
 const folderMode = 0o750;
 
-/** Throws for a sub-path that is none. */
+/** Throws for an invalid sub-path. */
 export const checkSubPath = (path: string): void => {
   if (path.startsWith('/')) throw new Error(`error SubPath ${JSON.stringify(path)} must not be an absolute path`);
   if (path.split('/').includes('..')) throw new Error(`unable to provision SubPath ${JSON.stringify(path)}: must not contain '..'`);
 };
 
-/** Returns the names on the way from a folder to a path below it. Throws if it is not below. */
+/** Returns the names on the path from a directory to a path below it. Throws if it is not below. */
 const namesBelow = (folder: string, path: string): string[] => {
   const way = relative(folder, path);
   if (way === '..' || way.startsWith('../') || way.startsWith('/')) throw new Error(`${path} is not in ${folder}`);
   return way === '' ? [] : way.split('/');
 };
 
-/** Returns the names on the way to a sub-path without links, those that exist and those that do not. */
+/** Returns the existing and the missing names of a sub-path, with links resolved. */
 const resolvedNames = async (host: Host, volume: string, path: string): Promise<string[]> => {
   const existing = path.split('/').filter(name => name !== '' && name !== '.');
   const missing: string[] = [];
@@ -42,7 +42,7 @@ const resolvedNames = async (host: Host, volume: string, path: string): Promise<
   }
 };
 
-/** Mounts a part of a volume. Returns the path to give to the runtime. */
+/** Mounts a sub-path. Returns the path for the runtime. */
 export const prepareSubPath = async (host: Host, folders: NodeFolders, sub: SubPath): Promise<string> => {
   const volume = await host.realPath(sub.volumePath);
   const mode = (await host.status(sub.volumePath))?.mode;
@@ -51,7 +51,7 @@ export const prepareSubPath = async (host: Host, folders: NodeFolders, sub: SubP
   const folder = join(folders.subPaths(sub.uid), sub.volume, sub.container);
   const target = join(folder, String(sub.index));
   await host.makeFolder(folder, folderMode);
-  // What was mounted for the run before may be another file of the name.
+  // The mount for the previous run may be of another file of that name.
   for (const {path} of await mountsBelow(host, target)) if (path === target) await host.unmount(target);
   if (held.kind === 'folder') await host.makeFolder(target, folderMode);
   else await host.writeFile(target, '', 0o640);

@@ -1,4 +1,4 @@
-// Tokens of service accounts for pods.
+// Service account tokens of pods.
 
 import {formatDuration} from '#src/api/duration.js';
 import type {Frozen} from '#src/api/key.js';
@@ -30,22 +30,22 @@ interface Token {
   readonly lifeMs: number;
 }
 
-/** A token is renewed when this much of its life is left, or it is this old; a little sooner at random. */
+/** A token is renewed when this fraction of its lifetime is left, or at this age, with jitter. */
 const renewalFraction = 0.2;
 const oldestMs = 24 * 3_600_000;
 const jitterMs = 10_000;
 
-/** Requests tokens, and keeps them while pods use them. */
+/** Requests tokens, and caches them while pods use them. */
 export class PodTokens {
   readonly #parts: PodTokensParts;
-  /** By pod, then by what they are for. */
+  /** By pod uid, then by requested content. */
   readonly #tokens = new Map<string, Map<string, Token>>();
 
   constructor(parts: PodTokensParts) {
     this.#parts = parts;
   }
 
-  /** Returns a token for a pod. While a new one cannot be had, the old one stays until it expires. */
+  /** Returns a token for a pod. If renewal fails, the old one is used until it expires. */
   async get(pod: Frozen<Pod>, options: TokenOptions): Promise<string> {
     const {clock, log} = this.#parts;
     const uid = pod.metadata?.uid ?? '';

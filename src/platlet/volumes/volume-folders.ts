@@ -1,4 +1,4 @@
-// What pods' volumes have on the disk of a node.
+// The volumes of pods on the disk of a node.
 
 import {join} from 'node:path';
 import type {Log} from '#src/base/log.js';
@@ -13,7 +13,7 @@ export interface VolumeFoldersParts {
 
 const podMode = 0o750;
 
-/** The folders of pods in which their volumes are. */
+/** The pod directories that contain volumes. */
 export class VolumeFolders {
   readonly #parts: VolumeFoldersParts;
 
@@ -21,34 +21,34 @@ export class VolumeFolders {
     this.#parts = parts;
   }
 
-  /** Makes the folders of a pod. */
+  /** Creates the directories of a pod. */
   async make(uid: string): Promise<void> {
     const {host, folders} = this.#parts;
     for (const folder of [folders.pod(uid), folders.volumes(uid), this.#plugins(uid)]) await host.makeFolder(folder, podMode);
   }
 
-  /** Unmounts and removes the volumes of a pod. Returns whether nothing is left. */
+  /** Unmounts and removes the volumes of a pod. Returns whether none is left. */
   async empty(uid: string): Promise<boolean> {
     const {host, folders, log} = this.#parts;
     try {
-      // What is mounted comes first: to remove a folder that is one would remove what others have there.
+      // Mounts are unmounted first: removing a mount point would delete data of others.
       for (const {path} of await mountsBelow(host, folders.pod(uid))) await host.unmount(path);
       for (const folder of [folders.subPaths(uid), folders.volumes(uid), this.#plugins(uid)]) await removeUnmounted(host, folder);
       return true;
     } catch (error) {
-      log.error({pod: uid, err: error}, 'volumes of a pod could not be removed');
+      log.error({pod: uid, err: error}, 'failed to remove the volumes of a pod');
       return false;
     }
   }
 
-  /** Removes the folder of a pod whose volumes are removed, if nothing is mounted there. */
+  /** Removes the directory of a pod whose volumes are removed, unless something is still mounted below it. */
   async remove(uid: string): Promise<void> {
     const {host, folders, log} = this.#parts;
     if ((await mountsBelow(host, folders.pod(uid))).length === 0) return host.removeTree(folders.pod(uid));
     log.error({pod: uid}, `orphaned pod ${JSON.stringify(uid)} found, but volume paths are still present on disk`);
   }
 
-  /** Returns the pods that have folders. */
+  /** Returns the uids of pods with a directory. */
   pods(): Promise<readonly string[]> {
     const {host, folders} = this.#parts;
     return host.list(folders.pods);

@@ -1,4 +1,4 @@
-// The hooks of containers: after their start and before their stop.
+// The lifecycle hooks of containers: postStart and preStop.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -15,11 +15,11 @@ export interface HookParts {
   readonly runtime: Pick<Runtime, 'execSync'>;
   readonly clock: Clock;
   readonly get: HttpGet;
-  /** Records that a hook was called without TLS although it asked for it. */
+  /** Records that an HTTPS hook was called over HTTP, because the server does not speak TLS. */
   readonly fellBack: (pod: Frozen<Pod>, container: Frozen<AnyContainer>, message: string) => void;
 }
 
-/** The place of a hook. */
+/** The container of a hook. */
 export interface HookTarget {
   readonly pod: Frozen<Pod>;
   readonly container: Frozen<AnyContainer>;
@@ -27,7 +27,7 @@ export interface HookTarget {
   readonly addresses: readonly string[];
 }
 
-/** The longest wait for the answer to a hook over HTTP. */
+/** The timeout of an HTTP hook. */
 const httpMs = 120_000;
 
 /** Runs hooks. */
@@ -38,7 +38,7 @@ export class Hooks {
     this.#parts = parts;
   }
 
-  /** Rejects with the text of the failure. */
+  /** Runs a hook. Rejects with the message of the failure. */
   async run(handler: Frozen<LifecycleHandler>, target: HookTarget, signal: AbortSignal): Promise<void> {
     if (handler.exec) return this.#exec(handler.exec.command ?? [], target);
     if (handler.httpGet) return this.#http(handler.httpGet, target, signal);

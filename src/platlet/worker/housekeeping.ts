@@ -1,4 +1,4 @@
-// What is cleaned up regularly: pods that no source has, and containers that have ended.
+// Periodic cleanup: pods without a source, and exited containers.
 
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -17,19 +17,19 @@ export interface HousekeepingParts {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly runtime: Pick<Runtime, 'pods' | 'removeContainer' | 'removeSandbox'>;
-  /** Before every source has delivered nothing is cleaned up. */
+  /** Nothing is cleaned up before every source has delivered. */
   readonly directory: PodDirectory;
   readonly workers: PodWorkers;
-  /** What is left on the node of pods that are gone is removed. */
+  /** Removes what deleted pods have left on the node. */
   readonly ports: Pick<PodPorts, 'volumes' | 'cgroups' | 'output'>;
   readonly limits: GarbageLimits;
 }
 
-/** Whether anything of a pod runs or holds resources. */
+/** Whether a pod has running containers or holds resources. */
 const isAlive = ({sandboxes, containers}: RuntimePod): boolean =>
   sandboxes.some(({isReady}) => isReady) || containers.some(({state}) => state === 'running');
 
-/** Ends pods that no source has, and forgets what has ended. */
+/** Terminates pods without a source, and forgets finished ones. */
 const clean = ({workers, directory: {sources, statuses, working, listed}}: HousekeepingParts): void => {
   if (!sources.isReady) return;
   const isKnown = (uid: string): boolean => sources.isKnown(uid);
@@ -39,8 +39,7 @@ const clean = ({workers, directory: {sources, statuses, working, listed}}: House
 };
 
 /**
- * Removes what is left on the node of pods that are gone: volumes first, since a cgroup may hold processes that use
- * them.
+ * Removes what deleted pods have left on the node: volumes first, since a cgroup may contain processes that use them.
  */
 const sweep = async ({directory: {sources, working, listed}, ports: {volumes, cgroups}}: HousekeepingParts): Promise<void> => {
   if (!sources.isReady) return;
@@ -50,7 +49,7 @@ const sweep = async ({directory: {sources, working, listed}, ports: {volumes, cg
   await cgroups.sweep?.(isKnown);
 };
 
-/** Removes ended containers and sandboxes that are of no use. */
+/** Removes exited containers and sandboxes. */
 const collect = async ({runtime, directory: {sources, working}, ports: {output}, limits, clock}: HousekeepingParts): Promise<void> => {
   if (!sources.isReady) return;
   const usefulness = (uid: string) => (sources.isKnown(uid) || working.get(uid) ? 'present' : 'gone');
@@ -60,14 +59,14 @@ const collect = async ({runtime, directory: {sources, working}, ports: {output},
   await output.sweep?.(uid => usefulness(uid) === 'present');
 };
 
-/** Cleans up until the signal aborts. */
+/** Cleans up periodically until the signal aborts. */
 export const keepHouse = (parts: HousekeepingParts): void => {
   const {clock, signal, log} = parts;
   runEvery(clock, cleanMs, signal, () => {
     clean(parts);
-    return sweep(parts).catch((error: unknown) => log.warn({err: error}, 'what pods left could not be removed'));
+    return sweep(parts).catch((error: unknown) => log.warn({err: error}, 'failed to clean up after deleted pods'));
   });
   runEvery(clock, collectMs, signal, () =>
-    collect(parts).catch((error: unknown) => log.warn({err: error}, 'ended containers could not be removed')),
+    collect(parts).catch((error: unknown) => log.warn({err: error}, 'failed to remove exited containers')),
   );
 };

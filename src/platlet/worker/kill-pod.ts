@@ -1,4 +1,4 @@
-// The end of all containers of a pod, in their order.
+// Kills all containers of a pod in order.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -9,8 +9,8 @@ import {recordEvent, type WorkerParts} from './parts.js';
 import {ContainerStop} from './stop-container.js';
 
 /**
- * The kill of a pod that goes on: all containers at once, but sidecars after those that may need them; then the
- * sandboxes.
+ * A pod kill in progress: all containers in parallel, except that sidecars wait for the containers that may need them;
+ * then the sandboxes.
  */
 export class PodKill {
   readonly #parts: WorkerParts;
@@ -40,7 +40,7 @@ export class PodKill {
     const {containers, sandboxes} = this.#runtime;
     const spec = this.#pod.spec!;
     const known = new Map([...specContainers(spec)].map(({container}) => [container.name, container]));
-    // Those that a sidecar waits for come first.
+    // The containers that a sidecar waits for come first.
     const waits = (name: string): number => stopsAfter(spec, name).length;
     const running = containers
       .filter(({state}) => state === 'running' || state === 'unknown')

@@ -1,4 +1,4 @@
-// What has changed in the runtime, by comparing two lists of it.
+// Pod lifecycle event generator: detects changes by comparing two lists of the runtime.
 
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -8,7 +8,7 @@ import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 
 const relistMs = 1_000;
-/** The runtime counts as not answering when it was not listed for so long. */
+/** The runtime counts as unhealthy after this time without a successful list. */
 const healthyMs = 180_000;
 
 export interface LifecycleParts {
@@ -23,8 +23,8 @@ export interface LifecycleParts {
 type PodChanged = (uid: string) => void;
 
 /**
- * The state of a pod in a list, for comparison. A container that was created and not started is of the agent's own
- * doing.
+ * Returns the state of a pod in a list for comparison. Created containers that are not started are skipped: the agent
+ * itself is about to start them.
  */
 const digestOf = ({sandboxes, containers}: RuntimePod): string =>
   [
@@ -34,31 +34,31 @@ const digestOf = ({sandboxes, containers}: RuntimePod): string =>
     .sort()
     .join('\n');
 
-/** Lists the runtime each second, and reports changes. Those that a runtime reports itself are reported at once. */
+/** Lists the runtime each second and reports changes, in addition to the events of the runtime. */
 export class LifecycleEvents {
   readonly #parts: LifecycleParts;
   #pods: readonly RuntimePod[] = [];
   #digests = new Map<string, string>();
-  /** When the runtime was listed last, or was begun to be followed. */
+  /** The time of the last list, or of the start. */
   #listedAt: number | undefined;
-  /** When the last list was begun. */
+  /** The start of the last list. */
   #begunAt: number | undefined;
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
   }
 
-  /** What the last list had. */
+  /** The states of the last list. */
   get pods(): readonly RuntimePod[] {
     return this.#pods;
   }
 
-  /** How long ago the runtime was listed last; 0 before it is followed. */
+  /** The time since the last list; 0 before the start. */
   get silentMs(): number {
     return this.#listedAt === undefined ? 0 : this.#parts.clock.monotonic() - this.#listedAt;
   }
 
-  /** Returns why the runtime does not answer; undefined if it does. */
+  /** Returns why the runtime is unhealthy; undefined if it is healthy. */
   get error(): string | undefined {
     const elapsed = this.silentMs;
     return elapsed > healthyMs
@@ -66,7 +66,7 @@ export class LifecycleEvents {
       : undefined;
   }
 
-  /** Lists for the first time, and goes on until the signal aborts. Rejects if the runtime cannot be listed. */
+  /** Lists for the first time, and continues until the signal aborts. Rejects if the first list fails. */
   async start(changed: PodChanged): Promise<void> {
     const {clock, runtime, signal, log} = this.#parts;
     this.#listedAt = clock.monotonic();
@@ -74,7 +74,7 @@ export class LifecycleEvents {
     if (listener) onAbort(signal, () => listener[Symbol.dispose]());
     await this.#relist(changed);
     runEvery(clock, relistMs, signal, () =>
-      this.#relist(changed).catch((error: unknown) => log.warn({err: error}, 'the runtime could not be listed')),
+      this.#relist(changed).catch((error: unknown) => log.warn({err: error}, 'failed to list the runtime')),
     );
   }
 

@@ -1,4 +1,4 @@
-// A look at a pod in the runtime, with what its ended containers left.
+// The state of a pod in the runtime, with the termination messages of its containers.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -8,7 +8,7 @@ import {newestSandbox} from '#src/platlet/pod/sandbox.js';
 import {limitedMessage, messageLimits, terminationMessage, wantsLog} from '#src/platlet/pod/termination-message.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 
-/** Looks at one pod in the runtime. The messages of containers are read once. */
+/** Reads the state of a pod from the runtime. Termination messages are read once. */
 export class Observer {
   readonly #parts: Pick<PodPorts, 'runtime' | 'output'>;
   readonly #uid: string;
@@ -48,14 +48,14 @@ export class Observer {
   }
 }
 
-/** Returns the addresses of a pod: of its sandbox, or of its node. */
+/** Returns the addresses of a pod: of its sandbox, or of the node in the host network. */
 export const addressesOf = ({spec}: Frozen<Pod>, runtime: RuntimePod, node: readonly string[]): readonly string[] => {
   if (spec?.hostNetwork) return node;
   const sandbox = newestSandbox(runtime);
   return sandbox?.isReady ? inOrderOf(node, sandbox.addresses) : [];
 };
 
-/** Returns one address of each family: first of that which the node's first address has. */
+/** Returns one address per IP family, the primary family of the node first. */
 export const inOrderOf = ([first = '']: readonly string[], addresses: readonly string[]): readonly string[] => {
   const isSix = (address: string): boolean => address.includes(':');
   const [primary, secondary] = [isSix(first), !isSix(first)].map(six => addresses.find(address => isSix(address) === six));

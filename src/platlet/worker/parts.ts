@@ -1,4 +1,4 @@
-// What the workers of a node's pods share.
+// Shared by the workers of a node's pods.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -15,32 +15,32 @@ import type {Prober} from '#src/platlet/prober/prober.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Hooks} from './hooks.js';
 
-/** What the node is for its pods. */
+/** The facts about a node that pod statuses depend on. */
 export interface NodeFacts {
   readonly naming: Naming;
   readonly addresses: readonly string[];
-  /** The name of the runtime, which ids begin with in statuses. */
+  /** The runtime name prefixed to container ids in statuses. */
   readonly runtimeName: string;
-  /** Why the network of pods is not ready; undefined if it is. */
+  /** Why the pod network is not ready; undefined if it is. */
   networkError(): string | undefined;
   readonly crashLoop: BackoffLimits;
-  /** How often a pod without changes is looked at, up to half longer; by default a minute. */
+  /** The sync period of an unchanged pod, with up to 50 % jitter; a minute by default. */
   readonly resyncMs: number;
   readonly gates: RestartGates;
 }
 
-/** What runs handlers of containers: probes, and hooks at their start and end. */
+/** Runs the handlers of containers: probes and lifecycle hooks. */
 export interface Handlers {
   readonly prober: Prober;
   readonly hooks: Hooks;
 }
 
-/** By what the work on pods can be observed. */
+/** Logs, events, metrics and spans of pod workers. */
 export interface Telemetry {
   readonly log: Log;
   readonly events: EventRecorder;
   readonly metrics: AgentMetrics;
-  /** Creates spans of syncs; absent: none. */
+  /** Creates spans of syncs; absent: tracing is off. */
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface WorkerParts {
   readonly signal: AbortSignal;
 }
 
-/** Records an event about a pod, or about one of its containers. */
+/** Records an event about a pod or about one of its containers. */
 export const recordEvent = (
   {telemetry: {events}}: Pick<WorkerParts, 'telemetry'>,
   pod: Frozen<Pod>,

@@ -1,4 +1,4 @@
-// The admission of pods to a node, by what its agent knows at that moment.
+// Admission of pods by the current state of the node.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -12,14 +12,14 @@ import type {WorkingPods} from './working-pods.js';
 
 export interface PodAdmissionParts {
   readonly naming: Naming;
-  /** Returns the Node; undefined while it is not known. */
+  /** Returns the Node; undefined while unknown. */
   node(): Frozen<Node> | undefined;
-  /** Reads the Node from the server, whose labels may be newer than what is known of them. Absent without a server. */
+  /** Reads the Node from the server, whose labels may be newer than those of the informer. Absent without a server. */
   readonly freshNode?: (() => Promise<Frozen<Node>>) | undefined;
   readonly condition: Pick<NodeCondition, 'pressures'>;
-  /** The pods that were admitted before. */
+  /** The pods that are already admitted. */
   readonly working: Pick<WorkingPods, 'active'>;
-  /** Kernel parameters that are allowed besides the safe ones; the last character may be `*`. */
+  /** The unsafe sysctls that are allowed; a trailing `*` matches any suffix. */
   readonly allowedSysctls: readonly string[];
   readonly features: NodeFeatures;
 }
@@ -32,7 +32,7 @@ export class PodAdmission {
     this.#parts = parts;
   }
 
-  /** Returns what the node does with a pod, by the Node that is known or by another one. */
+  /** Returns the decision about a pod, by the cached Node or by a given one. */
   admit(pod: Frozen<Pod>, node: Frozen<Node> | undefined = this.#parts.node()): Admission {
     const {naming, condition, working, allowedSysctls, features} = this.#parts;
     const pods = working.active;
@@ -41,7 +41,7 @@ export class PodAdmission {
     return admit({naming, node, pressures: condition.pressures, allowedSysctls, features, isShuttingDown: false, allocation, pods}, pod);
   }
 
-  /** Reads the Node anew; undefined without a server. */
+  /** Reads the Node from the server; undefined without one. */
   freshNode(): Promise<Frozen<Node>> | undefined {
     return this.#parts.freshNode?.();
   }

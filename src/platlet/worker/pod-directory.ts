@@ -1,4 +1,4 @@
-// What an agent knows of the pods of its node.
+// All that an agent knows of the pods of its node.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -16,14 +16,14 @@ export interface PodDirectoryParts {
 }
 
 /**
- * The pods of a node by all who know them: sources, workers, reported statuses and the runtime. It exists before
- * anything works on pods, and is empty until then.
+ * The pods of a node as known by sources, workers, status manager and runtime. Created empty, before anything works on
+ * pods.
  */
 export class PodDirectory {
   readonly sources: PodSources;
   readonly statuses: StatusManager;
   readonly runtime: LifecycleEvents;
-  /** The pods that are worked on. */
+  /** The pods that have workers. */
   readonly working: WorkingPods;
 
   constructor({sources, statuses, runtime, working}: PodDirectoryParts) {
@@ -33,7 +33,7 @@ export class PodDirectory {
     this.working = working;
   }
 
-  /** All pods of all sources, with the statuses that the agent knows. */
+  /** The pods of all sources, with the statuses of the agent. */
   get shown(): readonly Frozen<Pod>[] {
     return [...this.sources.all()].map(pod => {
       const own = this.statuses.statusOf(pod.metadata?.uid ?? '');
@@ -41,7 +41,7 @@ export class PodDirectory {
     });
   }
 
-  /** What the runtime had when it was listed last. */
+  /** The pods of the last runtime list. */
   get listed(): readonly RuntimePod[] {
     return this.runtime.pods;
   }

@@ -25,19 +25,19 @@ import {PodRunner} from './run-pod.js';
 
 export type WorkerStage = 'sync' | 'terminating' | 'terminated' | 'finished';
 
-/** Why and how soon a pod is to end. */
+/** Why and how a pod is to be terminated. */
 export interface Termination {
   readonly outcome?: PodOutcome;
   readonly graceSeconds?: number;
   readonly disruption?: ConditionState;
 }
 
-/** How soon a pod is looked at after an error, up to half longer. */
+/** The delay after a failed sync, with up to 50 % jitter. */
 const errorMs = 10_000;
 const networkMs = 1_000;
-/** How often it is looked whether the volumes and the cgroup are gone. */
+/** The polling interval for volumes and cgroup to be released. */
 const releaseMs = 100;
-/** A pod is looked at again at once after a step that changed something, but after so many steps only after a pause. */
+/** A step that changed something is followed by the next one at once, but after this many steps in a row by a pause. */
 const maxSteps = 10;
 const pauseMs = 1_000;
 
@@ -48,7 +48,7 @@ const spanNames: Readonly<Record<WorkerStage, string>> = {
   finished: 'syncTerminatedPod',
 };
 
-/** The step failed for a reason that may soon be over. */
+/** The sync failed for a reason that may pass soon. */
 class NetworkNotReady extends Error {}
 
 export class PodWorker {
@@ -66,13 +66,13 @@ export class PodWorker {
   #isKillOver = false;
   #runtime: RuntimePod;
   readonly #startTime: number;
-  /** Why the next step is made. */
+  /** The cause of the next step, recorded in its span. */
   #cause: 'create' | 'update' | 'sync' = 'create';
   #isBusy = false;
   #isDirty = false;
   #timer: Disposable | undefined;
   #hasProbes = false;
-  /** Interrupts the sync that goes on. */
+  /** Aborts the current sync. */
   readonly #interrupt = new AbortController();
 
   constructor(parts: WorkerParts, pod: Frozen<Pod>, staged: () => void) {
@@ -95,37 +95,37 @@ export class PodWorker {
     return this.#stage;
   }
 
-  /** What was seen of the pod last. */
+  /** The last observed state of the pod. */
   get runtime(): RuntimePod {
     return this.#runtime;
   }
 
-  /** Called with a newer state of the pod. */
+  /** Called with a newer version of the pod. */
   update(pod: Frozen<Pod>): void {
     this.#pod = pod;
     if (this.#cause === 'sync') this.#cause = 'update';
     this.wake();
   }
 
-  /** Called when only the status of the pod has changed, which others may have set. */
+  /** Called when only the status of the pod has changed, possibly by others. */
   refresh(pod: Frozen<Pod>): void {
     this.#pod = pod;
     if (pod.spec?.readinessGates?.length) this.wake();
   }
 
-  /** Ends the pod. A later call can only make the grace period shorter. */
+  /** Terminates the pod. A later call can only shorten the grace period. */
   terminate(termination: Termination = {}): void {
     this.#termination ??= termination;
     this.#shorten(termination.graceSeconds);
     this.wake();
   }
 
-  /** Looks at the pod again, as soon as the current step is over. */
+  /** Syncs the pod again as soon as the current step is over. */
   wake(): void {
     if (this.#parts.signal.aborted) return;
     this.#isDirty = true;
     if (this.#termination || this.#pod.metadata?.deletionTimestamp) {
-      // What is being started is given up, and what is being stopped can be stopped sooner.
+      // A start in progress is aborted, and a stop in progress may be shortened.
       this.#interrupt.abort(new Error('the pod is to end'));
       if (this.#stage === 'terminating') this.#shorten(undefined);
     }
@@ -157,12 +157,12 @@ export class PodWorker {
       this.#timer = this.#parts.clock.schedule(nextMs, () => this.wake());
   }
 
-  /** Stops looking at the pod, which runs on. */
+  /** Stops the worker; the pod keeps running. */
   [Symbol.dispose](): void {
     this.#timer?.[Symbol.dispose]();
   }
 
-  /** Makes one step. Returns after how many milliseconds the next is due. */
+  /** Runs one step. Returns the delay of the next one in ms. */
   async #step(): Promise<number> {
     const {clock, telemetry} = this.#parts;
     const operation_type = this.#stage === 'sync' ? this.#cause : 'kill';
@@ -173,7 +173,7 @@ export class PodWorker {
     return next;
   }
 
-  /** Makes a step as a trace of its own, if it is sampled. */
+  /** Runs a step in a trace of its own, if it is sampled. */
   #traced(cause: string): Promise<number> {
     const {clock, telemetry} = this.#parts;
     const {namespace = '', name = ''} = this.#pod.metadata ?? {};
@@ -268,7 +268,7 @@ export class PodWorker {
   }
 
   #report(stage: StatusInputs['stage']): void {
-    // What was reported before counts, also if it has not come back yet.
+    // The status reported last counts, even if the API server has not returned it yet.
     const known = this.#parts.statuses.statusOf(this.uid);
     const pod = known ? {...this.#pod, status: {...this.#pod.status, ...known}} : this.#pod;
     this.#parts.statuses.set(this.#pod, podStatus(withConditionsOf(pod, this.#pod), this.#statusInputs(stage)));
@@ -299,7 +299,7 @@ export class PodWorker {
     await this.#mount(pod, volumes.mount(pod, linked.signal), linked.signal);
     await images.prepare?.(pod);
     const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent, linked.signal);
-    // What failed is not tried again at once, but what is known now is reported.
+    // Failed operations are not retried at once, but the current state is reported.
     if (hasActed && !hasFailed) this.#isDirty = true;
     else if (hasActed || waitsOtherwise) {
       await this.#look();
@@ -308,7 +308,7 @@ export class PodWorker {
     return Math.min(this.#jittered(hasFailed ? errorMs : node.resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
   }
 
-  /** Containers that run outside of the pod's cgroup are ended, and started again in it. */
+  /** Kills containers that run outside of the pod's cgroup; they are restarted in it. */
   async #restart(pod: Frozen<Pod>, signal: AbortSignal): Promise<number> {
     await interruptible(new PodKill(this.#parts, pod, this.#runtime, podGraceSeconds(pod)).done, signal);
     await this.#parts.ports.cgroups.ensure(pod);
@@ -360,7 +360,7 @@ export class PodWorker {
     const {statuses} = this.#parts;
     const {volumes, cgroups, runtime} = this.#parts.ports;
     if (!(await volumes.release(this.uid)) || !(await cgroups.remove(this.uid))) return releaseMs;
-    // Of each container the last run stays, for its log.
+    // The last run of each container is kept for its log.
     const seen = new Set<string>();
     for (const {id, name} of this.#runtime.containers) {
       if (seen.has(name)) await runtime.removeContainer(id);
@@ -371,7 +371,7 @@ export class PodWorker {
   }
 }
 
-/** The conditions of others are those that came from the server. */
+/** Conditions owned by others are taken from the server's version. */
 const withConditionsOf = (pod: Frozen<Pod>, current: Frozen<Pod>): Frozen<Pod> => {
   const own = pod.status?.conditions ?? [];
   const types = new Set(own.map(({type}) => type));

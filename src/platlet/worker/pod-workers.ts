@@ -1,4 +1,4 @@
-// Starts the workers of the pods of a node, once they are admitted, and ends them.
+// Starts a worker for each admitted pod of the node, and terminates workers.
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -18,7 +18,7 @@ import type {PodAdmission} from './pod-admission.js';
 import {PodWorker, type Termination} from './pod-worker.js';
 import type {WorkingPods} from './working-pods.js';
 
-/** Returns the hook before the stop that was noted at a container. */
+/** Returns the preStop hook recorded in the annotations of a container. */
 const notedHook = (text: string | undefined): Container['lifecycle'] => {
   try {
     return text === undefined ? undefined : {preStop: JSON.parse(text) as NonNullable<Container['lifecycle']>['preStop'] & object};
@@ -27,7 +27,7 @@ const notedHook = (text: string | undefined): Container['lifecycle'] => {
   }
 };
 
-/** Returns what can be said of a pod from what was noted at its containers. */
+/** Rebuilds a pod from the annotations of its containers. */
 const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => {
   const {deletionGrace, terminationGrace, preStop} = containerKeys;
   const grace = containers.flatMap(({annotations}) => annotations[deletionGrace] ?? annotations[terminationGrace] ?? [])[0];
@@ -44,19 +44,19 @@ const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => 
   };
 };
 
-/** Whether a pod was running under an agent before: then it is not asked again whether there is room. */
+/** Whether a pod was already running under an earlier agent process: then it is not admitted again. */
 const hasRun = ({status}: Frozen<Pod>): boolean =>
   status?.startTime !== undefined || [...statusesByName(status).values()].some(({containerID}) => containerID);
 
-/** Gives each pod of the node a worker. */
+/** Maintains a worker for each pod of the node. */
 export class PodWorkers {
   readonly #parts: WorkerParts;
   readonly #admission: PodAdmission;
   readonly #working: WorkingPods;
-  /** Pods that wait until those that make room for them have gone. */
+  /** Pods that wait for the victims of preemption to terminate. */
   readonly #waiting = new Map<string, Frozen<Pod>>();
   readonly #refused = new Set<string>();
-  /** When pods without workers came, by the monotonic clock. */
+  /** The monotonic time at which pods without workers arrived. */
   readonly #seenAt = new Map<string, number>();
 
   constructor(parts: WorkerParts, admission: PodAdmission, working: WorkingPods) {
@@ -65,7 +65,7 @@ export class PodWorkers {
     this.#working = working;
   }
 
-  /** Called with pods that are new to the node, or newer states of known ones. The oldest are admitted first. */
+  /** Called with new pods of the node, or newer versions of known ones. The oldest are admitted first. */
   update(pods: readonly Frozen<Pod>[]): void {
     const created = ({metadata}: Frozen<Pod>): string => metadata?.creationTimestamp ?? '';
     const sorted = [...pods].sort(
@@ -80,7 +80,7 @@ export class PodWorkers {
     const worker = this.#working.get(uid);
     if (worker && !this.#working.isRemoved(uid)) return worker.update(pod);
     if (!this.#seenAt.has(uid)) this.#seenAt.set(uid, clock.monotonic());
-    // The same pod comes back: it begins anew once the one before has ended.
+    // The same pod was added again: it starts over once the earlier worker has finished.
     if (worker && worker.stage !== 'finished') return void this.#waiting.set(uid, pod);
     if (worker) {
       telemetry.metrics.restartedPods.add({static: isStaticPod(node.naming, pod) ? 'true' : ''});
@@ -93,7 +93,7 @@ export class PodWorkers {
     this.#admit(pod);
   }
 
-  /** Whether an earlier static pod of the name has not ended. */
+  /** Whether an earlier static pod with the same full name has not finished. */
   #hasPredecessor(pod: Frozen<Pod>): boolean {
     if (!isStaticPod(this.#parts.node.naming, pod)) return false;
     const key = keyText(keyOf(pod));
@@ -128,7 +128,7 @@ export class PodWorkers {
     }
   }
 
-  /** Admits a pod once the Node was read. */
+  /** Admits a pod after reading the Node. */
   #admitLater(pod: Frozen<Pod>, fresh: Promise<Frozen<Node>>): void {
     const uid = pod.metadata?.uid ?? '';
     this.#waiting.set(uid, pod);
@@ -159,20 +159,20 @@ export class PodWorkers {
     return worker;
   }
 
-  /** Room may have become free, or a name. */
+  /** Resources or a full name may have been released. */
   #staged({stage}: PodWorker): void {
     if (stage !== 'terminated' && stage !== 'finished') return;
-    // Those that have to wait on are noted anew.
+    // Pods that still have to wait are added again.
     const waiting = [...this.#waiting.values()];
     for (const pod of waiting) if (!this.#hasPredecessor(pod)) this.#update(pod);
   }
 
-  /** Ends a pod: an eviction, say. */
+  /** Terminates a pod, for an eviction for example. */
   terminate(uid: string, termination: Termination): void {
     this.#working.get(uid)?.terminate(termination);
   }
 
-  /** Called when a pod has left its source: its containers end. */
+  /** Called when a pod is gone from its source: it is terminated. */
   remove(uid: string): void {
     this.#waiting.delete(uid);
     this.#refused.delete(uid);
@@ -180,11 +180,11 @@ export class PodWorkers {
     const worker = this.#working.get(uid);
     if (worker) this.#working.markRemoved(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
-    // An object of the API that goes before its pod was removed by force.
+    // An API object that is deleted before its pod has terminated was force deleted.
     else worker?.terminate(isStaticPod(this.#parts.node.naming, worker.pod) ? {} : {graceSeconds: 1});
   }
 
-  /** Called with a pod of the runtime that no source has: it is ended. */
+  /** Called with a pod that only the runtime has: it is terminated. */
   orphan(runtime: RuntimePod): void {
     if (this.#working.get(runtime.pod.uid)) return;
     this.#parts.telemetry.metrics.orphanedRuntimePods.add();
@@ -192,7 +192,7 @@ export class PodWorkers {
     this.#start(podFrom(runtime)).terminate();
   }
 
-  /** Called regularly: forgets the workers of pods that no source has and of which nothing is left. */
+  /** Called periodically: forgets the finished workers of pods without a source. */
   sweep(isKnown: (uid: string) => boolean): void {
     for (const worker of this.#working.all) {
       if (isKnown(worker.uid)) continue;
@@ -213,7 +213,7 @@ export class PodWorkers {
     this.#working.get(uid)?.wake();
   }
 
-  /** Stops all work. What runs goes on. */
+  /** Stops all workers. Pods keep running. */
   [Symbol.dispose](): void {
     for (const worker of this.#working.all) worker[Symbol.dispose]();
     this.#parts.handlers.prober[Symbol.dispose]();

@@ -1,4 +1,4 @@
-// What is done for a pod that is to run: sandbox, containers, and the kills of those that must not run on.
+// Executes the actions of a sync: sandbox, container starts and container kills.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -19,23 +19,23 @@ import {recordEvent, type WorkerParts} from './parts.js';
 import {BackingOff, ContainerStarter, type StartPlace} from './start-container.js';
 import {ContainerStop} from './stop-container.js';
 
-/** What a run did. */
+/** The result of a sync. */
 export interface RunResult {
-  /** Whether something was started or ended, so that a look shows another picture. */
+  /** Whether something was started or killed, so that the state has changed. */
   readonly hasActed: boolean;
-  /** Whether a container waits for another reason than before. */
+  /** Whether the waiting reason of a container has changed. */
   readonly waitsOtherwise?: boolean;
-  /** When the shortest backoff of a container ends, by the wall clock. */
+  /** The end of the shortest container backoff, in ms since the epoch. */
   readonly retryAt?: number;
-  /** Whether something failed that is to be tried again. */
+  /** Whether something failed and has to be retried. */
   readonly hasFailed: boolean;
 }
 
-/** Runs one pod. */
+/** Executes the syncs of one pod. */
 export class PodRunner {
   readonly #parts: WorkerParts;
   readonly #starter: ContainerStarter;
-  /** Why containers wait, by name. */
+  /** The waiting reasons of containers, by name. */
   readonly waiting = new Map<string, WaitingReason>();
 
   constructor(parts: WorkerParts) {
@@ -43,7 +43,7 @@ export class PodRunner {
     this.#starter = new ContainerStarter(parts);
   }
 
-  /** Does what is to be done. Rejects if the sandbox cannot be made, or the signal aborts. */
+  /** Executes the actions. Rejects if the sandbox cannot be created, or the signal aborts. */
   async run(pod: Frozen<Pod>, runtime: RuntimePod, cgroupParent: string, signal: AbortSignal): Promise<RunResult> {
     const {node, handlers} = this.#parts;
     const actions = computeActions(pod, {
@@ -84,7 +84,7 @@ export class PodRunner {
     return new ContainerStop(this.#parts, {pod, instance, container, message, graceSeconds, addresses}).done;
   }
 
-  /** Init containers run anew in a new sandbox, and of those that ran only the last is of use. */
+  /** Init containers run again in a new sandbox; of their earlier runs only the last is kept. */
   async #removeOld(pod: Frozen<Pod>, runtime: RuntimePod, {createSandbox, restartAll, initContainers}: PodActions): Promise<void> {
     const {runtime: port} = this.#parts.ports;
     const remove = async (name: string, keep: number): Promise<void> => {
@@ -130,7 +130,7 @@ export class PodRunner {
     }
   }
 
-  /** A sandbox whose creation was given up may be there all the same, and has the name of this one. */
+  /** A sandbox whose creation was aborted may exist nevertheless, and occupies the name. */
   async #removeLeftovers(uid: string, attempt: number): Promise<void> {
     const {runtime} = this.#parts.ports;
     const {sandboxes} = await runtime.podStatus(uid);
@@ -178,7 +178,7 @@ export class PodRunner {
   }
 }
 
-/** Returns the containers to start, in their order. */
+/** Returns the containers to start, in order. */
 const dueContainers = (pod: Frozen<Pod>, {ephemeral, initContainers, containers}: PodActions): SpecContainer[] => {
   const known = new Map([...specContainers(pod.spec!)].map(of => [of.container.name, of]));
   return [...ephemeral, ...initContainers, ...containers].map(name => known.get(name)!);

@@ -1,4 +1,4 @@
-// The start of a container: image, configuration, creation, start, and the hook after it.
+// The start of a container: image, configuration, creation, start, and postStart hook.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Container, Pod} from '#src/api/pod.js';
@@ -15,20 +15,20 @@ import {interruptible} from './interruptible.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {ContainerStop} from './stop-container.js';
 
-/** The sandbox in which containers are started. */
+/** The sandbox and inputs of container starts. */
 export interface StartPlace {
   readonly id: string;
   readonly config: SandboxConfig;
   readonly addresses: readonly string[];
-  /** Aborts when nothing is to be started any more. */
+  /** Aborts when no container may be started any more. */
   readonly signal: AbortSignal;
 }
 
 const containerTypes = {init: 'init_container', sidecar: 'init_container', regular: 'container', ephemeral: 'ephemeral_container'} as const;
 
-/** Thrown for a container that backs off. */
+/** Thrown for a container in backoff. */
 export class BackingOff extends WaitingError {
-  /** In ms, by the wall clock. */
+  /** In ms since the epoch. */
   readonly until: number;
   constructor(message: string, until: number) {
     super('CrashLoopBackOff', message);
@@ -36,7 +36,7 @@ export class BackingOff extends WaitingError {
   }
 }
 
-/** Starts the containers of one pod, and keeps their backoffs. */
+/** Starts the containers of a pod, and keeps their backoffs. */
 export class ContainerStarter {
   readonly #parts: WorkerParts;
   readonly #backoffs = new Map<string, Backoff>();
@@ -45,7 +45,7 @@ export class ContainerStarter {
     this.#parts = parts;
   }
 
-  /** Starts a container. Throws `WaitingError` if it cannot be. */
+  /** Starts a container. Throws `WaitingError` if it cannot be started. */
   async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
     const latest = latestOf(runtime, of.container.name);
     this.#checkBackoff(pod, of, latest);
@@ -107,8 +107,8 @@ export class ContainerStarter {
   }
 
   /**
-   * Returns the restart count of a container of which the runtime has no run: it goes on from what was reported, or
-   * from its logs.
+   * Returns the restart count of a container without a run in the runtime: derived from the last status or from its
+   * logs.
    */
   async #firstAttempt(pod: Frozen<Pod>, {container: {name}}: SpecContainer): Promise<number> {
     const status = statusesByName(this.#parts.statuses.statusOf(pod.metadata?.uid ?? '') ?? pod.status).get(name);
@@ -117,7 +117,7 @@ export class ContainerStarter {
     return logged === undefined ? 0 : logged + 1;
   }
 
-  /** Runs a step of the start. A failure is an event, and what the container then waits for. */
+  /** Runs a step of the start. A failure is recorded as an event, and becomes the waiting reason of the container. */
   async #step<T>(pod: Frozen<Pod>, {path}: SpecContainer, reason: string, run: () => Promise<T>): Promise<T> {
     try {
       return await run();
@@ -164,5 +164,5 @@ export class ContainerStarter {
   }
 }
 
-/** A failure whose event is recorded. */
+/** A failure whose event was recorded already. */
 class RecordedError extends WaitingError {}

@@ -1,4 +1,4 @@
-// How long pods take from their creation until they run.
+// Measures how long pods take from creation to running.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -9,20 +9,20 @@ import type {OwnStatus} from '#src/platlet/pod/status.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 
 interface Start {
-  /** When the agent saw the pod first, by the wall clock. */
+  /** When the agent first observed the pod, in ms since the epoch. */
   readonly seenAt: number;
   readonly createdAt: number | undefined;
-  /** When init containers were over, and when the first pull began and the last ended. */
+  /** The end of the init containers, the start of the first pull, and the end of the last pull. */
   initializedAt?: number;
   pullingSince?: number;
   pulledAt?: number;
-  /** Whether it was pending when it was seen, and has not run since. */
+  /** Whether the pod was pending when it was first observed, and has not run since. */
   isPending: boolean;
-  /** Whether all containers have not been reported as started yet. */
+  /** Whether not all containers have been reported as started. */
   isStarting: boolean;
 }
 
-/** Measures the starts of the pods of a node, by what is reported of them. */
+/** Measures the starts of the pods of a node by their reported statuses. */
 export class PodStartTimes {
   readonly #clock: Clock;
   readonly #metrics: AgentMetrics;
@@ -33,7 +33,7 @@ export class PodStartTimes {
     this.#metrics = metrics;
   }
 
-  /** Returns the images, whose pulls are not part of the start. */
+  /** Returns an image manager that observes pulls, which are excluded from the start duration. */
   images(images: Images): Images {
     return {
       prepare: async pod => images.prepare?.(pod),
@@ -52,7 +52,7 @@ export class PodStartTimes {
     };
   }
 
-  /** Returns statuses that are measured as they are reported. */
+  /** Returns a status manager that observes the reported statuses. */
   statuses(statuses: PodStatuses): PodStatuses {
     return {
       set: (pod, status) => {
@@ -73,7 +73,7 @@ export class PodStartTimes {
     const now = this.#clock.now();
     let start = this.#starts.get(uid);
     if (!start) {
-      // A pod that ran under an agent before is not measured.
+      // A pod that ran under an earlier agent process is not measured.
       const isNew = pod.status?.startTime === undefined;
       start = {seenAt: now, createdAt: parseTime(pod.metadata?.creationTimestamp), isPending: isNew, isStarting: isNew};
       this.#starts.set(uid, start);
@@ -94,7 +94,7 @@ export class PodStartTimes {
     if (!isStarted || start.createdAt === undefined) return;
     const total = Math.max(0, now - start.createdAt);
     this.#metrics.podStartTotal.observe(total / 1000);
-    // Init containers run in between, and pulls are of any time.
+    // Init containers run in between, so pull times cannot be separated.
     const init = pod.spec?.initContainers?.length ? Math.max(0, (start.initializedAt ?? now) - start.seenAt) : 0;
     const pulls = init > 0 ? 0 : (start.pulledAt ?? 0) - (start.pullingSince ?? 0);
     this.#metrics.podStartSli.observe(Math.max(0, total - init - pulls) / 1000);

@@ -1,4 +1,4 @@
-// The end of one container: its hook, the signal, and what remains of its grace period.
+// The stop of one container: preStop hook, stop signal, and the rest of the grace period.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Pod} from '#src/api/pod.js';
@@ -13,16 +13,16 @@ import {recordEvent, type WorkerParts} from './parts.js';
 export interface StopRequest {
   readonly pod: Frozen<Pod>;
   readonly instance: ContainerInstance;
-  /** Undefined for a container that the pod does not have. */
+  /** Undefined for a container that is not in the pod spec. */
   readonly container: Frozen<AnyContainer> | undefined;
   readonly message: string;
   readonly graceSeconds: number;
   readonly addresses: readonly string[];
-  /** Resolves when the container may be stopped, because those that need it are gone. */
+  /** Resolves when the container may be stopped: those that depend on it have exited. */
   readonly after?: Promise<unknown>;
 }
 
-/** The stop of a container that goes on. A shorter grace period can be given while it does. */
+/** A container stop in progress. Its grace period can be shortened. */
 export class ContainerStop {
   readonly #parts: WorkerParts;
   readonly #request: StopRequest;
@@ -38,11 +38,11 @@ export class ContainerStop {
     this.#graceSeconds = request.graceSeconds;
     this.#startedAt = parts.clock.monotonic();
     this.done = this.#run();
-    // Whoever waits for it sees the error.
+    // Callers that await the result get the error.
     this.done.catch(() => {});
   }
 
-  /** Ends the container earlier than it was asked to before. */
+  /** Shortens the grace period. */
   shorten(graceSeconds: number): void {
     if (graceSeconds >= this.#graceSeconds) return;
     this.#graceSeconds = graceSeconds;
@@ -52,7 +52,7 @@ export class ContainerStop {
       const {runtime} = this.#parts.ports;
       const {log} = this.#parts.telemetry;
       const {id} = this.#request.instance;
-      runtime.stopContainer(id, graceSeconds).catch((error: unknown) => log.warn({id, err: error}, 'a container could not be stopped'));
+      runtime.stopContainer(id, graceSeconds).catch((error: unknown) => log.warn({id, err: error}, 'failed to stop a container'));
     }
   }
 
@@ -103,7 +103,7 @@ export class ContainerStop {
   }
 }
 
-/** Returns the path of a container in events. */
+/** Returns the field path of a container in events. */
 export const fieldPathOf = (pod: Frozen<Pod>, name: string): string | undefined => {
   for (const {container, path} of specContainers(pod.spec!)) if (container.name === name) return path;
   return undefined;

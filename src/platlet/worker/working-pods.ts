@@ -1,4 +1,4 @@
-// Which pods an agent works on, and why.
+// The pods that an agent works on, and why.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -7,7 +7,7 @@ import type {PodWorker} from './pod-worker.js';
 /** The workers of a node's pods, by uid. */
 export class WorkingPods {
   readonly #workers = new Map<string, PodWorker>();
-  /** The pods that have left their source while their workers go on. */
+  /** The pods that are gone from their source while their workers continue. */
   readonly #removed = new Set<string>();
   /** The pods that only the runtime had. */
   readonly #runtimeOnly = new Set<string>();
@@ -20,12 +20,12 @@ export class WorkingPods {
     return this.#workers.get(uid);
   }
 
-  /** The pods that are admitted and have not ended. */
+  /** The admitted pods that have not finished. */
   get active(): readonly Frozen<Pod>[] {
     return [...this.#workers.values()].filter(({stage}) => stage === 'sync' || stage === 'terminating').map(({pod}) => pod);
   }
 
-  /** Why the agent works on a pod: a source has it, had it, or only the runtime has. */
+  /** Why the agent works on a pod: a source has it, a source had it, or only the runtime has it. */
   originOf({uid}: Pick<PodWorker, 'uid'>): 'desired' | 'orphan' | 'runtime_only' {
     return this.#runtimeOnly.has(uid) ? 'runtime_only' : this.#removed.has(uid) ? 'orphan' : 'desired';
   }
@@ -41,7 +41,7 @@ export class WorkingPods {
     this.#runtimeOnly.delete(uid);
   }
 
-  /** Called when a pod has left its source and its worker goes on. */
+  /** Called when a pod is gone from its source while its worker continues. */
   markRemoved(uid: string): void {
     this.#removed.add(uid);
   }

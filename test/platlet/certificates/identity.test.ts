@@ -201,7 +201,7 @@ test('settings with an expired certificate are replaced', async t => {
 
   t.deepEqual(identity.connection.user, node);
   t.true(leafOf(await agent.read('pki/platlet-client-current.pem')).notAfter > plane.clock.now());
-  t.true(agent.recorded.lines.includes('error the connection settings of the node cannot be used'));
+  t.true(agent.recorded.lines.includes('error failed to use the kubeconfig of the node'));
 });
 
 test('bootstrap settings that are missing are named', async t => {

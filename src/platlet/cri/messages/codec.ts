@@ -1,13 +1,13 @@
-// The messages of the container runtime interface as tables of fields, from which types, reader and writer follow.
-// Fields that are not in a table are skipped. A field that is absent has its type's zero; messages and wrapped values
-// are then undefined, which differs from zero.
+// The messages of the container runtime interface as tables of fields, from which types, reader and writer are derived.
+// Unknown fields are skipped. An absent field has the zero value of its type; absent messages and wrapped values are
+// undefined, which differs from zero.
 
 import {DecodeError} from '#src/schema/decode/error.js';
 import {delimited, fixed64, varint} from '#src/schema/protobuf/message-type.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
 import {WireWriter} from '#src/schema/protobuf/wire-writer.js';
 
-/** A value as it is given to be written: everything may be left out. */
+/** A value to be written, all of whose members are optional. */
 export type Draft<A> = A extends Buffer | string | number | bigint | boolean | undefined
   ? A
   : A extends readonly (infer B)[]
@@ -25,15 +25,15 @@ export interface Field<A> {
   readonly number: number;
   /** Returns the value of an absent field. */
   start(): A;
-  /** Reads one occurrence up to `end`. Returns the value with those before. */
+  /** Reads one occurrence up to `end`. Returns the value accumulated with earlier occurrences. */
   read(reader: WireReader, wire: number, end: number, before: A): A;
-  /** Writes the field, unless the value is that of an absent one. */
+  /** Writes the field, unless it has the zero value. */
   write(writer: WireWriter, value: Draft<A>): void;
 }
 
 type Fields<A> = {readonly [K in keyof A]: Field<A[K]>};
 
-/** The value of a message. */
+/** The decoded value of a message type. */
 export type Value<M> = M extends Message<infer A> ? A : never;
 
 /** A message type. */
@@ -85,12 +85,12 @@ const check = (wire: number, wanted: number): void => {
   if (wire !== wanted) throw new DecodeError(`proto: wrong wireType = ${wire}`);
 };
 
-/** How a single value is read and written. */
+/** How a scalar is read and written. */
 interface Scalar<A> {
   readonly wire: number;
   readonly zero: A;
   read(reader: WireReader, end: number): A;
-  /** Writes the value alone. */
+  /** Writes the value without its tag. */
   write(writer: WireWriter, value: A): void;
 }
 
@@ -135,9 +135,9 @@ const boolean: Scalar<boolean> = {
 
 const nanosecondsPerMs = 1_000_000n;
 
-/** Signed integers up to 64 bits; beyond 2^53 they are rounded. */
+/** Signed integers up to 64 bits; values beyond 2^53 are rounded. */
 export const int = scalar(integer);
-/** Integers from 0; beyond 2^53 they are rounded. */
+/** Unsigned integers; values beyond 2^53 are rounded. */
 export const unsigned = scalar(unsignedInteger);
 export const flag = scalar(boolean);
 export const double = scalar<number>({
@@ -163,9 +163,7 @@ export const time = (number: number): Field<number | undefined> => ({
   },
 });
 
-/**
- * An enumeration by the names of its values, in the order of their numbers. Numbers beyond them are read as the last.
- */
+/** An enumeration by the names of its values, in numeric order. Unknown numbers are read as the last one. */
 export const oneOf =
   <A extends string>(...names: readonly [A, ...A[]]) =>
   (number: number): Field<A> => ({
@@ -209,7 +207,7 @@ export const bytes = (number: number): Field<Buffer> => ({
   },
 });
 
-/** A message in a message. */
+/** A nested message. */
 export const nested =
   <A>(type: Message<A>) =>
   (number: number): Field<A | undefined> => ({
@@ -227,7 +225,7 @@ export const nested =
     },
   });
 
-/** A list of messages or texts. */
+/** A repeated field of messages or strings. */
 const list =
   <A>(read: (reader: WireReader, end: number) => A, write: (writer: WireWriter, number: number, value: Draft<A>) => void) =>
   (number: number): Field<A[]> => ({
@@ -258,7 +256,7 @@ export const repeated = <A>(type: Message<A>): ((number: number) => Field<A[]>) 
     },
   );
 
-/** A list of integers, which are packed. */
+/** A packed repeated field of integers. */
 export const ints = (number: number): Field<number[]> => ({
   number,
   start: () => [],
@@ -283,7 +281,7 @@ export const ints = (number: number): Field<number[]> => ({
 const entry = message<{key: string; value: string}>({key: text(1), value: text(2)});
 const entries = repeated(entry);
 
-/** A map of texts. */
+/** A map of strings. */
 export const map = (number: number): Field<Record<string, string>> => {
   const inner = entries(number);
   return {

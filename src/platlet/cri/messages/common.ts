@@ -1,4 +1,4 @@
-// Messages that several calls share.
+// Messages shared by several calls.
 
 import {flag, int, repeated, map, message, nested, oneOf, text, texts, wrappedInt, ints} from './codec.js';
 

@@ -1,4 +1,4 @@
-// Messages of containers, and of commands in them.
+// Messages of containers and of commands in them.
 
 import {bytes, flag, int, ints, repeated, map, message, nested, oneOf, text, texts, time, type Message} from './codec.js';
 import {containerResources, containerSecurityContext, idMapping, imageSpec} from './common.js';
@@ -39,7 +39,7 @@ export const containerConfig = message({
   stopSignal: signal(18),
 });
 
-/** The request that creates a container, with the configuration of its sandbox. */
+/** The request to create a container, with the configuration of its sandbox. */
 export const createContainerRequest = <A>(sandboxConfig: Message<A>) =>
   message({podSandboxId: text(1), config: nested(containerConfig)(2), sandboxConfig: nested(sandboxConfig)(3)});
 

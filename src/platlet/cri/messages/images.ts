@@ -1,4 +1,4 @@
-// Messages of images, and of the runtime itself.
+// Messages of images and of the runtime itself.
 
 import {flag, repeated, map, message, nested, oneOf, text, texts, time, unsigned, wrappedInt} from './codec.js';
 import {imageSpec} from './common.js';

@@ -1,4 +1,4 @@
-// The signals that stop a container, by their numbers in the interface.
+// The stop signals of containers, by their numbers in the CRI.
 
 import {oneOf} from './codec.js';
 

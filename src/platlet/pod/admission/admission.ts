@@ -1,4 +1,4 @@
-// Whether a node takes a pod that is bound to it: the checks in their order, of which the first refusal counts.
+// Admission of a pod that is bound to a node: the checks in order; the first rejection counts.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -14,35 +14,35 @@ import {isCritical} from '#src/platlet/pod/origin.js';
 import type {Rejection} from './rejection.js';
 import {sysctlRejection} from './sysctls.js';
 
-/** What a node has and is, as far as pods depend on it. */
+/** The state of a node that admission depends on. */
 export interface NodeState {
   readonly naming: Naming;
   /** Undefined while it is not known. */
   readonly node: Frozen<Node> | undefined;
-  /** Types of the conditions of pressure that are true. */
+  /** The types of pressure conditions that are true. */
   readonly pressures: readonly string[];
-  /** Kernel parameters that are allowed besides the safe ones; the last character may be `*`. */
+  /** The unsafe sysctls that are allowed; a trailing `*` matches any suffix. */
   readonly allowedSysctls: readonly string[];
   readonly features: NodeFeatures;
   readonly isShuttingDown: boolean;
-  /** What the admitted pods use. */
+  /** The resources allocated to the admitted pods. */
   readonly allocation: NodeAllocation;
   /** The admitted pods. */
   readonly pods: readonly Frozen<Pod>[];
-  /** Reserves processors, memory and devices. */
+  /** Reserves CPUs, memory and devices. */
   reserve?(pod: Frozen<Pod>): ManagerRefusal | undefined;
 }
 
-/** What a node does with a pod that is new to it. */
+/** The decision about a new pod. */
 export type Admission =
   | {readonly is: 'admitted'}
   | {readonly is: 'refused'; readonly rejection: Rejection}
-  /** The pod is admitted once these have gone, which make room of a resource. */
+  /** The pod is admitted once these victims of preemption are terminated. */
   | {readonly is: 'preempting'; readonly victims: readonly Frozen<Pod>[]; readonly resource: string};
 
 const refused = (rejection: Rejection): Admission => ({is: 'refused', rejection});
 
-/** Returns what a node does with a pod. Compares with pods that were admitted before. */
+/** Returns the decision about a pod, given the pods admitted before it. */
 export const admit = (state: NodeState, pod: Frozen<Pod>): Admission => {
   const {naming, node, pressures, allowedSysctls, features, isShuttingDown, allocation, pods} = state;
   const first = pressureRejection(naming, pressures, pod) ?? sysctlRejection(pod, allowedSysctls);

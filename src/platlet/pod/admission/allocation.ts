@@ -1,4 +1,4 @@
-// The resources, host ports and pods that a node has allocated. It counts; admission of pods decides.
+// The accounting of allocated resources, host ports and pod slots of a node.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
@@ -41,7 +41,7 @@ const change = (node: NodeAllocation, amounts: ResourceList, by: (a: Quantity, b
   for (const [name, amount] of amounts) node.used.set(name, by(node.used.get(name) ?? zeroQuantity, amount));
 };
 
-/** Allocates the resources of a pod, whether they are available or not. */
+/** Allocates the resources of a pod, even beyond the allocatable ones. */
 export const allocate = (node: NodeAllocation, pod: Frozen<Pod>): PodAllocation => {
   const allocation = {
     amounts: podRequests(pod, {podLevel: true}),
@@ -80,8 +80,8 @@ const isTaken = (node: NodeAllocation, {ip, key}: {readonly ip: string; readonly
 };
 
 /**
- * Returns the first resource that a pod lacks on a node; undefined if there is none. Extended resources that the node
- * does not have are ignored.
+ * Returns the first resource that is insufficient for a pod; undefined if there is none. Extended resources unknown to
+ * the node are ignored.
  */
 export const insufficientResource = (node: NodeAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
   const maxPods = Number(allocatable['pods'] ?? 0);
@@ -97,10 +97,10 @@ export const insufficientResource = (node: NodeAllocation, allocatable: Capacity
   return undefined;
 };
 
-/** What a pod lacks on its node: amounts by resource, `pods` among them. */
+/** The amounts that a node lacks for a pod, by resource, including `pods`. */
 export type Shortage = ReadonlyMap<string, Quantity>;
 
-/** Returns everything that a pod lacks on a node. */
+/** Returns all amounts that a node lacks for a pod. */
 export const shortageOf = (node: NodeAllocation, allocatable: Capacity, pod: Frozen<Pod>): Shortage => {
   const lacking = new Map<string, Quantity>();
   const compare = (name: string, wanted: Quantity, used: Quantity): void => {
@@ -115,12 +115,12 @@ export const shortageOf = (node: NodeAllocation, allocatable: Capacity, pod: Fro
   return lacking;
 };
 
-/** Whether a host port of the pod is taken. */
+/** Whether a host port of the pod is allocated already. */
 export const portsConflict = (node: NodeAllocation, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(node, port));
 
 /**
- * Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have gone; undefined if
- * it can.
+ * Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have terminated;
+ * undefined if it can.
  */
 export const resizeRejection = (
   node: NodeAllocation,

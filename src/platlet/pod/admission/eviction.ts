@@ -6,7 +6,10 @@ import {podQosClass} from '#src/model/pod/qos.js';
 import {isCritical} from '#src/platlet/pod/origin.js';
 import type {Rejection} from './rejection.js';
 
-/** Returns why a node under pressure refuses a pod. `conditions`: the types of the pressures that are. */
+/**
+ * Returns the rejection of a pod by a node under pressure. `conditions`: the types of the pressure conditions that are
+ * true.
+ */
 export const pressureRejection = (naming: Naming, conditions: readonly string[], pod: Frozen<Pod>): Rejection | undefined => {
   if (conditions.length === 0 || isCritical(naming, pod)) return undefined;
   if (conditions.length === 1 && conditions[0] === 'MemoryPressure') {

@@ -1,4 +1,4 @@
-// What a node refuses because it, or its runtime, has not got it.
+// Rejections for features that the node or its runtime does not support.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -12,7 +12,7 @@ export interface NodeFeatures {
   readonly appArmorError?: string;
   /** The gate PodLevelResources. */
   readonly podLevelResources: boolean;
-  /** What the node declares in its status. */
+  /** The features declared in the status of the node. */
   readonly declared: readonly string[];
 }
 

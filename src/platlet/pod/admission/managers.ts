@@ -1,12 +1,12 @@
 import type {Rejection} from './rejection.js';
 
-/** What the managers of processors, memory and devices say of a pod for which they cannot reserve what it asks for. */
+/** Why a resource manager (CPU, memory, devices or topology) cannot allocate what a pod requests. */
 export type ManagerRefusal =
   | {readonly is: 'topology'}
   | {readonly is: 'smt-alignment'; readonly requested: number; readonly cpusPerCore: number}
   | {readonly is: 'failed'; readonly error: string};
 
-/** Returns how a node words the refusal. */
+/** Returns the rejection for a failed allocation. */
 export const managerRejection = (refusal: ManagerRefusal): Rejection => {
   switch (refusal.is) {
     case 'topology':

@@ -1,4 +1,4 @@
-// Whether a node is what a pod asks for, and has room for it.
+// The scheduling predicates that the node checks again.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -15,7 +15,7 @@ const failed = (predicate: string, why: string): Rejection => ({reason: predicat
 /** The operating system that this agent runs on. */
 const ownSystem = 'linux';
 
-/** Returns the refusal by a node that does not run what the pod is made for. */
+/** Returns the rejection of a pod for another operating system or architecture. */
 export const systemRejection = (naming: Naming, node: Frozen<Node>, pod: Frozen<Pod>): Rejection | undefined => {
   const {labels: {[naming.labels.os]: os} = {}} = pod.metadata ?? {};
   if (os !== undefined && os !== ownSystem) {
@@ -35,7 +35,7 @@ export const systemRejection = (naming: Naming, node: Frozen<Node>, pod: Frozen<
   return undefined;
 };
 
-/** Returns the refusal by a node that does not match the pod, or whose ports or taints are in its way. */
+/** Returns the rejection of a pod that does not match the node's affinity, ports or taints. */
 export const placementRejection = (
   naming: Naming,
   node: Frozen<Node>,
@@ -51,7 +51,7 @@ export const placementRejection = (
   return undefined;
 };
 
-/** Returns the refusal by a node without its Node object. */
+/** Returns the rejection by a node without a Node object. */
 export const unknownNodeRejection = (naming: Naming): Rejection => ({
   reason: 'InvalidNodeInfo',
   message: `${naming.agent.charAt(0).toUpperCase()}${naming.agent.slice(1)} cannot get node info.`,

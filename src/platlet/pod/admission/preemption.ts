@@ -1,4 +1,4 @@
-// Which pods make room for a critical one.
+// Selects the victims of preemption for a critical pod.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
@@ -11,7 +11,7 @@ import {isCritical} from '#src/platlet/pod/origin.js';
 
 const priorityOf = ({spec}: Frozen<Pod>): number => spec?.priority ?? 0;
 
-/** Whether a critical pod may take the place of another one. */
+/** Whether a critical pod may preempt another one. */
 const isPreemptible = (naming: Naming, preemptor: Frozen<Pod>, pod: Frozen<Pod>): boolean =>
   isCritical(naming, preemptor) && (!isCritical(naming, pod) || priorityOf(preemptor) > priorityOf(pod));
 
@@ -34,7 +34,10 @@ const without = (shortage: Shortage, {requests}: Candidate): Shortage => {
   return left;
 };
 
-/** How much is still lacking after a pod has gone, relative to what was lacking. */
+/**
+ * Returns how far a shortage is from being covered if a pod is preempted: the sum of squares of the remaining
+ * fractions.
+ */
 const distance = (shortage: Shortage, candidate: Candidate): number => {
   const left = without(shortage, candidate);
   let sum = 0;
@@ -49,7 +52,8 @@ const total = (candidate: Candidate): number =>
   [...candidate.requests.values()].reduce((sum, amount) => sum + Number(quantityMilliValue(amount)), 0);
 
 /**
- * Takes the pods that leave the least lacking, until nothing lacks. Returns undefined if all of them are not enough.
+ * Selects pods until the shortage is covered, each time the one that leaves the smallest remaining shortage. Returns
+ * undefined if all of them are not enough.
  */
 const choose = (candidates: readonly Candidate[], shortage: Shortage): Candidate[] | undefined => {
   const left = [...candidates];
@@ -72,8 +76,8 @@ const choose = (candidates: readonly Candidate[], shortage: Shortage): Candidate
 const lackingAfter = (shortage: Shortage, candidates: readonly Candidate[]): Shortage => candidates.reduce(without, shortage);
 
 /**
- * Returns the pods that make room for a critical one: as few guaranteed ones as possible, then as few burstable ones,
- * then as few others. Undefined if no choice of them is enough, or the pod is not critical.
+ * Returns the pods to preempt for a critical one: as few Guaranteed ones as possible, then as few Burstable ones, then
+ * as few BestEffort ones. Undefined if all of them are not enough, or the pod is not critical.
  */
 export const preemptionVictims = (
   naming: Naming,
@@ -96,10 +100,10 @@ export const preemptionVictims = (
 
 const capitalized = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
-/** The reason and the message of a pod that makes room for a critical one. */
+/** The status reason and message of a preempted pod. */
 export const preempted = {reason: 'Preempting', message: 'Preempted in order to admit critical pod'} as const;
 
-/** The condition of such a pod. */
+/** The condition of a preempted pod. */
 export const preemptedCondition = (naming: Naming) => ({
   type: 'DisruptionTarget',
   status: 'True',

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Rejection} from './rejection.js';
 
-/** Kernel parameters that are of a pod alone and harm no other. */
+/** The safe sysctls, which are namespaced and isolated between pods. */
 const safe = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -21,20 +21,18 @@ const safe = new Set([
 const ofIpc = /^(?:kernel\.(?:shm.*|msg.*|sem)|fs\.mqueue\..*)$/;
 const ofNetwork = /^net\./;
 
-/** Returns a kernel parameter with dots between its parts, whichever separator is used. */
+/** Returns the name of a sysctl with dots as separators. */
 export const dottedSysctl = (name: string): string => {
   const first = /[./]/.exec(name)?.[0];
   return first === '/' ? name.replaceAll(/[./]/g, char => (char === '/' ? '.' : '/')) : name;
 };
 
-/** Whether a parameter is allowed: by its name, or by a pattern that ends in `*`. */
+/** Whether a sysctl matches a name, or a pattern that ends in `*`. */
 const isAllowed = (name: string, unsafe: readonly string[]): boolean =>
   safe.has(name) ||
   unsafe.map(dottedSysctl).some(pattern => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
 
-/**
- * Returns why the kernel parameters of a pod are refused. `unsafe`: those that the node allows besides the safe ones.
- */
+/** Returns the rejection of forbidden sysctls. `unsafe`: the unsafe sysctls that the node allows. */
 export const sysctlRejection = ({spec}: Frozen<Pod>, unsafe: readonly string[]): Rejection | undefined => {
   const refused = (why: string): Rejection => ({reason: 'SysctlForbidden', message: `forbidden sysctl: ${why}`});
   for (const {name: written} of spec?.securityContext?.sysctls ?? []) {
