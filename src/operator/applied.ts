@@ -6,12 +6,15 @@ import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 
-/** Configurations that are forgotten are applied again, which changes nothing. Some 50,000 objects fit. */
+/**
+ * The maximum number of remembered configurations, which is enough for some 50,000 objects. Forgotten ones are applied
+ * again, which changes nothing.
+ */
 const bound = new CacheBound('applied_configurations', 16 * 1024 * 1024);
 
 /**
- * The configurations that were applied last, as hashes. A configuration need not be sent if it was the last one applied
- * to this object and the cached object still has all its values. After a restart each is sent once.
+ * Hashes of the configurations applied last. A configuration is not sent again if it was the last one applied to this
+ * object and the cached object still has all its values. After a restart each is sent once.
  */
 export class AppliedConfigurations {
   readonly #hashes = new Lru<string, string>(bound, {bytesOf: ({length}) => length});

@@ -1,5 +1,4 @@
-// Keeps the CA of the webhooks in what refers to them: the webhook configurations, and the definitions of kinds that
-// they convert.
+// Keeps the CA bundle of webhooks up to date in webhook configurations and in the definitions of kinds with conversion.
 
 import type {Frozen} from '#src/api/key.js';
 import {groupResource, kinds, type Kind} from '#src/api/kinds/index.js';
@@ -17,7 +16,7 @@ interface ClientConfig {
   readonly url?: string;
 }
 
-/** What is read and written of a configuration or a definition. */
+/** The part of a configuration or definition that is read and written. */
 interface WithClientConfigs extends KubeObject {
   webhooks?: {clientConfig: ClientConfig}[];
   spec?: {conversion?: {webhook?: {clientConfig?: ClientConfig}}};
@@ -32,8 +31,8 @@ export interface CaBundleParts {
 }
 
 /**
- * Returns the controllers that keep `caBundle`, one for each configuration and definition: each caches only its object,
- * so that a role can name what it may see.
+ * Returns the controllers that keep `caBundle` up to date, one for each configuration and definition: each caches only
+ * its object, so that a role can be restricted to resource names.
  */
 export const caBundleControllers = ({certificate, naming, handlers, configurations}: CaBundleParts): OperatorController[] => {
   const definitions = new Set(handlers.filter(({type}) => type === 'converting').map(({kind}) => groupResource(naming, kind)));
@@ -67,7 +66,7 @@ const configsOf = ({webhooks = [], spec}: WithClientConfigs): ClientConfig[] => 
   return [...webhooks.map(({clientConfig}) => clientConfig), ...(conversion ? [conversion] : [])];
 };
 
-/** The changes of a certificate, beginning with its present state. */
+/** The changes of a certificate, starting with the current one. */
 const changesOf = (certificate: FollowedCertificate): SubscribableEvents<void> => ({
   subscribe({next}) {
     const stop = certificate.onChange(() => next());

@@ -6,22 +6,22 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Reader} from './scope.js';
 import {kindOf, objectKey, sameKind, type KeyLike, type NamedIndex} from './sources.js';
 
-/** Which objects of a cache to list. */
+/** The selection of cached objects to list. */
 export interface CacheListOptions {
   readonly namespace?: string;
 }
 
 /**
- * The caches of a controller: the last known state of the server. Reads never wait and send no requests; what they
- * return is shared and read-only (`copyOf` returns a copy to change). A kind must be declared by `for`, `owns`,
- * `watches` or `reads`; where several selections of a kind are declared, the selection is given instead of the kind.
+ * The caches of a controller: the last known state of the server. Reads never wait and send no requests; the returned
+ * objects are shared and read-only (`copyOf` returns a copy to change). A kind must be declared by `for`, `owns`,
+ * `watches` or `reads`; if several selections of a kind are declared, pass the selection instead of the kind.
  */
 export interface Caches {
   /** `key` is an object key, or the name of a cluster-scoped object. */
   get<T extends KubeObject>(source: Source<T>, key: KeyLike): Frozen<T> | undefined;
-  /** In no particular order. */
+  /** Returns objects in no particular order. */
   list<T extends KubeObject>(source: Source<T>, options?: CacheListOptions): readonly Frozen<T>[];
-  /** Returns the objects with a value of an index that the controller declares. */
+  /** Returns the objects with a value of a declared index. */
   by<T extends KubeObject>(source: Source<T>, index: string, value: string): readonly Frozen<T>[];
 }
 
@@ -31,14 +31,14 @@ export interface BuiltIndex {
   readonly index: Index;
 }
 
-/** Returns indexes as informers take them. */
+/** Converts indexes for informers. */
 export const indexesOf = (indexes: readonly NamedIndex[]): readonly BuiltIndex[] =>
   indexes.map(({kind, name, values}) => ({kind, index: {name, values} satisfies Index}));
 
 /**
- * Returns the caches of a controller named `name`. `reader` returns the cache of one of the declared sources. The
- * indexes are created at once, while the caches are empty: in a full cache the first use of one would visit all objects
- * in one turn of the event loop.
+ * Returns the caches of a controller. `reader` returns the cache of a declared source. Indexes are created at once,
+ * while the caches are empty: the first use of an index on a full cache would visit all objects in one turn of the
+ * event loop.
  */
 export const cachesOf = (
   name: string,

@@ -1,5 +1,5 @@
-// The client of a controller: it writes by server-side apply under the controller's name, sends nothing where nothing
-// differs, and refuses to overwrite what it has not seen.
+// The client of a controller: it writes by server-side apply with the controller as field manager, skips writes without
+// changes, and does not overwrite changes that it has not read.
 
 import {copyOf, keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
@@ -16,13 +16,13 @@ import type {KindResolver} from './kind-resolver.js';
 import {objectKey, type KeyLike} from './sources.js';
 import type {AnyObject, Mutable, Writable} from './writable.js';
 
-/** How `apply` treats fields of others. */
+/** Options of `apply`. */
 export interface ApplyOptions {
-  /** Whether fields that another manager owns are taken over. Default true, as controllers should. */
+  /** Whether fields owned by other managers are taken over. Default true, as controllers should. */
   readonly force?: boolean;
 }
 
-/** What a deletion requires of the object, and what becomes of what it owns. */
+/** Preconditions and the propagation policy of a deletion. */
 export type DeleteObjectOptions = Omit<WriterDeleteOptions, 'signal'>;
 
 /**
@@ -30,38 +30,37 @@ export type DeleteObjectOptions = Omit<WriterDeleteOptions, 'signal'>;
  * for an error response.
  */
 export interface OperatorClient {
-  /** Reads from the server, not from a cache; `undefined` if there is no such object. */
+  /** Reads from the server, not from a cache; undefined if the object does not exist. */
   get<T extends KubeObject>(kind: Kind<T>, key: KeyLike): Promise<T | undefined>;
   /** Lists from the server, not from a cache. */
   list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions): Promise<KubeList<T>>;
   /**
-   * Creates or changes an object by server-side apply: the fields given are those this controller manages, and fields
-   * it no longer gives are removed. Objects of a kind that the controller `owns` get the owner reference to the object
-   * that is reconciled. Sends nothing if the cached object has these values and the same configuration was applied
-   * before.
+   * Creates or changes an object by server-side apply: the given fields are managed by this controller, and fields it
+   * no longer gives are removed. Objects of a kind that the controller `owns` get an owner reference to the reconciled
+   * object. Sends nothing if the cached object has these values and the same configuration was applied before.
    */
   apply<T extends KubeObject>(object: Writable<T>, options?: ApplyOptions): Promise<Frozen<T>>;
-  /** Rejects with `AlreadyExists` if there is an object of that name. Owned objects get their owner reference. */
+  /** Creates an object. Rejects with `AlreadyExists` if the name is taken. Owned objects get an owner reference. */
   create<T extends KubeObject>(object: Writable<T>): Promise<T>;
   /**
-   * Creates the object that `mutate` makes of a new one, or patches the present one with the difference. `mutate` gets
-   * a copy that it may change. Rejects with `Conflict` if the object was changed meanwhile.
+   * Creates the object that `mutate` returns for a new one, or patches the existing one with the difference. `mutate`
+   * gets a copy that it may change. Rejects with `Conflict` if the object was changed meanwhile.
    */
   createOrPatch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>>;
   /**
-   * Patches the difference that `mutate` makes. Rejects with `Conflict` if the object is not the one that was read.
-   * Sends nothing without a difference.
+   * Patches an object with the changes of `mutate`. Rejects with `Conflict` if the object was changed since it was
+   * read. Sends nothing without a difference.
    */
   patch<T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Promise<Frozen<T>>;
-  /** Changes the status subresource, by the same rule as `patch`. */
+  /** Patches the status subresource in the same way as `patch`. */
   status<T extends AnyObject>(object: Writable<T>, ...changes: readonly StatusChange<T>[]): Promise<Frozen<T>>;
-  /** Deletes an object. One that is gone already is no error. */
+  /** Deletes an object. A missing object is no error. */
   delete(object: Writable, options?: DeleteObjectOptions): Promise<void>;
-  /** Adds a finalizer, unless it is there. */
+  /** Adds a finalizer if it is missing. */
   addFinalizer<T extends AnyObject>(object: Writable<T>, finalizer: string): Promise<Frozen<T>>;
-  /** Removes a finalizer, if it is there. An object that is gone is no error. */
+  /** Removes a finalizer if it is present. A missing object is no error. */
   removeFinalizer<T extends AnyObject>(object: Writable<T>, finalizer: string): Promise<void>;
-  /** Everything else: other patches, subresources, requests by path. */
+  /** The underlying client: for other patches, subresources, and requests by path. */
   readonly raw: Client;
 }
 
@@ -72,17 +71,18 @@ export interface OperatorClientParts {
   readonly resolver: KindResolver;
   readonly applied: AppliedConfigurations;
   readonly signal: AbortSignal;
-  /** Returns the cached object of that kind and key, if the kind is cached. */
+  /** Returns the cached object with that kind and key, if the kind is cached. */
   cached(kind: Kind, key: {readonly namespace: string; readonly name: string}): Frozen<KubeObject> | undefined;
   /**
-   * Returns the owner reference that objects of a kind get, and its namespace; undefined for kinds that are not owned.
+   * Returns the owner reference for objects of a kind, and the namespace of the owner; undefined for kinds that are not
+   * owned.
    */
   ownerOf(kind: Kind): {readonly reference: OwnerReference; readonly namespace: string} | undefined;
 }
 
 const inNamespace = (namespace: string | undefined): {readonly namespace?: string} => (namespace ? {namespace} : {});
 
-/** Fields of metadata that only the server writes. */
+/** Metadata fields that only the server sets. */
 const writtenByServer: ReadonlySet<string> = new Set([
   'managedFields',
   'resourceVersion',
@@ -93,14 +93,14 @@ const writtenByServer: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
 ]);
 
-/** Returns an object as it is applied: without status, and without what the server writes. */
+/** Returns an object without status and without server-set metadata, ready to be applied. */
 const configurationOf = <T extends KubeObject>(object: Writable<T>): T => {
   const {status: _, ...configuration} = object as Writable<T> & {readonly status?: unknown};
   const metadata = Object.fromEntries(Object.entries(object.metadata ?? {}).filter(([field]) => !writtenByServer.has(field)));
   return {...configuration, metadata} as unknown as T;
 };
 
-/** The client of one attempt to reconcile a key. */
+/** The client during one reconcile of a key. */
 export class ReconcileClient implements OperatorClient {
   readonly raw: Client;
   readonly #parts: OperatorClientParts;
@@ -200,7 +200,7 @@ export class ReconcileClient implements OperatorClient {
   }
 }
 
-/** Returns what `mutate` makes of a copy of an object. */
+/** Returns the result of `mutate` on a copy of an object. */
 const changed = <T extends AnyObject>(object: Writable<T>, mutate: (object: Mutable<T>) => void): Frozen<T> => {
   const copy = copyOf(object as AnyObject) as Mutable<T>;
   mutate(copy);

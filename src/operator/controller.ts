@@ -1,5 +1,5 @@
-// A user's controller: its declaration, and how it becomes one of the runtime's controllers, which the built-in ones
-// are too.
+// A user's controller: its declaration, and the conversion to a controller of the runtime, which also runs the built-in
+// ones.
 
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
@@ -28,10 +28,10 @@ import {kindOf, sameKind, type NamedIndex, type Source} from './sources.js';
 import {atLowPriority, registerWatches} from './triggers.js';
 import type {Watch} from './watches.js';
 
-/** What a reconcile is given. */
+/** The arguments of a reconcile. */
 export interface ReconcileContext<T extends KubeObject = KubeObject> {
   readonly key: ObjectKey;
-  /** The object of that key as it is cached; undefined once it is gone. */
+  /** The cached object with that key; undefined if it does not exist. */
   readonly object: Frozen<T> | undefined;
   readonly caches: Caches;
   readonly client: OperatorClient;
@@ -39,68 +39,70 @@ export interface ReconcileContext<T extends KubeObject = KubeObject> {
   readonly events: EventRecorder;
   readonly log: Log;
   readonly clock: Clock;
-  /** How many times in a row this key failed before. */
+  /** The number of consecutive failures of this key. */
   readonly retries: number;
   /** Aborts when the controller is to stop. */
   readonly signal: AbortSignal;
 }
 
-/** How failed keys are retried. */
+/** The retries of failed keys. */
 export interface RetryOptions {
-  /** The delay after the first failure, doubled with each further one. Default 5 ms. */
+  /** The delay after the first failure; it doubles with each further one. Default 5 ms. */
   readonly delay?: Duration;
-  /** The longest delay. Default 1000 s. */
+  /** The maximum delay. Default 1000 s. */
   readonly longest?: Duration;
-  /** After that many retries a key waits until something changes. Default unlimited. */
+  /** The maximum number of retries; then a key waits for the next change. Default unlimited. */
   readonly limit?: number;
   /**
-   * The retries of all keys together. Default: 10 a second, and 100 at once; with `none` only the delay of each key
-   * counts.
+   * The rate limit of all keys together. Default: 10 a second with a burst of 100; with `none` only the delay of each
+   * key applies.
    */
   readonly rateLimit?: RateLimit | 'none';
 }
 
-/** How many retries there are at most. */
+/** A rate limit of retries. */
 export interface RateLimit {
   readonly perSecond: number;
-  /** How many at once, after a time without retries. */
+  /** The burst. */
   readonly burst: number;
 }
 
-/** What a user declares. Everything has a safe default but the name, the kind and what to do. */
+/** The declaration of a controller. Everything but name, kind and reconcile function has a default. */
 export interface ControllerDefinition<T extends KubeObject = KubeObject> {
-  /** The name in metrics, logs and Events, and the field manager of its writes. */
+  /** The name in metrics, logs and Events, and the field manager of writes. */
   readonly name: string;
-  /** The kind, or part of a collection, whose objects are reconciled. */
+  /** The reconciled kind, or a selection of its objects. */
   readonly for: Source<T>;
-  /** Which changes of these objects queue their key. Default: all. */
+  /** The predicate of changes that queue their key. Default: all changes. */
   readonly when?: Predicate<T>;
-  /** Kinds of objects that it makes: they get an owner reference, and a change of one queues its owner. */
+  /** Kinds of owned objects: they get an owner reference, and a change of one queues its owner. */
   readonly owns?: readonly Source[];
   /** Other kinds whose changes queue keys. */
   readonly watches?: readonly Watch[];
-  /** Kinds that it only reads. */
+  /** Kinds that are cached only for reading. */
   readonly reads?: readonly Source[];
-  /** Events from outside of the cluster that queue keys: `fromEvents`. */
+  /** Event sources outside of the cluster that queue keys: `fromEvents`. */
   readonly sources?: readonly EventSource[];
-  /** Values by which `caches.by` finds objects: `index`. */
+  /** Indexes for `caches.by`: `index`. */
   readonly indexes?: readonly NamedIndex[];
-  /** How many keys are reconciled at a time; each key only once at a time. Default 1. */
+  /** The number of keys reconciled concurrently; a key is never reconciled concurrently with itself. Default 1. */
   readonly concurrency?: number;
   readonly retry?: RetryOptions;
-  /** Reconciles all objects again each period, whether anything changed or not. Default: never. */
+  /** The period of reconciling all objects even without changes. Default: never. */
   readonly every?: Duration;
   /**
-   * With `finalize`: the finalizer that each object gets before it is reconciled first, such as
-   * `backups.example.com/storage`. Objects that are deleted are finalized instead of reconciled, and lose it then.
+   * With `finalize`: the finalizer that is added to each object before its first reconcile, such as
+   * `backups.example.com/storage`. Deleted objects are finalized instead of reconciled, and then the finalizer is
+   * removed.
    */
   readonly finalizer?: string;
-  /** Cleans up before the object goes. Returns `againAfter` to be called again; the finalizer is removed otherwise. */
+  /**
+   * Cleans up before an object is deleted. Returns `againAfter` to be called again; otherwise the finalizer is removed.
+   */
   finalize?(context: ReconcileContext<T> & {readonly object: Frozen<T>}): Promise<Result | void>;
   /**
-   * Brings the objects of one key to their desired state, whatever happened before. Returns `againAfter` to be called
-   * again later. A throw means retry with backoff; a thrown `Terminal`, that a retry is useless until something
-   * changes.
+   * Brings the objects of one key to the desired state, whatever happened before. Returns `againAfter` to be called
+   * again later. A thrown error means retry with backoff; a thrown `Terminal` means no retry before the next change.
    */
   reconcile(context: ReconcileContext<T>): Promise<Result | void>;
 }
@@ -108,11 +110,11 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
 /** A declared controller, to be run by a manager. */
 export interface OperatorController {
   readonly name: string;
-  /** What it caches. */
+  /** The sources that it caches. */
   readonly sources: readonly Source[];
 }
 
-/** Declares a controller. Throws a `TypeError` for a declaration that cannot work. */
+/** Declares a controller. Throws a `TypeError` for an invalid declaration. */
 export const defineController = <T extends KubeObject>(definition: ControllerDefinition<T>): OperatorController => {
   const {name, watches = [], owns = [], reads = [], concurrency = 1, finalizer, finalize} = definition;
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name))
@@ -164,7 +166,7 @@ const queueOf = ({name, retry = {}}: {readonly name: string; readonly retry?: Re
   };
 };
 
-/** Creates the indexes, in slices where a cache is full: a controller may be added to a manager that runs. */
+/** Creates the indexes, in slices if the cache is full: a controller may be added to a running manager. */
 const indexed = async (parts: readonly Source[], indexes: readonly BuiltIndex[], {informers}: KeyedContext): Promise<void> => {
   for (const part of parts) {
     const own = indexes.filter(({kind}) => sameKind(kind, kindOf(part))).map(({index}) => index);
@@ -178,7 +180,7 @@ interface ReconcilerParts {
   readonly scope: ManagerScope;
 }
 
-/** Registers the watches, which queue keys, and returns the function that reconciles a key. */
+/** Registers the watches, which queue keys, and returns the reconcile function. */
 const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>, parts: ReconcilerParts, context: KeyedContext) => {
   const {name, finalizer, finalize, reconcile} = definition;
   const {client, clock, events} = context;
@@ -208,7 +210,7 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
   };
 };
 
-/** Returns the function that finds a cached object by its kind, if exactly one source of it is declared. */
+/** Returns the lookup of cached objects by kind, for kinds with exactly one declared source. */
 const cachedBy =
   ({sources, caches, scope}: ReconcilerParts) =>
   (kind: Kind, key: ObjectKey): Frozen<KubeObject> | undefined => {
@@ -216,7 +218,7 @@ const cachedBy =
     return source && more.length === 0 && isCached(source, scope, key) ? caches.get(source, key) : undefined;
   };
 
-/** Returns the owner reference for objects of the kinds that a controller owns. */
+/** Returns the lookup of owner references for kinds that a controller owns. */
 const ownersFor = <T extends KubeObject>(definition: ControllerDefinition<T>, object: Frozen<T> | undefined, {naming}: KeyedContext) => {
   const owned = (definition.owns ?? []).map(kindOf);
   return (kind: Kind): {readonly reference: OwnerReference; readonly namespace: string} | undefined => {

@@ -1,4 +1,4 @@
-// External sources of keys: what happens outside of the cluster, as an async iterable or an Observable.
+// Event sources outside of the cluster: an async iterable or an Observable.
 
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -6,25 +6,25 @@ import type {EventSource as RuntimeSource, SourceContext} from '#src/runtime/eve
 import type {Caches} from './caches.js';
 import {keysIn} from './watches.js';
 
-/** The part of an Observable (rxjs, or any library that follows its protocol) that is used. */
+/** The used part of an Observable (rxjs, or any library with that protocol). */
 export interface SubscribableEvents<E> {
   subscribe(observer: {next(event: E): void; error(error: unknown): void; complete(): void}): {unsubscribe(): void};
 }
 
-/** Events as they come: an async iterable, or an Observable. */
+/** A stream of events: an async iterable or an Observable. */
 export type Events<E> = AsyncIterable<E> | SubscribableEvents<E>;
 
-/** What a source is opened with. */
+/** The argument of the function that opens a source. */
 export interface OpenContext {
-  /** Aborts when the source is to end. */
+  /** Aborts when the source has to end. */
   readonly signal: AbortSignal;
 }
 
-/** How events become keys. */
+/** The mapping of events to keys. */
 export interface EventsOptions<E> {
   /** The name in logs. Default `events`. */
   readonly name?: string;
-  /** Returns the keys, or the objects, that an event concerns. Without it each event is a key or an object itself. */
+  /** Returns the keys or objects that an event concerns. Absent: each event is itself a key or an object. */
   readonly keys?: (event: E, context: {readonly caches: Caches}) => Iterable<ObjectKey | Frozen<KubeObject>>;
 }
 
@@ -37,10 +37,10 @@ export interface EventSource {
 
 /**
  * Queues keys for events from outside of the cluster: `sources: [fromEvents(({signal}) => changesOfBuckets(signal),
- * {keys: bucket => [bucket.owner]})]`. It is opened once the controller's caches are synced. A source that fails is
- * opened again with backoff (1 s to 1 min): by calling `events` if it is a function, and by iterating or subscribing
- * again otherwise. One that ends is not. An async iterable is not asked for more while a thousand keys wait; an
- * Observable cannot be slowed down, but a key waits only once.
+ * {keys: bucket => [bucket.owner]})]`. The source is opened once the controller's caches are synced. A source that
+ * fails is opened again with backoff (1 s to 1 min): by calling `events` if it is a function, otherwise by iterating or
+ * subscribing again. A source that ends is not opened again. An async iterable is paused while a thousand keys are
+ * queued; an Observable cannot be paused, but a key is queued only once.
  */
 export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Events<E>), options: EventsOptions<E> = {}): EventSource => {
   const {name = 'events', keys = event => [event as ObjectKey]} = options;
@@ -58,7 +58,7 @@ export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Eve
   };
 };
 
-/** Returns a source as the runtime takes it. */
+/** Converts a source for the runtime. */
 export const runtimeSource = ({name, follow}: EventSource, caches: () => Caches): RuntimeSource => ({
   name,
   run: context => follow(context, caches()),

@@ -2,14 +2,14 @@ import {groupOfVersion, kindOnWire, kinds, apiVersionOf, type Kind} from '#src/a
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 
-/** The part of `APIResourceList` that names a kind. */
+/** The used part of an `APIResourceList` entry. */
 interface ApiResources {
   readonly resources?: readonly {readonly name: string; readonly kind: string; readonly namespaced: boolean}[];
 }
 
 /**
- * Finds the kinds of objects by their `apiVersion` and `kind`: those declared, the built-in ones, and others by the
- * server's discovery, which is asked once a group version.
+ * Resolves `apiVersion` and `kind` to kinds: declared ones, built-in ones, and others by discovery, which is requested
+ * once per group version.
  */
 export class KindResolver {
   readonly #client: Client;
@@ -22,7 +22,7 @@ export class KindResolver {
       this.#known.set(`${apiVersionOf(client.naming, kind)} ${kind.kind}`, kind);
   }
 
-  /** Rejects with an error that names the object if it has no kind, or with one that the server does not serve. */
+  /** Rejects with an error that names the object if it has no kind, or a kind that the server does not serve. */
   async kindOf<T extends KubeObject>(object: {readonly apiVersion?: string; readonly kind?: string}): Promise<Kind<T>> {
     const {apiVersion, kind} = object;
     if (!apiVersion || !kind) throw new TypeError('the object has no apiVersion and kind');
@@ -38,7 +38,7 @@ export class KindResolver {
     if (!discovered) {
       discovered = this.#readResources(apiVersion);
       this.#discovered.set(apiVersion, discovered);
-      // A kind that is defined later is found then.
+      // Not cached: the kind may be defined later.
       const forget = () => void this.#discovered.delete(apiVersion);
       discovered.then(forget, forget);
     }

@@ -1,5 +1,5 @@
-// The built-in kinds by their own names: each is a handle (a value) and the type of its objects. Of several versions
-// the most stable one; others are in `kinds`.
+// The built-in kinds by name: each is a handle (a value) and the type of its objects. Of several versions the most
+// stable one; others are in `kinds`.
 
 import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 

@@ -17,14 +17,11 @@ interface ElectionParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Ends the writing of Events. */
+  /** Stops writing Events. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Returns the election of the options for the runtime's manager. Throws for options that cannot work. A stop releases
- * the Lease.
- */
+/** Converts the options for the runtime's manager. Throws for invalid options. The Lease is released on a stop. */
 export const electionOf = (
   {namespace, name, identity, client: own, leaseDuration = '15s', renewDeadline = '10s', retryPeriod = '2s'}: LeaderElectionOptions,
   {program, client, clock, random, log, signal}: ElectionParts,

@@ -11,18 +11,18 @@ import {followCertificate, type CertificateSource} from './webhooks/certificates
 import {readCounts} from './webhooks/metrics.js';
 import {openWebhooks} from './webhooks/server.js';
 
-/** The webhooks of a manager, and how they are served. */
+/** The webhooks of a manager and their server. */
 export interface WebhookOptions {
   readonly handlers: readonly Webhook[];
   readonly certificate: CertificateSource;
   /**
-   * The names and addresses by which the API server calls the webhooks, such as `backups.backups-system.svc`; for
-   * certificates that the manager makes. localhost and its addresses are always among them.
+   * The DNS names and addresses by which the API server calls the webhooks, such as `backups.backups-system.svc`; for
+   * certificates that the manager issues. localhost and its addresses are always included.
    */
   readonly hosts?: readonly string[];
   /**
-   * The names of MutatingWebhookConfigurations and ValidatingWebhookConfigurations whose `caBundle` is kept. That of
-   * definitions whose kinds are converted is kept too.
+   * The names of MutatingWebhookConfigurations and ValidatingWebhookConfigurations whose `caBundle` is kept up to date.
+   * That of definitions of kinds with conversion is kept up to date, too.
    */
   readonly configurations?: readonly string[];
   /** Default: all addresses. */
@@ -40,12 +40,12 @@ interface ManagedWebhooksParts {
   readonly meter: MetricsRegistry;
 }
 
-/** How long a stop waits for requests in progress. */
+/** The grace period for requests in progress at a stop. */
 const graceMs = 10_000;
 
-/** The webhooks of one manager: their certificate and their port. */
+/** The webhooks of one manager, their certificate and their port. */
 export class ManagedWebhooks {
-  /** Resolves to the port once it is open. */
+  /** Resolves to the port number once it is open. */
   readonly port: Promise<number>;
   readonly #options: WebhookOptions;
   readonly #parts: ManagedWebhooksParts;
@@ -63,10 +63,7 @@ export class ManagedWebhooks {
     this.port.catch(() => {}); // Handled where it is awaited.
   }
 
-  /**
-   * Opens the port. Returns the controllers that keep the CA in what refers to the webhooks. Rejects with an error of
-   * one line.
-   */
+  /** Opens the port. Returns the controllers that keep `caBundle` up to date. Rejects with a one-line error. */
   async open(signal: AbortSignal): Promise<OperatorController[]> {
     const {handlers, certificate: source, hosts = [], configurations = [], bindAddress = '', port = 9443} = this.#options;
     const {client, clock, random, log, meter} = this.#parts;
@@ -85,7 +82,7 @@ export class ManagedWebhooks {
     }
   }
 
-  /** Ends requests in progress and closes the port. */
+  /** Waits for requests in progress and closes the port. */
   async close(): Promise<void> {
     this.#failed(new Error('the manager was stopped'));
     await this.#listener?.close({graceMs});

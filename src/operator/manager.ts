@@ -1,4 +1,4 @@
-// Runs users' controllers against an API server, in process or over a connection.
+// Runs controllers against an API server, in process or over a connection.
 
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {createLog} from '#src/observe/log.js';
@@ -17,96 +17,102 @@ import type {LeaderElectionOptions} from './leader-election-options.js';
 import {runtimeOf} from './runtime-of.js';
 import {msOf, type Duration} from './result.js';
 
-/** What a manager runs, and how. */
+/** The options of a manager. */
 export interface ManagerOptions {
   /** The name in metrics, Events and the user agent. Default `operator`. */
   readonly name?: string;
   readonly controllers: readonly OperatorController[];
-  /** The client that caches and controllers use, such as `plane.client()` in tests. */
+  /** The client of caches and controllers, such as `plane.client()` in tests. */
   readonly client: Client;
   /**
-   * Limits the caches to these namespaces, and with them what controllers see. Cluster-scoped kinds are cached as a
-   * whole. Default: all namespaces.
+   * Restricts the caches, and therefore the controllers, to these namespaces. Cluster-scoped kinds are not restricted.
+   * Default: all namespaces.
    */
   readonly namespaces?: readonly string[];
-  /** How many keys each controller reconciles at a time, instead of what it declares. */
+  /** The number of keys that each controller reconciles concurrently, overriding its declaration. */
   readonly concurrency?: number;
-  /** Makes the controllers run only while this replica leads. Default: they run at once. */
+  /** Enables leader election: the controllers run only on the leader. Default: they run at once. */
   readonly leaderElection?: LeaderElectionOptions;
-  /** Health checks of your own, by name. A check passes by returning and fails by throwing. */
+  /** Your own health checks by name. A check passes by returning and fails by throwing. */
   readonly healthChecks?: Readonly<Record<string, Check>>;
-  /** Ready checks of your own, by name. */
+  /** Your own ready checks by name. */
   readonly readyChecks?: Readonly<Record<string, Check>>;
-  /** Webhooks to serve: validation, defaults and conversions. Every replica serves them, whether it leads or not. */
+  /**
+   * Webhooks to serve: validation, defaulting and conversion. Every replica serves them, whether it is the leader or
+   * not.
+   */
   readonly webhooks?: WebhookOptions;
-  /** How long a stop waits for reconciles in progress. Default 30 s. */
+  /** The grace period for reconciles in progress at a stop. Default 30 s. */
   readonly gracePeriod?: Duration;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
-  /** Whether cached objects are deeply frozen, so that tests find code that changes them. */
+  /** Whether cached objects are deeply frozen, so that tests detect code that changes them. */
   readonly freeze?: boolean;
 }
 
-/** How a run ended: as requested, because the lead was lost, or with reconciles that did not end in time. */
+/**
+ * How a run ended: as requested, because the lease was lost, or with reconciles that did not end within the grace
+ * period.
+ */
 export type RunOutcome = 'stopped' | 'lost' | 'stuck';
 
 /** Runs controllers. */
 export interface Manager {
-  /** Resolves once every controller works, with all its caches synced. */
+  /** Resolves once every controller has started, with all its caches synced. */
   readonly ready: Promise<void>;
-  /** Whether the controllers of this replica may run: it leads, or leaders are not elected. */
+  /** Whether the controllers of this replica may run: it is the leader, or leader election is disabled. */
   readonly isLeader: boolean;
   /**
    * Resolves to the port of the webhooks once it is open; to undefined without webhooks. Rejects if it cannot be
    * opened.
    */
   readonly webhookPort: Promise<number | undefined>;
-  /** Creates metrics of your own, which `metrics` returns too. */
+  /** Creates your own metrics, which `metrics` includes. */
   readonly meter: Meter;
-  /** Runs until the signal aborts, and finishes what is in progress. Rejects when a controller cannot be started. */
+  /**
+   * Runs until the signal aborts, and then waits for reconciles in progress. Rejects if a controller cannot be started.
+   */
   run(signal: AbortSignal): Promise<RunOutcome>;
   /**
-   * Adds a controller, also while the others run. Resolves once it works, with its caches synced; before `run`, at
-   * once. It shares the caches of the others. Rejects for a name that another controller or a health check has.
+   * Adds a controller, also to a running manager. Resolves once it has started, with its caches synced; before `run`,
+   * at once. Caches are shared between controllers. Rejects if the name is taken by another controller or a health
+   * check.
    */
   add(controller: OperatorController): Promise<void>;
   /**
-   * Stops a controller, and the informers that no other uses. Resolves once its reconciles have ended, to false if they
-   * did not within the grace period.
+   * Stops a controller, and informers that no other controller uses. Resolves once its reconciles have ended; to false
+   * if they did not within the grace period.
    */
   remove(name: string): Promise<boolean>;
   /**
-   * Returns the response of `/healthz`: status 500 if a health check fails, such as that of a leader which cannot renew
-   * its Lease and does not end.
+   * Returns the response of `/healthz`: status 500 if a health check fails, for example that of a leader which cannot
+   * renew its Lease and does not exit.
    */
   health(): Promise<HealthAnswer>;
   /**
-   * Returns the response of `/readyz`: status 500 if a ready check fails, or while a replica that leads waits for its
-   * caches. A replica that stands by is ready.
+   * Returns the response of `/readyz`: status 500 if a ready check fails, or while the caches of a leader are not
+   * synced. A replica on standby is ready.
    */
   readiness(): Promise<HealthAnswer>;
-  /** Returns the response of `/metrics`: all metrics in the text format of Prometheus. */
+  /** Returns the response of `/metrics`: all metrics in the Prometheus text format. */
   metrics(): Promise<{readonly contentType: string; readonly body: string}>;
 }
 
 /** The ready check of the controllers' caches. */
 const cachesCheck = 'caches';
 
-/** A manager with what its program serves. */
+/** A manager with the parts that its program serves. */
 export interface AssembledManager {
   readonly manager: Manager;
   readonly health: HealthChecks;
   readonly readiness: HealthChecks;
 }
 
-/**
- * Creates a manager. Nothing runs and nothing is requested until `run`. Throws a `TypeError` for options that cannot
- * work.
- */
+/** Creates a manager. Nothing runs and nothing is requested before `run`. Throws a `TypeError` for invalid options. */
 export const createManager = (options: ManagerOptions): Manager => assembleManager(options, new MetricsRegistry()).manager;
 
-/** Creates a manager that records its metrics in `meter`. Throws a `TypeError` for options that cannot work. */
+/** Creates a manager that records metrics in `meter`. Throws a `TypeError` for invalid options. */
 export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry): AssembledManager => {
   const {name = 'operator', client, namespaces = [], concurrency, healthChecks = {}, readyChecks = {}, clock = systemClock} = options;
   const {random = systemRandom, log = createLog({clock, program: name})} = options;
@@ -152,12 +158,12 @@ export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry)
       meter,
       async run(signal) {
         try {
-          // Caches of kinds that are converted need the conversion.
+          // Caches of converted kinds need the conversion webhook.
           const keepers = serving ? await unlessAborted(serving.open(ending.signal), signal) : [];
           for (const keeper of keepers) await manager.add(runtimeOf(keeper, scope));
           return await manager.run(signal);
         } catch (error) {
-          if (signal.aborted) return 'stopped'; // While the webhooks were opened.
+          if (signal.aborted) return 'stopped'; // Stopped while the webhooks were being opened.
           throw error;
         } finally {
           ending.abort();
@@ -176,7 +182,7 @@ export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry)
   };
 };
 
-/** Adds the check that a replica which leads has synced its caches. */
+/** Adds the check that a leader has synced its caches. */
 const addCachesCheck = (readiness: HealthChecks, manager: RuntimeManager): void => {
   let isSynced = false;
   manager.started.then(
@@ -188,7 +194,7 @@ const addCachesCheck = (readiness: HealthChecks, manager: RuntimeManager): void 
   });
 };
 
-/** Returns the checks that a user adds under names that are not `taken`. */
+/** Returns the user's checks. Throws if a name is in `taken`. */
 const checksOf = (option: string, checks: Readonly<Record<string, Check>>, taken: readonly string[], log: Log): HealthChecks => {
   const all = new HealthChecks(log);
   for (const [name, check] of Object.entries(checks)) {

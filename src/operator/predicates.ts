@@ -6,15 +6,15 @@ import type {KubeObject} from '#src/api/types.js';
 /** Decides whether a change queues keys. */
 export type Predicate<T extends KubeObject = KubeObject> = {of(change: Change<T>): boolean}['of'];
 
-/** Objects that appear or go, and updates for which `differs` holds between the states before and after. */
+/** Passes creations and deletions, and updates for which `differs` holds between the states before and after. */
 const onUpdate =
   (differs: (old: Frozen<KubeObject>, object: Frozen<KubeObject>) => boolean): Predicate =>
   change =>
     change.type !== 'updated' || differs(change.old, change.object);
 
 /**
- * Passes updates that changed the generation: those of the spec, and the start of a deletion, but none of metadata or
- * status. Not for kinds without a generation, such as ConfigMap: their updates never pass.
+ * Passes updates that changed the generation: changes of the spec and the start of a deletion, but not those of
+ * metadata or status. Not for kinds without a generation, such as ConfigMap: their updates never pass.
  */
 export const generationChanged: Predicate = onUpdate((old, object) => old.metadata?.generation !== object.metadata?.generation);
 
@@ -26,7 +26,7 @@ export const annotationsChanged: Predicate = onUpdate(
   (old, object) => !sameJson(old.metadata?.annotations ?? {}, object.metadata?.annotations ?? {}),
 );
 
-/** Passes updates that changed anything: a resync does not pass. */
+/** Passes updates that changed anything: resyncs do not pass. */
 export const resourceVersionChanged: Predicate = onUpdate(
   (old, object) => old.metadata?.resourceVersion !== object.metadata?.resourceVersion,
 );
@@ -37,19 +37,19 @@ export const matching =
   change =>
     holds(change.object) || (change.type === 'updated' && holds(change.old));
 
-/** Passes what any of the predicates passes. */
+/** Passes changes that any of the predicates passes. */
 export const anyOf =
   <T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> =>
   change =>
     predicates.some(passes => passes(change));
 
-/** Passes what all of the predicates pass. */
+/** Passes changes that all of the predicates pass. */
 export const allOf =
   <T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> =>
   change =>
     predicates.every(passes => passes(change));
 
-/** Passes what the predicate does not pass. */
+/** Passes changes that the predicate does not pass. */
 export const not =
   <T extends KubeObject>(predicate: Predicate<T>): Predicate<T> =>
   change =>

@@ -1,4 +1,4 @@
-// The program of an operator: flags, environment, connection, signals and ports around a manager.
+// The program of an operator: flags, environment, connection, signals and ports of a manager.
 
 import {basename} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
@@ -20,40 +20,40 @@ import {openEndpoints} from './program/endpoints.js';
 import {withEnvironment, type Environment} from './program/environment.js';
 import {managerFlags, type ManagerFlags, type ProgramOptions} from './program/flags.js';
 
-/** What `begin` is given. */
+/** The argument of `begin`. */
 export interface ProgramContext {
   readonly manager: Manager;
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  /** Aborts when the program is to stop. */
+  /** Aborts when the program has to stop. */
   readonly signal: AbortSignal;
 }
 
 /** The webhooks of a program. */
 export type ProgramWebhooks = Pick<WebhookOptions, 'handlers' | 'configurations' | 'hosts'> & {
-  /** The Service of the webhooks, for whose name the certificate is made. Default: the name of the program. */
+  /** The Service of the webhooks, for which the certificate is issued. Default: the name of the program. */
   readonly service?: string;
-  /** The Secret that keeps the certificate. Default: the name of the program with `-webhook-cert`. */
+  /** The Secret of the certificate. Default: the name of the program with `-webhook-cert`. */
   readonly secret?: string;
 };
 
-/** What a program runs. What its users choose are flags. */
+/** The options of a program. Its users configure it by flags. */
 export interface RunManagerOptions {
   /** The name in help, logs, metrics, Events, the user agent and the Lease. Default: the name of the script. */
   readonly name?: string;
   /** A sentence for `--help`. */
   readonly summary?: string;
   readonly controllers?: readonly OperatorController[];
-  /** Webhooks to serve. Their address, and a folder with their certificate, can be set by flags. */
+  /** Webhooks to serve. Their address and a certificate directory can be set by flags. */
   readonly webhooks?: ProgramWebhooks;
-  /** Health checks of your own, by name. A check passes by returning and fails by throwing. */
+  /** Your own health checks by name. A check passes by returning and fails by throwing. */
   readonly healthChecks?: Readonly<Record<string, Check>>;
-  /** Ready checks of your own, by name. */
+  /** Your own ready checks by name. */
   readonly readyChecks?: Readonly<Record<string, Check>>;
   /**
-   * Called once, before the manager runs: for metrics of your own, controllers that are added, and whatever else the
-   * program does. A rejection ends the program.
+   * Called once before the manager runs: to create metrics, add controllers, and start other work. A rejection ends the
+   * program.
    */
   begin?(context: ProgramContext): void | Promise<void>;
   /** The command line. Default: that of the process. */
@@ -85,7 +85,7 @@ export const runManager = async (options: RunManagerOptions): Promise<void> => {
 
 const nameOfScript = (): string => basename(process.argv[1] ?? '', '.js').replace(/\.[cm]?[jt]s$/, '') || 'operator';
 
-/** Runs an operator until it is stopped. Returns the exit code. */
+/** Runs an operator until it is stopped. Resolves to the exit code. */
 const runOperator = async (
   options: RunManagerOptions & {readonly name: string},
   {parsed, clock, log, unhandled, version, stopping, ready}: Invocation<ManagerFlags['rows']>,
@@ -129,7 +129,9 @@ const runOperator = async (
   return outcome === 'stopped' ? 0 : 1;
 };
 
-/** Returns the leader election of the flags. Throws an `OptionError` if the namespace of the lease is not known. */
+/**
+ * Returns the leader election configured by flags. Throws an `OptionError` if the namespace of the lease is unknown.
+ */
 const electionOf = (
   name: string,
   flags: ProgramOptions,
@@ -148,8 +150,7 @@ const electionOf = (
 };
 
 /**
- * Returns the webhooks with what the flags say of them. Throws an `OptionError` if the namespace of the certificate is
- * not known.
+ * Returns the webhooks as configured by flags. Throws an `OptionError` if the namespace of the certificate is unknown.
  */
 const webhooksOf = (
   name: string,

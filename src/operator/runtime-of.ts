@@ -7,7 +7,7 @@ interface Declared {
 }
 
 /**
- * The declared controllers as the runtime takes them. They are kept apart so that the public types do not show the
+ * The runtime forms of declared controllers, kept in a separate map so that the public types do not include the
  * runtime's.
  */
 const runtimes = new WeakMap<Declared, (scope: ManagerScope) => KeyedController>();
@@ -15,10 +15,7 @@ const runtimes = new WeakMap<Declared, (scope: ManagerScope) => KeyedController>
 export const register = (controller: Declared, runtime: (scope: ManagerScope) => KeyedController): void =>
   void runtimes.set(controller, runtime);
 
-/**
- * Returns a declared controller as the runtime of a manager takes it. Throws for an object that `defineController` did
- * not return.
- */
+/** Returns the runtime form of a declared controller. Throws for an object that `defineController` did not return. */
 export const runtimeOf = (controller: Declared, scope: ManagerScope): KeyedController => {
   const runtime = runtimes.get(controller);
   if (!runtime) throw new TypeError(`controller ${controller.name}: declare it with defineController`);

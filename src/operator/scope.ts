@@ -1,5 +1,4 @@
-// A manager may be limited to some namespaces: its caches hold what is in these, and of cluster-scoped kinds
-// everything.
+// A manager may be restricted to namespaces: its caches contain the objects of these, and all cluster-scoped objects.
 
 import type {Index, Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
@@ -7,32 +6,29 @@ import {parseKey, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import {kindOf} from './sources.js';
 
-/** What a manager decides for the controllers that it runs. */
+/** Settings of a manager that apply to all its controllers. */
 export interface ManagerScope {
-  /** The namespaces of its caches; empty for all. */
+  /** The namespaces of its caches; empty means all. */
   readonly namespaces: readonly string[];
-  /** How many keys each controller reconciles at a time, instead of what it declares. */
+  /** The number of keys that each controller reconciles concurrently, overriding its declaration. */
   readonly concurrency?: number;
 }
 
-/** The part of a lister that the caches of operators use. */
+/** The part of a lister that operators use. */
 export type Reader<T extends KubeObject = KubeObject> = Pick<Lister<T>, 'get' | 'list' | 'by' | 'count'>;
 
 const isLimited = (source: Source, {namespaces}: ManagerScope): boolean =>
   namespaces.length > 0 && kindOf(source).namespaced && !('namespace' in source && source.namespace);
 
-/** Returns whether an object of that key can be in the cache of a source. */
+/** Whether an object with that key can be in the cache of a source. */
 export const isCached = (source: Source, scope: ManagerScope, {namespace}: ObjectKey): boolean =>
   !isLimited(source, scope) || scope.namespaces.includes(namespace);
 
-/**
- * Returns the parts of a source that are cached: one for each namespace of the manager. A selection that names its
- * namespace is cached as it is.
- */
+/** Returns the sources to cache: one per namespace of the manager. A selection with a namespace is cached as it is. */
 export const partsOf = (source: Source, scope: ManagerScope): readonly Source[] =>
   isLimited(source, scope) ? scope.namespaces.map(namespace => ({...source, kind: kindOf(source), namespace})) : [source];
 
-/** Returns a reader of all parts of a source. It throws for namespaces that are not cached. */
+/** Returns a reader over all parts of a source. It throws for namespaces that are not cached. */
 export const readerOf = <T extends KubeObject>(
   source: Source<T>,
   scope: ManagerScope,

@@ -1,4 +1,4 @@
-// Which changes queue which keys of a controller, and with which priority.
+// The changes that queue keys of a controller, and their priority.
 
 import {isResync, type Change} from '#informers/change.js';
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
@@ -11,7 +11,7 @@ import {partsOf, type ManagerScope} from './scope.js';
 import {kindOf, type Source} from './sources.js';
 import {keysIn, statesOf, type Watch} from './watches.js';
 
-/** The part of a declaration that says what queues keys. */
+/** The part of a declaration that defines which changes queue keys. */
 interface Triggers<T extends KubeObject> {
   readonly for: Source<T>;
   readonly when?: Predicate<T>;
@@ -24,11 +24,11 @@ interface TriggerParts {
   readonly scope: ManagerScope;
 }
 
-/** Requests for objects that are only looked at again: what changed is reconciled before them. */
+/** Returns requests with low priority: keys of actual changes are reconciled first. */
 export const atLowPriority = (objects: readonly Frozen<KubeObject>[]) =>
   objects.map(object => ({key: keyOf(object), afterMs: 0, priority: 'low'}) as const);
 
-/** Queues keys for changes of all sources. Objects that are only listed, or delivered again, have low priority. */
+/** Queues keys for changes of all sources. Objects of the initial list and resyncs have low priority. */
 export const registerWatches = <T extends KubeObject>(
   definition: Triggers<T>,
   {caches, scope}: TriggerParts,
@@ -51,5 +51,5 @@ export const registerWatches = <T extends KubeObject>(
     listen(source, when, change => statesOf(change).flatMap(object => keysIn(keys(object, {caches}))));
 };
 
-/** Whether nothing changed: the object was there when the controller started, or is delivered again. */
+/** Whether a change is none: an object of the initial list, or a resync. */
 const isOnlyListed = (change: Change): boolean => (change.type === 'added' && change.initial) || isResync(change);

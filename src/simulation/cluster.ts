@@ -1,4 +1,4 @@
-// The first stage of a simulation: what it reads of the server, and the queues of what is to be reconciled.
+// The first stage of a simulation: informers of the server's objects, and the work queues.
 
 import {InformerFactory} from '#informers/factory.js';
 import type {SharedInformer} from '#informers/shared.js';
@@ -14,22 +14,22 @@ import {ReconcileMetrics} from '#src/runtime/reconcile-metrics.js';
 import type {SimulationOptions} from './options.js';
 import type {PodRecord} from './pod/record.js';
 
-/** What a simulation has of its cluster. */
+/** The connection of a simulation to its cluster. */
 export interface SimulatedCluster {
   readonly informers: InformerFactory;
   readonly pods: SharedInformer<Pod>;
   readonly nodes: SharedInformer<Node>;
   readonly podQueue: WorkQueue;
   readonly nodeQueue: WorkQueue;
-  /** The records of the pods that are known, by key. */
+  /** The records of known pods, by key. */
   readonly records: Map<string, PodRecord>;
-  /** Returns a queue with the limits of the simulation. */
+  /** Creates a queue with the rate limits of the simulation. */
   queueOf(name: string): WorkQueue;
   /** Starts the workers of a queue. */
   run(queue: WorkQueue, concurrency: number, reconcile: Reconcile): Workers;
 }
 
-/** Creates what a simulation has of its cluster. The informers are not started. */
+/** Creates the connection of a simulation to its cluster. The informers are not started. */
 export const clusterOf = (options: SimulationOptions, signal: AbortSignal): SimulatedCluster => {
   const {client, clock, random, log, meter, watchSeconds, freeze} = options;
   const informers = new InformerFactory({
@@ -56,13 +56,13 @@ export const clusterOf = (options: SimulationOptions, signal: AbortSignal): Simu
     run(queue, concurrency, reconcile) {
       const metrics = new ReconcileMetrics(meter, queue.name, concurrency);
       return work(queue, concurrency, reconcileHandler({queue, reconcile, clock, log, metrics, signal}), (error, key) =>
-        log.error({key, err: error}, 'a simulated node failed'),
+        log.error({key, err: error}, 'failed to sync a simulated node'),
       );
     },
   };
 };
 
-/** Returns what queues a pod, by key, that is to be looked at even if its object has not changed. */
+/** Returns a function that queues a pod by key for a sync, even if its object has not changed. */
 export const enqueuing =
   ({podQueue, records}: SimulatedCluster) =>
   (key: string): void => {

@@ -1,4 +1,4 @@
-/** Waits for a set of names. */
+/** Waits for a set of names to complete. */
 export interface Countdown {
   /** Resolves when all are complete; rejects if it is called off. */
   readonly done: Promise<void>;
@@ -6,7 +6,7 @@ export interface Countdown {
   fail(error: unknown): void;
 }
 
-/** Returns what waits for these names. */
+/** Returns a countdown of these names. */
 export const countdown = (names: Iterable<string>): Countdown => {
   const left = new Set(names);
   let resolve = () => {};

@@ -1,11 +1,11 @@
-// Finds simulated nodes by name and address, and their pods by address.
+// Finds simulated nodes by name or address, and their pods by address.
 
 import {nodeAgent, type SimulatedAgent} from './node-agent.js';
 import {isSwitchedOff} from './node/agent.js';
 import {podsByAddress, type SimulationContext} from './node/context.js';
 import type {PodReconciler} from './pods.js';
 
-/** How to reach a simulated node. */
+/** The location of a simulated node. */
 export interface SimulatedNode {
   readonly name: string;
   readonly address: string;

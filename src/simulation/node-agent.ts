@@ -12,7 +12,7 @@ import {onPodChange, targetAt, podAt, valueIn, type PodRecords} from '#src/simul
 
 type Arguments<K extends keyof NodeAgent> = Parameters<Extract<NodeAgent[K], (...given: never[]) => unknown>>;
 
-/** The agent API of a simulated node, which answers at once. */
+/** The agent API of a simulated node, which responds without a network. */
 export interface SimulatedAgent extends NodeAgent {
   logs(...given: Arguments<'logs'>): LogText;
   exec(...given: Arguments<'exec'>): RunCommand;

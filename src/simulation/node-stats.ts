@@ -10,7 +10,7 @@ import type {PodRecords} from './streams/target.js';
 import {usageAmount, idle} from './usage.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
-/** The CPU time used up to a moment. */
+/** The cumulative CPU time at a time. */
 interface CpuTime {
   coreMs: number;
   at: number;
@@ -41,8 +41,8 @@ const attemptsBetween = ({periodSeconds = 10}: Probe, from: number, to: number):
   to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1;
 
 /**
- * Probe attempts fail until the container is started or ready, and succeed from then on; those of a startup probe end
- * with the first success.
+ * Probe attempts fail until the container is started or ready, and succeed afterwards; startup probes end with the
+ * first success.
  */
 const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
   const {startupProbe, livenessProbe, readinessProbe} = container as {
@@ -64,7 +64,7 @@ const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, re
   ];
 };
 
-/** Returns the reader of a simulated node's statistics, from the rules and the pods. */
+/** Returns the statistics reader of a simulated node, computed from the rules and the pods. */
 export const nodeStatsReader = (
   context: SimulationContext,
   {behaviors, recordOf}: Pick<PodRecords, 'behaviors' | 'recordOf'>,
@@ -145,7 +145,7 @@ export const nodeStatsReader = (
   };
 };
 
-/** Returns the node's records of the pods bound to it. */
+/** Returns the records of the pods bound to a node. */
 export const recordsOn = (context: SimulationContext, recordOf: PodRecords['recordOf'], node: string): PodRecord[] =>
   context.pods.by(podsByNode, node).flatMap(({metadata: {namespace = '', name = ''} = {}}) => {
     const record = recordOf(`${namespace}/${name}`);

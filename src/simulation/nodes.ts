@@ -12,17 +12,17 @@ import {register} from './node/registration.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface NodeHooks {
-  /** Announces on a node that has registered what it can do. Returns after how many milliseconds to do so again. */
+  /** Announces drivers and devices on a registered node. Returns the delay in ms until the next announcement. */
   announce(agent: Agent, node: Frozen<Node>): Promise<number>;
   /** Called after the first sync of a node, whatever its result. */
   registered(name: string): void;
-  /** Called when a node has reported its status, or cannot because it is off or deleted. */
+  /** Called when a node has reported its status, or cannot because it is switched off or deleted. */
   reported(name: string): void;
-  /** Called when a registration can never succeed. */
+  /** Called when a registration fails permanently. */
   refused(error: StatusError): void;
 }
 
-/** Reconciles the simulated nodes: registers each once, then renews its lease and reports its status. */
+/** Reconciles simulated nodes: registers each once, then renews its lease and reports its status. */
 export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused, announce}: NodeHooks): Reconcile => {
   const {clock, random, naming, nodes, agents} = context;
   const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
@@ -58,7 +58,7 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
   return async ({name}) => {
     const agent = agents.get(name);
     if (!agent) return settled;
-    // A change of the wall clock is noticed when the timeline is read, with each heartbeat at the latest.
+    // The timeline detects a change of the wall clock when it is read, at the latest with each heartbeat.
     context.timeline.now();
     const now = clock.monotonic();
     const requeueIn = (afterMs: number) => {

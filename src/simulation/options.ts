@@ -1,4 +1,4 @@
-// What a simulation of nodes is started with.
+// The options of a simulation.
 
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -19,19 +19,19 @@ export interface SimulationOptions {
   readonly log: Log;
   readonly meter: Meter;
   readonly rules?: Rules;
-  /** Whether there is a simulated CSI driver, with the default storage class. */
+  /** Whether there is a simulated CSI driver with the default storage class. */
   readonly volumes?: boolean;
   /** The address families of nodes and pods, the primary one first. Default IPv4. */
   readonly families?: readonly Family[];
-  /** Names and addresses of nodes and agents. Default within the process. */
+  /** Names and addresses of nodes and agents. Default: reachable within the process. */
   readonly placement?: Placement;
-  /** The release that nodes report. */
+  /** The version that nodes report. */
   readonly version: string;
-  /** The process's own client, which watches pods and nodes for all. */
+  /** The client of the process, which watches pods and nodes for all nodes. */
   readonly client: Client;
-  /** Returns a client with a node's identity. */
+  /** Returns a client with the identity of a node. */
   clientAs(user: UserInfo): Client;
-  /** The minimum watch timeout to request, where the informers' default is unsuitable. */
+  /** The minimum watch timeout to request, if the default of informers is unsuitable. */
   readonly watchSeconds?: number;
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;

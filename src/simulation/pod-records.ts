@@ -16,7 +16,7 @@ import type {Behaviors} from './rules/behaviors.js';
 
 const pressures = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** What a simulated node is for a new pod. No pod makes room for another one. */
+/** The node state for the admission of a new pod. Preemption is not simulated. */
 const nodeState = (naming: Naming, node: Frozen<Node>, {allocation}: Agent): NodeState => ({
   naming,
   node,
@@ -30,9 +30,9 @@ const nodeState = (naming: Naming, node: Frozen<Node>, {allocation}: Agent): Nod
   pods: [],
 });
 
-/** Calls the listeners of a pod's changes. */
+/** Calls the listeners of a pod. */
 export const notifyListeners = ({listeners}: PodRecord): void => {
-  // A listener may register again when called: it waits for the next change then.
+  // A listener may register again when called: then it waits for the next change.
   const current = [...listeners];
   for (const run of current) run();
 };
@@ -47,7 +47,7 @@ interface RecordParts {
   readonly volumes: NodeVolumes | undefined;
 }
 
-/** The records of pods by key, with what their pods hold on the node: resources and addresses. */
+/** The records of pods by key, and their allocated resources and addresses. */
 export class Records {
   readonly #parts: RecordParts;
   readonly #records: Map<string, PodRecord>;
@@ -62,8 +62,8 @@ export class Records {
   }
 
   /**
-   * Returns the record of this pod, after admission if it is new. The record of an earlier pod of the name is
-   * forgotten.
+   * Returns the record of a pod, which is admitted if it is new. The record of an earlier pod of the same name is
+   * dropped.
    */
   of(agent: Agent, key: string, pod: Frozen<Pod>): PodRecord {
     const known = this.#records.get(key);
@@ -110,13 +110,13 @@ export class Records {
     if (!record.isFinished && agent) this.release(agent, record);
   }
 
-  /** Releases the pod's resources and addresses. */
+  /** Releases the resources and addresses of the pod. */
   release(agent: Agent, record: PodRecord): void {
     const {context, addresses} = this.#parts;
     if (record.allocation) releaseAllocation(agent.allocation, record.allocation);
     delete record.allocation;
     this.#parts.volumes?.release(agent, record);
-    // Pods may be waiting for the released resources.
+    // Pods with a deferred resize may be waiting for the released resources.
     for (const key of agent.deferred) context.enqueuePod(key);
     agent.deferred.clear();
     addresses.release(agent, record.pod, record.addresses);

@@ -30,8 +30,8 @@ interface SyncParts {
   readonly volumes: NodeVolumes | undefined;
   readonly devices: DevicePreparation;
   /**
-   * How many statuses are written that last a moment, that a pod starts or ends: without them a node writes half as
-   * much.
+   * The rate of intermediate statuses, which show that a pod is starting or terminating: without them a node writes
+   * half as much.
    */
   readonly briefBudget: TokenBucket;
 }
@@ -41,7 +41,10 @@ const eventRecorderFor =
   (type, reason, message, fieldPath) =>
     agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);
 
-/** References of the pod are checked before anything is started, also an ephemeral container that is added later. */
+/**
+ * The references of the pod are checked before anything is started, including an ephemeral container that is added
+ * later.
+ */
 const checkReferences = async (agent: Agent, record: PodRecord, now: () => number): Promise<void> => {
   if (!hasReferences(record.pod) || record.isFinished || record.termination) return;
   const {length} = [...specContainers(record.pod.spec!)];
@@ -54,10 +57,10 @@ const checkReferences = async (agent: Agent, record: PodRecord, now: () => numbe
   record.missing = missing;
 };
 
-/** A pod starts, or ends, soon if it does so within so many milliseconds. */
+/** A pod starts or terminates soon if it does so within this time in ms. */
 const [startsWithin, endsWithin] = [150, 1500];
 
-/** Whether the pod has no status from its node yet, nothing to report but that it starts, and runs soon. */
+/** Whether the pod has no status from its node yet, only its start to report, and runs soon. */
 const isJustStarting = ({pod, sandbox, termination, containers}: PodRecord, wait: number): boolean =>
   pod.status?.startTime === undefined &&
   sandbox === 'pending' &&
@@ -65,22 +68,19 @@ const isJustStarting = ({pod, sandbox, termination, containers}: PodRecord, wait
   wait <= startsWithin &&
   containers.every(({state}) => state.is === 'waiting' && !state.reason);
 
-/** Whether the pod is being deleted and will have ended soon: its status changes once more then. */
+/** Whether the pod is being deleted and terminates soon: then its status changes once more. */
 const isJustEnding = ({pod, termination}: PodRecord, wait: number): boolean =>
   termination !== undefined && pod.metadata?.deletionTimestamp !== undefined && wait <= endsWithin;
 
-/** Whether a pod is synced until its next change: mostly it is the status that was written last which has changed. */
+/** Whether a pod needs no sync before its next change: most updates only return the status written last. */
 const isUpToDate = ({version, requests, nextAt}: NonNullable<PodRecord['synced']>, {pod, requests: now}: PodRecord, at: number): boolean =>
   version === pod.metadata?.resourceVersion && requests === now && at < nextAt;
 
-/** Whether annotations of the pod are instructions that are still to be applied. */
+/** Whether annotations of the pod request actions that have not been applied yet. */
 const isInstructed = (naming: Naming, {metadata}: Frozen<Pod>): boolean =>
   [killKey(naming), logAnnotation(naming)].some(key => metadata?.annotations?.[key] !== undefined);
 
-/**
- * Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their
- * status.
- */
+/** Syncs pods on simulated nodes to the state determined by their rules and the time, and writes their statuses. */
 export class PodSync {
   readonly #parts: SyncParts;
 
@@ -88,7 +88,7 @@ export class PodSync {
     this.#parts = parts;
   }
 
-  /** Returns when the pod changes next, by the timeline; infinity for never. */
+  /** Returns the time of the next change of the pod, by the timeline; Infinity for never. */
   async run(agent: Agent, key: string, pod: Frozen<Pod>): Promise<number> {
     const {naming, timeline} = this.#parts.context;
     const record = this.#parts.records.of(agent, key, pod);
@@ -119,7 +119,7 @@ export class PodSync {
     return next;
   }
 
-  /** Whether a status that another one follows after a short wait is not written, since there are too many of them. */
+  /** Whether an intermediate status is skipped, because of the rate limit. */
   #isLeftOut(record: PodRecord, wait: number): boolean {
     if (record.isFinished || !(isJustStarting(record, wait) || isJustEnding(record, wait))) return false;
     return !this.#parts.briefBudget.tryTake();
@@ -163,7 +163,7 @@ export class PodSync {
     };
   }
 
-  /** Records an event once for an invalid annotation of the pod. */
+  /** Records one event for an invalid annotation of the pod. */
   #reportBehaviorError(agent: Agent, record: PodRecord): void {
     const complaint = this.#parts.behaviors.errorOf(record.pod);
     if (complaint && complaint !== record.behaviorError) agent.events.warning(record.pod, 'InvalidBehavior', complaint);

@@ -14,19 +14,19 @@ import type {NodeVolumes} from './volumes/mounts.js';
 import type {PodRecord} from './pod/record.js';
 import type {PodRecords} from './streams/target.js';
 
-/** The records of the pods of simulated nodes, with their reconciler. */
+/** The records of pods on simulated nodes, and their reconciler. */
 export interface PodReconciler extends PodRecords {
   readonly reconcile: Reconcile;
-  /** Restores a pod that ran before, without admission. */
+  /** Restores a running pod without admission. */
   restore(pod: Frozen<Pod>): void;
 }
 
 const conflictRetryMs = 100;
 
-/** How many statuses that last a moment, of pods that start or end, are written a second, and at once. */
+/** The rate per second and the burst of intermediate statuses. */
 const [briefPerSecond, briefBurst] = [20, 100];
 
-/** Reconciles the pods that are bound to simulated nodes, and keeps a record of each. */
+/** Reconciles the pods bound to simulated nodes, and keeps a record of each. */
 export const createPodReconciler = (
   context: SimulationContext,
   known: Map<string, PodRecord>,
@@ -62,7 +62,7 @@ export const createPodReconciler = (
         return next === Infinity ? settled : requeueAfter(Math.max(0, next - timeline.now()));
       } catch (error) {
         if (isNotFound(error)) return settled;
-        // The pod was replaced, as the cache will show, or changes concurrently.
+        // The pod was replaced or changed concurrently: the cache will show it.
         if (isConflict(error)) return requeueAfter(conflictRetryMs);
         throw error;
       }

@@ -36,17 +36,17 @@ import {announceOn} from './volumes/objects.js';
 export interface Simulation extends Lookups {
   /** The resource usage of pods and nodes, from the rules. */
   readonly usage: UsageReader;
-  /** Resolves once every node has reported its status, or cannot. */
+  /** Resolves once every node has reported its status, or cannot do so. */
   readonly reported: Promise<void>;
-  /** Stops all work; stored objects stay. */
+  /** Stops all work; objects in the API server remain. */
   stop(): Promise<void>;
 }
 
-/** How many nodes and pods are synced concurrently. */
+/** The number of nodes and pods synced concurrently. */
 const nodeConcurrency = 16;
 const podConcurrency = 32;
 
-/** The limit of the files of all containers together. */
+/** The size limit of all containers' files together. */
 const maxFileBytes = 256 << 20;
 
 /** Starts simulated nodes against a server; resolves once every one is registered. */
@@ -76,7 +76,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   };
 };
 
-/** The second stage: the nodes, their agents, and what all parts of the simulation share. */
+/** The second stage: nodes, agents, and the state shared by all parts of the simulation. */
 const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, signal: AbortSignal): SimulationContext => {
   const {naming, clock, random, log, version, client, clientAs} = options;
   const {rules = noRules, families = [4], placement = inProcess(families)} = options;
@@ -98,7 +98,7 @@ const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, signal
   };
 };
 
-/** The simulated driver of volumes, with the nodes' part in it. */
+/** The simulated volume driver and its part on the nodes. */
 interface SimulatedVolumes {
   readonly driver: VolumeDriver;
   readonly mounts: NodeVolumes;
@@ -116,7 +116,7 @@ const volumesOf = (
   return {driver, mounts: driver.mounts(enqueuePod, name => nodeQueue.add(name))};
 };
 
-/** How far the nodes are. */
+/** Progress of registration and of the first status reports. */
 interface Progress {
   readonly registered: Countdown;
   readonly reported: Countdown;
@@ -124,7 +124,7 @@ interface Progress {
 
 const progressOf = ({agents}: SimulationContext): Progress => ({registered: countdown(agents.keys()), reported: countdown(agents.keys())});
 
-/** The fourth stage, beside that of pods: what keeps the nodes in sync, and reports how far they are. */
+/** The fourth stage, beside that of pods: the reconciler of nodes, and the progress of their start. */
 const nodeReconciler = (context: SimulationContext, driver: VolumeDriver | undefined, {registered, reported}: Progress): Reconcile => {
   const {naming, rules, clock} = context;
   return createNodeReconciler(context, {
@@ -138,7 +138,7 @@ const nodeReconciler = (context: SimulationContext, driver: VolumeDriver | undef
   });
 };
 
-/** The values of the stages that begin to work. */
+/** The results of the earlier stages that the last one starts. */
 interface Stages {
   readonly cluster: SimulatedCluster;
   readonly context: SimulationContext;
@@ -148,14 +148,14 @@ interface Stages {
   readonly nodes: Reconcile;
 }
 
-/** What works, until it is stopped. */
+/** The running parts of a simulation. */
 interface Work {
-  /** Begins to work on pods, once all nodes are registered. */
+  /** Starts syncing pods, once all nodes are registered. */
   runPods(): void;
   stop(): Promise<void>;
 }
 
-/** The last stage: starts the informers, restores the pods that ran before, and begins to work on the nodes. */
+/** The last stage: starts the informers, restores running pods, and starts syncing nodes. */
 const begin = async ({cluster, context, volumes, binding, pods, nodes}: Stages): Promise<Work> => {
   const {informers, podQueue, nodeQueue, run} = cluster;
   const {agents, rules, client} = context;

@@ -12,13 +12,13 @@ import {podsByNode, type SimulationContext} from '#src/simulation/node/context.j
 /** The measurement window of usage. */
 const windowMs = 10_000;
 
-/** The node's own usage. */
+/** The base usage of a node. */
 export const idle = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
 
 export const usageAmount = (of: UsageSetting, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
   'amount' in of ? of.amount : of.ofRequest * scale * quantityNumber(parseQuantity(resources?.requests?.[name] ?? '0'));
 
-/** Returns the usage of running pods and nodes, from the rules and the pods' annotations. */
+/** Returns the reader of the usage of running pods and nodes, from the rules and pod annotations. */
 export const usageReader = (
   context: SimulationContext,
   {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined},

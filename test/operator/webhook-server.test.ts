@@ -94,7 +94,7 @@ test('what is no review is refused, and a webhook that fails denies without tell
   t.is(status, 200);
   t.like(response, {allowed: false, status: {code: 500}});
   t.false(text.includes('secret'));
-  t.true(lines.includes('error a webhook failed on a request, which is denied'));
+  t.true(lines.includes('error a webhook failed, denying the request'));
   t.true((await manager.metrics()).body.includes('controller_runtime_webhook_panics_total 1\n'));
   t.throws(() => createManager({controllers: [], client: startServer().clientOf(), log: noLog, concurrency: 0}), {
     message: 'concurrency must be a positive integer',

@@ -15,7 +15,7 @@ export interface OperatorConnectionParts {
   readonly options: Pick<ProgramOptions, 'kubeconfig' | 'context' | 'master' | 'naming' | 'qps' | 'burst'>;
   readonly version: {readonly gitVersion: string; readonly gitCommit: string};
   readonly env: Environment;
-  /** Prefix of the paths of a pod's account: `/` except in tests. */
+  /** The prefix of the service account directory: `/` except in tests. */
   readonly root?: string;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -28,15 +28,15 @@ export interface OperatorConnection extends AsyncDisposable {
   readonly server: string;
   readonly naming: Naming;
   readonly client: Client;
-  /** A client without a rate limit, for the lease: a busy operator must not lose the lead. */
+  /** A client without a rate limit, for the lease: a busy operator must not lose it. */
   readonly leaseClient: Client;
   /** The namespace of the pod or of the kubeconfig's context. */
   readonly namespace: string | undefined;
 }
 
 /**
- * Connects to the API server that the flags, `KUBECONFIG` or the pod's service account name. Rejects with an error of
- * one line.
+ * Connects to the API server given by flags, `KUBECONFIG` or the service account of the pod. Rejects with a one-line
+ * error.
  */
 export const connectOperator = async ({
   name,

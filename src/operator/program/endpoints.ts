@@ -21,7 +21,7 @@ export interface EndpointParts {
 }
 
 /**
- * Opens the ports for probes and scrapers. Endpoints of the same address share one. Rejects with an error of one line
+ * Opens the ports of probes and metrics. Endpoints with the same address share one port. Rejects with a one-line error
  * that names the flag.
  */
 export const openEndpoints = async (parts: EndpointParts): Promise<AsyncDisposable> => {
@@ -43,8 +43,8 @@ export const openEndpoints = async (parts: EndpointParts): Promise<AsyncDisposab
   const close = async () => void (await Promise.all(open.map(listener => listener.close())));
   for (const [text, {flags, routes}] of ports) {
     const address = parseBindAddress(text);
-    if (!address) continue; // The flag turns it off.
-    const failed = (error: unknown) => log.error({err: error}, 'answering a request for health or metrics failed');
+    if (!address) continue; // Disabled by the flag.
+    const failed = (error: unknown) => log.error({err: error}, 'failed to answer a request for health or metrics');
     const handler = createHttpServer(openAdministration(routes, failed), {clock: parts.clock, random: parts.random, onFault: failed});
     try {
       const listener = await listenPlain({...address, handler, flags: flags.join(', ')});

@@ -3,19 +3,18 @@ import {parseArguments} from '#src/options/grammar.js';
 import {OptionError} from '#src/options/option-error.js';
 import {readValues} from '#src/options/schema.js';
 
-/** The environment of a process. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The beginning of the variables that stand for flags. */
+/** The prefix of variables for flags. */
 const prefix = 'OPERATOR_';
 
-/** Returns the variable that stands for a flag: `OPERATOR_LEADER_ELECT` for `--leader-elect`. */
+/** Returns the name of the variable for a flag: `OPERATOR_LEADER_ELECT` for `--leader-elect`. */
 export const variableOf = (flag: string): string => `${prefix}${flag.replaceAll('-', '_').toUpperCase()}`;
 
 /**
- * Returns the arguments of a program with those that its environment adds: a variable counts where its flag is not
- * given. Empty variables, and those of no flag, are ignored. Throws an `OptionError` that names the variable for a
- * value that its flag does not take.
+ * Returns the arguments of a program with those of its environment added: a variable applies if its flag is not given.
+ * Empty and unknown variables are ignored. Throws an `OptionError` that names the variable for an invalid value.
  */
 export const withEnvironment = <R>(table: FlagTable<R>, argv: readonly string[], env: Environment): readonly string[] => {
   const untyped = table as unknown as FlagTable;

@@ -104,7 +104,7 @@ const endpoints = flagSection('Endpoints', {
 
 const misc = flagSection('Misc', {...commandLogging, help: help.help});
 
-/** The flags of an operator's program of that name. */
+/** Returns the flags of an operator program with that name. */
 export const managerFlags = (program: string, summary: string) =>
   flagTable({
     program,

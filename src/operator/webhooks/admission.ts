@@ -1,4 +1,4 @@
-// Admission webhooks: defaults and validation of a kind as plain functions, and the AdmissionReview around them.
+// Admission webhooks: defaulting and validation of a kind as plain functions, and the AdmissionReview around them.
 
 import {invalidObject} from '#src/api/field-error.js';
 import type {Frozen} from '#src/api/key.js';
@@ -11,21 +11,21 @@ import {collected, type Findings} from './findings.js';
 import {jsonDifference} from './json-difference.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
 
-/** The request that a webhook is asked about. */
+/** The request under admission. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   readonly name: string;
   readonly namespace: string;
   readonly subresource: string;
-  /** Whether nothing will be stored: a webhook must have no side effects then. */
+  /** Whether the request is a dry run: then a webhook must have no side effects. */
   readonly dryRun: boolean;
   readonly user: {readonly username: string; readonly groups: readonly string[]};
-  /** Aborts when the caller does not wait any more. */
+  /** Aborts when the caller stops waiting. */
   readonly signal: AbortSignal;
 }
 
-/** What a validation is given. */
+/** The arguments of a validation. */
 export interface ValidationContext<T extends KubeObject> {
   /** Undefined for a deletion. */
   readonly object: Frozen<T> | undefined;
@@ -40,7 +40,7 @@ export interface Webhook {
   readonly kind: Kind;
 }
 
-/** The review that the API server sends. */
+/** The AdmissionReview that the API server sends. */
 interface AdmissionReview extends KubeObject {
   readonly request?: {
     readonly uid?: string | null;
@@ -63,7 +63,7 @@ interface AdmissionResponse {
   readonly patchType?: 'JSONPatch';
 }
 
-/** An admission webhook, and what answers its requests. */
+/** An admission webhook with its handler. */
 export interface AdmissionWebhook extends Webhook {
   readonly type: 'defaulting' | 'validating';
   readonly operations: readonly AdmissionRequest['operation'][];
@@ -74,13 +74,13 @@ interface ReviewedRequest {
   readonly object?: KubeObject;
   readonly oldObject?: KubeObject;
   readonly request: AdmissionRequest;
-  /** The review that holds the objects. */
+  /** The review that contains the objects. */
   readonly received: ReceivedReview;
 }
 
-/** How a validation is called. */
+/** Options of a validation. */
 export interface ValidationOptions {
-  /** The operations that are validated. Default: CREATE and UPDATE. */
+  /** The validated operations. Default: CREATE and UPDATE. */
   readonly operations?: readonly AdmissionRequest['operation'][];
 }
 
@@ -103,8 +103,7 @@ export const defaulting = <T extends KubeObject>(
     async respond({object, request, received}) {
       if (!object) return {allowed: true};
       await set(object as T, request);
-      // The object is compared with what was sent, which is parsed again: a copy of a large object would block the
-      // event loop.
+      // The object is compared with a second parse of the request: copying a large object would block the event loop.
       const sent = ((await received.parse()) as AdmissionReview).request?.object;
       const exact = ((await received.parseExactly()) as AdmissionReview).request?.object;
       const patch = await received.inPieces(jsonDifference(sent, object, '', exact));
@@ -152,17 +151,14 @@ export const pathOf = ({type, kind}: AdmissionWebhook, naming: Naming): string =
   return `/${type === 'validating' ? 'validate' : 'mutate'}-${group.replaceAll('.', '-')}-${version}-${kind.kind.toLowerCase()}`;
 };
 
-/** How reviews are answered. */
+/** The context of a review. */
 export interface ReviewOptions {
   readonly signal: AbortSignal;
-  /**
-   * Returns the status with which a request is denied on which the webhook failed: what was not validated must not be
-   * stored.
-   */
+  /** Returns the status of a denial because the webhook failed: an object that was not validated must not be stored. */
   failed(error: unknown): Partial<Status>;
 }
 
-/** Answers a review. Throws a `StatusError` for a body that is none. */
+/** Answers a review. Throws a `StatusError` for an invalid body. */
 export const reviewed = async (
   webhook: AdmissionWebhook,
   received: ReceivedReview,

@@ -1,5 +1,5 @@
-// The serving certificate of webhooks: from a folder that others keep up to date, or made, rotated and kept in a Secret
-// that the replicas share.
+// The serving certificate of webhooks: read from a directory that others maintain, or issued, rotated and stored in a
+// Secret shared by all replicas.
 
 import {join} from 'node:path';
 import {kinds} from '#src/api/kinds/index.js';
@@ -14,17 +14,17 @@ import {parseKeyPair} from '#src/pki/key-pair.js';
 import {renewed, type Material} from './material.js';
 import type {ReadCounts} from './metrics.js';
 
-/** Where the certificate comes from. */
+/** The source of the certificate. */
 export type CertificateSource =
   /**
-   * `tls.crt`, `tls.key` and, if there is one, `ca.crt` in a folder: mounted, or as a plane writes it
+   * `tls.crt`, `tls.key` and optionally `ca.crt` in a directory: a mounted Secret, or written by a plane
    * (`plane.webhookPair()`).
    */
   | {readonly folder: string}
-  /** A Secret that the manager makes and keeps up to date; all replicas use the same. */
+  /** A Secret that the manager creates and rotates; all replicas use it. */
   | {readonly secret: string; readonly namespace: string};
 
-/** A certificate and its key in PEM, and the CAs that callers are to trust, if they are known. */
+/** A certificate and its key in PEM, and the CAs that callers have to trust, if known. */
 export interface ServingMaterial {
   readonly certificate: string;
   readonly key: string;
@@ -36,25 +36,28 @@ export interface CertificateParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly counts: ReadCounts;
-  /** The names that a certificate in a Secret is made for. */
+  /** The DNS names and addresses of a certificate in a Secret. */
   readonly hosts: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** A certificate that is followed until the signal aborts. */
+/** A certificate that is kept up to date until the signal aborts. */
 export interface FollowedCertificate {
   current(): ServingMaterial;
   /** Calls `listener` after each change, until the returned handle is disposed of. */
   onChange(listener: () => void): Disposable;
 }
 
-/** How often a Secret is read again, to renew it, or to use what another replica renewed. */
+/** How often a Secret is read again, to rotate the certificate or to use one rotated by another replica. */
 const periodMs = 60_000;
 
-/** How often a write that another replica forestalled is tried again. */
+/** The delay before a write that conflicted with another replica is retried. */
 const maxTries = 5;
 
-/** Reads the certificate of a source, and follows it. Rejects with an error that names the folder or the Secret. */
+/**
+ * Reads the certificate of a source and keeps it up to date. Rejects with an error that names the directory or the
+ * Secret.
+ */
 export const followCertificate = async (source: CertificateSource, parts: CertificateParts): Promise<FollowedCertificate> => {
   const {clock, log, counts, signal} = parts;
   const isFolder = 'folder' in source;
@@ -80,10 +83,10 @@ export const followCertificate = async (source: CertificateSource, parts: Certif
       const {certificate, key, authorities} = material;
       if (next.certificate === certificate && next.key === key && next.authorities === authorities) return;
       material = next;
-      log.info({place}, 'webhooks use a new certificate');
+      log.info({place}, 'reloaded the certificate of the webhooks');
       for (const listener of listeners) listener();
     } catch (error) {
-      if (!signal.aborted) log.error({place, err: error}, 'the certificate of the webhooks could not be read: the last one stays in use');
+      if (!signal.aborted) log.error({place, err: error}, 'failed to reload the certificate of the webhooks, keeping the current one');
     }
   };
   if (isFolder) {
@@ -99,20 +102,23 @@ const added = (listeners: Set<() => void>, listener: () => void): Disposable => 
   return {[Symbol.dispose]: () => void listeners.delete(own)};
 };
 
-/** The names of the files, and of the values of a Secret. */
+/** The file names and the keys of a Secret. */
 const fileNames = {certificate: 'tls.crt', key: 'tls.key', authorities: 'ca.crt', authorityKey: 'ca.key'} as const;
 
 const readFolder = async (folder: string): Promise<ServingMaterial> => {
   const text = async (name: string) => (await contentOf(systemFiles, join(folder, name))).toString();
   const [certificate, key] = [await text(fileNames.certificate), await text(fileNames.key)];
-  parseKeyPair(certificate, key); // Throws if they do not match, as when one of them was replaced so far.
+  parseKeyPair(certificate, key); // Throws if they do not match, for example when only one of them has been replaced yet.
   return {certificate, key, authorities: (await systemFiles.read(join(folder, fileNames.authorities)))?.toString()};
 };
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 const decoded = (text = ''): string => Buffer.from(text, 'base64').toString();
 
-/** Reads the certificate in a Secret, and writes the Secret first where it is missing, incomplete or due. */
+/**
+ * Reads the certificate in a Secret. Writes the Secret first if the certificate is missing, incomplete or due for
+ * rotation.
+ */
 const readSecret = async (
   {secret: name, namespace}: Extract<CertificateSource, {secret: string}>,
   {client, clock, hosts, signal}: CertificateParts,
@@ -140,7 +146,7 @@ const readSecret = async (
       else await secrets.create({metadata: {name, namespace} satisfies ObjectMeta, data: values}, {signal});
       return next;
     } catch (error) {
-      // Another replica was first: its certificate is used.
+      // Another replica was first: use its certificate.
       if (tries === maxTries || !(isConflict(error) || isAlreadyExists(error))) throw error;
     }
   }

@@ -9,11 +9,11 @@ import type {Webhook} from './admission.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
 
 /**
- * A version of a kind, and how its objects become those of the hub and come back. Both functions may change the object
- * that they get, or return another. Whole numbers beyond 2^53 are bigints in it, so that none loses digits.
+ * A version of a kind, and its conversion to and from the hub. Both functions may change the given object or return
+ * another one. Integers beyond 2^53 are bigints in it, so that no digit is lost.
  */
 export interface VersionConversion {
-  // A method (bivariant), so that a conversion of one type is one of objects.
+  // Declared as methods (bivariant), so that a conversion of one type is one of objects.
   toHub(object: KubeObject): KubeObject | void;
   fromHub(object: KubeObject): KubeObject | void;
 }
@@ -29,11 +29,11 @@ export interface ConversionOptions {
 /** A conversion webhook. */
 export interface ConversionWebhook extends Webhook {
   readonly type: 'converting';
-  /** Returns an object in a version, which may be the given one, changed. Throws for versions that are not known. */
+  /** Converts an object to a version; may return the given object, changed. Throws for unknown versions. */
   convert(object: KubeObject, apiVersion: string): KubeObject;
 }
 
-/** The path of all conversions. */
+/** The path of conversion webhooks. */
 export const conversionPath = '/convert';
 
 const splitVersion = (apiVersion = ''): readonly [group: string, version: string] => {
@@ -41,10 +41,7 @@ const splitVersion = (apiVersion = ''): readonly [group: string, version: string
   return [apiVersion.slice(0, Math.max(0, slash)), apiVersion.slice(slash + 1)];
 };
 
-/**
- * Returns what a conversion made of its copy of an object. Throws if that is no object: an object without its fields
- * would be stored.
- */
+/** Returns the result of a conversion. Throws if it is not an object: an object without its fields would be stored. */
 const resultOf = (convert: (object: KubeObject) => unknown, copy: KubeObject, what: string): KubeObject => {
   const result = convert(copy);
   if (result === undefined) return copy;
@@ -98,17 +95,17 @@ export const converting = <T extends KubeObject>(kind: Kind<T>, {hub, versions}:
   return webhook;
 };
 
-/** The review that the API server sends. */
+/** The ConversionReview that the API server sends. */
 interface ConversionReview extends KubeObject {
   readonly request?: {readonly uid?: string; readonly desiredAPIVersion?: string; readonly objects?: readonly KubeObject[]};
 }
 
-/** The most characters of an error that its review answers with. */
+/** The maximum length of an error in a response. */
 const maxMessage = 4096;
 
 /**
- * Answers a review, with pauses between objects. A conversion that fails fails the review, with the text of its error.
- * Throws a `StatusError` for a body that is no review.
+ * Answers a review, yielding between objects. A failed conversion fails the review with its message. Throws a
+ * `StatusError` for an invalid body.
  */
 export const converted = async (
   webhooks: readonly ConversionWebhook[],

@@ -1,4 +1,4 @@
-// What a validation yields.
+// The findings of a validation.
 
 import type {FieldError} from '#src/api/field-error.js';
 
@@ -13,7 +13,7 @@ export {
   type FieldError,
 } from '#src/api/field-error.js';
 
-/** A warning that the user of the request sees, whatever becomes of it. */
+/** A warning shown to the user of the request, whether it is denied or not. */
 export interface Warning {
   readonly warning: string;
 }
@@ -21,13 +21,13 @@ export interface Warning {
 /** A warning: `yield warning('spec.schedule: @daily is deprecated')`. */
 export const warning = (text: string): Warning => ({warning: text});
 
-/** What a validation yields: errors of fields, which deny the request, and warnings. */
+/** A finding of a validation: a field error, which denies the request, or a warning. */
 export type Finding = FieldError | Warning;
 
-/** Findings at once, one after the other, or later. */
+/** Findings, synchronous or asynchronous. */
 export type Findings = Iterable<Finding> | AsyncIterable<Finding> | Promise<Iterable<Finding> | void> | void;
 
-/** More findings than that are not collected: a request should not produce an error of any length. */
+/** The maximum number of findings, which limits the size of the error. */
 const maxFindings = 100;
 
 /** Collects findings. */

@@ -22,7 +22,7 @@ const listsDiffer = function* (from: readonly unknown[], to: readonly unknown[])
   return false;
 };
 
-/** Collects the bigints of a value by the number that each is rounded to. */
+/** Collects the bigints of a value by their rounded number. */
 const collectDigits = function* (exact: unknown, known: Map<number, bigint>): Steps<void> {
   if (typeof exact === 'bigint') known.set(Number(exact), exact);
   if (typeof exact !== 'object' || exact === null) return;
@@ -32,7 +32,7 @@ const collectDigits = function* (exact: unknown, known: Map<number, bigint>): St
   }
 };
 
-/** Returns a value with all digits of the numbers that were there before: at the same place, or anywhere in `known`. */
+/** Returns a value with the exact integers restored: of the same place, or of anywhere in `known`. */
 const inDigits = function* (from: unknown, to: unknown, exact: unknown, known: ReadonlyMap<number, bigint>): Steps<unknown> {
   if (typeof to === 'number') return from === to ? exact : (known.get(to) ?? to);
   if (typeof to !== 'object' || to === null) return to;
@@ -47,7 +47,7 @@ const inDigits = function* (from: unknown, to: unknown, exact: unknown, known: R
 
 const partsOf = (value: unknown): Fields | undefined => (typeof value === 'object' && value !== null ? (value as Fields) : undefined);
 
-/** Returns a changed list with all digits of the numbers that were in it before. */
+/** Returns a changed list with the exact integers of its old items restored. */
 const listInDigits = function* (from: unknown, to: unknown, exact: unknown): Steps<unknown> {
   const known = new Map<number, bigint>();
   yield* collectDigits(exact, known);
@@ -55,9 +55,9 @@ const listInDigits = function* (from: unknown, to: unknown, exact: unknown): Ste
 };
 
 /**
- * Returns the JSON patch that changes one value to another, in steps. Lists that differ are replaced as a whole, and
- * fields that are undefined count as missing. `exact` is `from` with bigints for whole numbers that a number cannot
- * hold to the digit: a changed list in the patch has those that were in it.
+ * Returns the JSON patch between two values, yielding in between. Lists that differ are replaced as a whole, and
+ * undefined fields count as missing. `exact` is `from` with bigints for integers beyond 2^53: changed lists in the
+ * patch keep these.
  */
 export const jsonDifference = function* (from: unknown, to: unknown, path = '', exact = from): Steps<Operation[]> {
   if (!isFields(from) || !isFields(to)) {

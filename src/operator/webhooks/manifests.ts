@@ -3,18 +3,18 @@ import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {pathOf, type AdmissionWebhook, type Webhook} from './admission.js';
 
-/** Where the API server finds the webhooks: a Service, or the URL of their port. */
+/** The address of the webhooks for the API server: a Service, or a URL. */
 export type WebhookAddress =
   | {readonly service: {readonly namespace: string; readonly name: string; readonly port?: number}}
   | {readonly url: string};
 
-/** What webhook configurations say. */
+/** The options of webhook configurations. */
 export type WebhookConfigurationOptions = WebhookAddress & {
   /** The name of the configurations. */
   readonly name: string;
   /** The webhooks; conversions are configured in the definition of their kind instead. */
   readonly handlers: readonly Webhook[];
-  /** What happens to requests while the webhooks do not answer. Default `Fail`. */
+  /** The failure policy if the webhooks do not respond. Default `Fail`. */
   readonly failurePolicy?: 'Fail' | 'Ignore';
   readonly timeoutSeconds?: number;
   /** The naming of the cluster. Default: that of Kubernetes. */
@@ -22,9 +22,9 @@ export type WebhookConfigurationOptions = WebhookAddress & {
 };
 
 /**
- * Returns the configurations of webhooks, to be applied: a MutatingWebhookConfiguration for defaults and a
- * ValidatingWebhookConfiguration, where there are such webhooks. A manager with `configurations: [name]` keeps their
- * `caBundle`.
+ * Returns webhook configurations to apply: a MutatingWebhookConfiguration for defaulting webhooks and a
+ * ValidatingWebhookConfiguration for validating ones, if there are any. A manager with `configurations: [name]` keeps
+ * their `caBundle` up to date.
  */
 export const webhookConfigurations = (options: WebhookConfigurationOptions): KubeObject[] => {
   const {name, handlers, failurePolicy = 'Fail', timeoutSeconds = 10, naming = namingOf('kubernetes')} = options;

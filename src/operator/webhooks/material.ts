@@ -1,4 +1,4 @@
-// Which certificates webhooks need: a CA of their own, and a serving certificate by it, each renewed before it expires.
+// The certificates of webhooks: a self-signed CA and a serving certificate, each rotated before it expires.
 
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
 import {certificatePem, parseCertificateBundle, type Certificate} from '#src/pki/certificate.js';
@@ -7,8 +7,8 @@ import {parseKeyPair, type KeyPair} from '#src/pki/key-pair.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 
 /**
- * All in PEM. `authorities` begins with the CA whose key is `authorityKey`; older ones stay until they expire, since
- * certificates by them may still be in use.
+ * All in PEM. `authorities` begins with the CA of `authorityKey`; older ones are kept until they expire, since
+ * certificates that they issued may still be in use.
  */
 export interface Material {
   readonly certificate: string;
@@ -26,16 +26,15 @@ export interface MaterialOptions {
 const day = 86_400_000;
 const authorityLifetimeMs = 3650 * day;
 const lifetimeMs = 90 * day;
-/** A certificate is renewed in the last third of its life, a CA in the last fifth. */
+/** A certificate is rotated in the last third of its lifetime, a CA in the last fifth. */
 const renewBeforeMs = lifetimeMs / 3;
 const renewAuthorityBeforeMs = authorityLifetimeMs / 5;
-/** How long after a new CA the first certificate by it is made: by then callers trust it. */
+/** The delay between a new CA and the first certificate that it issues: by then callers trust it. */
 const publishedAfterMs = day;
 const maxAuthorities = 3;
 
 /**
- * Returns the material that has to replace the present one; undefined if that is good for now. Material that cannot be
- * read is replaced.
+ * Returns the material that replaces the current one; undefined if that is still good. Unreadable material is replaced.
  */
 export const renewed = async (present: Material, {hosts, commonName, now}: MaterialOptions): Promise<Material | undefined> => {
   const authority = authorityOf(present);
@@ -61,7 +60,7 @@ export const renewed = async (present: Material, {hosts, commonName, now}: Mater
   };
 };
 
-/** Whether a certificate is for all hosts and by a CA that callers trust. */
+/** Whether a certificate covers all hosts and is issued by a trusted CA. */
 const serves = ({chain: [leaf]}: KeyPair, trusted: readonly Certificate[], hosts: readonly string[]): boolean => {
   const {dnsNames, ipAddresses} = hostAlternativeNames(hosts);
   return (

@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 
-/** The bounds of controller-runtime. */
+/** The histogram buckets of controller-runtime. */
 const buckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5,
   5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
@@ -40,7 +40,7 @@ export class WebhookMetrics {
     this.#inFlight.set(0, {webhook});
   }
 
-  /** Records that a request begins. The result is called with the code of its response. */
+  /** Records the start of a request. The returned function is called with the code of the response. */
   begun(): (code: number) => void {
     const started = this.#clock.monotonic();
     this.#inFlight.add({webhook: this.#webhook}, 1);
@@ -53,7 +53,7 @@ export class WebhookMetrics {
 }
 
 /**
- * Returns the counter of requests on which a webhook threw what is no `StatusError`, under the name that
+ * Returns the counter of requests on which a webhook threw an error other than `StatusError`, under the name that
  * controller-runtime has for panics.
  */
 export const failureCount = (meter: Meter): {add(): void} => {
@@ -62,13 +62,13 @@ export const failureCount = (meter: Meter): {add(): void} => {
   return total;
 };
 
-/** How often certificates were read. */
+/** Counts reads of certificates. */
 export interface ReadCounts {
   read(): void;
   failed(): void;
 }
 
-/** Returns the counters of reads of serving certificates, under the names of controller-runtime. */
+/** Returns the counters of certificate reads, under the names of controller-runtime. */
 export const readCounts = (meter: Meter): ReadCounts => {
   const total = meter.counter({name: 'certwatcher_read_certificate_total', help: 'Total number of certificate reads'});
   const errors = meter.counter({name: 'certwatcher_read_certificate_errors_total', help: 'Total number of certificate read errors'});

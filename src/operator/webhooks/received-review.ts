@@ -6,15 +6,15 @@ import {runStepsYielding, type Steps} from '#src/base/steps.js';
 import type {Yielder} from '#src/base/turn.js';
 
 /**
- * The most characters of a text of a review that its answer repeats: a uid has 36, an apiVersion no more than a name.
+ * The maximum length of a text that a response repeats: a uid has 36 characters, an apiVersion at most those of a name.
  */
 const maxRepeated = 253;
 
-/** Whether a value is a text that an answer may repeat. */
+/** Whether a value is a text that a response may repeat. */
 export const isRepeatable = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= maxRepeated;
 
-/** The body of a review, which may be large: what is done with it must not block the event loop. */
+/** The body of a review, which may be large: processing it must not block the event loop. */
 export class ReceivedReview {
   readonly #body: Buffer;
   readonly #pieces: Yielder;
@@ -25,14 +25,14 @@ export class ReceivedReview {
   }
 
   /**
-   * Returns what the body holds, each time anew: the caller may change it. Rejects with a `StatusError` if it is not
+   * Parses the body, anew at each call: the caller may change the result. Rejects with a `StatusError` if it is not
    * JSON.
    */
   parse(): Promise<unknown> {
     return this.#parsed(JSON.parse);
   }
 
-  /** Like `parse`, but whole numbers that a number cannot hold to the digit are bigints. */
+  /** Like `parse`, but integers beyond 2^53 are bigints. */
   parseExactly(): Promise<unknown> {
     return this.#parsed(parseJson);
   }
@@ -45,14 +45,12 @@ export class ReceivedReview {
     }
   }
 
-  /** Runs work with pauses in which others have their turn. */
+  /** Runs work in slices and yields in between. */
   inPieces<T>(work: Steps<T>): Promise<T> {
     return runStepsYielding(work, this.#pieces);
   }
 
-  /**
-   * Returns a promise to await before going on, once work has lasted as long as it may in one turn; undefined before.
-   */
+  /** Returns a promise to await if the current slice is over; undefined otherwise. */
   pause(): Promise<void> | undefined {
     return this.#pieces.pause();
   }

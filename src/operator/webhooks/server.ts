@@ -1,4 +1,4 @@
-// The HTTPS port of webhooks.
+// The HTTPS server of webhooks.
 
 import {parseDuration} from '#src/api/duration.js';
 import type {ApiHandler, ApiRequest, ApiResponse} from '#src/api/request.js';
@@ -44,39 +44,39 @@ export interface WebhookServerParts {
   readonly meter: Meter;
 }
 
-/** The longest bodies: an admission review holds two objects, a conversion review many. */
+/** The maximum body sizes: an admission review contains two objects, a conversion review many. */
 const admissionLimit = 7 * 1024 * 1024;
 const conversionLimit = 64 * 1024 * 1024;
 /**
- * The most requests in progress, whose bodies have come; further ones are refused with 429. With the limits of bodies,
- * that bounds the memory they take.
+ * The maximum number of requests in flight, with complete bodies; further ones are rejected with 429. Together with the
+ * limits of bodies this limits memory.
  */
 const maxInFlight = 50;
 const maxConversions = 2;
-/** The most bytes of all bodies that are coming in, and of all answers that are not read: several of the longest. */
+/** The maximum total size of bodies being received and of responses not yet read: several of the largest. */
 const waitingBytes = 64 << 20;
 const waitingBytesOfConversions = 160 << 20;
 /**
- * The port is for API servers, which use a few connections with many requests each, and for probes; everything in the
- * cluster can reach it.
+ * Connection limits: API servers use a few connections with many requests each, and probes some more; but everything in
+ * the cluster can connect.
  */
 const maxConnections = 500;
 const maxStreamsPerConnection = 250;
-/** The longest time that a request may take, unless its caller sets a shorter one. */
+/** The maximum duration of a request, unless its caller sets a shorter one. */
 const longestMs = 30_000;
 
-/** Answers the body of a request. */
+/** Returns the response to a body. */
 interface Route {
   readonly limit: number;
   readonly metrics: WebhookMetrics;
-  /** Takes a place in flight. Throws 429 if there is none. */
+  /** Reserves a place in flight. Throws 429 if there is none. */
   enter(): Disposable;
   respond(received: ReceivedReview, signal: AbortSignal): Promise<{readonly review: object; readonly code: number}>;
 }
 
 /**
- * Opens the port of the webhooks. Rejects with an error of one line if it cannot be opened, and throws a `TypeError`
- * for two webhooks of one path.
+ * Opens the port of the webhooks. Rejects with a one-line error if it cannot be opened; throws a `TypeError` for two
+ * webhooks with the same path.
  */
 export const openWebhooks = async (parts: WebhookServerParts): Promise<Listener> => {
   const {certificate, clock, random, log, bindAddress, port} = parts;
@@ -117,7 +117,7 @@ const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): Re
     const failed = (error: unknown): Partial<Status> => {
       if (error instanceof StatusError) return error.status;
       failures.add();
-      log.error({webhook: path, err: error}, 'a webhook failed on a request, which is denied');
+      log.error({webhook: path, err: error}, 'a webhook failed, denying the request');
       return {code: 500, message: 'the webhook failed on this request: see the log of the operator'};
     };
     route(path, admissionLimit, maxInFlight, (received, signal) => reviewed(admission, received, {signal, failed}));
@@ -173,8 +173,8 @@ interface AnswerParts extends WebhookServerParts {
 }
 
 /**
- * Answers a request. Its time runs from its head on; it is in flight from the last byte of its body on, so that bodies
- * that come slowly delay no others.
+ * Answers a request. Its timeout starts with the headers; it counts as in flight from the last byte of its body on, so
+ * that slow bodies delay no others.
  */
 const answered = async (route: Route, request: ApiRequest, pieces: Yielder, {clock, bodies}: AnswerParts) => {
   if (request.method !== 'POST') throw methodNotAllowed({group: '', resource: ''}, request.method.toLowerCase());

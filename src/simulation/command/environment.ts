@@ -7,8 +7,8 @@ import {podFieldValue} from '#src/model/pod/field-values.js';
 export type Values = ReadonlyMap<string, string | undefined>;
 
 /**
- * Returns the environment of a container, as far as the pod determines it. Values beyond what a program can have are
- * not known.
+ * Returns the environment of a container, as far as the pod spec determines it. Values that exceed the size limit of a
+ * program's environment are undefined.
  */
 export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
   const values = new Map<string, string | undefined>();

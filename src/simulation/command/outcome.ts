@@ -2,7 +2,7 @@
 
 import {parseCommandList, type Redirect} from './shell.js';
 
-/** A text that a command writes: when, in ms after its start, and to which output. */
+/** A text written by a command: the time in ms after its start, and the output. */
 export interface Output {
   readonly afterMs: number;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface Output {
 /** The simulated effect of a command, as far as the command line determines it. */
 export interface CommandOutcome {
   readonly output: readonly Output[];
-  /** From start to end; Infinity for a command that never ends. */
+  /** In ms; Infinity for a command that never exits. */
   readonly durationMs: number;
   readonly exitCode: number;
   /** The content of the termination message file. */
@@ -30,7 +30,7 @@ export interface CommandEnvironment {
 /** Thrown for a command whose effect cannot be derived. */
 class UnsupportedCommand extends Error {}
 
-/** The deepest nesting of shells that is followed. */
+/** The maximum nesting of shells. */
 const maxShellDepth = 4;
 
 class CommandSimulator {

@@ -11,10 +11,10 @@ export interface SimpleCommand {
   readonly joinedBy: ';' | '&&' | '||';
 }
 
-/** The longest script that is parsed. */
+/** The maximum length of a script. */
 const maxScriptLength = 16 << 10;
 
-/** Characters with a meaning to the shell. */
+/** Shell metacharacters. */
 const specialCharacter = /[`$*?[\](){}|&;<>~!\\'"#\n]/;
 const blank = /[ \t\r]/;
 const redirect = /^>>?[ \t]*(&[12]|[\w./-]+)/;

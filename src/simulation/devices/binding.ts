@@ -1,4 +1,5 @@
-// Devices that are ready for a pod only after a while: the conditions of their claims, which the scheduler waits for.
+// Devices that become ready for a pod only after a delay: binding conditions of their claims, for which the scheduler
+// waits.
 
 import type {InformerFactory} from '#informers/factory.js';
 import type {Lister} from '#informers/lister.js';
@@ -18,13 +19,13 @@ const usual = exactly(100);
 
 type Result = NonNullable<NonNullable<NonNullable<NonNullable<DeviceClaim['status']>['allocation']>['devices']>['results']>[number];
 
-/** Starts to work, with the informers synced. Returns what ends it. */
+/** Starts, with the informers synced. Returns a function that stops it. */
 type Start = (run: (queue: WorkQueue, concurrency: number, reconcile: Reconcile) => Workers) => () => Promise<void>;
 
 const concurrency = 8;
 
 /**
- * Returns what sets the conditions of claims, where a rule has binding conditions. To be called before the informers
+ * Returns the controller of binding conditions of claims, according to the rules. To be called before the informers
  * start.
  */
 export const deviceBinding = (
@@ -46,7 +47,7 @@ export const deviceBinding = (
   };
 };
 
-/** Makes the binding conditions of allocated devices true, or one of their failure conditions, as the rules say. */
+/** Sets the binding conditions of allocated devices, or one of their failure conditions, according to the rules. */
 const deviceBinder = ({agents, client, timeline, naming, rules}: SimulationContext, claims: Lister<DeviceClaim>): Reconcile => {
   const ruleOf = ({driver, pool, device}: Pick<Result, 'driver' | 'pool' | 'device'>): DeviceRule | undefined =>
     agents.has(pool)
@@ -54,7 +55,7 @@ const deviceBinder = ({agents, client, timeline, naming, rules}: SimulationConte
           .get(driver)
           ?.find(({name}) => name === device)?.rule
       : undefined;
-  /** The conditions of a device, all of the time when it has become ready, or has not. */
+  /** Returns the conditions of a device, with the time at which it became ready or failed. */
   const conditionsOf = ({bindingConditions = [], bindingFailureConditions = [], bindError}: DeviceRule, at: number) => {
     const [failure = ''] = bindingFailureConditions;
     const common = {status: 'True', lastTransitionTime: wireTime(timeline.wallOf(at))};

@@ -1,5 +1,5 @@
-// Devices of pods on simulated nodes: containers start once the claims are reserved for the pod and the devices are
-// prepared.
+// Device preparation on simulated nodes: containers start once their claims are reserved for the pod and the devices
+// are prepared.
 
 import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
@@ -13,13 +13,13 @@ import type {PodRecord} from '#src/simulation/pod/record.js';
 import {drawFrom, exactly} from '#src/simulation/rules/behavior.js';
 import {devicesOfNode, type DeviceRule} from '#src/simulation/rules/device-rule.js';
 
-/** The wait before devices that could not be prepared are tried again. */
+/** The delay before a failed preparation is retried. */
 const retryMs = 5_000;
 const usual = exactly(100);
 
 type Result = NonNullable<NonNullable<NonNullable<NonNullable<DeviceClaim['status']>['allocation']>['devices']>['results']>[number];
 
-/** The claims of a pod by name, or why one is not known yet. */
+/** The claims of a pod by name, or why one is not available yet. */
 const claimNamesOf = (pod: Frozen<Pod>): readonly {readonly name: string; readonly generated: boolean}[] | string => {
   const names: {name: string; generated: boolean}[] = [];
   for (const entry of pod.spec?.resourceClaims ?? []) {
@@ -31,11 +31,11 @@ const claimNamesOf = (pod: Frozen<Pod>): readonly {readonly name: string; readon
   return extended ? [...names, {name: extended, generated: true}] : names;
 };
 
-/** Whether a pod has claims to devices. */
+/** Whether a pod has resource claims. */
 const hasDevices = ({spec, status}: Frozen<Pod>): boolean =>
   (spec?.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined;
 
-/** Prepares devices for pods, by the rules. */
+/** Prepares devices of pods, according to the rules. */
 export class DevicePreparation {
   readonly #context: SimulationContext;
 
@@ -43,7 +43,10 @@ export class DevicePreparation {
     this.#context = context;
   }
 
-  /** Prepares the devices of a pod whose containers have not started. Sets `record.devices` to what it waits for. */
+  /**
+   * Prepares the devices of a pod whose containers have not started. Sets `record.devices` to the state of the
+   * preparation.
+   */
   async prepare(agent: Agent, record: PodRecord): Promise<void> {
     const {timeline, client, naming} = this.#context;
     const now = timeline.now();
@@ -81,14 +84,14 @@ export class DevicePreparation {
         metadata: {name, namespace, uid},
         status: {devices},
       };
-      // The server drops the status of devices where the feature is off.
+      // The server drops the field if the feature gate is off.
       await client
         .resource(kinds.resourceClaims)
         .patch(name, 'apply', intent, {namespace, subresource: 'status', fieldManager: `simulation-${agent.machine.name}`, force: true});
     }
   }
 
-  /** Returns the claims of a pod, or why it may not use them. */
+  /** Returns the claims of a pod, or why it cannot use them. */
   async #claimsOf(agent: Agent, pod: Frozen<Pod>): Promise<readonly DeviceClaim[] | string> {
     const {name: podName, namespace = '', uid} = pod.metadata ?? {};
     const names = claimNamesOf(pod);
@@ -111,7 +114,7 @@ export class DevicePreparation {
     return claims;
   }
 
-  /** Returns the devices of a claim that rules give this node, with their rules. */
+  /** Returns the devices of a claim that the rules place on this node, with their rules. */
   #ruled(
     {machine: {name: node}}: Agent,
     claim: DeviceClaim,

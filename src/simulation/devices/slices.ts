@@ -1,4 +1,5 @@
-// The slices and classes of a simulated DRA driver: each node publishes the devices that rules give it.
+// The ResourceSlices and DeviceClasses of a simulated DRA driver: each node publishes its devices according to the
+// rules.
 
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
@@ -15,14 +16,14 @@ import {unlessPresent} from '#src/simulation/volumes/objects.js';
 type ResourceSlice = ObjectOf<typeof kinds.resourceSlices>;
 
 /**
- * The most devices of one slice, of devices with taints or counters, and of sets of counters (the API reference,
- * ResourceSliceSpec).
+ * The limits of devices per slice, of devices per slice if they have taints or counters, and of counter sets per slice
+ * (the API reference, ResourceSliceSpec).
  */
 const maxDevices = 128;
 const maxDetailedDevices = 64;
 const maxCounterSets = 8;
 
-/** Creates a class of all devices for each driver, unless it exists. */
+/** Creates a DeviceClass for each driver, unless it exists. */
 export const createDeviceClasses = async (client: Client, rules: readonly DeviceRule[]): Promise<void> => {
   for (const driver of new Set(rules.map(rule => rule.driver))) {
     const selectors = [{cel: {expression: `device.driver == ${JSON.stringify(driver)}`}}];
@@ -46,7 +47,7 @@ const deviceOf = ({name, rule, part}: RuledDevice, isTainted: boolean) => {
   };
 };
 
-/** Returns the counters that partitions share, by the names of whole devices. */
+/** Returns the counter sets shared by partitions, by the names of whole devices. */
 const counterSetsOf = (devices: readonly RuledDevice[]) => {
   const sets = new Map(devices.flatMap(({part, rule}) => (part ? [[part.of, valuesOf(rule.counters ?? {})] as const] : [])));
   return [...sets].map(([name, counters]) => ({name, counters}));
@@ -57,7 +58,7 @@ const chunked = <T>(list: readonly T[], size: number): T[][] =>
 
 type Content = Pick<ResourceSlice['spec'], 'devices' | 'sharedCounters'>;
 
-/** Returns the contents of the slices of devices. */
+/** Returns the specs of the slices of devices. */
 const contentsOf = (devices: readonly RuledDevice[], isTainted: (device: RuledDevice) => boolean): readonly Content[] => {
   const shown = devices.map(device => deviceOf(device, isTainted(device)));
   const isDetailed = shown.some(device => 'taints' in device || 'consumesCounters' in device);
@@ -67,7 +68,7 @@ const contentsOf = (devices: readonly RuledDevice[], isTainted: (device: RuledDe
   ] as readonly Content[];
 };
 
-/** The content of a slice without what the server adds to it. */
+/** Returns the spec of a slice without server defaults. */
 const contentOf = ({spec: {devices, sharedCounters}}: ResourceSlice): Content => ({
   ...(sharedCounters ? {sharedCounters} : {}),
   ...(devices
@@ -82,8 +83,8 @@ const contentOf = ({spec: {devices, sharedCounters}}: ResourceSlice): Content =>
 });
 
 /**
- * Publishes the devices of a node, as its agent would for a driver. Slices that are up to date stay. Returns after how
- * many milliseconds they are to be published again, since devices get taints; Infinity if they never do.
+ * Publishes the devices of a node, as a DRA driver on it would. Slices that are up to date are left alone. Returns the
+ * delay in ms until they have to be published again for a device taint; Infinity for never.
  */
 export const publishDevices = async (
   {client, machine: {name}, startedAt}: Agent,

@@ -9,24 +9,24 @@ import type {ExecRule} from '#src/simulation/rules/behavior.js';
 export interface CommandIo {
   readonly stdin: Readable | undefined;
   readonly tty: boolean;
-  /** Resolves once the stream accepts more. */
+  /** Resolves once the stream accepts more data. */
   out(content: string | Buffer): Promise<void>;
   err(text: string): Promise<void>;
 }
 
-/** What the commands in one container share. */
+/** Shared by the commands in one container. */
 export interface CommandContext {
   readonly clock: Clock;
-  /** Aborts when the container has ended or the client has disconnected. */
+  /** Aborts when the container has exited or the client has disconnected. */
   readonly signal: AbortSignal;
   readonly files: Files;
   readonly workingDirectory: string;
   readonly environment: CommandEnvironment;
   /** The exec rules of the container. */
   readonly rules: readonly ExecRule[];
-  /** Replaces the references in a text of a rule. */
+  /** Expands the references in a text of a rule. */
   expand(text: string): string;
-  /** The container's name for messages. */
+  /** The container name in messages. */
   readonly name: string;
 }
 

@@ -2,7 +2,7 @@ import type {Writable} from 'node:stream';
 import type {CommandStreams} from '#src/api/node/agent.js';
 import type {CommandIo} from './context.js';
 
-/** Writes to a stream; resolves once it accepts more, or is closed. */
+/** Writes to a stream; resolves once it accepts more data or is closed. */
 const writeTo = (stream: Writable | undefined, content: string | Buffer): Promise<void> => {
   if (!stream || stream.destroyed || stream.writableEnded || content.length === 0) return Promise.resolve();
   if (stream.write(content)) return Promise.resolve();
@@ -17,7 +17,7 @@ const writeTo = (stream: Writable | undefined, content: string | Buffer): Promis
 
 const terminalLines = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n');
 
-/** Adapts the streams of a command: on a terminal both outputs are one, and lines end with CRLF. */
+/** Adapts the streams of a command: a terminal merges both outputs and ends lines with CRLF. */
 export const commandIo = ({stdin, stdout, stderr, tty}: CommandStreams): CommandIo => ({
   stdin,
   tty,

@@ -1,7 +1,7 @@
 import {StringDecoder} from 'node:string_decoder';
 import type {CommandIo} from './context.js';
 
-/** A longer line is split. */
+/** The maximum length of a line; longer ones are split. */
 const maxLineLength = 64 << 10;
 
 /** Reads lines of input. On a terminal the input is echoed and can be edited until the line ends. */

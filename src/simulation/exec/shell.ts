@@ -7,12 +7,12 @@ import {resolvePath, type CommandContext, type CommandIo} from './context.js';
 import {lineReader} from './lines.js';
 import {programs} from './programs.js';
 
-/** The exit code of a command that was not run. */
+/** The exit code of a command that was not found. */
 const cannotExecuteCode = 126;
 const maxShellDepth = 4;
 const shells = new Set(['sh', 'bash', 'ash', 'dash']);
 
-/** `exits` is set if the shell ends, by `exit` or `exec`. */
+/** `exits` is set if the shell exits, by `exit` or `exec`. */
 interface Result {
   readonly code: number;
   readonly exits: boolean;
@@ -22,7 +22,7 @@ const exitResult = (code: number): Result => ({code, exits: false});
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Returns the script that a shell is called with. */
+/** Returns the script in the arguments of a shell. */
 const scriptOf = ([name = '', flags = '', script]: readonly string[]): string | undefined =>
   shells.has(baseName(name)) && /^-[eilux]*c$/.test(flags) ? script : undefined;
 

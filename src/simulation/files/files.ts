@@ -1,6 +1,6 @@
 import {posix} from 'node:path';
 
-/** The bytes that are left for the files of all containers. */
+/** The remaining bytes for the files of all containers. */
 export interface Budget {
   left: number;
 }
@@ -12,7 +12,7 @@ export interface StoredFile {
   readonly modifiedAt: number;
 }
 
-/** Thrown when a file does not fit. */
+/** Thrown when there is not enough space for a file. */
 export class NoSpace extends Error {
   override readonly name = 'NoSpace';
 }
@@ -55,7 +55,7 @@ export class Files implements Disposable {
     return bytes <= this.#budget.left && this.#bytes + bytes <= maxBytes && this.#files.size < maxFiles;
   }
 
-  /** Throws `NoSpace` where there is not enough room. */
+  /** Throws `NoSpace` if there is not enough space. */
   put(path: string, file: StoredFile): void {
     const more = file.content.length - (this.#files.get(path)?.content.length ?? 0);
     if (!this.hasRoom(more)) throw new NoSpace();

@@ -2,10 +2,10 @@ import type {Readable} from 'node:stream';
 import type {StoredFile} from './files.js';
 
 const blockBytes = 512;
-/** The longest extended header that is read. */
+/** The maximum size of an extended header. */
 const maxHeaderBytes = 64 << 10;
 
-/** An entry of an archive; a directory has no file. */
+/** An entry of an archive; directories have no file. */
 export interface TarEntry {
   readonly path: string;
   readonly file?: StoredFile;

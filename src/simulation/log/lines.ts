@@ -4,7 +4,7 @@ import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 
 /** One line of a log. */
 export interface LogLine {
-  /** By the timeline of pods. */
+  /** In ms of the timeline of pods. */
   readonly at: number;
   readonly stream: LogEntry['stream'];
   readonly text: string;
@@ -30,14 +30,14 @@ const occurrencesBy = ({afterMs, everyMs, times = Infinity}: LogEntry, elapsedMs
   return everyMs === undefined ? 1 : Math.min(times, Math.floor((elapsedMs - afterMs) / everyMs) + 1);
 };
 
-/** Returns how many lines were written by a moment, inclusive. */
+/** Returns the number of lines written until a time, inclusive. */
 const linesWrittenBy = ({startedAt, entries}: RunLog, until: number): number => {
   let sum = 0;
   for (const entry of entries) sum += occurrencesBy(entry, until - startedAt) * linesIn(entry.text);
   return sum;
 };
 
-/** A position in a log: a moment, and the number of lines of that moment to skip. */
+/** A position in a log: a time, and the number of lines of that time to skip. */
 export interface LogPosition {
   readonly at: number;
   readonly skip: number;

@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
 import {writeLine} from './write-line.js';
 
-/** The annotation that writes lines into logs. */
+/** The annotation whose lines are written to container logs. */
 export const logAnnotation = (naming: Naming): string => naming.subKey('simulation', 'log');
 
 /** Parses the annotation: `NAME=line` for the named container, other lines for the first one. */
@@ -22,8 +22,8 @@ const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string
 };
 
 /**
- * Writes the lines of the annotation into the logs of the pod's containers, once. Returns false as long as one of them
- * has not run yet; then nothing is written.
+ * Writes the lines of the annotation to the logs of the pod's containers, once. Returns false while one of them has not
+ * run yet; then nothing is written.
  */
 export const writeAnnotatedLines = (naming: Naming, record: PodRecord, now: number): boolean => {
   const text = record.pod.metadata?.annotations?.[logAnnotation(naming)];

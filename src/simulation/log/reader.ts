@@ -10,11 +10,11 @@ export interface ReadLogOptions {
   readonly clock: Clock;
   readonly timeline: Timeline;
   readonly signal: AbortSignal;
-  /** Calls `run` at the pod's next change, unless disposed before. */
+  /** Calls `run` at the next change of the pod, unless disposed of before. */
   onChange(run: () => void): Disposable;
 }
 
-/** The most lines that can be read of a log, as log rotation would leave. */
+/** The maximum number of readable lines of a log, as after log rotation. */
 const maxLines = 100_000;
 const chunkLength = 16 << 10;
 
@@ -23,7 +23,7 @@ const isOfStream = (stream: LogStream, line: LogLine): boolean => stream === 'Al
 /** Formats a time with nanoseconds, as at the beginning of log lines. */
 const stamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000000Z`;
 
-/** Limits the output to a number of bytes. */
+/** Truncates the output to a number of bytes. */
 class Limit {
   #left: number;
 
@@ -81,7 +81,7 @@ export async function* readLog({
   }
 }
 
-/** Resolves after a time, at the pod's next change, or when the signal aborts. */
+/** Resolves after a time, at the next change of the pod, or when the signal aborts. */
 const waitForChange = (afterMs: number, {clock, signal, onChange}: Pick<ReadLogOptions, 'clock' | 'signal' | 'onChange'>): Promise<void> =>
   new Promise(resolve => {
     const done = () => {

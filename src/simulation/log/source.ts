@@ -3,10 +3,10 @@ import type {ContainerRecord, Termination, PodRecord} from '#src/simulation/pod/
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {RunLog} from './lines.js';
 
-/** The log of one run, and when the run ended. */
+/** The log of one run, and the time of its end. */
 export interface LogSource {
   readonly log: RunLog;
-  /** By the timeline of pods; undefined while the run goes on. */
+  /** In ms of the timeline of pods; undefined while the run is in progress. */
   endedAt(): number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import {formatIp, parseRange, rangeSize, rangeStart, type IpAddress} from '#src/base/ip-address.js';
 
-/** The most addresses of a range that are used: no node has so many pods. */
+/** The maximum number of used addresses of a range: no node has as many pods. */
 const maxAddresses = 1 << 24;
 
 const after = (start: IpAddress, index: number): string => formatIp({...start, value: start.value + BigInt(index)});
@@ -31,7 +31,7 @@ export class AddressPool {
     this.#next = firstIndex;
   }
 
-  /** Returns a free address; undefined when there is none. */
+  /** Returns a free address; undefined if there is none. */
   take(): string | undefined {
     if (!this.#start) return undefined;
     for (let attempts = this.#size - firstIndex; attempts > 0; attempts--) {
@@ -42,7 +42,7 @@ export class AddressPool {
     return undefined;
   }
 
-  /** Marks an address as taken; returns false if it is already. */
+  /** Reserves an address; returns false if it is in use. */
   claim(address: string): boolean {
     if (this.#taken.has(address)) return false;
     this.#taken.add(address);

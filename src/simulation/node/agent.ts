@@ -12,38 +12,38 @@ import type {NodeAllocation} from '#src/platlet/pod/admission/allocation.js';
 /** The agent of a simulated node. */
 export interface Agent {
   readonly machine: Machine;
-  /** A client with the node's identity. */
+  /** A client with the identity of the node. */
   readonly client: Client;
   readonly events: EventRecorder;
   readonly images: Images;
-  /** What its pods use of the node. */
+  /** The resources allocated to its pods. */
   readonly allocation: NodeAllocation;
-  /** The keys of the pods that use attachable volumes, by the volumes' names. */
+  /** The keys of the pods that use attachable volumes, by volume name. */
   readonly volumesInUse: Map<string, Set<string>>;
-  /** Pods whose resize waits for room. */
+  /** Pods whose resize is deferred. */
   readonly deferred: Set<string>;
-  /** Address pools of its pods, by range. */
+  /** The address pools of its pods, by range. */
   readonly pools: Map<string, AddressPool>;
   /** Whether its Node has been registered since the start. */
   registered: boolean;
-  /** When what it can do is announced again, by the monotonic clock. */
+  /** When its drivers and devices are announced again, in monotonic ms. */
   announceAt: number;
-  /** When it was started, by the monotonic clock. */
+  /** The start of the machine, in monotonic ms. */
   readonly startedAt: number;
-  /** Whether it was switched off at the last sync. */
+  /** Whether the machine was switched off at the last sync. */
   isPoweredOff: boolean;
   lease?: Lease;
-  /** When to renew the lease next, and when the status was last reported; monotonic. */
+  /** The time of the next lease renewal, and of the last status report, in monotonic ms. */
   renewAt: number;
   reportedAt: number;
-  /** The last recorded schedulability. */
+  /** Whether the node was schedulable when the last event about it was recorded. */
   schedulable?: boolean;
 }
 
 const stateKey = (naming: Naming): string => naming.subKey('simulation', 'state');
 const pressureKey = (naming: Naming): string => naming.subKey('simulation', 'pressure');
 
-/** Whether the machine is switched off, by an annotation or a rule: its agent does nothing. */
+/** Whether the machine is switched off, by an annotation or a rule. */
 export const isSwitchedOff = (
   naming: Naming,
   {machine: {outage}, startedAt}: Agent,
@@ -57,7 +57,7 @@ export const isSwitchedOff = (
 export const nextPowerChange = ({machine: {outage}, startedAt}: Agent, now: number): number =>
   Math.min(...(outage ? [outage.from, outage.to] : []).map(after => startedAt + after).filter(time => time > now), Infinity);
 
-/** Whether all pods are to be evicted. */
+/** Whether a drain of the node is requested. */
 export const isDrainRequested = (naming: Naming, node: Frozen<Node>): boolean =>
   node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
 
@@ -71,8 +71,8 @@ export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined
 };
 
 /**
- * Returns the parts of a Node that the agent acts on. Of its own status only the capacity, as other components extend
- * it.
+ * Returns the fields of a Node that the agent reacts to. Of its status that is only the capacity, which other
+ * components may extend.
  */
 export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [
   metadata?.uid,

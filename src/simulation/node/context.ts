@@ -21,23 +21,23 @@ export const podsByAddress: Index<Pod> = {
   values: ({spec, status}) => (spec?.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ip}) => ip ?? [])),
 };
 
-/** What all parts of the simulation share. */
+/** Shared by all parts of the simulation. */
 export interface SimulationContext {
   readonly naming: Naming;
   readonly clock: Clock;
-  /** The time of pods. */
+  /** The clock of pods. */
   readonly timeline: Timeline;
   readonly random: Random;
   readonly log: Log;
   readonly rules: Rules;
   readonly nodes: Lister<Node>;
   readonly pods: Lister<Pod>;
-  /** The process's own client, for what rules set with administrator rights. */
+  /** The client of the process, for changes by rules that require administrator rights. */
   readonly client: Client;
-  /** Address pools for pods on nodes without pod ranges. */
+  /** Address pools for pods on nodes without pod CIDRs. */
   readonly sharedPools: AddressPool[];
   readonly agents: ReadonlyMap<string, Agent>;
-  /** The limit of all containers' files. */
+  /** The size limit of all containers' files. */
   readonly fileBudget: Budget;
   /** Queues a pod, by key. */
   enqueuePod(key: string): void;

@@ -1,4 +1,4 @@
-// The agents of simulated nodes, before these are registered.
+// Creates the agents of simulated nodes, before their registration.
 
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
@@ -14,9 +14,9 @@ import {emptyImages} from './images.js';
 import type {Machine} from './node-object.js';
 
 /**
- * How many normal events of all nodes are written a second, and at once. The agents of real nodes have such a limit
- * each; here they share one server's thread, which the five events of each pod of a large rollout would keep busy
- * longer than the pods.
+ * The rate per second and the burst of normal events of all nodes together. The agents of real nodes have such a limit
+ * each; simulated ones share the thread of one server, which would otherwise be busier with the five events of each pod
+ * of a large rollout than with the pods.
  */
 const [eventsPerSecond, eventBurst] = [50, 500];
 
@@ -26,11 +26,11 @@ export interface AgentsContext {
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Returns a client with a node's identity. */
+  /** Returns a client with the identity of a node. */
   clientAs(user: UserInfo): Client;
 }
 
-/** Creates the agents of machines, by the names of their nodes. */
+/** Creates the agents of machines, by node name. */
 export const createAgents = (machines: readonly Machine[], context: AgentsContext): ReadonlyMap<string, Agent> => {
   const budget = new TokenBucket(context.clock, eventsPerSecond, eventBurst);
   return new Map(machines.map(machine => [machine.name, createAgent(machine, context, budget)]));

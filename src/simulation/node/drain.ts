@@ -17,8 +17,8 @@ const isExemptFromDrain = (naming: Naming, pod: Frozen<Pod>): boolean =>
   (pod.metadata?.ownerReferences ?? []).some(({kind, controller}) => controller && kind === kinds.daemonSets.kind);
 
 /**
- * Cordons the node and evicts its pods, except those of daemon sets. Returns when to try again; Infinity when none is
- * left.
+ * Cordons the node and evicts its pods, except those of daemon sets. Returns when to retry; Infinity once all are
+ * evicted.
  */
 export const drain = async (
   {naming}: SimulationContext,

@@ -13,7 +13,7 @@ import {nodeStatus} from './node-object.js';
 export const renewMs = 10_000;
 export const reportMs = 300_000;
 
-/** Renews the node's lease, if it is due. */
+/** Renews the lease of the node, if it is due. */
 export const renew = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const now = context.clock.monotonic();
   if (now < agent.renewAt) return;
@@ -22,14 +22,14 @@ export const renew = async (context: SimulationContext, agent: Agent, node: Froz
   agent.renewAt = now + renewMs;
 };
 
-/** Reports which attachable volumes the node uses, if that changed. */
+/** Reports the volumes in use, if they have changed. */
 export const reportVolumes = async (agent: Agent, {status}: Frozen<Node>): Promise<void> => {
   const volumesInUse = [...agent.volumesInUse.keys()].sort();
   if (sameJson(volumesInUse, [...(status?.volumesInUse ?? [])].sort())) return;
   await agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', {status: {volumesInUse}}, {subresource: 'status'});
 };
 
-/** Reports the node's status if it changed or the last report is too old. */
+/** Reports the status of the node if it has changed or the last report is too old. */
 export const reportStatus = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const {naming, clock} = context;
   const now = clock.monotonic();

@@ -1,7 +1,7 @@
 import {fullName, imageBytes, imageId} from '#src/simulation/rules/images.js';
 import type {Image} from './node-object.js';
 
-/** The most images in a node's status. */
+/** The maximum number of images in the status of a node. */
 const maxImages = 50;
 
 /** The images on a node. */
@@ -12,7 +12,7 @@ export interface Images {
   list(): readonly Image[];
 }
 
-/** Returns the images of a new node: none. */
+/** Returns the images of a new node. */
 export const emptyImages = (): Images => {
   const known = new Map<string, Image>();
   let listed: readonly Image[] | undefined;

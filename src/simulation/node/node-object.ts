@@ -11,22 +11,22 @@ import {nodeConditions, type NodeFailures, type NodeStatus} from '#src/platlet/n
 export interface Machine {
   readonly name: string;
   readonly ids: MachineIds;
-  /** At most one of each family; the first is the primary one. */
+  /** At most one per family; the first is the primary one. */
   readonly addresses: readonly string[];
-  /** A name that resolves to its agent. */
+  /** A host name that resolves to its agent. */
   readonly hostname?: string;
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
-  /** When it is switched off, in ms after its start, and when on again. */
+  /** When it is switched off and on again, in ms after its start. */
   readonly outage?: {readonly from: number; readonly to: number};
-  /** The most volumes of the simulated driver that can be attached. */
+  /** The maximum number of attachable volumes of the simulated driver. */
   readonly maxVolumes?: number;
   /** The port of its agent. */
   readonly port: number;
-  /** The release that its agent reports. */
+  /** The version that its agent reports. */
   readonly version: string;
 }
 
@@ -51,7 +51,7 @@ export interface Image {
   readonly sizeBytes: number;
 }
 
-/** Returns the node's status at `now`; fields and conditions of others are kept, and shared with `before`. */
+/** Returns the status of the node at `now`; fields and conditions set by others are kept, and shared with `before`. */
 export const nodeStatus = (
   naming: Naming,
   machine: Machine,
@@ -102,7 +102,7 @@ export const newNode = (naming: Naming, machine: Machine, failures: NodeFailures
         [naming.labels.hostname]: name,
         [naming.labels.os]: 'linux',
         [naming.labels.arch]: 'amd64',
-        // The node controller would add these to each node.
+        // The taints that the node controller would add to a new node.
         [naming.subKey('beta', 'os')]: 'linux',
         [naming.subKey('beta', 'arch')]: 'amd64',
       },

@@ -4,11 +4,11 @@ import type {SimulationContext} from './context.js';
 import {AddressPool} from './addresses.js';
 import type {Agent} from './agent.js';
 
-/** Pod addresses: from the node's ranges, from a shared range if it has none, or those of the node itself. */
+/** Pod addresses: from the pod CIDRs of the node, from a shared range if it has none, or those of the node itself. */
 export interface PodAddresses {
-  /** Returns one address of each range; none of an exhausted one. */
+  /** Returns one address per range; none of an exhausted one. */
   take(agent: Agent, pod: Frozen<Pod>): readonly string[];
-  /** Marks the addresses of an existing pod as taken. */
+  /** Reserves the addresses of an existing pod. */
   claim(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
   release(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
 }

@@ -10,7 +10,7 @@ import {adminLabels, newNode} from './node-object.js';
 
 const notYet = '[container runtime status check may not have completed yet]';
 
-/** Sets the agent's own labels and annotations on an existing Node. */
+/** Updates the agent's labels and annotations of an existing Node. */
 const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
   const patch = ownMetadataPatch(naming, found, newNode(naming, agent.machine, {pressures: []}, clock.now()));
   if (!patch) return found;
@@ -27,7 +27,7 @@ const createNode = async (context: SimulationContext, {machine, client}: Agent):
   return context.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
 };
 
-/** Creates the agent's Node, not ready at first; an existing one is kept. */
+/** Creates the Node of an agent, initially not ready; an existing one is kept. */
 export const register = async (context: SimulationContext, agent: Agent): Promise<Frozen<Node>> => {
   const {naming} = context;
   const {machine, client, events} = agent;

@@ -10,20 +10,20 @@ import {isRunning, type ContainerRecord, type PodRecord} from './record.js';
 import {probesOf, runtimeOf} from './runtime-view.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 
-/** What advancing a pod needs. */
+/** The dependencies of `advance`. */
 export interface PodContext {
   readonly now: number;
   readonly images: ContainerContext['images'];
   behaviorOf(of: SpecContainer): Behavior;
   /** Allocates addresses for the pod's sandbox. */
   takeAddresses(): readonly string[];
-  /** Releases everything that the node holds for the pod. */
+  /** Releases all resources of the pod on its node. */
   release(): void;
   /** `fieldPath` is set for events about a container. */
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
-  /** Returns the end of the log of a container's current run. */
+  /** Returns the tail of the log of a container's current run. */
   logTail(of: SpecContainer, container: ContainerRecord, until: number): string;
-  /** Containers to kill, by the pod's annotation. */
+  /** The containers to kill according to the pod's annotation. */
   readonly kills: readonly {readonly name: string; readonly exitCode: number; readonly reason?: string}[];
 }
 
@@ -56,7 +56,7 @@ const podContainersOf = (record: PodRecord, context: PodContext): PodContainer[]
   });
 };
 
-/** Ends a run; a failed container without a message may use the end of its log. */
+/** Ends a run; the message of a failed container may fall back to its log. */
 const endRun = (entry: PodContainer, outcome: Parameters<typeof end>[1], at: number, {logTail}: PodContext): void => {
   const {
     record: own,
@@ -91,7 +91,8 @@ const applyKills = (containers: readonly PodContainer[], context: PodContext): v
 const graceMs = ({pod}: PodRecord): number => terminationGraceSeconds(pod) * 1000;
 
 /**
- * Begins to terminate the pod when it was deleted or its deadline has passed; a shorter grace period applies at once.
+ * Starts the termination of the pod if it was deleted or its deadline has passed; a shortened grace period applies at
+ * once.
  */
 const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void => {
   const {pod} = record;
@@ -110,11 +111,14 @@ const startOrRestart = ({container, record: own, behavior, context}: PodContaine
     ? restart(record, own, container, behavior, context)
     : start(record, own, container, behavior, context);
 
-/** Returns what is to be done for the pod, as the agent of a real node decides it. */
+/** Returns the actions of a sync, computed as by a real agent. */
 const actionsOf = (record: PodRecord, {now}: PodContext): PodActions =>
   computeActions(record.pod, {runtime: runtimeOf(record), probes: probesOf(record, now), isChanged: () => false});
 
-/** Starts the containers that may run now. Returns whether the pod is over: nothing runs, and nothing may run again. */
+/**
+ * Starts the containers that may run now. Returns whether the pod has finished: nothing is running, and nothing will be
+ * restarted.
+ */
 const startContainers = (record: PodRecord, containers: readonly PodContainer[], context: PodContext): boolean => {
   if (record.sandbox === 'pending') {
     const isBlocked = record.missing?.mount || record.mounting?.waiting.length || record.devices?.isPrepared === false;
@@ -122,7 +126,7 @@ const startContainers = (record: PodRecord, containers: readonly PodContainer[],
     record.addresses = context.takeAddresses();
     record.sandbox = 'up';
   }
-  // Nothing is to be done while all of them run: simulated probes do not fail.
+  // No action is needed while all of them are running: simulated probes do not fail.
   if (containers.every(({record: {state}}) => state.is === 'running')) return false;
   const {killPod, ephemeral, initContainers, containers: regular} = actionsOf(record, context);
   if (killPod) return true;
@@ -154,7 +158,7 @@ const stopContainers = (record: PodRecord, containers: readonly PodContainer[], 
   for (const container of containers) if (!stopsAfter(spec, container.record.name).some(name => running.has(name))) stopOne(container);
 };
 
-/** A container that waits for a restart which will not happen ends as its last run did. */
+/** A container waiting for a restart that will not happen ends like its last run. */
 const restoreLastState = (container: ContainerRecord): void => {
   if (container.state.is !== 'waiting' || !container.last) return;
   container.state = {is: 'ended', ...container.last};
@@ -163,7 +167,7 @@ const restoreLastState = (container: ContainerRecord): void => {
 
 const nextTime = (record: PodRecord, {now}: PodContext): number => {
   const times = record.containers.map(container => nextChange(container, now));
-  // What the pod waits for was checked a moment ago: a retry that has fallen due since then must not be lost.
+  // References were checked a moment ago: a retry that has become due since then must not be lost.
   const retry = (at: number): void => void times.push(Math.max(at, now + 1));
   if (record.sandbox === 'pending') times.push(record.sandboxAt);
   if (record.missing?.mount) retry(record.missing.retryAt);

@@ -7,23 +7,23 @@ import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {containerId, imageBytes, isReference} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, Termination, PodRecord} from './record.js';
 
-/** What starting a container needs. */
+/** The dependencies of a container start. */
 export interface ContainerContext {
   readonly now: number;
   /** The images on the node, by full name. */
   readonly images: {has(image: string): boolean; add(image: string): void};
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** Why the container cannot be created although its image is there, and when to retry. */
+  /** Why the container cannot be created although its image is present, and the time of the retry. */
   readonly fault?: {readonly why: string; readonly again: number};
 }
 
-/** How long a failure is shown before the next try or the waiting state: about as long as a kubelet takes to notice. */
+/** How long a failure is shown before the next attempt or the waiting state: about the reaction time of a kubelet. */
 const statusDelayMs = 1_000;
 
 const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string =>
   `${record.uid}/${name}/${restarts}/${setting}`;
 
-/** Pulls the image. Returns true once it is there. */
+/** Pulls the image. Returns true once it is present. */
 const pull = (
   record: PodRecord,
   container: ContainerRecord,
@@ -44,7 +44,7 @@ const pull = (
     return false;
   }
   const {imagePullPolicy: policy = 'IfNotPresent'} = spec;
-  // What is never pulled counts as there.
+  // An image with the policy Never counts as present.
   const isPresent = policy === 'Never' || context.images.has(image);
   if (behavior.pullError === undefined && container.pullDoneAt === undefined && pullDecision(policy, isPresent) === 'use') {
     recordEvent('Normal', 'Pulled', imageTexts.present(image, true));
@@ -93,7 +93,7 @@ const isWaitingToPull = (container: ContainerRecord, image: string, {now, record
   return true;
 };
 
-/** Returns when a container that starts at `startedAt` is started, is ready, and ends. */
+/** Returns the times at which a container is started, is ready and exits, given its start. */
 export const timesOf = (
   record: PodRecord,
   container: ContainerRecord,
@@ -111,7 +111,7 @@ export const timesOf = (
   return {startedAt, startedBy, readyBy, exitsAt: at('runFor', Infinity)};
 };
 
-/** Starts a container once its image is there. */
+/** Starts a container once its image is present. */
 export const start = (
   record: PodRecord,
   container: ContainerRecord,
@@ -135,7 +135,7 @@ export const start = (
   container.state = {is: 'running', ...timesOf(record, container, spec, behavior, context.now)};
 };
 
-/** Creates the record of a run. Besides it only the previous run is kept. */
+/** Creates the record of a run. Only the previous run is kept besides it. */
 const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {log: entries}: Behavior): void => {
   const kept = runs.size > 0 ? new Set(containers.flatMap(container => [container.id, container.last?.id])) : undefined;
   for (const [run, {files}] of runs) {
@@ -146,7 +146,7 @@ const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {lo
   runs.set(id!, {entries, written: []});
 };
 
-/** Restarts a container that ended, with an exponential backoff. */
+/** Restarts an exited container with exponential backoff. */
 export const restart = (
   record: PodRecord,
   container: ContainerRecord,
@@ -193,7 +193,7 @@ export const end = (
   };
 };
 
-/** Keeps the state of the last run, and lets the container wait for the next. */
+/** Keeps the state of the last run, and lets the container wait for the restart. */
 export const waitForRestart = (container: ContainerRecord): void => {
   if (container.state.is !== 'ended') return;
   const {is: _, ...ended} = container.state;
@@ -201,11 +201,11 @@ export const waitForRestart = (container: ContainerRecord): void => {
   container.state = {is: 'waiting'};
 };
 
-/** Returns the exit code of a container's current run, when it ends by itself. */
+/** Returns the exit code of a container's current run if it exits by itself. */
 export const exitCodeOf = ({restarts}: ContainerRecord, {exitCodes}: Behavior): number =>
   exitCodes[Math.min(restarts, exitCodes.length - 1)] ?? 0;
 
-/** Returns when the state of a container next changes by itself; Infinity if it does not. */
+/** Returns the time of the next change of the container's state; Infinity if there is none. */
 export const nextChange = ({state}: ContainerRecord, now: number): number => {
   switch (state.is) {
     case 'waiting':

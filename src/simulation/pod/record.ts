@@ -1,5 +1,4 @@
-// The simulated node's records of containers: their states, runs, stops and restart backoffs. Data only; the pod's sync
-// decides.
+// The records of simulated pods and containers: states, runs, stops and restart backoffs. Data only; `PodSync` decides.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -11,7 +10,7 @@ import type {PodAllocation} from '#src/platlet/pod/admission/allocation.js';
 import type {Mounting} from './mounting.js';
 import type {Role} from '#src/model/pod/spec-containers.js';
 
-/** A run that has ended. All times of records are those of the timeline of pods. */
+/** An ended run. All times in records are in ms of the timeline of pods. */
 export interface Termination {
   readonly exitCode: number;
   readonly reason: string;
@@ -21,19 +20,19 @@ export interface Termination {
   readonly id?: string;
 }
 
-/** A requested stop: when the container will have ended, and with which code. */
+/** A requested stop: the time and the exit code of the end. */
 export interface Stop {
   readonly at: number;
   readonly exitCode: number;
 }
 
-/** The state of a container. `until`: when to sync again. */
+/** The state of a container. `until`: the time of its next change. */
 export type ContainerState =
   | {readonly is: 'waiting'; readonly reason?: string; readonly message?: string; readonly until?: number}
   | {
       readonly is: 'running';
       readonly startedAt: number;
-      /** When it is started, when it is ready, and when it ends by itself. */
+      /** The times at which it is started, is ready, and exits by itself. */
       readonly startedBy: number;
       readonly readyBy: number;
       readonly exitsAt: number;
@@ -41,7 +40,7 @@ export type ContainerState =
     }
   | ({readonly is: 'ended'} & Termination);
 
-/** The node's record of a container. */
+/** The record of a container. */
 export interface ContainerRecord {
   readonly name: string;
   readonly role: Role;
@@ -50,28 +49,28 @@ export interface ContainerRecord {
   restarts: number;
   /** The id of the current or last run. */
   id?: string;
-  /** When the current pull is done. */
+  /** The end of the current pull. */
   pullDoneAt?: number;
-  /** Whether the image of the next run is there. */
+  /** Whether the image of the next run is present. */
   pulled?: boolean;
   pullBackoff?: Backoff & {readonly error: string};
   restartBackoff?: Backoff;
 }
 
-/** Why a pod is terminating, and how its status reports it. */
+/** Why a pod is terminating, and how its status shows that. */
 export interface PodTermination {
   readonly since: number;
-  /** After this time containers are killed. */
+  /** The time at which containers are killed. */
   deadline: number;
   readonly reason?: string;
   readonly message?: string;
-  /** Whether the pod failed regardless of its containers. */
+  /** Whether the pod fails regardless of its containers. */
   readonly failed?: boolean;
 }
 
-/** The node's record of one run of a container. */
+/** The record of one run of a container. */
 export interface RunRecord {
-  /** The log entries of the rules when the run began, and the lines written since. */
+  /** The log entries of the rules when the run started, and lines written since then. */
   readonly entries: readonly LogEntry[];
   readonly written: LogEntry[];
   /** Its file system; undefined until first used. */
@@ -80,47 +79,47 @@ export interface RunRecord {
 
 /** Missing objects that a pod refers to. */
 export interface Missing {
-  /** Why a volume cannot be mounted; no container starts without it. */
+  /** Why a volume cannot be mounted; then no container starts. */
   readonly mount?: {readonly volume: string; readonly why: string};
-  /** Why the environment of a container cannot be built, by container. */
+  /** Why the environment of a container cannot be built, by container name. */
   readonly configs: ReadonlyMap<string, string>;
-  /** How many containers were checked. */
+  /** The number of containers that were checked. */
   readonly containers: number;
-  /** When to check again. */
+  /** The time of the next check. */
   readonly retryAt: number;
 }
 
-/** The node's record of a pod: everything its status is computed from. */
+/** The record of a pod: everything that its status is computed from. */
 export interface PodRecord {
   readonly uid: string;
   readonly key: string;
   readonly nodeName: string;
-  /** The newest known state of the pod: from the cache, or from the response to a write. */
+  /** The newest known version of the pod: from the cache, or from the response to a write. */
   pod: Frozen<Pod>;
   readonly startTime: number;
-  /** How often a sync was requested for another reason than a change of the pod. */
+  /** The number of syncs requested for other reasons than a change of the pod. */
   requests: number;
   /**
-   * Up to which version of the pod and which request it is synced, and when it is to be synced next; not set if
-   * something else may be to do.
+   * The version of the pod and the request up to which it is synced, and the time of the next sync; undefined if other
+   * work may be left.
    */
   synced?: {readonly version: string | undefined; readonly requests: number; readonly nextAt: number};
   /** In the order of the spec: init containers first, ephemeral ones last. */
   readonly containers: ContainerRecord[];
-  /** When the sandbox is ready; nothing runs before. */
+  /** The time at which the sandbox is ready; nothing runs earlier. */
   sandboxAt: number;
   sandbox: 'pending' | 'up' | 'down';
   addresses: readonly string[];
-  /** Its allocation of the node's resources. */
+  /** The resources allocated to it. */
   allocation?: PodAllocation;
   termination?: PodTermination;
-  /** Nothing runs any more, and nothing will. */
+  /** Nothing is running, and nothing will be restarted. */
   isFinished: boolean;
   /** Set if the node rejected the pod. */
   rejection?: {readonly reason: string; readonly message: string};
   deleted: boolean;
   readonly resizing: Resizing;
-  /** Its devices, if it has claims to some: whether they are prepared, or when to try again. */
+  /** The preparation of its devices, if it has claims: done, or the time of the retry. */
   devices?: {readonly isPrepared: boolean; readonly retryAt: number; readonly readyAt?: number};
   /** Missing references at the last check. */
   missing?: Missing;
@@ -132,15 +131,15 @@ export interface PodRecord {
   readonly runs: Map<string, RunRecord>;
   /** The log annotation that was applied already. */
   writtenAnnotation?: string;
-  /** When the node removed the record: streams of its logs end. */
+  /** When the record was removed: then streams of its logs end. */
   forgottenAt?: number;
-  /** Containers that end because their program has, with the exit code. */
+  /** Containers whose program has exited, with the exit code. */
   readonly requestedExits: Map<string, number>;
   /** Called when the pod has changed. */
   readonly listeners: Set<() => void>;
 }
 
-/** Whether a regular container has run: init containers are done from then on. */
+/** Whether a regular container has run: then the init containers have completed. */
 export const isInitialized = ({containers}: PodRecord): boolean =>
   containers.some(({role, state, last, restarts}) => role === 'regular' && (state.is !== 'waiting' || last !== undefined || restarts > 0));
 

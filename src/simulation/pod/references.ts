@@ -11,7 +11,7 @@ import {usesSubPathExpr, containerSubPathError} from './subpaths.js';
 interface Reference {
   readonly kind: 'configmap' | 'secret';
   readonly name: string;
-  /** Keys that must exist; empty where all keys are used. */
+  /** Keys that must exist; empty if all keys are used. */
   readonly keys: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const ofContainer = ({env = [], envFrom = []}: Frozen<AnyContainer>): Reference[
   }),
 ];
 
-/** Whether a volume is the API access volume of every pod. */
+/** Whether a volume is the service account volume of every pod. */
 const isAccessVolume = ({projected}: Frozen<Volume>): boolean =>
   projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken) ?? false;
 
@@ -52,7 +52,7 @@ interface PodReferences {
 
 const known = new WeakMap<object, PodReferences | undefined>();
 
-/** Returns everything that the pod's volumes, environments and mounts refer to; undefined if nothing. */
+/** Returns everything that the volumes, environments and mounts of a pod refer to; undefined if there is nothing. */
 const podReferencesOf = ({spec}: Frozen<Pod>): PodReferences | undefined => {
   if (known.has(spec!)) return known.get(spec!);
   const volumes = (spec?.volumes ?? [])
@@ -79,7 +79,7 @@ const titles = {configmap: 'ConfigMap', secret: 'Secret'} as const;
 /** The delay before missing references are checked again. */
 const retryMs = 5_000;
 
-/** Checks what a pod refers to, with the node's client. */
+/** Checks the references of a pod, with the node's client. */
 export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number): Promise<Missing> => {
   const {namespace = ''} = pod.metadata ?? {};
   const seen = new Map<string, Promise<ReadonlySet<string> | undefined>>();

@@ -1,5 +1,5 @@
-// In-place resize of a simulated pod (KEP-1287): allocates, defers or refuses the request, and actuates it after a
-// moment.
+// In-place resize of a simulated pod (KEP-1287): allocates, defers or rejects the request, and actuates it after a
+// delay.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -14,12 +14,12 @@ export interface ResizeContext {
   readonly now: number;
   /** Returns why the node cannot allocate what the spec requests. */
   checkRoom(): Rejection | undefined;
-  /** Allocates what the spec requests, instead of the current allocation. */
+  /** Replaces the allocation by what the spec requests. */
   reserve(): void;
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
 }
 
-/** How long a resize takes to be actuated. */
+/** The duration of the actuation. */
 const actuationMs = 1_000;
 
 const requestedAmounts = ({spec}: Frozen<Pod>): ReadonlyMap<string, Amounts> =>
@@ -89,7 +89,7 @@ const restartForResize = (record: PodRecord, {now, recordEvent}: ResizeContext):
   }
 };
 
-/** Allocates and actuates changed resource requests. Returns when to call it again. */
+/** Allocates and actuates changed resource requests. Returns the time of the next call. */
 export const resize = (record: PodRecord, context: ResizeContext): number => {
   const {resizing} = record;
   if (record.isFinished || record.termination) {

@@ -11,7 +11,7 @@ import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers
 
 type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
 
-/** Returns the moment of the timeline of a time in a status. */
+/** Converts a time in a status to the timeline. */
 const timeIn = (text: string | undefined, timeline: Timeline): number | undefined => {
   const wall = parseTime(text);
   return wall === undefined ? undefined : timeline.timeOf(wall);
@@ -32,7 +32,7 @@ const endedOf = (
   };
 };
 
-/** Restores a container's record from its status. Backoffs start anew. */
+/** Restores the record of a container from its status. Backoffs are reset. */
 const containerRecordOf = (
   record: PodRecord,
   of: SpecContainer,
@@ -57,7 +57,7 @@ const containerRecordOf = (
   return own;
 };
 
-/** Creates the record of a pod: from its status, if an agent wrote one before a restart. */
+/** Creates the record of a pod: from its status, if one was written before a restart. */
 export const recordOf = (pod: Frozen<Pod>, timeline: Timeline, behaviorOf: (of: SpecContainer) => Behavior): PodRecord => {
   const {metadata, spec, status} = pod;
   const startTime = timeIn(status?.startTime, timeline) ?? timeline.now();

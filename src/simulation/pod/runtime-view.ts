@@ -1,4 +1,4 @@
-// A simulated pod as a runtime would report it: what the decisions of a node agent are made from.
+// A simulated pod as a runtime would report it: the input of the decisions of a node agent.
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
@@ -27,7 +27,7 @@ const sandboxesOf = (record: PodRecord, pod: PodIdentity): readonly Sandbox[] =>
           attempt: 0,
           isReady: record.sandbox === 'up',
           createdAt: record.sandboxAt,
-          // A pod without a free address runs all the same.
+          // A pod without a free address is run nevertheless.
           addresses: record.addresses.length > 0 ? record.addresses : [''],
           usesHostNetwork: record.pod.spec?.hostNetwork ?? false,
           handler: '',
@@ -47,7 +47,7 @@ const userOf = (
   return {uid: own?.runAsUser ?? pods?.runAsUser ?? 0, gid, supplementalGroups: [...groups]};
 };
 
-/** Returns what the wall clock showed at a moment of the timeline of pods. */
+/** Converts a time of the timeline to the wall clock. */
 type WallOf = (at: number) => number;
 
 const endOf = ({exitCode, reason, message, startedAt, finishedAt}: Termination, wallOf: WallOf) => ({
@@ -59,7 +59,7 @@ const endOf = ({exitCode, reason, message, startedAt, finishedAt}: Termination, 
   ...(finishedAt === undefined ? {} : {finishedAt: wallOf(finishedAt)}),
 });
 
-/** Returns the current or last run of a container, and the one before. */
+/** Returns the current or last run of a container, and the previous one. */
 const runsOf = (
   record: PodRecord,
   pod: PodIdentity,
@@ -98,7 +98,7 @@ const runsOf = (
   }
 };
 
-/** Returns what a runtime would report of a pod, at the times that `wallOf` returns for those of the record. */
+/** Returns the runtime state of a pod, with times converted by `wallOf`. */
 export const runtimeOf = (record: PodRecord, wallOf: WallOf = at => at): RuntimePod => {
   const pod = identityOf(record);
   const known = new Map(record.containers.map(container => [container.name, container]));

@@ -15,14 +15,11 @@ export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
 export interface StatusWrite {
   readonly hostAddresses: readonly string[];
   readonly timeline: Timeline;
-  /** Annotations that were applied and are to be removed. */
+  /** Applied annotations to remove. */
   readonly appliedAnnotations: readonly string[];
 }
 
-/**
- * Whether a pod is as it was but for what a patch has set of its status: what else its node acts on has not changed
- * meanwhile.
- */
+/** Whether a pod differs from an earlier version only by a patch of its status, as far as its node reads it. */
 const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, patch: Record<string, unknown>): boolean =>
   before.metadata?.generation === now.metadata?.generation &&
   before.metadata?.deletionTimestamp === now.metadata?.deletionTimestamp &&
@@ -31,8 +28,8 @@ const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, patch: Record<st
   differsByPatch(before.status, now.status, patch);
 
 /**
- * Writes the pod's status if it changed, and removes applied annotations. Resolves to whether nothing else of the pod
- * has changed since it was read.
+ * Writes the status of the pod if it has changed, and removes applied annotations. Resolves to whether nothing else of
+ * the pod has changed since it was read.
  */
 export const writeStatus = async (
   {client}: Agent,
@@ -56,7 +53,7 @@ export const writeStatus = async (
   return record.pod === written && differsByStatus(before, written, status ?? {});
 };
 
-/** Deletes a pod of which nothing runs any more. */
+/** Deletes a pod without running containers. */
 export const deletePod = async ({client}: Agent, record: PodRecord): Promise<void> => {
   const {name = '', namespace = ''} = record.pod.metadata ?? {};
   await client.resource(kinds.pods).delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid: record.uid}});

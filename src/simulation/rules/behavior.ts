@@ -1,4 +1,4 @@
-// The behavior of a simulated container, as the rules describe it: start, end, probes, usage, ports, commands and log.
+// The behavior of a simulated container according to rules: start, end, probes, usage, ports, commands and log.
 
 import type {Pattern} from './pattern.js';
 import type {LogEntry} from './log-entry.js';
@@ -9,16 +9,16 @@ export interface DurationRange {
   readonly max: number;
 }
 
-/** An amount, or a fraction of the container's request. */
+/** An amount, or a fraction of the request. */
 export type UsageSetting = {readonly amount: number} | {readonly ofRequest: number};
 
 /** The response to commands executed in a container. */
 export interface ExecRule {
-  /** Patterns of command lines, or of shell scripts. Every command if not set. */
+  /** Patterns of command lines, or of shell scripts. Absent: every command matches. */
   readonly commands?: readonly Pattern[];
   readonly stdout?: string;
   readonly stderr?: string;
-  /** Whether it copies its input to its output, after everything else. */
+  /** Whether it copies its input to its output, last of all. */
   readonly echo: boolean;
   readonly exitCode: number;
   /** The delay before the response. */
@@ -26,8 +26,8 @@ export interface ExecRule {
 }
 
 /**
- * The server at a port: echoes its input, refuses connections, replies with a text and closes, or responds to every
- * HTTP request alike.
+ * The server at a port: echoes its input, refuses connections, replies with a text and closes, or gives every HTTP
+ * request the same response.
  */
 export type PortRule =
   | 'echo'
@@ -40,15 +40,15 @@ export type StdinRule = 'echo' | 'shell';
 
 /** The behavior of a container; settings that a rule leaves out come from later rules. */
 export interface Settings {
-  /** From the pod's admission to its sandbox; nothing runs before. Applies to the whole pod. */
+  /** From the pod's admission to its sandbox; nothing runs earlier. Applies to the whole pod. */
   readonly startAfter?: DurationRange;
-  /** The pull duration of an image that is not on the node. */
+  /** The pull duration of an image that is not present. */
   readonly pullFor?: DurationRange;
-  /** Pulling the image fails with this text. */
+  /** The error with which a pull fails. */
   readonly pullError?: string;
-  /** From the container's start until it is started. Defaults to its startup probe. */
+  /** From the container's start until it counts as started. Defaults to the timing of its startup probe. */
   readonly startedAfter?: DurationRange;
-  /** From the container's start until it is ready. Defaults to its readiness probe. */
+  /** From the container's start until it is ready. Defaults to the timing of its readiness probe. */
   readonly readyAfter?: DurationRange;
   /** From the container's start to its end. */
   readonly runFor?: DurationRange;
@@ -57,11 +57,11 @@ export interface Settings {
   /** Defaults to `Completed` or `Error` by the exit code. */
   readonly exitReason?: string;
   readonly exitMessage?: string;
-  /** From the stop signal to the end; after the grace period the container is killed. */
+  /** From the stop signal to the exit; the container is killed after the grace period. */
   readonly stopAfter?: DurationRange;
-  /** The exit code of a container that was stopped. */
+  /** The exit code of a stopped container. */
   readonly stopExitCode?: number;
-  /** What it writes into its log. */
+  /** The log entries. */
   readonly log?: readonly LogEntry[];
   /** The first rule that matches a command applies. */
   readonly exec?: readonly ExecRule[];

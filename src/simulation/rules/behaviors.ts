@@ -11,10 +11,10 @@ import {behaviorOf, type PodRule} from './rules.js';
 
 type OwnRules = {readonly rules: readonly PodRule[]; readonly error?: string};
 
-/** The behavior of containers, from the rules and the pods' annotations. */
+/** The behavior of containers, from the rules and pod annotations. */
 export interface Behaviors {
   of(pod: Frozen<Pod>, container: SpecContainer): Behavior;
-  /** Returns what is wrong with the pod's annotation, which is ignored then. */
+  /** Returns what is invalid in the pod's annotation, which is ignored then. */
   errorOf(pod: Frozen<Pod>): string | undefined;
 }
 

@@ -35,7 +35,7 @@ const taint = (value: unknown, at: string): DeviceTaint => {
   return {key, effect, ...rest};
 };
 
-/** The most partitions of one kind of a device. */
+/** The maximum number of partitions of one kind per device. */
 const maxPartitions = 64;
 
 const partition = (value: unknown, at: string): Partition => {
@@ -70,7 +70,7 @@ export const deviceFields = {
 const isLabel = (value: string): boolean => /^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/.test(value);
 const isDriver = (value: string): boolean => value.length <= 63 && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(value);
 
-/** The most devices of one rule. */
+/** The maximum number of devices per rule. */
 const maxDevices = 1024;
 
 export const deviceRule = (value: unknown, at: string): DeviceRule => {

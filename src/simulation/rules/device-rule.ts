@@ -1,7 +1,7 @@
 import type {DurationRange} from './behavior.js';
 import type {Pattern} from './pattern.js';
 
-/** The value of an attribute as devices have it. */
+/** The value of a device attribute. */
 export type AttributeValue = {readonly string: string} | {readonly int: number} | {readonly bool: boolean} | {readonly version: string};
 
 export interface DeviceTaint {
@@ -10,40 +10,42 @@ export interface DeviceTaint {
   readonly effect: 'NoSchedule' | 'NoExecute' | 'None';
 }
 
-/** Devices that use a part of the counters of a whole one. */
+/** Partitions of a device, which consume a part of its counters. */
 export interface Partition {
   readonly name: string;
   readonly count: number;
   readonly counters: Readonly<Record<string, string>>;
 }
 
-/** A rule of devices: nodes that match have them, and publish them in ResourceSlices. */
+/** A rule of devices: matching nodes publish them in ResourceSlices. */
 export interface DeviceRule {
-  /** Names of nodes; every node if not set. */
+  /** Node names; every node if absent. */
   readonly nodes?: readonly Pattern[];
   readonly driver: string;
-  /** Devices are called `<name>-0` and so on. */
+  /** Devices are named `<name>-0` and so on. */
   readonly name: string;
   readonly count: number;
   readonly attributes?: Readonly<Record<string, AttributeValue>>;
   readonly capacity?: Readonly<Record<string, string>>;
-  /** What is wrong with the devices, from `taintAfter` on: how long after the start of the node. */
+  /** The taints of the devices, and `taintAfter`: the delay after the start of the node. */
   readonly taints?: readonly DeviceTaint[];
   readonly taintAfter?: DurationRange;
-  /** What the partitions of a device share, and the partitions: each is a device, in place of the whole one. */
+  /**
+   * The counters shared by the partitions of a device, and the partitions: each is a device and replaces the whole one.
+   */
   readonly counters?: Readonly<Record<string, string>>;
   readonly partitions?: readonly Partition[];
   /**
-   * The conditions that the claim's status has to have before a pod is bound, how long they take, and why they fail
-   * instead.
+   * The binding conditions of a claim with the devices, the delay until they are true, and the failure that replaces
+   * them.
    */
   readonly bindingConditions?: readonly string[];
   readonly bindingFailureConditions?: readonly string[];
   readonly bindAfter?: DurationRange;
   readonly bindError?: string;
-  /** How long a device is prepared for a pod. */
+  /** The duration of device preparation for a pod. */
   readonly prepareAfter?: DurationRange;
-  /** Why a device cannot be prepared. */
+  /** The error with which preparation fails. */
   readonly prepareError?: string;
 }
 
@@ -51,11 +53,11 @@ export interface DeviceRule {
 export const rulesOfNode = (rules: readonly DeviceRule[], node: string): readonly DeviceRule[] =>
   rules.filter(({nodes}) => !nodes || nodes.some(pattern => pattern.test(node)));
 
-/** A device by the rule that it has. */
+/** A device with its rule. */
 export interface RuledDevice {
   readonly name: string;
   readonly rule: DeviceRule;
-  /** The counters that it uses, of the set with the name of the whole device. */
+  /** The consumed counters, of the counter set named like the whole device. */
   readonly part?: {readonly of: string; readonly counters: Readonly<Record<string, string>>};
 }
 
@@ -64,7 +66,7 @@ const partsOf = (rule: DeviceRule, of: string): readonly RuledDevice[] =>
     Array.from({length: count}, (_, index) => ({name: `${of}-${name}-${index}`, rule, part: {of, counters}})),
   );
 
-/** Returns the devices of a node by driver. Rules of one driver and name continue the numbers. */
+/** Returns the devices of a node by driver. Rules with the same driver and name share one numbering. */
 export const devicesOfNode = (rules: readonly DeviceRule[], node: string): Map<string, RuledDevice[]> => {
   const byDriver = new Map<string, RuledDevice[]>();
   const numbers = new Map<string, number>();

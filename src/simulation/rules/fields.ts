@@ -15,7 +15,7 @@ export class RuleError extends Error {
   }
 }
 
-/** A field of a rule: how it is read, and its documentation. */
+/** A field of a rule: its reader and its documentation. */
 export interface Field<T> {
   /** The accepted values, in a few words. */
   readonly expects: string;

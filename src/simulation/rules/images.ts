@@ -25,19 +25,19 @@ export const isReference = (image: string): boolean => reference.test(image);
 const isTagged = (name: string): boolean => name.lastIndexOf(':') > name.lastIndexOf('/');
 
 /**
- * The names that tests give to images which nobody has: of the tag 404, with `non-existent` anywhere, or `invalid` as a
+ * Image names that tests use for missing images: with the tag 404, with `non-existent` anywhere, or with `invalid` as a
  * part.
  */
 const missingName = /:404$|non-existent|(^|[./])invalid(?=[./:@]|$)/;
 
-/** Returns why an image cannot be pulled, by its name; undefined if it can. */
+/** Returns why an image with this name cannot be pulled; undefined if it can. */
 export const missingImageError = (image: string): string | undefined => {
   if (!missingName.test(image)) return undefined;
   const name = fullName(image);
   return `rpc error: code = NotFound desc = failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`;
 };
 
-/** What follows from the name of an image. */
+/** Values derived from an image name. */
 interface Derived {
   readonly id: string;
   readonly bytes: number;
@@ -71,8 +71,8 @@ const bound = new CacheBound('image_names', 2 << 20);
 const nameCache = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
 
 /**
- * Returns all names by which a rule may match an image: as in the spec, in full and short form, by tag and digest, and
- * by the digest that the node reports.
+ * Returns all names by which a rule may match an image: as in the spec, in full and short form, by tag and by digest,
+ * and by the reported digest.
  */
 export const imageNames = (image: string): readonly string[] => {
   let names = nameCache.get(image);
@@ -91,7 +91,7 @@ const allNames = (image: string): readonly string[] => {
 /** Removes the default registry from a name. */
 const shortName = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '');
 
-/** Returns the simulated size of an image: between 2 and 200 MB, always the same for a name. */
+/** Returns the simulated size of an image: between 2 and 200 MB, constant for a name. */
 export const imageBytes = (image: string): number => derived(image).bytes;
 
 /** Returns the id of one run of a container. */

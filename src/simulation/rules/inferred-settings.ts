@@ -9,16 +9,14 @@ import {simulateCommand, type CommandOutcome} from '#src/simulation/command/outc
 
 const defaultMessagePath = '/dev/termination-log';
 
-/**
- * The pause image, from any registry and with any tag, and the image of tests that pauses unless it is told otherwise.
- */
+/** The pause image, from any registry and with any tag, and the test image that pauses by default. */
 const pauseImage = /(^|\/)pause([:@]|$)/;
 const pausesByDefault = /(^|\/)(pause|agnhost)([:@]|$)/;
 
-/** The most words of a command line that are looked at. */
+/** The maximum number of words of a command line. */
 const mostWords = 16_384;
 
-/** Returns the command line of a container; undefined if it refers to an unknown value or has very many words. */
+/** Returns the command line of a container; undefined if it refers to an unknown value or is too long. */
 const commandLineOf = (
   {command = [], args = []}: Frozen<AnyContainer>,
   valueOf: (name: string) => string | undefined,
@@ -28,9 +26,7 @@ const commandLineOf = (
   return words.every(word => word !== undefined) ? words : undefined;
 };
 
-/**
- * Returns the environment that a command can read. A reference in the spec to an undefined variable stays as written.
- */
+/** Returns the environment visible to a command. References to undefined variables are left as they are. */
 export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
   const values = environment(pod, container);
   const isComplete = !container.envFrom?.length;
@@ -44,7 +40,7 @@ export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContai
 
 const isPause = (words: readonly string[]): boolean => words.length > 0 && words.length <= 2 && /^\/?pause$/.test(words.at(-1)!);
 
-/** Returns how a container reads its standard input: a shell without a script, or a program that copies it. */
+/** Returns how a container reads its standard input: as a shell without a script, or as a program that copies it. */
 const stdinReaderOf = ([name = '', ...args]: readonly string[]): Settings['stdin'] => {
   if (args.length > 0) return undefined;
   const base = name.slice(name.lastIndexOf('/') + 1);
@@ -82,7 +78,7 @@ const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings
   return pauseImage.test(image) ? runsForever : noSettings;
 };
 
-/** The shortest run: starting a container and noticing its end take time. */
+/** The minimum duration of a run: starting a container and detecting its exit take time. */
 const minRunMs = 100;
 
 const settingsFromOutcome = ({output, durationMs, exitCode, message}: CommandOutcome): Settings => ({

@@ -1,19 +1,19 @@
 import type {Output} from '#src/simulation/command/outcome.js';
 
-/** What a container writes into its log: one or several lines, once or periodically. */
+/** One or several log lines of a container, written once or periodically. */
 export interface LogEntry {
   /** With references such as `$(COUNT)`. */
   readonly text: string;
   readonly stream: 'stdout' | 'stderr';
-  /** From the container's start. */
+  /** In ms after the container's start. */
   readonly afterMs: number;
-  /** The period; written once if not set. */
+  /** The period in ms; absent: written once. */
   readonly everyMs?: number;
-  /** The most times it is written. */
+  /** The maximum number of repetitions. */
   readonly times?: number;
 }
 
-/** Converts the output of a command to log entries. A line that is written in parts appears once it ends. */
+/** Converts the output of a command to log entries. A line that is written in parts appears when it is complete. */
 export const entriesOf = (output: readonly Output[]): readonly LogEntry[] => {
   const entries: LogEntry[] = [];
   const partial = {stdout: '', stderr: ''};

@@ -1,6 +1,6 @@
 import type {Pattern} from './pattern.js';
 
-/** The settings of a node's machine in rules. */
+/** The settings of a simulated machine in rules. */
 export interface MachineSettings {
   readonly capacity?: Readonly<Record<string, string>>;
   /** Defaults to the capacity, per resource. */
@@ -8,15 +8,15 @@ export interface MachineSettings {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
-  /** How long after its start it is switched off, in ms, and for how long; for good if not set. */
+  /** The start of an outage in ms after the start of the machine, and its duration; forever if absent. */
   readonly stopAfter?: number;
   readonly stopFor?: number;
-  /** The most volumes of the simulated driver that can be attached; no limit if not set. */
+  /** The maximum number of attachable volumes of the simulated driver; absent: no limit. */
   readonly maxVolumes?: number;
 }
 
 export interface NodeRule {
-  /** Names of nodes; every node if not set. */
+  /** Node names; every node if absent. */
   readonly names?: readonly Pattern[];
   readonly settings: MachineSettings;
 }

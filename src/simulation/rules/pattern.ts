@@ -4,8 +4,8 @@ export interface Pattern {
 }
 
 /**
- * Returns a pattern in which `*` matches anything. Each part is looked for behind the one before, which takes one pass
- * however many there are: annotations of pods hold patterns.
+ * Returns a pattern in which `*` matches anything. Each literal part is searched after the previous one, in one pass
+ * however many parts there are: annotations of pods contain patterns.
  */
 export const patternOf = (glob: string): Pattern => {
   const [first = '', ...parts] = glob.split('*');

@@ -52,7 +52,7 @@ export const nodeFields = {
   maxVolumes: wholeNumber,
 } satisfies Fields;
 
-/** The match fields for containers, in annotations of pods too. */
+/** The match fields of containers, also in annotations of pods. */
 const containerFields = {images: listOf(pattern), containers: listOf(pattern), roles: listOf(oneOf(roles))} satisfies Fields;
 
 /** The match fields of a rule of pods. */

@@ -13,7 +13,7 @@ import type {DeviceRule} from './device-rule.js';
 import type {VolumeRule} from './volume-rule.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
-/** Which containers a rule applies to. Each list that is set must have a matching item; texts may contain `*`. */
+/** The containers that a rule applies to. Each given list must have a matching item; texts may contain `*`. */
 export interface PodMatch {
   readonly namespaces?: readonly Pattern[];
   readonly names?: readonly Pattern[];
@@ -24,7 +24,7 @@ export interface PodMatch {
   readonly restartPolicies?: readonly string[];
   readonly images?: readonly Pattern[];
   readonly containers?: readonly Pattern[];
-  /** Defaults to regular containers, or to all if images or containers are set. */
+  /** Defaults to regular containers, or to all if images or containers are given. */
   readonly roles?: readonly Role[];
 }
 
@@ -40,8 +40,7 @@ const simulatedText =
 export const simulatedLog: readonly LogEntry[] = [{text: simulatedText, stream: 'stdout', afterMs: 0}];
 
 /**
- * The defaults, after the rules and the command: containers of jobs, init containers and containers that are not
- * restarted end after a second.
+ * The lowest-priority rules: containers of jobs, init containers and containers without restarts exit after a second.
  */
 const builtIn: readonly PodRule[] = [
   {match: {roles: ['init']}, settings: {runFor: exactly(1_000)}},
@@ -92,8 +91,8 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
 };
 
 /**
- * Returns the behavior of a container: each setting comes from the first matching rule that has it. The pod's
- * annotation comes first, then the user's rules, what the command determines, and the defaults.
+ * Returns the behavior of a container: each setting comes from the first matching rule that has it. Priority: the
+ * annotation of the pod, the user's rules, settings inferred from the command, the defaults.
  */
 export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behavior => {
   const found: Record<string, unknown> = {};

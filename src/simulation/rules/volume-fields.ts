@@ -9,7 +9,7 @@ export const volumeMatchFields = {
   nodes: listOf(pattern),
 } satisfies Fields;
 
-/** The settings of a rule of volumes: of each step, how long it takes, and the error with which it fails. */
+/** The settings of a rule of volumes: the duration and the error of each step. */
 export const volumeSettingFields: Fields = Object.fromEntries(
   volumeSteps.flatMap(step => [
     [`${step}After`, durationRange],

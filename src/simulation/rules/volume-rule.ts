@@ -1,16 +1,13 @@
 import {drawFrom, exactly, type DurationRange} from './behavior.js';
 import type {Pattern} from './pattern.js';
 
-/** What the simulated driver does with a volume. */
+/** The steps of the simulated driver on a volume. */
 export const volumeSteps = ['provision', 'delete', 'attach', 'detach', 'mount', 'expand'] as const;
 export type VolumeStep = (typeof volumeSteps)[number];
 
 type Settings = Readonly<Partial<Record<`${VolumeStep}After`, DurationRange>> & Partial<Record<`${VolumeStep}Error`, string>>>;
 
-/**
- * A rule of volumes: how long steps take, and the errors with which they fail. Each list of `match` that is set must
- * have a matching item.
- */
+/** A rule of volumes: durations and errors of steps. Each given list in `match` must have a matching item. */
 export interface VolumeRule {
   readonly match: {
     readonly namespaces?: readonly Pattern[];
@@ -21,7 +18,7 @@ export interface VolumeRule {
   readonly settings: Settings;
 }
 
-/** The volume that a step is about, by its claim. */
+/** The volume of a step, by its claim. */
 export interface VolumeTarget {
   readonly namespace: string;
   readonly claim: string;
@@ -30,7 +27,7 @@ export interface VolumeTarget {
   readonly node: string;
 }
 
-/** How a step goes. */
+/** The outcome of a step. */
 export interface StepBehavior {
   readonly afterMs: number;
   readonly error?: string;
@@ -48,7 +45,7 @@ const matches = ({match}: VolumeRule, {namespace, claim, storageClass, node}: Vo
     ] as const
   ).every(([patterns, value]) => !patterns || patterns.some(pattern => pattern.test(value)));
 
-/** Returns how a step of a volume goes: for each setting, the first matching rule that has it applies. */
+/** Returns the outcome of a step: each setting comes from the first matching rule that has it. */
 export const stepOf = (rules: readonly VolumeRule[], step: VolumeStep, target: VolumeTarget): StepBehavior => {
   const own = rules.filter(rule => matches(rule, target));
   const error = own.find(({settings}) => settings[`${step}Error`] !== undefined)?.settings[`${step}Error`];

@@ -11,7 +11,7 @@ import {simulatedLog} from '#src/simulation/rules/rules.js';
 import {commandContextFor, currentRun, whileRunning, type StreamContext} from './command.js';
 import {onPodChange, valueIn, type ContainerTarget, type PodRecords} from './target.js';
 
-/** Streams what a container writes from now on. */
+/** Streams the output of a container from now on. */
 const follow = async (context: StreamContext, target: ContainerTarget, io: CommandIo, signal: AbortSignal): Promise<number> => {
   const {record, own} = target;
   const run = currentRun(target);
@@ -63,7 +63,7 @@ const shell = async (
   );
 };
 
-/** The time to read the last output before a container that its client ended is gone. */
+/** How long an exit caused by a client is delayed, so that the last output can be read. */
 const drainMs = 10;
 
 /** Attaches to a running container. Throws an agent error where it does not run. */

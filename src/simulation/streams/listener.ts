@@ -33,7 +33,7 @@ const serveHttp = (connection: Duplex, {status, body, type}: Extract<PortRule, {
   server.emit('connection', connection);
 };
 
-/** Responds that nothing listens here, over HTTP or as plain text. */
+/** Responds that nothing listens on the port, over HTTP or as plain text. */
 const serveUnhandled = (connection: Duplex, text: string, {clock}: StreamContext): void => {
   const respond = () => reply(connection, text);
   const timer = clock.schedule(firstByteTimeoutMs, respond);

@@ -5,24 +5,24 @@ import {environment} from '#src/simulation/command/environment.js';
 import type {ContainerRecord, PodRecord} from '#src/simulation/pod/record.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 
-/** The records of pods, for requests to the node's agent. */
+/** Access to the records of pods, for requests to the agent of a node. */
 export interface PodRecords {
   readonly behaviors: Behaviors;
   recordOf(key: string): PodRecord | undefined;
-  /** Notifies listeners that a pod has changed. */
+  /** Notifies the listeners of a pod. */
   notifyChanged(record: PodRecord): void;
-  /** Ends the run of a container, because its program has ended. */
+  /** Ends the run of a container whose program has exited. */
   end(record: PodRecord, container: string, exitCode: number): void;
 }
 
-/** The container of a request. */
+/** The container that a request addresses. */
 export interface ContainerTarget {
   readonly record: PodRecord;
   readonly of: SpecContainer;
   readonly own: ContainerRecord;
 }
 
-/** Calls `run` at each change of a pod, until disposed. */
+/** Calls `run` at each change of a pod, until disposed of. */
 export const onPodChange = ({listeners}: PodRecord, run: () => void): Disposable => {
   listeners.add(run);
   return {[Symbol.dispose]: () => void listeners.delete(run)};
@@ -52,7 +52,7 @@ export const targetAt = (recordOf: (key: string) => PodRecord | undefined, node:
   return {record, of, own};
 };
 
-/** Returns the values for references in texts of rules: pod fields and environment variables. */
+/** Returns the lookup of references in texts of rules: pod fields and environment variables. */
 export const valueIn = (
   {record: {pod, nodeName}, of: {container}}: ContainerTarget,
   naming: Naming,

@@ -1,26 +1,28 @@
-// The time of simulated nodes and pods: how long something runs, or waits, must not depend on a wall clock that is set
-// forward or back.
+// The time of simulated nodes and pods: durations and waits must not depend on changes of the wall clock.
 
 import type {Clock} from '#src/base/clock.js';
 
-/** The time from one change of the wall clock to the next. */
+/** The time between two changes of the wall clock. */
 interface Segment {
   readonly start: number;
-  /** What the wall clock is ahead of the timeline. */
+  /** The offset of the wall clock from the timeline, in ms. */
   readonly offset: number;
 }
 
-/** A smaller difference between the clocks is no change of the wall clock. */
+/** A smaller difference between the clocks is not a change of the wall clock. */
 const toleranceMs = 500;
 
-/** How many changes of the wall clock are known. Times before them are converted as those after the first known one. */
+/**
+ * The maximum number of remembered changes of the wall clock. Earlier times are converted with the oldest remembered
+ * offset.
+ */
 const maxSegments = 64;
 
-/** A time in ms that goes on evenly. It is the wall clock's, in ms since the epoch, until that one is changed. */
+/** A steady time in ms. It equals the wall clock, in ms since the epoch, until that is changed. */
 export class Timeline {
   readonly #clock: Clock;
   readonly #origin: number;
-  /** From the first to the current one. */
+  /** The periods, from the first to the current one. */
   readonly #segments: Segment[];
 
   constructor(clock: Clock) {
@@ -39,15 +41,15 @@ export class Timeline {
     return now;
   }
 
-  /** Returns what the wall clock showed at a moment of the timeline. */
+  /** Converts a time of the timeline to the wall clock. */
   wallOf(at: number): number {
     const {offset} = this.#segments.findLast(({start}) => start <= at) ?? this.#segments[0]!;
     return at + offset;
   }
 
   /**
-   * Returns the latest moment of the timeline at which the wall clock showed a time. For one that it never showed: by
-   * the current clock, but not after now, since what was noted has been.
+   * Converts a time of the wall clock to the latest matching time of the timeline. A time that the clock never showed
+   * is converted with the current offset, but limited to now, since recorded times are in the past.
    */
   timeOf(wall: number): number {
     const now = this.now();

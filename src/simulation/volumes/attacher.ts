@@ -5,7 +5,7 @@ import {wireTime} from '#src/api/time.js';
 import {settled, type Reconcile} from '#src/runtime/controller.js';
 import {targetOf, type Attachment, type DriverContext} from './context.js';
 
-/** Carries out VolumeAttachments of the driver, as an external attacher does. */
+/** Reconciles VolumeAttachments of the driver, like the external-attacher. */
 export const attacher = ({client, clock, driver, naming, steps, attachments, volumes}: DriverContext): Reconcile => {
   const resource = client.resource(kinds.volumeAttachments);
   const finalizer = `external-attacher/${driver.replaceAll('.', '-')}`;

@@ -15,7 +15,7 @@ export type Attachment = ObjectOf<typeof kinds.volumeAttachments>;
 /** The name of the simulated driver. */
 export const driverName = ({domain}: Naming): string => `csi.simulation.${domain}`;
 
-/** What the parts of the simulated driver share. */
+/** Shared by the parts of the simulated driver. */
 export interface DriverContext {
   readonly naming: Naming;
   readonly driver: string;
@@ -31,10 +31,10 @@ export interface DriverContext {
   readonly nodes: Lister<Node>;
 }
 
-/** Whether a volume is one of the driver. */
+/** Whether a volume belongs to the driver. */
 export const isOwn = (volume: Frozen<Volume> | undefined, driver: string): boolean => volume?.spec?.csi?.driver === driver;
 
-/** Returns what rules match a volume by. */
+/** Returns the properties by which rules match a volume. */
 export const targetOf = (volume: Frozen<Volume>, naming: Naming, node = ''): VolumeTarget => ({
   namespace: volume.spec?.claimRef?.namespace ?? '',
   claim: volume.spec?.claimRef?.name ?? '',
@@ -42,7 +42,7 @@ export const targetOf = (volume: Frozen<Volume>, naming: Naming, node = ''): Vol
   node,
 });
 
-/** Steps under way, by what they are done to: each takes the time that the rules say, and then succeeds or fails. */
+/** Steps in progress, by subject: each takes the duration given by the rules, and then succeeds or fails. */
 export class Steps {
   readonly #due = new Map<string, number>();
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class Steps {
     this.#rules = rules;
   }
 
-  /** Returns when to look again, undefined if the step is done, or the error with which it failed. */
+  /** Returns the time of the next check, undefined if the step is done, or the error with which it failed. */
   take(key: string, step: VolumeStep, target: VolumeTarget): {readonly again?: Result; readonly isNew?: boolean; readonly error?: Error} {
     const {afterMs, error} = stepOf(this.#rules, step, target);
     const id = `${step} ${key}`;
@@ -62,7 +62,7 @@ export class Steps {
     const due = known ?? now + afterMs;
     if (now < due) {
       this.#due.set(id, due);
-      // Infinity: never.
+      // Infinity: the step never ends.
       return {again: due === Infinity ? {kind: 'settled'} : requeueAfter(due - now), isNew: known === undefined};
     }
     this.#due.delete(id);
@@ -70,7 +70,7 @@ export class Steps {
     return {error: new Expected(`rpc error: code = Internal desc = ${error}`)};
   }
 
-  /** Drops the steps of something that is gone. */
+  /** Drops the steps of a removed subject. */
   forget(key: string, ...steps: readonly VolumeStep[]): void {
     for (const step of steps) this.#due.delete(`${step} ${key}`);
   }

@@ -1,5 +1,4 @@
-// The simulated CSI driver: the controllers that a driver brings along (provisioner, attacher, resizer). The nodes'
-// part is in `mounts.ts`.
+// The simulated CSI driver: its controllers (provisioner, attacher, resizer). The part on the nodes is in `mounts.ts`.
 
 import type {InformerFactory} from '#informers/factory.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -31,12 +30,12 @@ interface DriverParts extends Pick<DriverContext, 'naming' | 'clock' | 'client' 
   readonly signal: AbortSignal;
 }
 
-/** The driver, created before the informers start. */
+/** The driver before the informers start. */
 export interface VolumeDriver {
   readonly context: DriverContext;
-  /** Returns what mounts the volumes of pods. To be called before the informers start. */
+  /** Returns the volume manager of nodes. To be called before the informers start. */
   mounts(enqueuePod: (key: string) => void, enqueueNode: (name: string) => void): NodeVolumes;
-  /** Begins to work, with the informers synced. Returns what ends it. */
+  /** Starts, with the informers synced. Returns a function that stops it. */
   start(run: (queue: WorkQueue, concurrency: number, reconcile: Reconcile) => Workers): Promise<() => Promise<void>>;
 }
 

@@ -1,5 +1,5 @@
-// The nodes' part in volumes: a pod's containers start once its volumes are bound, attached and mounted, and a node
-// reports which attached volumes it uses.
+// Volumes on simulated nodes: the containers of a pod start once its volumes are bound, attached and mounted, and a
+// node reports its volumes in use.
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
@@ -15,10 +15,10 @@ import {targetOf, type DriverContext} from './context.js';
 
 type CsiDriver = ObjectOf<typeof kinds.csiDrivers>;
 
-/** After a failed mount, the wait until the next attempt, and its maximum. */
+/** The initial and the maximum backoff of failed mounts. */
 const firstBackoffMs = 500;
 const maxBackoffMs = 122_000;
-/** How long a pod waits for its volumes before an event says so, each time. */
+/** The period of events about a pod that waits for its volumes. */
 const patienceMs = 123_000;
 
 interface NodeVolumesParts {
@@ -33,20 +33,20 @@ interface Waiter {
   readonly claims: ReadonlySet<string>;
 }
 
-/** Why a volume is not ready yet, or when to look again. */
+/** Why a volume is not ready yet, or the time of the next check. */
 type Obstacle = {readonly why: string; readonly retryAt?: number};
 
 /** Mounts the volumes of the pods on simulated nodes. */
 export class NodeVolumes {
   readonly #parts: NodeVolumesParts;
-  /** Pods that wait for their volumes, by key. */
+  /** Pods waiting for their volumes, by key. */
   readonly #waiting = new Map<string, Waiter>();
 
   constructor(parts: NodeVolumesParts) {
     this.#parts = parts;
   }
 
-  /** Looks again at the pods that may have waited for this claim or volume. */
+  /** Queues the pods that may wait for this claim or volume. */
   onClaim({metadata}: Frozen<Claim>): void {
     this.#wake(({claims}) => claims.has(`${metadata?.namespace}/${metadata?.name}`));
   }
@@ -63,7 +63,7 @@ export class NodeVolumes {
     for (const [key, waiter] of this.#waiting) if (concerns(waiter)) this.#parts.enqueuePod(key);
   }
 
-  /** Mounts what can be mounted by now. */
+  /** Mounts the volumes that are ready. */
   mount(agent: Agent, record: PodRecord, now: number): void {
     const volumes = claimedVolumes(record.pod);
     if (volumes.length === 0) return;
@@ -130,7 +130,7 @@ export class NodeVolumes {
     return {why: text, retryAt: now + delayMs};
   }
 
-  /** Returns the persistent volume of a pod's volume, or why there is none. */
+  /** Returns the persistent volume of a pod volume, or why there is none. */
   #volumeOf(pod: Frozen<Pod>, volume: Frozen<PodVolume>): Frozen<Volume> | string {
     const {claims, volumes} = this.#parts.driver;
     const {namespace = ''} = pod.metadata ?? {};
@@ -146,7 +146,7 @@ export class NodeVolumes {
     return found.spec?.claimRef?.uid === claim.metadata?.uid ? found : failure(`PV ${found.metadata?.name} is bound to another claim`);
   }
 
-  /** Notes that the node uses an attachable volume, and returns why it is not attached yet. */
+  /** Marks an attachable volume as in use, and returns why it is not attached yet. */
   #unattached(agent: Agent, record: PodRecord, volume: Frozen<Volume>): string | undefined {
     const {drivers, driver, enqueueNode} = this.#parts;
     const {csi} = volume.spec ?? {};
@@ -160,7 +160,7 @@ export class NodeVolumes {
     return status.volumesAttached?.some(attached => attached.name === name) ? undefined : 'the volume is not attached';
   }
 
-  /** The node of a pod that ran before uses its volumes. */
+  /** Marks the volumes of a pod that was running before a restart as in use. */
   restore(agent: Agent, record: PodRecord): void {
     for (const volume of claimedVolumes(record.pod)) {
       const found = this.#volumeOf(record.pod, volume);
@@ -168,7 +168,7 @@ export class NodeVolumes {
     }
   }
 
-  /** The pod has ended or is gone: its volumes are unmounted. */
+  /** Unmounts the volumes of a finished pod. */
   release(agent: Agent, record: PodRecord): void {
     this.#waiting.delete(record.key);
     for (const {volume} of record.mounting?.waiting ?? []) this.#parts.driver.steps.forget(`${record.uid}/${volume}`, 'mount');

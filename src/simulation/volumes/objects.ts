@@ -7,7 +7,7 @@ import type {Client} from '#src/client/client.js';
 import type {Machine} from '#src/simulation/node/node-object.js';
 import {driverName} from './context.js';
 
-/** The name of the storage class that claims have by default. */
+/** The name of the default storage class. */
 const className = 'standard';
 
 /** Creates an object; returns false if it exists. */
@@ -21,7 +21,7 @@ export const unlessPresent = async <T extends KubeObject>(client: Client, kind: 
   }
 };
 
-/** Creates the driver's object and its storage class, unless they exist. */
+/** Creates the CSIDriver and its storage class, unless they exist. */
 export const createDriverObjects = async (client: Client, naming: Naming): Promise<void> => {
   const name = driverName(naming);
   await unlessPresent(client, kinds.csiDrivers, {
@@ -37,7 +37,7 @@ export const createDriverObjects = async (client: Client, naming: Naming): Promi
   });
 };
 
-/** Announces the driver on a node, as the node's agent does. */
+/** Registers the driver in the CSINode of a node, like its agent. */
 export const announceOn = async (client: Client, naming: Naming, {name, maxVolumes}: Machine, node: Frozen<Node>): Promise<void> => {
   const driver = {
     name: driverName(naming),
@@ -55,7 +55,7 @@ export const announceOn = async (client: Client, naming: Naming, {name, maxVolum
   if (isNew) return;
   const resource = client.resource(kinds.csiNodes);
   const found = await resource.get(name);
-  // A node without drivers has null.
+  // `drivers` is null for a node without drivers.
   const drivers = found.spec.drivers ?? [];
   if (drivers.some(each => each.name === driver.name)) return;
   await resource.update({...found, spec: {drivers: [...drivers, driver]}});

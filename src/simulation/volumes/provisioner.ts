@@ -5,14 +5,14 @@ import {classOf, isDelayedBinding, volumeAnnotations, type Claim, type StorageCl
 import {Expected, requeueAfter, settled, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {isOwn, targetOf, type DriverContext} from './context.js';
 
-/** How long to wait for what a volume is made from, or is still used by. */
+/** The delay before a missing data source, or a volume in use, is checked again. */
 const retryMs = 1_000;
 
 /** The finalizer that keeps a volume until its storage is deleted. */
 const finalizerOf = ({naming}: DriverContext): string => `external-provisioner.${naming.subKey('volume', 'finalizer')}`;
 
 /**
- * Where a volume is accessible from: everywhere, or by the class's parameter `topology` only from its node or its zone.
+ * The topology of a volume: accessible everywhere, or with the class parameter `topology` only from its node or zone.
  */
 const affinityOf = ({naming, nodes}: DriverContext, {parameters}: Frozen<StorageClass>, node: string | undefined) => {
   const key = {node: naming.labels.hostname, zone: naming.subKey('topology', 'zone')}[parameters?.['topology'] ?? ''];
@@ -51,7 +51,7 @@ const volumeFor = (context: DriverContext, claim: Frozen<Claim>, storageClass: F
   };
 };
 
-/** Returns the class of a claim that this driver is to provision now. */
+/** Returns the storage class of a claim that this driver has to provision now. */
 const classToProvision = (context: DriverContext, claim: Frozen<Claim> | undefined): Frozen<StorageClass> | undefined => {
   const {naming, driver, classes, volumes} = context;
   if (!claim || claim.metadata?.deletionTimestamp || claim.spec?.volumeName) return undefined;
@@ -63,7 +63,7 @@ const classToProvision = (context: DriverContext, claim: Frozen<Claim> | undefin
   return volumes.get(`pvc-${claim.metadata?.uid}`) ? undefined : storageClass;
 };
 
-/** Returns what a claim's data source lacks: only bound claims can be copied. */
+/** Returns why the data source of a claim cannot be used: only bound claims can be cloned. */
 const missingSource = ({claims}: DriverContext, {metadata, spec}: Frozen<Claim>): string | undefined => {
   const source = spec?.dataSourceRef ?? spec?.dataSource;
   if (!source) return undefined;
@@ -74,7 +74,7 @@ const missingSource = ({claims}: DriverContext, {metadata, spec}: Frozen<Claim>)
   return from.status?.phase === 'Bound' ? undefined : `${title}: the claim is not bound`;
 };
 
-/** Provisions volumes for the driver's claims, as an external provisioner does. */
+/** Provisions volumes for claims of the driver, like the external-provisioner. */
 export const claimProvisioner = (context: DriverContext): ((claim: Frozen<Claim> | undefined, key: string) => Promise<Result>) => {
   const {client, events, steps, naming} = context;
   const {selectedNode} = volumeAnnotations(naming);
@@ -111,7 +111,7 @@ export const claimProvisioner = (context: DriverContext): ((claim: Frozen<Claim>
   };
 };
 
-/** Deletes the driver's released volumes, as an external provisioner does. */
+/** Deletes released volumes of the driver, like the external-provisioner. */
 export const volumeDeleter = (context: DriverContext): Reconcile => {
   const {client, driver, events, naming, steps, volumes, attachments} = context;
   const {provisionedBy} = volumeAnnotations(naming);

@@ -11,8 +11,8 @@ type ClaimStatus = NonNullable<Claim['status']>;
 const storageOf = ({status}: Frozen<Claim>) => (status?.capacity?.['storage'] ? parseQuantity(status.capacity['storage']) : zeroQuantity);
 
 /**
- * Expands the driver's volumes to what their claims request, and gives them their attributes class, as an external
- * resizer does.
+ * Expands volumes of the driver to the requests of their claims, and applies volume attributes classes, like the
+ * external-resizer.
  */
 export const claimResizer = (context: DriverContext): ((claim: Frozen<Claim>, key: string) => Promise<Result>) => {
   const {client, clock, driver, events, naming, steps, volumes} = context;
@@ -20,7 +20,7 @@ export const claimResizer = (context: DriverContext): ((claim: Frozen<Claim>, ke
 
   const setStatus = (claim: Frozen<Claim>, status: ClaimStatus): Promise<Claim> =>
     claims.update({...copyOf<Claim>(claim), status}, {subresource: 'status'});
-  /** The status without traces of an expansion. */
+  /** Returns the status without the fields of an expansion. */
   const plain = ({status}: Frozen<Claim>): ClaimStatus => {
     const {allocatedResources: _, allocatedResourceStatuses: __, conditions = [], ...rest} = structuredClone(status ?? {}) as ClaimStatus;
     const others = conditions.filter(({type}) => !['Resizing', 'FileSystemResizePending', 'ControllerResizeError'].includes(type));
@@ -41,7 +41,7 @@ export const claimResizer = (context: DriverContext): ((claim: Frozen<Claim>, ke
     if (claim.status?.allocatedResources?.['storage'] !== size) {
       await begin(claim, size);
       events.normal(claim, 'Resizing', `External resizer is resizing volume ${name}`);
-      return settled; // The change leads here again.
+      return settled; // The update triggers another reconcile.
     }
     const {again, error} = steps.take(key, 'expand', targetOf(volume, naming));
     if (again) return again;

@@ -3,20 +3,21 @@ import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 
-/** The compared kinds, and which of their fields are random. */
+/** The compared kinds, and their fields that differ from run to run. */
 export interface Compared {
   readonly compare: readonly Kind[];
   readonly blurred?: readonly string[];
 }
 
-/** The annotation by which a run touches objects. Comparisons leave it out. */
+/** The annotation with which a run touches objects. It is ignored by comparisons. */
 export const touchKey = 'faults.example.com/touched';
 
 const dropped = new Set(['resourceVersion', 'managedFields', 'uid', 'generation', touchKey]);
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 /**
- * All objects of the kinds, without fields that differ from run to run: random parts of names, uids, versions, times.
+ * Returns all objects of the kinds without fields that differ from run to run: random parts of names, uids, versions,
+ * times.
  */
 export const comparable = async (client: Client, {compare, blurred = []}: Compared): Promise<Record<string, unknown[]>> => {
   const lists = await Promise.all(compare.map(async kind => [kind, (await client.resource(kind).list()).items] as const));
@@ -58,7 +59,7 @@ const aliased = (text: string, aliases: ReadonlyMap<string, string>): string => 
   return result;
 };
 
-/** Lists that are sets by nature. */
+/** Lists that are sets. */
 const unordered = new Set(['active', 'secrets', 'rules', 'taints']);
 const inOrder = (items: unknown[], field: string): unknown[] => (unordered.has(field) ? sorted(items) : items);
 

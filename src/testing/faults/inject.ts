@@ -8,46 +8,43 @@ import {msOf, type Duration} from '#src/operator/result.js';
 import {WatchStreams} from './watch-streams.js';
 
 /**
- * Refusals by code, a `slow` request, which is handled after the delay, or a watch whose stream ends after the delay; a
- * watch whose cache is stale, because its newest events are withheld; or an event of a watch that comes late, with
+ * A refusal by its code; a `slow` request, which is handled after the delay; a watch whose stream is cut after the
+ * delay; a watch with a stale cache, whose newest events are withheld; or a watch event that is delivered late, with
  * those that follow it, or twice.
  */
 export type Fault = 409 | 410 | 429 | 500 | 'slow' | 'cut watch' | EventFault;
 
 type EventFault = 'stale cache' | 'delayed event' | 'doubled event';
 
-/** What a request meets, and which requests: those that match everything that is given. */
+/** A fault and the requests that it affects: those that match everything that is given. */
 export interface InjectOptions {
   readonly fault: Fault;
-  /** The verb of authorization, for example `get`, `list`, `watch`, `create`, `update`, `patch` or `delete`. */
+  /** The verb as in RBAC, for example `get`, `list`, `watch`, `create`, `update`, `patch` or `delete`. */
   readonly verb?: string;
   readonly kind?: Pick<Kind, 'group' | 'plural'>;
   readonly namespace?: string;
   readonly name?: string;
   /** The name of the authenticated user. */
   readonly user?: string;
-  /** A part of the user agent. */
+  /** A substring of the user agent. */
   readonly userAgent?: string;
-  /** How many requests meet the fault, or events. Default 1; for a stale cache `always`. */
+  /** The number of affected requests or events. Default 1; for a stale cache `always`. */
   readonly count?: number | 'always';
-  /**
-   * How long a request is slow, a watch lasts or an event is late, by the plane's clock: 10 s by default, and 0 for a
-   * watch.
-   */
+  /** The delay of a slow request, a watch or an event, by the plane's clock: 10 s by default, and 0 for a watch. */
   readonly after?: Duration;
-  /** How many changes a stale cache is behind. Default 1. */
+  /** The number of changes that a stale cache is behind. Default 1. */
   readonly behind?: number;
   /** The Retry-After of 429, in whole seconds. Default 1. */
   readonly retryAfterSeconds?: number;
 }
 
-/** An injected fault. Disposing of it ends it; requests that have met it are not changed. */
+/** An injected fault. Disposing of it ends it; requests already affected are not changed. */
 export interface Injected extends Disposable {
-  /** How many requests, or events, have met the fault. */
+  /** The number of affected requests or events. */
   readonly count: number;
 }
 
-/** What `inject` needs of a plane. */
+/** The part of a plane that `inject` uses. */
 interface Interceptable {
   readonly naming: Naming;
   readonly clock: Clock;
@@ -55,10 +52,10 @@ interface Interceptable {
 }
 
 /**
- * Makes authorized requests for resources meet a fault, whoever makes them: clients, informers, controllers, other
- * processes. Faults that match the same request apply in the order they were injected. A refused request changes
- * nothing. Faults of events affect watches that begin after the injection; `namespace` and `name` are those of the
- * event's object then. What a stale cache withholds is delivered when the fault is disposed of. Throws RangeError for a
+ * Injects a fault into matching authorized requests for resources of any client: users, informers, controllers, other
+ * processes. Faults that match the same request apply in the order of their injection. A refused request changes
+ * nothing. Event faults affect watches that start after the injection; `namespace` and `name` are those of the event's
+ * object then. Events withheld from a stale cache are delivered when the fault is disposed of. Throws RangeError for a
  * count that is not a positive integer.
  */
 export const inject = (plane: Interceptable, options: InjectOptions): Injected => {
@@ -92,7 +89,7 @@ const isEventFault = (fault: Fault): fault is EventFault =>
 
 const delayOf = ({fault, after}: InjectOptions): number => msOf(after ?? (fault === 'cut watch' ? 0 : '10s'));
 
-/** What stands before the handlers, and what lets go of events that it keeps. */
+/** The interceptor before the handlers, and the function that releases withheld events. */
 interface Injection {
   readonly intercept: Interceptor;
   release(): void;
@@ -160,6 +157,6 @@ const interceptionOf = (
     case 'cut watch':
       return {kind: 'cut', afterMs};
     default:
-      return undefined; // Those of events.
+      return undefined; // Event faults.
   }
 };

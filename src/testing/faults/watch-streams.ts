@@ -2,35 +2,33 @@ import type {InterceptedResponse} from '#src/api/faults/interceptor.js';
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
-/** A watch stream, named by what it watches. */
+/** A watch stream, identified by what it watches. */
 export interface WatchStream {
   readonly resource: string;
 }
 
 /**
- * How an event is delivered: as it is, twice, or not at all, which ends its stream; late, and all that follows in its
- * stream after it; or once so many later ones have come, or `release` is called.
+ * How an event is delivered: unchanged, twice, or not at all, which ends its stream; or late together with all later
+ * events of its stream; or after a number of later ones have come or `release` is called.
  */
 export type EventDelivery = 'pass' | 'double' | 'lose' | {readonly lateMs: number} | {readonly behind: number};
 
 export interface WatchStreamsParts {
   readonly clock: Clock;
-  /** Decides on each event but bookmarks. */
+  /** Decides on each event except bookmarks. */
   deliveryOf(stream: WatchStream, event: EncodedEvent): EventDelivery;
 }
 
 type Act = () => void;
 
-/**
- * The watch streams of a client, between the server and the client: their events can be held back, lost and doubled.
- */
+/** Interposes in the watch streams of a client: their events can be delayed, lost and doubled. */
 export class WatchStreams {
   readonly #parts: WatchStreamsParts;
   readonly #open = new Set<WatchStream>();
-  /** What waits of streams that are held back. */
+  /** The pending events of delayed streams. */
   readonly #held = new Map<WatchStream, Act[]>();
   readonly #outdated = new Set<string>();
-  /** The newest events of streams that are behind. */
+  /** The newest events, withheld from stale streams. */
   readonly #withheld = new Map<WatchStream, Act[]>();
   #isOver = false;
 
@@ -42,22 +40,24 @@ export class WatchStreams {
     return [...this.#open].some(stream => stream.resource === resource);
   }
 
-  /** Whether an event of a resource was lost since the last call: a server would answer the next watch with 410. */
+  /**
+   * Whether an event of a resource was lost since the last call: then a server would answer the next watch with 410.
+   */
   takeOutdated(resource: string): boolean {
     return this.#outdated.delete(resource);
   }
 
-  /** Holds back, for a time, what the streams that are open deliver: caches stay as they are. */
+  /** Delays the events of the open streams for a time: caches stay as they are. */
   holdBack(ms: number, which: (stream: WatchStream) => boolean = () => true): void {
     for (const stream of this.#open) if (which(stream)) this.#delay(stream, ms);
   }
 
-  /** Delivers what streams that are behind withhold. */
+  /** Delivers the withheld events of stale streams. */
   release(): void {
     for (const stream of this.#withheld.keys()) this.#catchUp(stream);
   }
 
-  /** Ends all delivery: the client is dead. */
+  /** Stops all delivery: the client is dead. */
   end(): void {
     this.#isOver = true;
     this.#held.clear();
@@ -65,7 +65,7 @@ export class WatchStreams {
     this.#open.clear();
   }
 
-  /** Returns the response with its watch, if it is one, between the server and its client. */
+  /** Interposes in the watch of a response, if it is one. */
   around(resource: string, intercepted: InterceptedResponse): ApiResponse {
     const response = intercepted as ApiResponse;
     const {body} = response;
@@ -99,12 +99,12 @@ export class WatchStreams {
     const finish = () => {
       isEnded = true;
       this.#open.delete(stream);
-      this.#withheld.delete(stream); // The client resumes from what it has seen.
+      this.#withheld.delete(stream); // The client resumes after the last delivered event.
     };
     return {
       event: event => {
         if (this.#isOver || isEnded) return false;
-        // A bookmark would move the client past what is withheld.
+        // A bookmark would move the client past the withheld events.
         if (event.type === 'BOOKMARK' && this.#withheld.has(stream)) return true;
         const delivery = event.type === 'BOOKMARK' ? 'pass' : this.#parts.deliveryOf(stream, event);
         if (delivery === 'lose') {

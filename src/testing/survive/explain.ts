@@ -2,10 +2,10 @@ import {jsonText} from '#src/base/json/json.js';
 import {isDeepStrictEqual} from 'node:util';
 import type {SurviveReport} from './scenario.js';
 
-/** The longest value in an explanation. */
+/** The maximum length of a value in an explanation. */
 const mostText = 2_000;
 
-/** Returns a report in words. */
+/** Returns a report as text. */
 export const explained = ({runs, schedules, writes, differences}: Omit<SurviveReport, 'explain'>): string => {
   const [difference] = differences;
   const ran = `${runs} of ${schedules} schedules ran, over ${writes.length} writes of the operator`;
@@ -30,7 +30,7 @@ const textOf = (value: unknown): string => {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** Returns the path of the first part that differs, and both values there. */
+/** Returns the path of the first difference, and both values there. */
 const firstDifference = (
   left: unknown,
   right: unknown,
@@ -39,7 +39,7 @@ const firstDifference = (
   if (isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)) {
     const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].filter(key => !isDeepStrictEqual(left[key], right[key]));
     const [key] = keys;
-    // Several differences are shown together.
+    // Several differences are reported together.
     if (keys.length === 1 && key !== undefined)
       return firstDifference(left[key], right[key], Array.isArray(left) ? `${path}[${key}]` : `${path}.${key}`);
   }

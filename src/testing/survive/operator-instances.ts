@@ -1,5 +1,5 @@
-// The operator of a run: it begins, is stopped and begins again, and its requests and events meet the fault of the
-// schedule.
+// The operator of a run: it is started, stopped and restarted, and the fault of the schedule is injected into its
+// requests and events.
 
 import type {InterceptedRequest, Interception} from '#src/api/faults/interceptor.js';
 import type {Kind} from '#src/api/kind.js';
@@ -18,23 +18,23 @@ import type {Plane} from '#src/plane/inputs/embedded.js';
 import type {Schedule} from './schedule.js';
 import type {Trace} from './trace.js';
 
-/** How long caches and events are held back: longer than any batch period. */
+/** How long caches and events are delayed: longer than any batch period. */
 const heldMs = 3_000;
 /**
- * How many writes the operator may make at once, and how many more each second: more are refused, so that its back-off
- * lets time pass. Two controllers that undo each other while caches are held back would never let it.
+ * The burst and the rate of the operator's writes: further ones are refused, so that its backoff lets time pass.
+ * Otherwise two controllers that undo each other's changes while caches are delayed would never let time pass.
  */
 const writesAtOnce = 200;
 const writesPerSecond = 20;
-/** More writes than this are refused, and a fault of the run. */
+/** The maximum number of writes; beyond it the run fails. */
 const mostWrites = 2_000;
-/** How many turns of the event loop deliver what is due. */
+/** How many turns of the event loop deliver pending events. */
 const deliveryTurns = 10;
 const changing = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
-/** Writes that change nothing that an end depends on. */
+/** Writes that do not affect the compared end. */
 const untracked = new Set(['events', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectreviews']);
 const agent = 'operator';
-/** The client that changes objects beside the operator. */
+/** The client that changes objects besides the operator. */
 const anotherUser = {name: 'another', groups: ['system:masters', 'system:authenticated']};
 const operatorUser = {name: 'operator', groups: ['system:masters', 'system:authenticated']};
 
@@ -45,11 +45,11 @@ export interface OperatorParts {
   readonly schedule: Schedule | undefined;
   readonly seed: number;
   controllers(): readonly OperatorController[];
-  /** The kinds that controllers cache, which others can touch. */
+  /** The kinds cached by controllers, whose objects others can touch. */
   readonly kinds: readonly Kind[];
 }
 
-/** One instance of the operator's process. */
+/** One process of the operator. */
 interface Instance {
   readonly number: number;
   readonly stop: AbortController;
@@ -64,7 +64,7 @@ export interface Write {
   readonly isChange: boolean;
 }
 
-/** An object that another client changed just before a write. */
+/** An object changed by another client just before a write. */
 interface Touched {
   readonly kind: Kind;
   readonly name: string;
@@ -79,7 +79,7 @@ export class OperatorInstances {
   readonly #parts: OperatorParts;
   readonly #instances: Instance[] = [];
   #touched: Touched | undefined;
-  /** The writes that it may make now, as of a time. */
+  /** The remaining budget of writes, and the time of its last update. */
   #budget = {at: 0, writes: writesAtOnce};
 
   constructor(parts: OperatorParts) {
@@ -108,19 +108,19 @@ export class OperatorInstances {
     this.#instances.push({number, stop, streams, ended});
   }
 
-  /** Stops the operator, without waiting for its end. */
+  /** Stops the operator without waiting. */
   stop(): void {
     this.#kill(this.#instance);
   }
 
-  /** Ends the operator for good. */
+  /** Stops the operator for good. */
   async end(signal: AbortSignal): Promise<void> {
     this.stop();
     await this.#parts.clock.advance(2_000, signal);
     await Promise.all(this.#instances.map(({ended}) => ended));
   }
 
-  /** Returns what a request meets; undefined for requests of others. */
+  /** Returns the fault of a request; undefined for requests of others. */
   interception(request: InterceptedRequest): Interception | undefined {
     const [name, number] = request.userAgent.split('/');
     if (name !== agent || request.user !== operatorUser.name) return undefined;
@@ -128,7 +128,7 @@ export class OperatorInstances {
     return {kind: 'around', around: handle => this.#handle(instance, request, handle as () => Promise<ApiResponse>)};
   }
 
-  /** Returns which change of another client was overwritten; undefined if none was. */
+  /** Returns the change of another client that was overwritten; undefined if none was. */
   async overwritten(): Promise<string | undefined> {
     const touched = this.#touched;
     if (!touched) return undefined;
@@ -224,7 +224,7 @@ export class OperatorInstances {
     }
   }
 
-  /** Changes all objects that the operator caches, so that it reconciles again, and delivers the changes. */
+  /** Touches all objects that the operator caches, so that it reconciles again, and delivers the changes. */
   async #touchAll(): Promise<void> {
     const {plane, kinds} = this.#parts;
     for (const kind of kinds) {
@@ -236,7 +236,7 @@ export class OperatorInstances {
     for (let turn = 0; turn < deliveryTurns; turn++) await yieldToEventLoop();
   }
 
-  /** Changes an object, unless it is gone or may not be changed. */
+  /** Touches an object, unless it is deleted or cannot be changed. */
   async #touch(kind: Kind, {name, namespace}: Pick<InterceptedRequest, 'name' | 'namespace'>): Promise<Touched | undefined> {
     const body = {metadata: {annotations: {[touchKey]: 'yes'}}};
     const object = await this.#parts.plane
@@ -264,8 +264,8 @@ export class OperatorInstances {
   }
 
   /**
-   * A log that traces failures, and keeps those which only a fault of the program can cause, such as a change of a
-   * frozen object.
+   * A log that traces failures, and records those that only a programming error can cause, such as changing a frozen
+   * object.
    */
   #log(instance: number): Log {
     const record = (first: string | LogFields, message?: string) => {
@@ -296,7 +296,7 @@ const within = (namespace: string): {readonly namespace?: string} => (namespace 
 const nameOf = (namespace: string, name: string): string => [namespace, name].filter(Boolean).join('/');
 const groupResource = ({group, resource}: InterceptedRequest): string => (group ? `${resource}.${group}` : resource);
 
-/** Returns a request in words: `patch deployments.apps/status default/a`. */
+/** Describes a request: `patch deployments.apps/status default/a`. */
 export const wordsOf = (request: InterceptedRequest): string => {
   const {verb, subresource, namespace, name} = request;
   return `${verb} ${groupResource(request)}${subresource ? `/${subresource}` : ''} ${nameOf(namespace, name)}`.trimEnd();

@@ -22,28 +22,25 @@ import type {EndView, Stage, SurviveOptions} from './scenario.js';
 import type {Seed} from './schedule.js';
 import {Trace} from './trace.js';
 
-/** What a run did, and how it ended. */
+/** What was recorded in a run, and its end. */
 export interface Outcome {
   readonly writes: readonly Write[];
   readonly events: number;
   /** The compared end, or the reason why there is none. */
   readonly end: unknown;
   readonly failure: string | undefined;
-  /**
-   * Faults that the run itself shows, whatever its end: errors of the program, and changes of others that were
-   * overwritten.
-   */
+  /** Errors detected in the run itself, whatever its end: programming errors, and overwritten changes of others. */
   readonly faults: readonly string[];
   readonly trace: readonly string[];
 }
 
 const writing = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** How long a plane whose run was left may take to stop, in real time. */
+/** How long the plane of an abandoned run may take to stop, in real time. */
 const stopMs = 10_000;
 
 /**
- * Plays the scenario on a fork of the snapshot. A run that has not ended after `limitMs` of real time is left, and
+ * Plays the scenario on a fork of the snapshot. A run that has not ended after `limitMs` of real time is abandoned, and
  * fails.
  */
 export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, seed: Seed, limitMs: number): Promise<Outcome> => {
@@ -61,7 +58,7 @@ export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, see
     isLeft = true;
     return {writes: [], events: 0, end: undefined, failure: error.message, faults: [], trace: trace.lines};
   } finally {
-    // What hangs may keep its plane from stopping.
+    // A hanging operation may prevent the plane from stopping.
     if (isLeft)
       await limited(
         stopMs,
@@ -116,7 +113,7 @@ const kindsOf = (controllers: readonly OperatorController[]): Kind[] => {
   return [...new Map(all.map(kind => [`${kind.plural}.${kind.group}`, kind])).values()];
 };
 
-/** Returns the end of a run as JSON has it, so that ends compare by value. */
+/** Returns the end of a run as JSON values, which can be compared. */
 const endOf = async (plane: Plane, kinds: readonly Kind[], {end}: SurviveOptions): Promise<unknown> => {
   const client = plane.client();
   const view: EndView = {
@@ -135,7 +132,7 @@ const stageOf = (plane: Plane, clock: VirtualClock, signal: AbortSignal): Stage 
   advance: duration => clock.advance(msOf(duration), signal),
 });
 
-/** Traces the writes of all clients, but not those of the server itself. */
+/** Traces the writes of all clients, except those of the server itself. */
 const tracing =
   (trace: Trace): Interceptor =>
   request => {
@@ -157,7 +154,7 @@ const tracing =
 
 const actorOf = ({user}: InterceptedRequest): string => (user === 'plat-admin' ? 'scenario' : user.split(':').at(-1)!);
 
-/** The name of a created object, which is not in its path. */
+/** The name of a created object, which is not in the path. */
 const madeName = ({name, namespace}: InterceptedRequest, {body}: ApiResponse): string => {
   if (name !== '' || body.kind !== 'object') return '';
   const {metadata} = body.object() as KubeObject;

@@ -1,4 +1,4 @@
-// Schedules: what happens in a run that did not happen in the undisturbed one, and where.
+// Schedules: the fault of a run, and where it is injected.
 
 /** Faults at a write of the operator. */
 export const writeFaults = ['stopped before', 'stopped after', 'answer lost', 'stale caches', 'changed meanwhile'] as const;
@@ -10,7 +10,7 @@ export type Schedule =
   | {readonly at: 'write'; readonly number: number; readonly fault: (typeof writeFaults)[number]}
   | {readonly at: 'event'; readonly number: number; readonly fault: (typeof eventFaults)[number]};
 
-/** What a run is repeated from: the seed of its random numbers, and its schedule if it has one. */
+/** What identifies a run: the seed of its random numbers, and its schedule if it has one. */
 export interface Seed {
   readonly random: number;
   readonly schedule?: Schedule | undefined;
@@ -20,7 +20,7 @@ export interface Seed {
 export const seedText = ({random, schedule}: Seed): string =>
   schedule ? `${random}/${schedule.at} ${schedule.number}/${schedule.fault}` : String(random);
 
-/** Reads the text of a seed. Throws a `TypeError` for text that is none. */
+/** Parses a seed. Throws a `TypeError` for invalid text. */
 export const parseSeed = (seed: string | number): Seed => {
   const [, random, at, number, fault] = /^(\d+)(?:\/(write|event) ([1-9]\d*)\/(.+))?$/.exec(String(seed)) ?? [];
   if (random === undefined)
@@ -32,9 +32,9 @@ export const parseSeed = (seed: string | number): Seed => {
   return {random: Number(random), schedule: {at, number: Number(number), fault} as Schedule};
 };
 
-/** What an undisturbed run did, where faults can be injected. */
+/** The writes and events of an undisturbed run, at which faults can be injected. */
 export interface Strikable {
-  /** Of each write, whether another client can change its object before it. */
+  /** For each write, whether another client can change its object before it. */
   readonly writes: readonly {readonly isChange: boolean}[];
   readonly events: number;
 }
@@ -49,6 +49,6 @@ export const schedulesOf = ({writes, events}: Strikable): Schedule[] => [
   ...Array.from({length: events}, (_, index) => eventFaults.map((fault): Schedule => ({at: 'event', number: index + 1, fault}))).flat(),
 ];
 
-/** Returns at most so many of them, evenly spread. */
+/** Returns at most `most` items, evenly spread. */
 export const spread = <T>(all: readonly T[], most: number): readonly T[] =>
   all.length <= most ? all : Array.from({length: most}, (_, index) => all[Math.floor((index * all.length) / most)]!);

@@ -10,16 +10,16 @@ import type {Difference, SurviveOptions, SurviveReport} from './scenario.js';
 import {parseSeed, schedulesOf, seedText, spread, type Schedule, type Seed} from './schedule.js';
 
 /**
- * A run hangs when it takes this much longer than the undisturbed one, and this long at least unless the time limit is
+ * A run hangs if it takes this factor longer than the undisturbed one, and at least this long unless the time limit is
  * shorter, in real time.
  */
 const hangs = {factor: 20, atLeastMs: 30_000};
 
 /**
- * Runs an operator through a scenario undisturbed, and then again and again: stopped before and after each of its
- * writes, with stale caches, with lost answers, with objects that others change meanwhile, and with each event missed,
- * delayed and doubled. Each run begins from the same state, on a plane of its own with a virtual clock, and must end as
- * the undisturbed one. Stops at the first that does not. Rejects when the undisturbed run fails.
+ * Runs an operator through a scenario undisturbed, and then repeatedly with one fault each: stopped before and after
+ * each of its writes, with stale caches, with lost responses, with objects changed by others meanwhile, and with each
+ * event missed, delayed and doubled. Each run starts from the same state, on a plane of its own with a virtual clock,
+ * and has to end like the undisturbed one. Stops at the first difference. Rejects if the undisturbed run fails.
  */
 export const survive = async (options: SurviveOptions): Promise<SurviveReport> => {
   const {manifests = [], plane: given = {}, seed = 1, maxRuns = 200, timeLimit = '5m'} = options;
@@ -41,7 +41,7 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   if (calm.failure !== undefined) throw new Error(`the scenario fails without any fault: ${calm.failure}\n${calm.trace.join('\n')}`);
   const all = only ? [only] : schedulesOf(calm);
   const differences: Difference[] = [];
-  // The undisturbed run is repeated first: a scenario that ends at random shows nothing.
+  // The undisturbed run is repeated first: a scenario with a random end proves nothing.
   const seeds: readonly Seed[] = only
     ? [{random, schedule: only}]
     : [{random}, ...spread(all, maxRuns).map(schedule => ({random, schedule}))];
@@ -70,7 +70,7 @@ const differenceOf = (calm: Outcome, run: Outcome, seed: Seed): Difference | und
   };
 };
 
-/** The end as it is reported: with the failure of the scenario, and faults that show whatever the end. */
+/** Returns the reported end: with the failure of the scenario and detected errors. */
 const endIn = ({end, failure, faults}: Outcome): unknown => {
   if (failure !== undefined) return {failure: `the scenario failed: ${failure}`};
   return faults.length > 0 ? {end, faults} : end;

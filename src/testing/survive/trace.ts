@@ -1,9 +1,9 @@
 import type {Clock} from '#src/base/clock.js';
 
-/** The most lines of a trace: those after it are counted. */
+/** The maximum number of lines of a trace: later ones are only counted. */
 const mostLines = 2_000;
 
-/** What happened in a run, in lines for people. */
+/** The trace of a run as readable lines. */
 export class Trace {
   readonly #clock: Clock;
   readonly #start: number;

@@ -3,14 +3,14 @@ import {systemClock} from '#src/base/clock.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {msOf, type Duration} from '#src/operator/result.js';
 
-/** What took more real time than it may. */
+/** An operation exceeded its limit of real time. */
 export class TimeLimitExceeded extends Error {
   override readonly name = 'TimeLimitExceeded';
 }
 
 /**
- * Acts with a signal that is aborted after some real time, if there is a limit, or with the given signal. `doing`
- * returns what is going on then, for the message of the `TimeLimitExceeded` that is its reason.
+ * Runs an operation with a signal that aborts after a limit of real time, or with the given signal if there is no
+ * limit. The reason is a `TimeLimitExceeded`, with the current activity that `doing` returns in its message.
  */
 export const limited = async <T>(
   limit: Duration | undefined,
@@ -36,6 +36,6 @@ export const limited = async <T>(
   }
 };
 
-/** Returns what keeps the time of a virtual clock from moving on. */
+/** Returns what prevents a virtual clock from advancing. */
 export const atWork = ({holds}: VirtualClock): string =>
   holds > 0 ? `time is held by work that has not ended (${holds})` : 'work goes on without an end at one moment, or at many';

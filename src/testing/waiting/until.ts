@@ -8,31 +8,31 @@ import {atWork, limited} from './time-limit.js';
 
 export interface UntilOptions {
   /**
-   * The virtual time in which the condition must hold. It is checked before time moves and a last time when this has
-   * passed.
+   * The virtual time within which the condition must hold. It is checked before time advances, and a last time at the
+   * end.
    */
   readonly within: Duration;
-  /** How far time moves between two checks. Timers that fall due on the way run at their own moments. Default 1 s. */
+  /** The step by which time advances between two checks. Timers due within it run at their exact times. Default 1 s. */
   readonly step?: Duration;
-  /** What is awaited, for the message of the rejection. By default the text of the condition. */
+  /** The awaited condition in the message of the rejection. By default the source text of the condition. */
   readonly what?: string;
   /**
-   * The most real time that it may take: what waits for something that never happens rejects, with an error that says
-   * what was going on. None by default.
+   * The limit of real time: waiting for something that never happens rejects, with the current activity in the error.
+   * Unlimited by default.
    */
   readonly timeLimit?: Duration;
-  /** Rejects with the signal's reason once it is aborted. */
+  /** Rejects with the reason of the signal when it aborts. */
   readonly signal?: AbortSignal;
 }
 
-/** The longest text of a condition in a message. */
+/** The maximum length of a condition in a message. */
 const mostText = 160;
 
 /**
- * Lets everything happen that is due, and moves the plane's virtual clock step by step, until the condition resolves to
- * a truthy value, which is returned. An error `NotFound` of the condition means that it does not hold yet; any other
- * error rejects at once. Rejects when the condition does not hold within the given virtual time. Time stands still
- * while the condition is evaluated, so it must not wait for time itself.
+ * Runs everything that is due and advances the plane's virtual clock step by step, until the condition resolves to a
+ * truthy value, which is returned. A `NotFound` error of the condition means that it does not hold yet; any other error
+ * rejects at once. Rejects if the condition does not hold within the given virtual time. Time does not advance while
+ * the condition is evaluated, so it must not wait for time itself.
  */
 export const until = async <T>(
   plane: {readonly clock: Clock},
@@ -64,7 +64,7 @@ export const until = async <T>(
   return limited(timeLimit, tooLong, ending => unlessAborted(wait(ending), ending), signal);
 };
 
-/** The value of a condition, or the error that says that an object is not there yet. */
+/** Returns the value of a condition, or the error if an object does not exist yet. */
 const checked = async <T>(condition: () => T | Promise<T>): Promise<{readonly value?: T; readonly error?: Error}> => {
   try {
     return {value: await condition()};
@@ -80,7 +80,7 @@ const notReached = (what: string, passedMs: number, value: unknown, error: Error
     error && {cause: error},
   );
 
-/** The source of a condition on one line. */
+/** Returns the source of a condition on one line. */
 const textOf = (condition: () => unknown): string => {
   const text = String(condition).replaceAll(/\s+/g, ' ');
   return text.length > mostText ? `${text.slice(0, mostText)}...` : text;
