@@ -146,9 +146,9 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     allowedSysctls: [],
     features: {podLevelResources: true, declared: []},
   });
-  const facts = {naming, addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}};
-  const working = workersOf(parts, {directory, admission, ports, node: facts, events, signal});
   const garbage = {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1};
+  const facts = {naming, addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}, garbage};
+  const working = workersOf(parts, {directory, admission, ports, node: facts, events, signal});
   await runPods(parts, working.workers, {directory, ports, api, node, garbage, events, signal});
   await settled(clock);
   return {

@@ -34,6 +34,24 @@ test('a container whose liveness probe fails is restarted', async t => {
   t.true(runtime.calls.includes('stop app 0 3'));
 });
 
+test('a container that is killed for its liveness probe again and again backs off', async t => {
+  await using plane = await aPlaneWithNode();
+  const {healthy, runtime} = probed(plane);
+  await using _runtime = runtime;
+  await using _ = await anAgent(plane, runtime);
+  healthy.live = false;
+  await run(
+    plane,
+    'pod',
+    container({livenessProbe: by('live', {failureThreshold: 1, periodSeconds: 1, terminationGracePeriodSeconds: 1})}),
+  );
+  // 0, 10, 20, 40, 80 and 160 seconds, each with a second or two until the probe fails.
+  await plane.clock.advance(227_000);
+  const restarts = (await podNamed(plane)).status?.containerStatuses?.[0]?.restartCount ?? 0;
+  t.true(restarts >= 4 && restarts <= 7, `${restarts}`);
+  t.true((await eventsOf(plane, 'pod')).some(text => text.startsWith('BackOff: Back-off restarting failed container app')));
+});
+
 test('a container is ready while its readiness probe succeeds', async t => {
   await using plane = await aPlaneWithNode();
   const {healthy, runtime} = probed(plane);

@@ -1,8 +1,9 @@
 import test from 'ava';
+import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 import {eventsOf} from '#test/simulation/environment.js';
 import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, type AgentPlane} from './agent.js';
 import {MemoryRuntime, type Program} from './memory-runtime.js';
-import {noCgroups, noVolumes} from './ports.js';
+import {noCgroups, noOutput, noVolumes} from './ports.js';
 
 const running = ({clock}: AgentPlane, programs: Record<string, Program> = {}) => new MemoryRuntime(clock, name => programs[name] ?? {});
 
@@ -131,6 +132,19 @@ test('ended containers are removed but for the last run of each, and all of thos
   await podsOf(plane).delete('pod', {namespace: 'default'});
   await plane.clock.advance(130_000);
   t.deepEqual(await runtime.pods(), []);
+});
+
+test('the runs of a container before its last one are removed with their logs while their pod goes on', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane, {app: {runsFor: 1_000, exitCodes: [1]}});
+  const withoutLogs: string[] = [];
+  const removeLogs = async ({name, attempt}: ContainerInstance): Promise<void> => void withoutLogs.push(`${name} ${attempt}`);
+  await using _ = await anAgent(plane, runtime, {output: {...noOutput, removeLogs}});
+  await run(plane, 'pod', {restartPolicy: 'Always'});
+  await plane.clock.advance(50_000);
+  const attempts = (await runtime.pods())[0]!.containers.map(({attempt}) => attempt);
+  t.deepEqual(attempts, [3]);
+  t.deepEqual(withoutLogs, ['app 0', 'app 1', 'app 2']);
 });
 
 test('a pod that is deleted while a container of it is stopped or started does not wait for that', async t => {

@@ -32,6 +32,7 @@ export const nodeFactsOf = (parts: AgentParts, {addresses, health}: NodeStage): 
   crashLoop: crashLoopOf(parts),
   resyncMs: parts.settings.syncFrequency,
   gates: {},
+  garbage: parts.flags.garbage,
 });
 
 /** The backoff limits of restarted containers. */

@@ -8,7 +8,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import type {ContainerOutput} from '#src/platlet/pod/ports.js';
 import {messageLimits} from '#src/platlet/pod/termination-message.js';
-import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
 
 /** A line of a log: time, stream and tag come before the text. */
 const logLine = /^\S+ (?:stdout|stderr) ([FP])(?::\S*)? (.*)$/s;
@@ -24,6 +24,10 @@ export const logText = (lines: readonly string[]): string =>
       return tag === undefined ? '' : tag === 'F' ? `${text}\n` : text;
     })
     .join('');
+
+/** The path of the link to the log of a run. */
+const linkOf = (folder: string, {name, namespace}: Pick<PodIdentity, 'name' | 'namespace'>, container: string, id: string): string =>
+  join(folder, `${name}_${namespace}_${container}-${id}.log`);
 
 /** The files of a node's containers. */
 export class ContainerFiles implements ContainerOutput {
@@ -61,18 +65,21 @@ export class ContainerFiles implements ContainerOutput {
     return attempts.length > 0 ? Math.max(...attempts) : undefined;
   }
 
-  async started(
-    {name, namespace}: {readonly name: string; readonly namespace: string},
-    container: string,
-    id: string,
-    log: string,
-  ): Promise<void> {
+  async started(pod: Pick<PodIdentity, 'name' | 'namespace'>, container: string, id: string, log: string): Promise<void> {
     const {containerLogs} = this.#folders;
     if (containerLogs === undefined) return;
     await this.#host.makeFolder(containerLogs, 0o755);
-    const path = join(containerLogs, `${name}_${namespace}_${container}-${id}.log`);
+    const path = linkOf(containerLogs, pod, container, id);
     await this.#host.removeFile(path);
     await this.#host.link(log, path);
+  }
+
+  async removeLogs({id, name, attempt, pod}: ContainerInstance): Promise<void> {
+    const {containerLogs} = this.#folders;
+    const folder = join(this.#folders.logs({metadata: pod}), name);
+    const own = new RegExp(`^${attempt}\\.log(\\..+)?$`);
+    for (const file of await this.#host.list(folder)) if (own.test(file)) await this.#host.removeFile(join(folder, file));
+    if (containerLogs !== undefined) await this.#host.removeFile(linkOf(containerLogs, pod, name, id));
   }
 
   /** Removes the logs of unknown pods, and links to removed logs. */

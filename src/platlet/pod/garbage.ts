@@ -16,18 +16,26 @@ export interface GarbageLimits {
 export type Usefulness = 'present' | 'gone';
 
 export interface Garbage {
-  readonly containers: readonly string[];
+  readonly containers: readonly ContainerInstance[];
   readonly sandboxes: readonly string[];
 }
 
-const isOld = ({createdAt}: ContainerInstance, {minAgeMs}: GarbageLimits, now: number): boolean => now - createdAt >= minAgeMs;
+const isOld = ({createdAt}: ContainerInstance, {minAgeMs}: Pick<GarbageLimits, 'minAgeMs'>, now: number): boolean =>
+  now - createdAt >= minAgeMs;
 
 const newestFirst = (a: ContainerInstance, b: ContainerInstance): number => b.createdAt - a.createdAt || b.attempt - a.attempt;
+
+/**
+ * Returns the ended runs of a pod's containers that go as soon as others have ended: of each container those that
+ * exceed the limit, whatever their age. The last one stays in any case, for its status and its log.
+ */
+export const superseded = (pod: RuntimePod, {maxPerContainer}: Pick<GarbageLimits, 'maxPerContainer'>): readonly ContainerInstance[] =>
+  excessOf(pod, {minAgeMs: 0, maxPerContainer: maxPerContainer < 0 ? -1 : Math.max(maxPerContainer, 1)}, Infinity).excess;
 
 /** Returns the exited runs beyond the limit per container, and those that remain. */
 const excessOf = (
   pod: RuntimePod,
-  limits: GarbageLimits,
+  limits: Pick<GarbageLimits, 'minAgeMs' | 'maxPerContainer'>,
   now: number,
 ): {readonly excess: ContainerInstance[]; readonly kept: ContainerInstance[]} => {
   const excess: ContainerInstance[] = [];
@@ -57,7 +65,7 @@ export const garbageOf = (pods: readonly RuntimePod[], of: (uid: string) => Usef
   }
   if (limits.maxContainers >= 0) removed.push(...kept.sort(newestFirst).slice(limits.maxContainers));
   const gone = new Set(removed.map(({id}) => id));
-  return {containers: [...gone], sandboxes: pods.flatMap(pod => uselessSandboxes(pod, of(pod.pod.uid), gone))};
+  return {containers: [...new Set(removed)], sandboxes: pods.flatMap(pod => uselessSandboxes(pod, of(pod.pod.uid), gone))};
 };
 
 /** A sandbox is removed once it is stopped and empty, except the newest of an existing pod. */

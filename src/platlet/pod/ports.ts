@@ -113,6 +113,8 @@ export interface ContainerOutput {
   lastAttempt(pod: Frozen<Pod>, container: string): Promise<number | undefined>;
   /** Called when a container has started, with the path of its log. */
   started?(pod: PodIdentity, container: string, id: string, log: string): Promise<void>;
+  /** Called before a run is removed from the runtime: removes its log, those rotated from it, and the link to it. */
+  removeLogs?(run: ContainerInstance): Promise<void>;
   /** Removes the files of unknown pods. */
   sweep?(isKnown: (uid: string) => boolean): Promise<void>;
 }

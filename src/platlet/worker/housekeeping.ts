@@ -7,6 +7,7 @@ import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import type {PodDirectory} from './pod-directory.js';
+import {removeRun} from './remove-run.js';
 import type {PodWorkers} from './pod-workers.js';
 
 const cleanMs = 2_000;
@@ -54,7 +55,7 @@ const collect = async ({runtime, directory: {sources, working}, ports: {output},
   if (!sources.isReady) return;
   const usefulness = (uid: string) => (sources.isKnown(uid) || working.get(uid) ? 'present' : 'gone');
   const {containers, sandboxes} = garbageOf(await runtime.pods(), usefulness, limits, clock.now());
-  for (const id of containers) await runtime.removeContainer(id);
+  for (const run of containers) await removeRun({runtime, output}, run);
   for (const id of sandboxes) await runtime.removeSandbox(id);
   await output.sweep?.(uid => usefulness(uid) === 'present');
 };

@@ -9,6 +9,7 @@ import type {Random} from '#src/base/random.js';
 import type {Tracer} from '#src/observe/tracer.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
+import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import type {PodPorts, PodStatuses} from '#src/platlet/pod/ports.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
 import type {Prober} from '#src/platlet/prober/prober.js';
@@ -27,6 +28,8 @@ export interface NodeFacts {
   /** The sync period of an unchanged pod, with up to 50 % jitter; a minute by default. */
   readonly resyncMs: number;
   readonly gates: RestartGates;
+  /** How many ended runs of each container stay, at least the last one; negative for all. */
+  readonly garbage: Pick<GarbageLimits, 'maxPerContainer'>;
 }
 
 /** Runs the handlers of containers: probes and lifecycle hooks. */

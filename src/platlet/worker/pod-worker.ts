@@ -22,6 +22,7 @@ import {PodKill} from './kill-pod.js';
 import {addressesOf, Observer} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {PodRunner} from './run-pod.js';
+import {removeRun} from './remove-run.js';
 
 export type WorkerStage = 'sync' | 'terminating' | 'terminated' | 'finished';
 
@@ -358,13 +359,13 @@ export class PodWorker {
 
   async #release(): Promise<number> {
     const {statuses} = this.#parts;
-    const {volumes, cgroups, runtime} = this.#parts.ports;
+    const {volumes, cgroups} = this.#parts.ports;
     if (!(await volumes.release(this.uid)) || !(await cgroups.remove(this.uid))) return releaseMs;
     // The last run of each container is kept for its log.
     const seen = new Set<string>();
-    for (const {id, name} of this.#runtime.containers) {
-      if (seen.has(name)) await runtime.removeContainer(id);
-      seen.add(name);
+    for (const run of this.#runtime.containers) {
+      if (seen.has(run.name)) await removeRun(this.#parts.ports, run);
+      seen.add(run.name);
     }
     statuses.finished(this.#pod);
     return this.#enter('finished');

@@ -7,6 +7,7 @@ import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers
 import type {ContainerToKill, PodActions} from '#src/platlet/pod/action-types.js';
 import {computeActions, isDefinitionChanged} from '#src/platlet/pod/actions.js';
 import type {WaitingReason} from '#src/platlet/pod/container-statuses.js';
+import {superseded} from '#src/platlet/pod/garbage.js';
 import {runsOf} from '#src/platlet/pod/instances.js';
 import {containerGraceSeconds, podGraceSeconds} from '#src/platlet/pod/kill.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
@@ -18,6 +19,7 @@ import {addressesOf, inOrderOf} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {BackingOff, ContainerStarter, type StartPlace} from './start-container.js';
 import {ContainerStop} from './stop-container.js';
+import {removeRun} from './remove-run.js';
 
 /** The result of a sync. */
 export interface RunResult {
@@ -55,6 +57,7 @@ export class PodRunner {
     const hasKilled = await interruptible(this.#kill(pod, runtime, actions), signal);
     if (actions.killPod && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
     await this.#removeOld(pod, runtime, actions);
+    for (const run of superseded(runtime, node.garbage)) await removeRun(this.#parts.ports, run);
     const due = dueContainers(pod, actions);
     if (due.length === 0 && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
     const place = actions.createSandbox
@@ -86,9 +89,9 @@ export class PodRunner {
 
   /** Init containers run again in a new sandbox; of their earlier runs only the last is kept. */
   async #removeOld(pod: Frozen<Pod>, runtime: RuntimePod, {createSandbox, restartAll, initContainers}: PodActions): Promise<void> {
-    const {runtime: port} = this.#parts.ports;
+    const {ports} = this.#parts;
     const remove = async (name: string, keep: number): Promise<void> => {
-      for (const {id, state} of runsOf(runtime, name).slice(keep)) if (restartAll || state !== 'running') await port.removeContainer(id);
+      for (const each of runsOf(runtime, name).slice(keep)) if (restartAll || each.state !== 'running') await removeRun(ports, each);
     };
     if (restartAll) for (const {container} of specContainers(pod.spec!)) await remove(container.name, 0);
     else for (const name of initContainers) await remove(name, createSandbox ? 0 : 1);

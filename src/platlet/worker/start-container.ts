@@ -6,7 +6,7 @@ import {messageOf} from '#src/base/message.js';
 import type {SpecContainer} from '#src/model/pod/spec-containers.js';
 import {backoffTexts, isBackingOff, nextBackoff, type Backoff} from '#src/platlet/pod/backoff.js';
 import {podGraceSeconds} from '#src/platlet/pod/kill.js';
-import {latestOf} from '#src/platlet/pod/instances.js';
+import {latestOf, runsOf} from '#src/platlet/pod/instances.js';
 import {WaitingError, type ContainerConfigRequest} from '#src/platlet/pod/ports.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
@@ -48,7 +48,7 @@ export class ContainerStarter {
   /** Starts a container. Throws `WaitingError` if it cannot be started. */
   async start(pod: Frozen<Pod>, of: SpecContainer, place: StartPlace, runtime: RuntimePod): Promise<void> {
     const latest = latestOf(runtime, of.container.name);
-    this.#checkBackoff(pod, of, latest);
+    this.#checkBackoff(pod, of, runtime);
     const {startedContainers, containerErrors} = this.#parts.telemetry.metrics;
     const container_type = containerTypes[of.role];
     startedContainers.add({container_type});
@@ -92,10 +92,15 @@ export class ContainerStarter {
     await this.#postStart(pod, of, id, place);
   }
 
-  #checkBackoff(pod: Frozen<Pod>, {container, path}: SpecContainer, latest: ContainerInstance | undefined): void {
-    if (latest?.state !== 'exited') return;
+  /**
+   * Backs off from the end of the newest run that has ended: one that was killed a moment ago, for its probe, still
+   * counts as running.
+   */
+  #checkBackoff(pod: Frozen<Pod>, {container, path}: SpecContainer, runtime: RuntimePod): void {
+    const ended = runsOf(runtime, container.name).find(({state}) => state === 'exited');
+    if (!ended) return;
     const {clock, node} = this.#parts;
-    const endedAt = latest.finishedAt ?? clock.now();
+    const endedAt = ended.finishedAt ?? clock.now();
     const key = `${container.name}\n${container.image}\n${JSON.stringify(container.resources ?? {})}`;
     const backoff = this.#backoffs.get(key);
     if (isBackingOff(backoff, endedAt, clock.now(), node.crashLoop)) {

@@ -41,6 +41,18 @@ test('the attempts of a container are counted by its logs', async t => {
   t.is(await files.lastAttempt(aPod(), 'app'), 11);
 });
 
+test('the logs of a run, those rotated from it and its link go with the run', async t => {
+  using host = folderHost();
+  const files = new ContainerFiles(host, host.folders);
+  const folder = join(host.folders.logs(aPod()), 'app');
+  for (const name of ['1.log', '1.log.20260101-000000', '1.log.20260101-000000.gz', '11.log', '2.log']) await put(host, join(folder, name));
+  await files.started(identity, 'app', 'app-1', join(folder, '1.log'));
+  await files.removeLogs(aRun('app', 0, {attempt: 1}));
+  t.deepEqual([...(await host.list(folder))].sort(), ['11.log', '2.log']);
+  t.deepEqual(await host.list(host.folders.containerLogs!), []);
+  await files.removeLogs(aRun('app', 0, {attempt: 1}));
+});
+
 test('a log has a link by the name of its container, until both go', async t => {
   using host = folderHost();
   const files = new ContainerFiles(host, host.folders);

@@ -14,7 +14,7 @@ const aPod = (uid: string, containers: RuntimePod['containers'], sandboxes: Runt
 
 const removed = (pods: readonly RuntimePod[], fields: Partial<GarbageLimits> = {}, gone: readonly string[] = [], now = 1_000): string => {
   const {containers, sandboxes} = garbageOf(pods, uid => (gone.includes(uid) ? 'gone' : 'present'), {...limits, ...fields}, now);
-  return [...containers, ...sandboxes].sort().join(' ');
+  return [...containers.map(({id}) => id), ...sandboxes].sort().join(' ');
 };
 
 test('of the ended runs of a container the newest stay', t => {
