@@ -38,7 +38,7 @@ import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
-import {joinAddress} from './api-server/addresses.js';
+import {externalAddress} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
@@ -197,7 +197,7 @@ const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Un
 /** Lets nodes join: publishes how to connect to the plane, and what tokens allow. */
 const publishClusterInfo = async ({apiserver}: PlaneInputs, {settings, address}: PlanePort, api: RunningApiServer): Promise<void> => {
   const {ensureJoining} = await import('#src/controlplane/joining.js');
-  await ensureJoining(api.clientAs(admin, 'joining'), {server: `https://${joinAddress(apiserver.options, address)}`, ca: settings.ca});
+  await ensureJoining(api.clientAs(admin, 'joining'), {server: `https://${externalAddress(apiserver.options, address)}`, ca: settings.ca});
 };
 
 const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);

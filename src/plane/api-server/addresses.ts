@@ -43,13 +43,6 @@ export const advertisedAddress = (
   return hostAddress(family) ?? hostAddress(family === 'IPv4' ? 'IPv6' : 'IPv4') ?? loopback;
 };
 
-/** `host:port` of external URLs: with the configured host name, or the listener's. */
-export const externalAddress = ({externalHostname}: Pick<ApiserverOptions, 'externalHostname'>, serverAddress: string): string => {
-  if (!externalHostname || !serverAddress) return serverAddress;
-  const host = externalHostname.includes(':') && !externalHostname.startsWith('[') ? `[${externalHostname}]` : externalHostname;
-  return `${host}${serverAddress.slice(serverAddress.lastIndexOf(':'))}`;
-};
-
 type Addresses = Pick<ApiserverOptions, 'externalHostname' | 'advertiseAddress' | 'bindAddress'>;
 
 /**
@@ -63,10 +56,14 @@ export const reachableHost = (options: Addresses): string | undefined => {
 };
 
 /**
- * `host:port` by which nodes reach the server: the listener's address unless there is one that other machines reach.
+ * `host:port` of external URLs, by which nodes and pods reach the server: the listener's address unless there is one
+ * that other machines reach. Empty without a listener.
  */
-export const joinAddress = (options: Addresses, serverAddress: string): string =>
-  externalAddress({externalHostname: reachableHost(options) ?? ''}, serverAddress);
+export const externalAddress = (options: Addresses, serverAddress: string): string => {
+  const host = reachableHost(options);
+  if (!host || !serverAddress) return serverAddress;
+  return `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}${serverAddress.slice(serverAddress.lastIndexOf(':'))}`;
+};
 
 /**
  * The parameters of the self service from the options. `serverAddress` is empty without a listener: then there is no

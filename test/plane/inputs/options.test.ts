@@ -112,6 +112,13 @@ for (const [what, text, message] of [
   });
 }
 
+test('URLs of a server that listens on all addresses contain one that other machines reach', async t => {
+  await using plane = await startPlane({...alone, apiserverArgs: ['--bind-address=0.0.0.0', '--advertise-address=192.0.2.7']});
+  const {get} = wire(plane.api.handler);
+  const {port} = new URL(plane.url);
+  t.is((await get('/.well-known/openid-configuration')).json<{jwks_uri: string}>().jwks_uri, `https://192.0.2.7:${port}/openid/v1/jwks`);
+});
+
 test('URLs of a server contain its external host name', async t => {
   await using plane = await startPlane({...alone, apiserverArgs: ['--external-hostname=api.example']});
   const {get} = wire(plane.api.handler);
