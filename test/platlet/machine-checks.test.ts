@@ -1,8 +1,13 @@
+import {randomUUID} from 'node:crypto';
+import {rm} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {setImmediate} from 'node:timers/promises';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {createLog} from '#src/observe/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {checkMachine, type MachineChecksParts} from '#src/platlet/agent/machine-checks.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
 
@@ -97,4 +102,43 @@ test('the agent sets how soon the kernel ends it and how many files it may open,
     lines.map(line => /\] "([^"]+)"/.exec(line)?.[1]),
     ['failed to apply the oom_score_adj of the agent', 'failed to set the limit of open files of the agent'],
   );
+});
+
+const gone = async (path: string) => rm(path, {force: true});
+
+test('a locked file is one that others wait for, and have next', async t => {
+  const path = join(tmpdir(), `plat-lock-${randomUUID()}`);
+  const {signal} = new AbortController();
+  const first = await lockFile(path, signal);
+  t.false(await first.isContended());
+  const waiting = lockFile(path, signal);
+  while (!(await first.isContended())) await setImmediate();
+  await first[Symbol.asyncDispose]();
+  await using second = await waiting;
+  t.false(await second.isContended());
+  await gone(path);
+  t.true(await second.isContended());
+});
+
+test('waiting for a locked file ends with the signal', async t => {
+  const path = join(tmpdir(), `plat-lock-${randomUUID()}`);
+  await using _ = await lockFile(path, new AbortController().signal);
+  const stopping = new AbortController();
+  const waiting = lockFile(path, stopping.signal);
+  stopping.abort();
+  await t.throwsAsync(waiting, {name: 'AbortError'});
+  await gone(path);
+});
+
+test('another process that wants a lock is noticed within a second or two', async t => {
+  const clock = new VirtualClock();
+  let isContended = false;
+  let isOver = false;
+  const until = untilContended({isContended: async () => isContended}, clock, new AbortController().signal).then(() => (isOver = true));
+  await clock.advance(5_000);
+  t.false(isOver);
+  isContended = true;
+  await clock.advance(1_000);
+  await until;
+  t.pass();
 });

@@ -15,6 +15,7 @@ import type {Settings} from '#src/platlet/config/fields.js';
 import {tracingOf} from '#src/platlet/config/settings.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
+import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
 import {readMachine} from '#src/platlet/node/machine.js';
@@ -59,6 +60,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const {signal} = ending;
+  const contended = await lockedUntil(given, undo, signal);
   const joined = options.platconfig ? await joinCluster({given, settings, meter, nodeName, signal}) : undefined;
   undo.defer(() => joined?.[Symbol.asyncDispose]());
   const connection = joined?.connection;
@@ -109,7 +111,23 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   ready(
     `node ${nodeName} at work ${connection ? `against ${connection.server}` : 'without an API server'} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
   );
-  await Promise.race([untilStopped(stopping), ...(joined ? [joined.lost] : [])]);
+  await Promise.race([untilStopped(stopping), ...(contended ? [contended] : []), ...(joined ? [joined.lost] : [])]);
+};
+
+/**
+ * Locks the file of `--lock-file`, once no other process has it. With `--exit-on-lock-contention` it returns a promise
+ * that resolves when another process wants it.
+ */
+const lockedUntil = async ({parsed: {options}, clock, log}: Given, undo: Undo, signal: AbortSignal): Promise<Promise<void> | undefined> => {
+  const {lockFile: path, exitOnLockContention} = options;
+  if (!path) return undefined;
+  log.info({file: path}, 'acquiring the file lock');
+  const lock = await lockFile(path, signal).catch((error: unknown) => {
+    throw new Error(`--lock-file: unable to acquire file lock on "${path}": ${messageOf(error)}`, {cause: error});
+  });
+  undo.defer(() => lock[Symbol.asyncDispose]());
+  if (!exitOnLockContention) return undefined;
+  return untilContended(lock, clock, signal).then(() => log.info({file: path}, 'another process wants the file lock'));
 };
 
 interface Traced {

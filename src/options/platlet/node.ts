@@ -145,9 +145,8 @@ export const node = flagSection('Remaining node agent options', {
     help: 'The directory searched for volume plugins of third parties.',
     default: '/usr/libexec/plat/platlet-plugins/volume/exec/',
   },
-  'lock-file': {...pending, type: 'path', help: '[alpha] The file the agent locks.'},
+  'lock-file': {type: 'path', help: '[alpha] The file the agent locks. It waits for a process that has it locked.'},
   'exit-on-lock-contention': {
-    ...pending,
     type: 'bool',
     help: 'Exit when another process wants the lock file.',
     requires: ['lock-file'],
