@@ -26,7 +26,7 @@ const isOld = ({createdAt}: ContainerInstance, {minAgeMs}: Pick<GarbageLimits, '
 const newestFirst = (a: ContainerInstance, b: ContainerInstance): number => b.createdAt - a.createdAt || b.attempt - a.attempt;
 
 /**
- * Returns the ended runs of a pod's containers that go as soon as others have ended: of each container those that
+ * Returns the exited runs of a pod's containers that go as soon as others have ended: of each container those that
  * exceed the limit, whatever their age. The last one stays in any case, for its status and its log.
  */
 export const superseded = (pod: RuntimePod, {maxPerContainer}: Pick<GarbageLimits, 'maxPerContainer'>): readonly ContainerInstance[] =>
