@@ -1,4 +1,6 @@
 import {comparison} from '#bench/comparison/comparison.js';
+import {memoryPartRows} from '#bench/decisions/memory.js';
+import {storeCacheRows} from '#bench/decisions/store-caches.js';
 import {growth} from '#bench/growth/growth.js';
 import type {Subject} from '#bench/run/subject.js';
 import {agent} from '#bench/subjects/agent.js';
@@ -42,4 +44,6 @@ export const subjects: readonly Subject[] = [
   {name: 'store', measure: storeRows},
   {name: 'etcd', measure: etcdRows},
   {name: 'pki', measure: pkiRows},
+  {name: 'store-caches', isOnRequest: true, measure: storeCacheRows},
+  {name: 'memory-parts', isOnRequest: true, measure: memoryPartRows},
 ];

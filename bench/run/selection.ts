@@ -7,8 +7,8 @@ export interface Selected {
 }
 
 /**
- * Returns the subjects that the names of subjects or rows select, in the order of the list; all of them for no name.
- * Throws for an unknown name.
+ * Returns the subjects that the names of subjects or rows select, in the order of the list; for no name all of them but
+ * those on request. Throws for an unknown name.
  */
 export const select = (subjects: readonly Subject[], names: readonly string[]): Selected[] => {
   const known = subjects.flatMap(({name, rows = []}) => [name, ...rows]);
@@ -16,6 +16,8 @@ export const select = (subjects: readonly Subject[], names: readonly string[]): 
   if (unknown !== undefined) throw new Error(`there is nothing to measure named ${unknown}: choose of ${known.join(', ')}`);
   const chosen = new Set(names);
   return subjects
-    .filter(({name, rows = []}) => chosen.size === 0 || chosen.has(name) || rows.some(key => chosen.has(key)))
+    .filter(
+      ({name, rows = [], isOnRequest}) => (chosen.size === 0 && !isOnRequest) || chosen.has(name) || rows.some(key => chosen.has(key)),
+    )
     .map(subject => ({subject, wants: key => chosen.size === 0 || chosen.has(subject.name) || chosen.has(key)}));
 };

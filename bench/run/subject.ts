@@ -13,5 +13,7 @@ export interface Subject {
   readonly name: string;
   /** The keys of its rows that can be selected. */
   readonly rows?: readonly string[];
+  /** Whether it is measured only when it is named. */
+  readonly isOnRequest?: boolean;
   measure(run: Run): Promise<readonly Row[]> | AsyncIterable<Row>;
 }

@@ -14,6 +14,14 @@ test('no name selects everything', t => {
   t.deepEqual(selected(), [['comparison', 'create', 'list'], ['store'], ['growth', 'growth-nodes']]);
 });
 
+test('a subject on request is selected by its name alone', t => {
+  const withOther = [...some, {...aSubject('parts'), isOnRequest: true}];
+  const names = (given: readonly string[]) => select(withOther, given).map(({subject}) => subject.name);
+
+  t.deepEqual(names([]), ['comparison', 'store', 'growth']);
+  t.deepEqual(names(['parts']), ['parts']);
+});
+
 test('the name of a row selects that row of its subject alone', t => {
   t.deepEqual(selected('list'), [['comparison', 'list']]);
 });
