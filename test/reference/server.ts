@@ -1,4 +1,5 @@
 import {sweepServer} from '#test/sweep/server.js';
+import type {GroupDiscoveryList} from './aggregated.js';
 import type {ResourceList} from './discovery.js';
 import type {NamedDocument} from './openapi.js';
 
@@ -26,3 +27,9 @@ export const openApiOf = (server: Server, names: ReadonlySet<string>): Promise<N
       return {name, document: answer.status === 200 ? answer.json<Record<string, unknown>>() : {}};
     }),
   );
+
+/** Returns the aggregated discovery document of all groups but the core one. */
+export const aggregatedOf = async ({get}: Server): Promise<GroupDiscoveryList> =>
+  (
+    await get('/apis', {headers: {accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'}})
+  ).json<GroupDiscoveryList>();

@@ -6,12 +6,18 @@ import {readFileSync} from 'node:fs';
 import {canonicalJson} from '#src/base/json/canonical-json.js';
 
 /** The tables of the folder. */
-export type TableName = 'discovery' | 'openapi-v3' | 'round-trips';
+export type TableName = 'aggregated' | 'discovery' | 'groups' | 'openapi-v3' | 'policy' | 'policy-with-all-gates' | 'round-trips';
+
+const policyColumns = ['kind', 'name', 'labels and annotations', 'rules', 'rest'];
 
 /** The columns of each table; the first two identify a line. */
 export const columns: Readonly<Record<TableName, readonly string[]>> = {
+  aggregated: ['group version', 'resource', 'hash'],
   discovery: ['group version', 'resource', 'kind', 'scope', 'verbs', 'short names', 'categories', 'singular', 'storage version hash'],
+  groups: ['group', 'versions'],
   'openapi-v3': ['document', 'schema or path', 'hash'],
+  policy: policyColumns,
+  'policy-with-all-gates': policyColumns,
   'round-trips': ['api version', 'kind', 'json', 'yaml', 'cbor', 'protobuf'],
 };
 

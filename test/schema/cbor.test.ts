@@ -1,5 +1,3 @@
-import {existsSync, readdirSync, readFileSync} from 'node:fs';
-import {join} from 'node:path';
 import test from 'ava';
 import {jsonText} from '#src/base/json/json.js';
 import {seededRandom} from '#src/base/random.js';
@@ -8,7 +6,6 @@ import {cborEvent, encodeCbor} from '#src/schema/cbor/encode.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-const folder = process.env['PLAT_ORACLE'] ? join(process.env['PLAT_ORACLE'], 'roundtrip') : '';
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
 for (const [value, bytes, node] of [
@@ -111,16 +108,6 @@ for (const [what, bytes, text] of [
     t.throws(() => decodeCbor(hex(bytes), requestLimits), {instanceOf: DecodeError, message: text});
   });
 }
-
-const files = existsSync(folder) ? readdirSync(folder).filter(file => file.endsWith('.json')) : [];
-if (files.length === 0) console.log('skipped: reading samples of every kind as CBOR needs PLAT_ORACLE');
-
-(files.length > 0 ? test : test.skip)('every kind is the same in CBOR as in JSON', t => {
-  for (const file of files) {
-    const object: unknown = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    t.deepEqual(decodeCbor(encodeCbor(object), noLimits), object, file);
-  }
-});
 
 test('a sequence is read item by item as it arrives', t => {
   const bytes = Buffer.concat(['ADDED', 'DELETED'].map(type => cborEvent(type, encodeCbor({kind: 'Pod'}))));

@@ -6,7 +6,19 @@ import {systemClock} from '#src/base/clock.js';
 import type {DescribedGroup} from '#src/schema/openapi/description.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpackDocument} from '#src/schema/openapi/packing.js';
-import {type Json, at, bytesOf, crontabDocument, customGroups, documents, groups, parsed, resource, schemas} from './openapi-documents.js';
+import {
+  type Json,
+  at,
+  bytesOf,
+  crontabDocument,
+  customGroups,
+  documents,
+  groups,
+  namesIn,
+  parsed,
+  resource,
+  schemas,
+} from './openapi-documents.js';
 
 test('the index names every document with its hash', async t => {
   const made = documents('kubernetes');
@@ -184,4 +196,16 @@ test('all who need an uncompressed document at the same time share one', async t
   t.is(first, second);
   t.is(third, first);
   t.is(first.length, document.size);
+});
+
+test('the older document has a binary form that holds the same definitions, paths and extensions', async t => {
+  const made = documents('kubernetes');
+  const document = await parsed(made.swagger());
+  const bytes = await bytesOf(made.swaggerMessage());
+
+  t.deepEqual(namesIn(bytes, 1), ['2.0']);
+  t.deepEqual(namesIn(bytes, 9, 1, 1), Object.keys(document['definitions'] as Json));
+  t.deepEqual(namesIn(bytes, 8, 2, 1), Object.keys(document['paths'] as Json));
+  t.true(namesIn(bytes, 9, 1, 2, 31, 1).includes('x-kubernetes-group-version-kind'));
+  t.not((await made.swaggerMessage()).hash, (await made.swagger()).hash);
 });
