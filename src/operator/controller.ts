@@ -25,7 +25,7 @@ import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
 import {isCached, partsOf, readerOf, type ManagerScope} from './scope.js';
 import {kindOf, sameKind, type NamedIndex, type Source} from './sources.js';
-import {atLowPriority, registerWatches} from './triggers.js';
+import {lowPriorityRequests, registerWatches} from './triggers.js';
 import type {Watch} from './watches.js';
 
 /** The arguments of a reconcile. */
@@ -133,7 +133,7 @@ export const defineController = <T extends KubeObject>(definition: ControllerDef
       doc: `Reconciles ${kindOf(primary).plural}.`,
       name,
       reads: sources.flatMap(source => partsOf(source, scope)),
-      watches: periodMs === undefined ? [] : [every(periodMs, () => atLowPriority(opened().list(primary)))],
+      watches: periodMs === undefined ? [] : [every(periodMs, () => lowPriorityRequests(opened().list(primary)))],
       sources: (definition.sources ?? []).map(source => runtimeSource(source, opened)),
       workers: scope.concurrency ?? concurrency,
       queue,

@@ -25,7 +25,7 @@ interface TriggerParts {
 }
 
 /** Returns requests with low priority: keys of actual changes are reconciled first. */
-export const atLowPriority = (objects: readonly Frozen<KubeObject>[]) =>
+export const lowPriorityRequests = (objects: readonly Frozen<KubeObject>[]) =>
   objects.map(object => ({key: keyOf(object), afterMs: 0, priority: 'low'}) as const);
 
 /** Queues keys for changes of all sources. Objects of the initial list and resyncs have low priority. */

@@ -63,7 +63,7 @@ export const clusterOf = (options: SimulationOptions, signal: AbortSignal): Simu
 };
 
 /** Returns a function that queues a pod by key for a sync, even if its object has not changed. */
-export const enqueuing =
+export const podEnqueuer =
   ({podQueue, records}: SimulatedCluster) =>
   (key: string): void => {
     const record = records.get(key);

@@ -3,10 +3,10 @@ import type {NodeStats} from '#src/api/node/stats.js';
 import {logSource} from '#src/simulation/log/source.js';
 import {readLog} from '#src/simulation/log/reader.js';
 import {attachTo} from '#src/simulation/streams/attach.js';
-import {nodeStatsReader, recordsOn} from '#src/simulation/node-stats.js';
+import {nodeStatsReader, recordsOfNode} from '#src/simulation/node-stats.js';
 import {configurationOf} from '#src/simulation/node/configuration.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import {execIn} from '#src/simulation/streams/command.js';
+import {execInContainer} from '#src/simulation/streams/command.js';
 import {listenerAt} from '#src/simulation/streams/listener.js';
 import {onPodChange, targetAt, podAt, valueIn, type PodRecords} from '#src/simulation/streams/target.js';
 
@@ -29,10 +29,10 @@ export const nodeAgent = (context: SimulationContext, pods: PodRecords, node: st
     const source = logSource(record, own, query.previous, {entries, valueOf: valueIn(target, context.naming)});
     return readLog({source, query, clock: context.clock, timeline: context.timeline, signal, onChange: run => onPodChange(record, run)});
   },
-  exec: (address, command) => execIn(context, pods, targetAt(pods.recordOf, node, address), command),
+  exec: (address, command) => execInContainer(context, pods, targetAt(pods.recordOf, node, address), command),
   attach: address => attachTo(context, pods, targetAt(pods.recordOf, node, address)),
   listener: (pod, port) => listenerAt(context, pods, podAt(pods.recordOf, node, pod), port),
-  pods: () => recordsOn(context, pods.recordOf, node).map(({pod}) => pod),
+  pods: () => recordsOfNode(context, pods.recordOf, node).map(({pod}) => pod),
   stats: nodeStatsReader(context, pods, node),
   configuration: () => configurationOf(context.agents.get(node)!.machine),
 });

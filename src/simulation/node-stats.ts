@@ -7,7 +7,7 @@ import {fullName} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, PodRecord} from './pod/record.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 import type {PodRecords} from './streams/target.js';
-import {usageAmount, idle} from './usage.js';
+import {usageAmount, idleNodeUsage} from './usage.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 /** The cumulative CPU time at a time. */
@@ -116,7 +116,7 @@ export const nodeStatsReader = (
   return () => {
     const now = timeline.now();
     const agent = context.agents.get(node)!;
-    const records = recordsOn(context, recordOf, node);
+    const records = recordsOfNode(context, recordOf, node);
     const pods = records.flatMap(record => podStats(record, now));
     const states = records.flatMap(({containers}) => containers.map(({state}) => state.is));
     const {capacity} = agent.machine;
@@ -140,13 +140,13 @@ export const nodeStatsReader = (
         active: records.filter(({isFinished}) => !isFinished).length,
         containers: {running: states.filter(is => is === 'running').length, exited: states.filter(is => is === 'ended').length},
       },
-      ...measure(agent, startedAt, total([idle, ...pods]), now),
+      ...measure(agent, startedAt, total([idleNodeUsage, ...pods]), now),
     };
   };
 };
 
 /** Returns the records of the pods bound to a node. */
-export const recordsOn = (context: SimulationContext, recordOf: PodRecords['recordOf'], node: string): PodRecord[] =>
+export const recordsOfNode = (context: SimulationContext, recordOf: PodRecords['recordOf'], node: string): PodRecord[] =>
   context.pods.by(podsByNode, node).flatMap(({metadata: {namespace = '', name = ''} = {}}) => {
     const record = recordOf(`${namespace}/${name}`);
     return record?.nodeName === node ? [record] : [];

@@ -7,7 +7,7 @@ import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js'
 import {isDrainRequested, isSwitchedOff, nextPowerChange, type Agent} from './node/agent.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {drain} from './node/drain.js';
-import {renew, renewMs, reportStatus, reportVolumes} from './node/heartbeat.js';
+import {renewNodeLease, renewMs, reportStatus, reportVolumes} from './node/heartbeat.js';
 import {register} from './node/registration.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
@@ -41,7 +41,7 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
 
   const heartbeat = async (agent: Agent, node: Frozen<Node>): Promise<number> => {
     const isNew = agent.schedulable === undefined;
-    await renew(context, agent, node);
+    await renewNodeLease(context, agent, node);
     await reportStatus(context, agent, node);
     await reportVolumes(agent, node);
     recordSchedulable(agent, node);

@@ -12,7 +12,7 @@ import type {Node} from '#src/api/types.js';
 import type {UsageReader} from '#src/api/node/usage.js';
 import {Undo} from '#src/base/undo.js';
 import type {Reconcile} from '#src/runtime/controller.js';
-import {clusterOf, enqueuing, type SimulatedCluster} from './cluster.js';
+import {clusterOf, podEnqueuer, type SimulatedCluster} from './cluster.js';
 import {countdown, type Countdown} from './countdown.js';
 import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
@@ -30,7 +30,7 @@ import {Timeline} from './time/timeline.js';
 import {usageReader} from './usage.js';
 import {createDriver, type VolumeDriver} from './volumes/driver.js';
 import type {NodeVolumes} from './volumes/mounts.js';
-import {announceOn} from './volumes/objects.js';
+import {announceDriver} from './volumes/objects.js';
 
 /** A running simulation of nodes. */
 export interface Simulation extends Lookups {
@@ -94,7 +94,7 @@ const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, signal
     pods: indexing(cluster.pods.lister, podsByNode, podsByAddress),
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
     fileBudget: {left: maxFileBytes},
-    enqueuePod: enqueuing(cluster),
+    enqueuePod: podEnqueuer(cluster),
   };
 };
 
@@ -129,7 +129,7 @@ const nodeReconciler = (context: SimulationContext, driver: VolumeDriver | undef
   const {naming, rules, clock} = context;
   return createNodeReconciler(context, {
     async announce(agent: Agent, node: Frozen<Node>) {
-      if (driver) await announceOn(agent.client, naming, agent.machine, node);
+      if (driver) await announceDriver(agent.client, naming, agent.machine, node);
       return rules.devices.length > 0 ? publishDevices(agent, naming, rules.devices, node, clock) : Infinity;
     },
     registered: name => registered.complete(name),

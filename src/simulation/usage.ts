@@ -13,7 +13,7 @@ import {podsByNode, type SimulationContext} from '#src/simulation/node/context.j
 const windowMs = 10_000;
 
 /** The base usage of a node. */
-export const idle = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
+export const idleNodeUsage = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
 
 export const usageAmount = (of: UsageSetting, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
   'amount' in of ? of.amount : of.ofRequest * scale * quantityNumber(parseQuantity(resources?.requests?.[name] ?? '0'));
@@ -52,7 +52,7 @@ export const usageReader = (
   const nodeUsage = (name: string): NodeUsage | undefined => {
     const node = context.nodes.get(name);
     if (!node || !isReporting(name)) return undefined;
-    const sum = {...idle};
+    const sum = {...idleNodeUsage};
     for (const pod of context.pods.by(podsByNode, name)) {
       for (const {cpuMillis, memoryBytes} of podUsage(pod)?.containers ?? []) {
         sum.cpuMillis += cpuMillis;

@@ -5,7 +5,7 @@ import {noLog} from '#src/base/log.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {Secret} from '#src/operator/kinds.js';
 import {followCertificate} from '#src/operator/webhooks/certificates.js';
-import {renewed, type Material} from '#src/operator/webhooks/material.js';
+import {renewedMaterial, type Material} from '#src/operator/webhooks/material.js';
 import {readCounts} from '#src/operator/webhooks/metrics.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {verifyChain, trustAnchors} from '#src/pki/chain.js';
@@ -26,36 +26,36 @@ const isTrusted = ({certificate, key, authorities}: Material, now: number): bool
 };
 
 test('a certificate is made with its CA, kept, and renewed by the same CA in the last third of its ninety days', async t => {
-  const first = (await renewed(nothing, at(0)))!;
+  const first = (await renewedMaterial(nothing, at(0)))!;
   t.true(isTrusted(first, start));
-  for (const days of [0, 30, 59]) t.is(await renewed(first, at(days)), undefined);
-  const second = (await renewed(first, at(61)))!;
+  for (const days of [0, 30, 59]) t.is(await renewedMaterial(first, at(days)), undefined);
+  const second = (await renewedMaterial(first, at(61)))!;
   t.not(second.certificate, first.certificate);
   t.deepEqual([second.authorities, second.authorityKey], [first.authorities, first.authorityKey]);
 });
 
 test('a certificate for other hosts, and one that cannot be read, are replaced', async t => {
-  const first = (await renewed(nothing, at(0)))!;
-  const wider = (await renewed(first, at(1, ['hooks.default.svc', '10.0.0.1'])))!;
+  const first = (await renewedMaterial(nothing, at(0)))!;
+  const wider = (await renewedMaterial(first, at(1, ['hooks.default.svc', '10.0.0.1'])))!;
   t.deepEqual(parseKeyPair(wider.certificate, wider.key).chain[0].ipAddresses, ['10.0.0.1']);
   t.is(wider.authorities, first.authorities);
-  const repaired = (await renewed({...first, key: 'garbage'}, at(1)))!;
+  const repaired = (await renewedMaterial({...first, key: 'garbage'}, at(1)))!;
   t.true(isTrusted(repaired, start + day));
-  const anew = (await renewed({...first, authorityKey: 'garbage'}, at(1)))!;
+  const anew = (await renewedMaterial({...first, authorityKey: 'garbage'}, at(1)))!;
   t.true(isTrusted(anew, start + day));
 });
 
 test('a new CA is trusted beside the old one, and signs only once callers had a day to learn it', async t => {
-  const old = (await renewed(nothing, at(0)))!;
+  const old = (await renewedMaterial(nothing, at(0)))!;
   const late = 8 * 365 + 2;
-  const current = (await renewed(old, at(late - 10)))!;
+  const current = (await renewedMaterial(old, at(late - 10)))!;
   t.is(parseCertificateBundle(current.authorities).length, 1);
-  const rotated = (await renewed(current, at(late)))!;
+  const rotated = (await renewedMaterial(current, at(late)))!;
   t.is(parseCertificateBundle(rotated.authorities).length, 2);
   t.is(rotated.certificate, current.certificate);
   t.true(isTrusted(rotated, start + late * day));
-  t.is(await renewed(rotated, at(late + 0.5)), undefined);
-  const signed = (await renewed(rotated, at(late + 2)))!;
+  t.is(await renewedMaterial(rotated, at(late + 0.5)), undefined);
+  const signed = (await renewedMaterial(rotated, at(late + 2)))!;
   t.not(signed.certificate, rotated.certificate);
   t.true(isTrusted(signed, start + (late + 2) * day));
   t.is(parseCertificateBundle(signed.authorities).length, 2);
@@ -109,7 +109,7 @@ test('a folder is followed, a key that does not match its certificate is not use
   t.teardown(() => life.abort());
   const folder = join(aDirectory(), 'pair');
   mkdirSync(folder);
-  const [one, two] = [(await renewed(nothing, at(0)))!, (await renewed(nothing, at(0)))!];
+  const [one, two] = [(await renewedMaterial(nothing, at(0)))!, (await renewedMaterial(nothing, at(0)))!];
   const write = (name: string, content: string) => writeFileSync(join(folder, name), content);
   const meter = new MetricsRegistry();
   const follow = () =>

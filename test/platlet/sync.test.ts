@@ -1,5 +1,5 @@
 import test from 'ava';
-import {inOrderOf} from '#src/platlet/worker/observation.js';
+import {oneOfEachFamily} from '#src/platlet/worker/observation.js';
 import {anAgent, aPlaneWithNode, describePod, nodeName, podNamed, run} from './agent.js';
 import {MemoryRuntime} from './memory-runtime.js';
 import {noCgroups, noVolumes} from './ports.js';
@@ -68,8 +68,8 @@ test('a pod that does not match the node as it is known is admitted if it matche
 });
 
 test('a pod has one address of each family, first of that of the node', t => {
-  t.deepEqual(inOrderOf(['10.0.0.1'], ['fd00::1', '10.1.0.1', '10.1.0.2']), ['10.1.0.1', 'fd00::1']);
-  t.deepEqual(inOrderOf(['fd00::9'], ['10.1.0.1', 'fd00::1']), ['fd00::1', '10.1.0.1']);
-  t.deepEqual(inOrderOf(['fd00::9'], ['10.1.0.1']), ['10.1.0.1']);
-  t.deepEqual(inOrderOf([], ['10.1.0.1']), ['10.1.0.1']);
+  t.deepEqual(oneOfEachFamily(['10.0.0.1'], ['fd00::1', '10.1.0.1', '10.1.0.2']), ['10.1.0.1', 'fd00::1']);
+  t.deepEqual(oneOfEachFamily(['fd00::9'], ['10.1.0.1', 'fd00::1']), ['fd00::1', '10.1.0.1']);
+  t.deepEqual(oneOfEachFamily(['fd00::9'], ['10.1.0.1']), ['10.1.0.1']);
+  t.deepEqual(oneOfEachFamily([], ['10.1.0.1']), ['10.1.0.1']);
 });

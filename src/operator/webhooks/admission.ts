@@ -7,7 +7,7 @@ import type {Naming} from '#src/api/naming.js';
 import {badRequest, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
-import {collected, type Findings} from './findings.js';
+import {collectFindings, type Findings} from './findings.js';
 import {jsonDifference} from './json-difference.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
 
@@ -134,7 +134,7 @@ export const validating = <T extends KubeObject>(
     operations,
     async respond({object, oldObject, request}) {
       const given = {object: object as Frozen<T> | undefined, oldObject: oldObject as Frozen<T> | undefined, request};
-      const {errors, warnings} = await collected(validate(given));
+      const {errors, warnings} = await collectFindings(validate(given));
       const warned = warnings.length > 0 ? {warnings} : {};
       if (errors.length === 0) return {allowed: true, ...warned};
       const group = (object ?? oldObject)?.apiVersion?.split('/')[0] ?? '';
@@ -159,7 +159,7 @@ export interface ReviewOptions {
 }
 
 /** Answers a review. Throws a `StatusError` for an invalid body. */
-export const reviewed = async (
+export const answerReview = async (
   webhook: AdmissionWebhook,
   received: ReceivedReview,
   {signal, failed}: ReviewOptions,

@@ -11,7 +11,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Client} from '#src/client/client.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
-import {renewed, type Material} from './material.js';
+import {renewedMaterial, type Material} from './material.js';
 import type {ReadCounts} from './metrics.js';
 
 /** The source of the certificate. */
@@ -136,7 +136,7 @@ const readSecret = async (
       authorities: decoded(data[fileNames.authorities]),
       authorityKey: decoded(data[fileNames.authorityKey]),
     };
-    const next = await renewed(present, {hosts, commonName: `${namespace}/${name}`, now: clock.now()});
+    const next = await renewedMaterial(present, {hosts, commonName: `${namespace}/${name}`, now: clock.now()});
     if (!next) return present;
     const values = Object.fromEntries(
       (Object.keys(fileNames) as (keyof typeof fileNames)[]).map(field => [fileNames[field], encoded(next[field])]),

@@ -107,7 +107,7 @@ const maxMessage = 4096;
  * Answers a review, yielding between objects. A failed conversion fails the review with its message. Throws a
  * `StatusError` for an invalid body.
  */
-export const converted = async (
+export const answerConversion = async (
   webhooks: readonly ConversionWebhook[],
   received: ReceivedReview,
 ): Promise<{readonly review: object; readonly error?: unknown}> => {

@@ -31,7 +31,7 @@ export type Findings = Iterable<Finding> | AsyncIterable<Finding> | Promise<Iter
 const maxFindings = 100;
 
 /** Collects findings. */
-export const collected = async (findings: Findings): Promise<{readonly errors: FieldError[]; readonly warnings: string[]}> => {
+export const collectFindings = async (findings: Findings): Promise<{readonly errors: FieldError[]; readonly warnings: string[]}> => {
   const errors: FieldError[] = [];
   const warnings: string[] = [];
   for await (const finding of (await findings) ?? []) {

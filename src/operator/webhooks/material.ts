@@ -36,7 +36,7 @@ const maxAuthorities = 3;
 /**
  * Returns the material that replaces the current one; undefined if that is still good. Unreadable material is replaced.
  */
-export const renewed = async (present: Material, {hosts, commonName, now}: MaterialOptions): Promise<Material | undefined> => {
+export const renewedMaterial = async (present: Material, {hosts, commonName, now}: MaterialOptions): Promise<Material | undefined> => {
   const authority = authorityOf(present);
   const isAuthorityDue = !authority || authority.certificate.notAfter - now < renewAuthorityBeforeMs;
   const signing = isAuthorityDue

@@ -26,9 +26,9 @@ import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {IncomingBodies, IncomingBody} from '#src/serving/limits/incoming-bodies.js';
 import {listen, type Listener} from '#src/serving/listener.js';
-import {pathOf, reviewed, type AdmissionWebhook, type Webhook} from './admission.js';
+import {pathOf, answerReview, type AdmissionWebhook, type Webhook} from './admission.js';
 import type {FollowedCertificate} from './certificates.js';
-import {conversionPath, converted, type ConversionWebhook} from './conversion.js';
+import {conversionPath, answerConversion, type ConversionWebhook} from './conversion.js';
 import {failureCount, WebhookMetrics} from './metrics.js';
 import {ReceivedReview} from './received-review.js';
 
@@ -120,12 +120,12 @@ const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): Re
       log.error({webhook: path, err: error}, 'a webhook failed, denying the request');
       return {code: 500, message: 'the webhook failed on this request: see the log of the operator'};
     };
-    route(path, admissionLimit, maxInFlight, (received, signal) => reviewed(admission, received, {signal, failed}));
+    route(path, admissionLimit, maxInFlight, (received, signal) => answerReview(admission, received, {signal, failed}));
   }
   const conversions = webhooks.filter((webhook): webhook is ConversionWebhook => webhook.type === 'converting');
   if (conversions.length > 0)
     route(conversionPath, conversionLimit, maxConversions, async received => {
-      const {review, error} = await converted(conversions, received);
+      const {review, error} = await answerConversion(conversions, received);
       if (error !== undefined) log.error({webhook: conversionPath, err: error}, 'a conversion failed');
       return {review, code: error === undefined ? 200 : 500};
     });

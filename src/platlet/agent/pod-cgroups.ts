@@ -10,7 +10,7 @@ import {QosGroups, type ReservedMemory} from '#src/platlet/cgroups/qos-groups.js
 import {CgroupWriter} from '#src/platlet/cgroups/writer.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {measuredCgroups} from '#src/platlet/metrics/cgroups.js';
-import {listOf, reservationOf} from '#src/platlet/node/capacity.js';
+import {parsedAmounts, reservationOf} from '#src/platlet/node/capacity.js';
 import type {Machine} from '#src/platlet/node/machine.js';
 import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
@@ -32,7 +32,7 @@ export const podCgroups = async (
   {hierarchy, cluster, node: {node}, working}: Before,
   signal: AbortSignal,
 ): Promise<PodCgroups> => {
-  const capacity = listOf(node.capacity);
+  const capacity = parsedAmounts(node.capacity);
   const reservation = reservationOf(settings);
   checkReservation(capacity, reservation);
   const enforced = new Set(settings.enforceNodeAllocatable);

@@ -13,7 +13,7 @@ import {Prober} from '#src/platlet/prober/prober.js';
 import {MirrorPods} from '#src/platlet/sources/mirror-pods.js';
 import type {PodFollower} from '#src/platlet/sources/pod-sources.js';
 import {Hooks} from '#src/platlet/worker/hooks.js';
-import {keepHouse} from '#src/platlet/worker/housekeeping.js';
+import {startHousekeeping} from '#src/platlet/worker/housekeeping.js';
 import type {NodeFacts} from '#src/platlet/worker/parts.js';
 import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
@@ -121,7 +121,7 @@ export const runPods = async (
     onAbort(signal, () => listener[Symbol.dispose]());
   }
   sources.start(followerOf(workers, directory, mirrors, events));
-  keepHouse({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
+  startHousekeeping({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
   onAbort(signal, () => workers[Symbol.dispose]());
 };
 

@@ -10,7 +10,7 @@ import {formatGoTime} from '#src/pki/encoding/times.js';
 import type {AgentCertificate} from './certificate.js';
 import type {StoredPair} from './pair-store.js';
 import type {CertificateRequester, PendingCertificate} from './requester.js';
-import {lackOf, type CertificateTemplate} from './template.js';
+import {templateMismatch, type CertificateTemplate} from './template.js';
 
 /** Hooks for the metrics of rotations. */
 export interface Renewals {
@@ -116,7 +116,7 @@ export class CertificateRotation {
   #lack(): string | undefined {
     const {certificate, template} = this.#parts;
     const wanted = template();
-    return certificate.last && wanted && lackOf(certificate.last.leaf, wanted);
+    return certificate.last && wanted && templateMismatch(certificate.last.leaf, wanted);
   }
 
   async #renewUntilDone(): Promise<void> {

@@ -39,7 +39,7 @@ export const servingTemplate = (
 };
 
 /** Returns what a certificate lacks of a template; undefined if nothing. Extra names are allowed. */
-export const lackOf = ({subject, dnsNames, ipAddresses}: Certificate, wanted: CertificateTemplate): string | undefined => {
+export const templateMismatch = ({subject, dnsNames, ipAddresses}: Certificate, wanted: CertificateTemplate): string | undefined => {
   if (subject.commonName !== wanted.subject.commonName)
     return `Current certificate CN (${subject.commonName}) does not match requested CN (${wanted.subject.commonName})`;
   const lists = [

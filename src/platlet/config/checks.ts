@@ -15,6 +15,6 @@ export interface ValidationContext {
 export type Check = (settings: Settings, context: ValidationContext) => readonly string[];
 
 /** Returns the messages if the condition holds. */
-export const when = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
+export const messagesIf = (isWrong: boolean, ...texts: readonly string[]): readonly string[] => (isWrong ? texts : []);
 /** Returns a value in quotes. */
-export const q = (text: unknown): string => jsonText(text);
+export const quoted = (text: unknown): string => jsonText(text);

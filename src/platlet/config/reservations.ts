@@ -1,13 +1,13 @@
 // Validation of reserved CPUs and memory.
 
 import {compareQuantities, parseQuantity, zeroQuantity} from '#src/api/quantity.js';
-import {q, when, type Check} from './checks.js';
+import {quoted, messagesIf, type Check} from './checks.js';
 
 /** The checks of reserved CPUs and memory. */
 export const reservations: readonly Check[] = [
   ({reservedSystemCPUs: text}) => {
     const error = text === '' ? undefined : cpuSetError(text);
-    return when(error !== undefined, `unable to parse reservedSystemCPUs (--reserved-cpus) ${text}, error: ${error}`);
+    return messagesIf(error !== undefined, `unable to parse reservedSystemCPUs (--reserved-cpus) ${text}, error: ${error}`);
   },
   ({reservedMemory}) => {
     const seen = new Set<string>();
@@ -18,12 +18,12 @@ export const reservations: readonly Check[] = [
         const isRepeated = seen.has(key);
         seen.add(key);
         return [
-          ...when(
+          ...messagesIf(
             name !== 'memory' && !name.startsWith('hugepages-'),
-            `the limit type ${q(name)} for ${of} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
+            `the limit type ${quoted(name)} for ${of} is not supported, only [memory hugepages-<HugePageSize>] is accepted`,
           ),
-          ...when(isZeroAmount(amount), `reserved memory may not be zero for ${of} and resource ${q(name)}`),
-          ...when(isRepeated, `the reserved memory has a duplicate value for ${of} and resource ${q(name)}`),
+          ...messagesIf(isZeroAmount(amount), `reserved memory may not be zero for ${of} and resource ${quoted(name)}`),
+          ...messagesIf(isRepeated, `the reserved memory has a duplicate value for ${of} and resource ${quoted(name)}`),
         ];
       }),
     );
@@ -42,8 +42,9 @@ const isZeroAmount = (amount: unknown): boolean => {
 const cpuSetError = (text: string): string | undefined => {
   for (const part of text.split(',')) {
     const [first = '', last = first, ...rest] = part.split('-');
-    for (const number of [first, last, ...rest]) if (!/^\d{1,9}$/.test(number)) return `strconv.Atoi: parsing ${q(number)}: invalid syntax`;
-    if (rest.length > 0 || Number(last) < Number(first)) return `invalid range ${q(part)} (${first} > ${last})`;
+    for (const number of [first, last, ...rest])
+      if (!/^\d{1,9}$/.test(number)) return `strconv.Atoi: parsing ${quoted(number)}: invalid syntax`;
+    if (rest.length > 0 || Number(last) < Number(first)) return `invalid range ${quoted(part)} (${first} > ${last})`;
   }
   return undefined;
 };

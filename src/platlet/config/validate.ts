@@ -6,7 +6,7 @@ import {messageOf} from '#src/base/message.js';
 import {checkAllowlist, verificationPolicies} from '#src/platlet/images/verification.js';
 import {tracingErrors} from '#src/transport/otlp/target.js';
 import {amountsError} from './amounts.js';
-import {q, when, type Check, type ValidationContext} from './checks.js';
+import {quoted, messagesIf, type Check, type ValidationContext} from './checks.js';
 import {reservations} from './reservations.js';
 import {tracingOf} from './settings.js';
 import {fields, type FieldName, type Settings} from './fields.js';
@@ -14,39 +14,39 @@ import {fields, type FieldName, type Settings} from './fields.js';
 const notNegative =
   (name: FieldName, flag: string): Check =>
   settings =>
-    when((settings[name] as number) < 0, `${name} (${flag}) ${String(settings[name])} must not be a negative number`);
+    messagesIf((settings[name] as number) < 0, `${name} (${flag}) ${String(settings[name])} must not be a negative number`);
 
 const between =
   (name: FieldName, flag: string, least: number, most: number, allowed?: number): Check =>
   settings => {
     const value = settings[name] as number;
     const isFine = value === allowed || (value >= least && value <= most);
-    return when(!isFine, `${name} (${flag}) ${value} must be between ${least} and ${most}, inclusive`);
+    return messagesIf(!isFine, `${name} (${flag}) ${value} must be between ${least} and ${most}, inclusive`);
   };
 
 /** The maximum backoff of restarts if none is configured. */
 const usualRestartMs = 300_000;
 
 const numbers: readonly Check[] = [
-  ({nodeLeaseDurationSeconds}) => when(nodeLeaseDurationSeconds <= 0, 'nodeLeaseDurationSeconds must be greater than 0'),
+  ({nodeLeaseDurationSeconds}) => messagesIf(nodeLeaseDurationSeconds <= 0, 'nodeLeaseDurationSeconds must be greater than 0'),
   notNegative('eventBurst', '--event-burst'),
   notNegative('eventRecordQPS', '--event-qps'),
   between('healthzPort', '--healthz-port', 1, 65_535, 0),
   ({cpuCFSQuotaPeriod: period}, {gate}) => {
     const of = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${formatDuration(period)}`;
-    if (!gate('CustomCPUCFSQuotaPeriod')) return when(period !== 100, `${of} requires feature gate CustomCPUCFSQuotaPeriod`);
-    return when(period < 1 || period > 1000, `${of} must be between 1ms and 1sec, inclusive`);
+    if (!gate('CustomCPUCFSQuotaPeriod')) return messagesIf(period !== 100, `${of} requires feature gate CustomCPUCFSQuotaPeriod`);
+    return messagesIf(period < 1 || period > 1000, `${of} must be between 1ms and 1sec, inclusive`);
   },
   between('imageGCHighThresholdPercent', '--image-gc-high-threshold', 0, 100),
   between('imageGCLowThresholdPercent', '--image-gc-low-threshold', 0, 100),
   ({imageGCLowThresholdPercent: low, imageGCHighThresholdPercent: high}) =>
-    when(
+    messagesIf(
       low >= high,
       `imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
     ),
   ({imageMaximumGCAge: oldest, imageMinimumGCAge: youngest}) => [
-    ...when(oldest < 0, `imageMaximumGCAge ${formatDuration(oldest)} must not be negative`),
-    ...when(
+    ...messagesIf(oldest < 0, `imageMaximumGCAge ${formatDuration(oldest)} must not be negative`),
+    ...messagesIf(
       oldest > 0 && oldest <= youngest,
       `imageMaximumGCAge ${formatDuration(oldest)} must be greater than imageMinimumGCAge ${formatDuration(youngest)}`,
     ),
@@ -55,7 +55,7 @@ const numbers: readonly Check[] = [
   between('iptablesMasqueradeBit', '--iptables-masquerade-bit', 0, 31),
   (settings, context) => notNegative('kubeAPIBurst', `--${context.naming.component('api-burst')}`)(settings, context),
   (settings, context) => notNegative('kubeAPIQPS', `--${context.naming.component('api-qps')}`)(settings, context),
-  ({nodeStatusMaxImages: most}) => when(most < -1, `nodeStatusMaxImages (--node-status-max-images) ${most} must be -1 or greater`),
+  ({nodeStatusMaxImages: most}) => messagesIf(most < -1, `nodeStatusMaxImages (--node-status-max-images) ${most} must be -1 or greater`),
   notNegative('maxOpenFiles', '--max-open-files'),
   notNegative('maxPods', '--max-pods'),
   between('oomScoreAdj', '--oom-score-adj', -1000, 1000),
@@ -64,21 +64,24 @@ const numbers: readonly Check[] = [
   between('readOnlyPort', '--read-only-port', 0, 65_535),
   notNegative('registryBurst', '--registry-burst'),
   notNegative('registryPullQPS', '--registry-qps'),
-  ({containerLogMaxFiles}) => when(containerLogMaxFiles <= 1, 'containerLogMaxFiles must be greater than 1'),
-  ({containerLogMaxWorkers}) => when(containerLogMaxWorkers < 1, 'containerLogMaxWorkers must be greater than or equal to 1'),
+  ({containerLogMaxFiles}) => messagesIf(containerLogMaxFiles <= 1, 'containerLogMaxFiles must be greater than 1'),
+  ({containerLogMaxWorkers}) => messagesIf(containerLogMaxWorkers < 1, 'containerLogMaxWorkers must be greater than or equal to 1'),
   ({containerLogMonitorInterval}) =>
-    when(containerLogMonitorInterval < 3000, 'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s'),
+    messagesIf(
+      containerLogMonitorInterval < 3000,
+      'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
+    ),
   ({memoryThrottlingFactor: factor}) =>
-    when(factor <= 0 || factor > 1, `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`),
-  settings => when(settings['userNamespaces.idsPerPod'] % 65_536 !== 0, 'userNamespaces.idsPerPod must be a multiple of 65536'),
+    messagesIf(factor <= 0 || factor > 1, `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`),
+  settings => messagesIf(settings['userNamespaces.idsPerPod'] % 65_536 !== 0, 'userNamespaces.idsPerPod must be a multiple of 65536'),
   (settings, {gate, naming}) => {
     const ms = settings['crashLoopBackOff.maxContainerRestartPeriod'];
     if (!gate('PlatletCrashLoopBackOffMax'))
-      return when(
+      return messagesIf(
         ms !== usualRestartMs,
         `FeatureGate ${naming.inWords('KubeletCrashLoopBackOffMax')} not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set`,
       );
-    return when(
+    return messagesIf(
       ms < 1000 || ms > 300_000,
       `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${ms / 1000} seconds) must be set between 1s and 300s`,
     );
@@ -87,61 +90,64 @@ const numbers: readonly Check[] = [
 
 const choices: readonly Check[] = [
   ({serializeImagePulls, maxParallelImagePulls: most}) => [
-    ...when(most < 0, `maxParallelImagePulls ${most} must be a positive number`),
-    ...when(
+    ...messagesIf(most < 0, `maxParallelImagePulls ${most} must be a positive number`),
+    ...messagesIf(
       most > 1 && serializeImagePulls,
       'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
     ),
   ],
   ({serverTLSBootstrap}, {gate, naming}) =>
-    when(
+    messagesIf(
       serverTLSBootstrap && !gate('RotatePlatletServerCertificate'),
       `serverTLSBootstrap true requires feature gate ${naming.inWords('RotateKubeletServerCertificate')}`,
     ),
   ({topologyManagerPolicy: policy}) =>
-    when(
+    messagesIf(
       !['none', 'best-effort', 'restricted', 'single-numa-node'].includes(policy),
-      `topologyManagerPolicy (--topology-manager-policy) ${q(policy)} must be one of: ["none" "best-effort" "restricted" "single-numa-node"]`,
+      `topologyManagerPolicy (--topology-manager-policy) ${quoted(policy)} must be one of: ["none" "best-effort" "restricted" "single-numa-node"]`,
     ),
   ({topologyManagerScope: scope}) =>
-    when(
+    messagesIf(
       !['container', 'pod'].includes(scope),
-      `topologyManagerScope (--topology-manager-scope) ${q(scope)} must be one of: "container", or "pod"`,
+      `topologyManagerScope (--topology-manager-scope) ${quoted(scope)} must be one of: "container", or "pod"`,
     ),
   ({hairpinMode: mode}) =>
-    when(
+    messagesIf(
       !['none', 'hairpin-veth', 'promiscuous-bridge'].includes(mode),
-      `option ${q(mode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
+      `option ${quoted(mode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
     ),
   settings => {
     const behavior = settings['memorySwap.swapBehavior'];
-    return when(
+    return messagesIf(
       !['', 'LimitedSwap', 'NoSwap'].includes(behavior),
-      `memorySwap.swapBehavior ${q(behavior)} must be one of: "", "LimitedSwap" or "NoSwap"`,
+      `memorySwap.swapBehavior ${quoted(behavior)} must be one of: "", "LimitedSwap" or "NoSwap"`,
     );
   },
   ({singleProcessOOMKill}, {isCgroupV1}) =>
-    when(isCgroupV1 && singleProcessOOMKill === false, 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1'),
+    messagesIf(
+      isCgroupV1 && singleProcessOOMKill === false,
+      'singleProcessOOMKill must not be explicitly set to false when using cgroup v1',
+    ),
   ({registerWithTaints}) =>
     registerWithTaints.flatMap(({key, value = '', effect, timeAdded}) => [
-      ...when(
+      ...messagesIf(
         !isTaint(key, value, effect),
         `invalid taint: {${String(key)} ${String(value)} ${String(effect)} ${timeAdded === undefined ? '<nil>' : String(timeAdded)}}`,
       ),
-      ...when(timeAdded !== undefined, 'taint.TimeAdded is not nil'),
+      ...messagesIf(timeAdded !== undefined, 'taint.TimeAdded is not nil'),
     ]),
-  ({runOnce}) => when(runOnce, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'),
+  ({runOnce}) => messagesIf(runOnce, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'),
   ({shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical, shutdownGracePeriodByPodPriority: byPriority}) => [
-    ...when(
+    ...messagesIf(
       critical > total,
       `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(total)}`,
     ),
-    ...when(total !== 0 && total < 1000, `shutdownGracePeriod ${formatDuration(total)} must be either zero or otherwise >= 1 sec`),
-    ...when(
+    ...messagesIf(total !== 0 && total < 1000, `shutdownGracePeriod ${formatDuration(total)} must be either zero or otherwise >= 1 sec`),
+    ...messagesIf(
       critical !== 0 && critical < 1000,
       `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be either zero or otherwise >= 1 sec`,
     ),
-    ...when(
+    ...messagesIf(
       byPriority.length > 0 && (total > 0 || critical > 0),
       'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
     ),
@@ -163,24 +169,24 @@ const imageChecks: Check = (settings, {gate, naming}) => {
   if (!gate('PlatletEnsureSecretPulledImages')) {
     const text = `must not be set if ${naming.inWords('KubeletEnsureSecretPulledImages')} feature gate is not enabled`;
     return [
-      ...when(policy !== fields.imagePullCredentialsVerificationPolicy.default, `\`imagePullCredentialsVerificationPolicy\` ${text}`),
-      ...when(allowlist.length > 0, `\`preloadedImagesVerificationAllowlist\` ${text}`),
+      ...messagesIf(policy !== fields.imagePullCredentialsVerificationPolicy.default, `\`imagePullCredentialsVerificationPolicy\` ${text}`),
+      ...messagesIf(allowlist.length > 0, `\`preloadedImagesVerificationAllowlist\` ${text}`),
     ];
   }
   const [never, preloaded, allowlisted, always] = verificationPolicies;
   const isMisplaced = allowlist.length > 0 && policy !== allowlisted;
   const invalid = isMisplaced ? undefined : allowlistError(allowlist);
   return [
-    ...when(
+    ...messagesIf(
       !(verificationPolicies as readonly string[]).includes(policy),
-      `option ${q(policy)} specified for imagePullCredentialsVerificationPolicy. Valid options are ${q(never)}, ${q(preloaded)}, ${q(allowlisted)} or ${q(always)}`,
+      `option ${quoted(policy)} specified for imagePullCredentialsVerificationPolicy. Valid options are ${quoted(never)}, ${quoted(preloaded)}, ${quoted(allowlisted)} or ${quoted(always)}`,
     ),
     // Misspelled in the original.
-    ...when(
+    ...messagesIf(
       isMisplaced,
-      `can't set \`preloadedImagesVerificationAllowlist\` if \`imagePullCredentialsVertificationPolicy\` is not ${q(allowlisted)}`,
+      `can't set \`preloadedImagesVerificationAllowlist\` if \`imagePullCredentialsVertificationPolicy\` is not ${quoted(allowlisted)}`,
     ),
-    ...when(invalid !== undefined, `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${invalid}`),
+    ...messagesIf(invalid !== undefined, `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${invalid}`),
   ];
 };
 const taintEffects: readonly unknown[] = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -196,21 +202,21 @@ const isNormal = (path: string): boolean => path === '/' || (!path.endsWith('/')
 
 const places: readonly Check[] = [
   ({systemCgroups, cgroupRoot}) =>
-    when(
+    messagesIf(
       systemCgroups !== '' && cgroupRoot === '',
       'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',
     ),
-  ({containerRuntimeEndpoint}) => when(containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'),
+  ({containerRuntimeEndpoint}) => messagesIf(containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'),
   ({podLogsDir: path}) =>
     path === ''
       ? ['podLogsDir was not specified']
       : [
-          ...when(!path.startsWith('/'), `pod logs path ${q(path)} must be absolute path`),
-          ...when(!isNormal(path), `pod logs path ${q(path)} must be normalized`),
-          ...when(!hasAscii(path), `pod logs path ${q(path)} mut contains ASCII characters only`),
+          ...messagesIf(!path.startsWith('/'), `pod logs path ${quoted(path)} must be absolute path`),
+          ...messagesIf(!isNormal(path), `pod logs path ${quoted(path)} must be normalized`),
+          ...messagesIf(!hasAscii(path), `pod logs path ${quoted(path)} mut contains ASCII characters only`),
         ],
   ({reservedSystemCPUs, systemReservedCgroup, kubeReservedCgroup}, {naming}) =>
-    when(
+    messagesIf(
       reservedSystemCPUs !== '' && (systemReservedCgroup !== '' || kubeReservedCgroup !== ''),
       `can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--${naming.component('reserved-cgroup')})`,
     ),
@@ -228,30 +234,30 @@ const enforcementCheck: Check = (settings, {naming}) => {
   const valid = ['none', 'pods', ...shares.flatMap(({name}) => [name, `${name}-compressible`])];
   return [
     ...shares.flatMap(({name}) =>
-      when(
+      messagesIf(
         items.includes(name) && items.includes(`${name}-compressible`),
-        `both ${q(name)} and ${q(`${name}-compressible`)} cannot be specified together in ${enforcement}`,
+        `both ${quoted(name)} and ${quoted(`${name}-compressible`)} cannot be specified together in ${enforcement}`,
       ),
     ),
     ...items.flatMap((item, index) => [
-      ...when(items.indexOf(item) !== index, `duplicated enforcements ${q(item)} in ${enforcement}`),
+      ...messagesIf(items.indexOf(item) !== index, `duplicated enforcements ${quoted(item)} in ${enforcement}`),
       ...shares.flatMap(({name, cgroup, field}) =>
-        when(
+        messagesIf(
           (item === name || item === `${name}-compressible`) && cgroup === '',
-          `${field} must be specified when ${q(name)} or ${q(`${name}-compressible`)} included in ${enforcement}`,
+          `${field} must be specified when ${quoted(name)} or ${quoted(`${name}-compressible`)} included in ${enforcement}`,
         ),
       ),
-      ...when(item === 'none' && items.length > 1, `${enforcement} may not contain additional enforcements when "none" is specified`),
-      ...when(
+      ...messagesIf(item === 'none' && items.length > 1, `${enforcement} may not contain additional enforcements when "none" is specified`),
+      ...messagesIf(
         !valid.includes(item),
-        `option ${q(item)} specified for ${enforcement}. Valid options are ${valid
+        `option ${quoted(item)} specified for ${enforcement}. Valid options are ${valid
           .slice(1)
-          .map(option => q(option))
+          .map(option => quoted(option))
           .join(', ')} or "none"`,
       ),
-      ...when(
+      ...messagesIf(
         valid.includes(item) && item !== 'none' && !cgroupsPerQOS,
-        `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${q(item)} contained in ${enforcement}`,
+        `cgroupsPerQOS (--cgroups-per-qos) must be set to true when ${quoted(item)} contained in ${enforcement}`,
       ),
     ]),
   ];
@@ -264,11 +270,11 @@ const tracingCheck: Check = settings => tracingErrors(tracingOf(settings), 'trac
 
 /** Checks that depend on the host, whose messages have no prefix. */
 const hostChecks: Check = (settings, {isCgroupV1, naming}) => [
-  ...when(
+  ...messagesIf(
     isCgroupV1 && settings.failCgroupV1,
     `${naming.agent} is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release`,
   ),
-  ...when(
+  ...messagesIf(
     isCgroupV1 && settings['memorySwap.swapBehavior'] === 'LimitedSwap',
     'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2',
   ),

@@ -1,7 +1,7 @@
 // The procedures of the container runtime interface, version 1.
 
 import type {Message} from './messages/codec.js';
-import {containerId, nothing, sandboxId} from './messages/common.js';
+import {containerId, emptyMessage, sandboxId} from './messages/common.js';
 import * as containers from './messages/containers.js';
 import * as images from './messages/images.js';
 import * as sandboxes from './messages/sandboxes.js';
@@ -28,26 +28,26 @@ const image = of('ImageService');
 export const procedures = {
   version: runtime('Version', images.versionRequest, images.versionResponse),
   status: runtime('Status', images.statusRequest, images.statusResponse),
-  runtimeConfig: runtime('RuntimeConfig', nothing, images.runtimeConfigResponse),
-  updateRuntimeConfig: runtime('UpdateRuntimeConfig', images.updateRuntimeConfigRequest, nothing),
+  runtimeConfig: runtime('RuntimeConfig', emptyMessage, images.runtimeConfigResponse),
+  updateRuntimeConfig: runtime('UpdateRuntimeConfig', images.updateRuntimeConfigRequest, emptyMessage),
 
   runPodSandbox: runtime('RunPodSandbox', sandboxes.runSandboxRequest, sandboxId),
-  stopPodSandbox: runtime('StopPodSandbox', sandboxId, nothing),
-  removePodSandbox: runtime('RemovePodSandbox', sandboxId, nothing),
+  stopPodSandbox: runtime('StopPodSandbox', sandboxId, emptyMessage),
+  removePodSandbox: runtime('RemovePodSandbox', sandboxId, emptyMessage),
   podSandboxStatus: runtime('PodSandboxStatus', sandboxes.sandboxStatusRequest, sandboxes.sandboxStatusResponse),
   listPodSandbox: runtime('ListPodSandbox', sandboxes.listSandboxRequest, sandboxes.listSandboxResponse),
-  updatePodSandboxResources: runtime('UpdatePodSandboxResources', sandboxes.updateSandboxResourcesRequest, nothing),
+  updatePodSandboxResources: runtime('UpdatePodSandboxResources', sandboxes.updateSandboxResourcesRequest, emptyMessage),
 
   createContainer: runtime('CreateContainer', containers.createContainerRequest(sandboxes.sandboxConfig), containerId),
-  startContainer: runtime('StartContainer', containerId, nothing),
-  stopContainer: runtime('StopContainer', containers.stopContainerRequest, nothing),
-  removeContainer: runtime('RemoveContainer', containerId, nothing),
+  startContainer: runtime('StartContainer', containerId, emptyMessage),
+  stopContainer: runtime('StopContainer', containers.stopContainerRequest, emptyMessage),
+  removeContainer: runtime('RemoveContainer', containerId, emptyMessage),
   listContainers: runtime('ListContainers', containers.listContainersRequest, containers.listContainersResponse),
   containerStatus: runtime('ContainerStatus', containers.containerStatusRequest, containers.containerStatusResponse),
-  updateContainerResources: runtime('UpdateContainerResources', containers.updateResourcesRequest, nothing),
-  reopenContainerLog: runtime('ReopenContainerLog', containerId, nothing),
-  checkpointContainer: runtime('CheckpointContainer', containers.checkpointRequest, nothing),
-  containerEvents: runtime('GetContainerEvents', nothing, images.containerEvent),
+  updateContainerResources: runtime('UpdateContainerResources', containers.updateResourcesRequest, emptyMessage),
+  reopenContainerLog: runtime('ReopenContainerLog', containerId, emptyMessage),
+  checkpointContainer: runtime('CheckpointContainer', containers.checkpointRequest, emptyMessage),
+  containerEvents: runtime('GetContainerEvents', emptyMessage, images.containerEvent),
 
   execSync: runtime('ExecSync', containers.execSyncRequest, containers.execSyncResponse),
   exec: runtime('Exec', containers.execRequest, containers.streamResponse),
@@ -62,6 +62,6 @@ export const procedures = {
   listImages: image('ListImages', images.listImagesRequest, images.listImagesResponse),
   imageStatus: image('ImageStatus', images.imageStatusRequest, images.imageStatusResponse),
   pullImage: image('PullImage', images.pullImageRequest, images.pullImageResponse),
-  removeImage: image('RemoveImage', images.removeImageRequest, nothing),
-  imageFsInfo: image('ImageFsInfo', nothing, usage.imageFsInfoResponse),
+  removeImage: image('RemoveImage', images.removeImageRequest, emptyMessage),
+  imageFsInfo: image('ImageFsInfo', emptyMessage, usage.imageFsInfoResponse),
 };

@@ -27,7 +27,7 @@ import {CriClient} from './client.js';
 import type {Draft} from './messages/codec.js';
 import {containerMessage, imageMessage, resourcesMessage, sandboxMessage} from './configs.js';
 import {procedures, type Procedure} from './procedures.js';
-import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, required, sandboxOf} from './states.js';
+import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, requiredOf, sandboxOf} from './states.js';
 import {forwardPort, runProcess} from './streams.js';
 import {containerUsageOf, filesystemOf, sandboxUsageOf} from './usages.js';
 
@@ -111,14 +111,14 @@ export class CriRuntime implements Runtime {
     const response = await this.#call(procedures.version, {version: supportedVersion});
     const {version, runtimeName, runtimeVersion, runtimeApiVersion} = response;
     for (const part of [version, runtimeName, runtimeVersion, runtimeApiVersion])
-      required(part, `not all fields are set in VersionResponse (${JSON.stringify(JSON.stringify(response))})`);
+      requiredOf(part, `not all fields are set in VersionResponse (${JSON.stringify(JSON.stringify(response))})`);
     if (version !== supportedVersion) throw new RuntimeError('unimplemented', 'runtime api version is not supported');
     return {name: runtimeName, version: runtimeVersion, apiVersion: runtimeApiVersion};
   }
 
   async status(): Promise<RuntimeStatus> {
     const {status, runtimeHandlers, features} = await this.#call(procedures.status, {});
-    const {conditions} = required(status, 'RuntimeReady or NetworkReady condition are not set');
+    const {conditions} = requiredOf(status, 'RuntimeReady or NetworkReady condition are not set');
     if (conditions.length < 2) throw new RuntimeError('failed', 'RuntimeReady or NetworkReady condition are not set');
     const handlers = runtimeHandlers.map(({name, features: of}) => ({
       name,
@@ -172,7 +172,7 @@ export class CriRuntime implements Runtime {
   async runSandbox(config: SandboxConfig, handler: string): Promise<string> {
     const message = {config: sandboxMessage(config), runtimeHandler: handler};
     const {podSandboxId} = await this.#call(procedures.runPodSandbox, message, 2 * this.#parts.requestTimeoutMs);
-    return required(podSandboxId, `PodSandboxId is not set for sandbox ${JSON.stringify(config.pod.name)}`);
+    return requiredOf(podSandboxId, `PodSandboxId is not set for sandbox ${JSON.stringify(config.pod.name)}`);
   }
 
   async stopSandbox(podSandboxId: string): Promise<void> {
@@ -190,7 +190,7 @@ export class CriRuntime implements Runtime {
   async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: SandboxConfig): Promise<string> {
     const message = {podSandboxId, config: containerMessage(config), sandboxConfig: sandboxMessage(sandboxConfig)};
     const {containerId} = await this.#call(procedures.createContainer, message);
-    return required(containerId, `ContainerId is not set for container ${JSON.stringify(config.name)}`);
+    return requiredOf(containerId, `ContainerId is not set for container ${JSON.stringify(config.name)}`);
   }
 
   async startContainer(containerId: string): Promise<void> {
@@ -295,7 +295,7 @@ export class CriRuntime implements Runtime {
   async pullImage(image: ImageSpec, credentials: ImageCredentials | undefined, sandboxConfig: SandboxConfig): Promise<string> {
     const message = {image: imageMessage(image), auth: credentials, sandboxConfig: sandboxMessage(sandboxConfig)};
     const {imageRef} = await this.#callImages(procedures.pullImage, message, Infinity);
-    return required(imageRef, `imageRef of image ${JSON.stringify(image.image)} is not set`);
+    return requiredOf(imageRef, `imageRef of image ${JSON.stringify(image.image)} is not set`);
   }
 
   async removeImage(image: ImageSpec): Promise<void> {
@@ -318,7 +318,7 @@ export class CriRuntime implements Runtime {
 
   /** Requests the URL of a stream, which is valid for one connection. */
   async #url<Request>(procedure: Procedure<Request, {url: string}>, message: Draft<NoInfer<Request>>): Promise<string> {
-    return required((await this.#call(procedure, message)).url, 'URL is not set');
+    return requiredOf((await this.#call(procedure, message)).url, 'URL is not set');
   }
 
   /** Uses the streams of a URL. The connection is closed afterwards, even if the runtime does not close its side. */

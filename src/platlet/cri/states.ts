@@ -11,7 +11,7 @@ import type {image} from './messages/images.js';
 import type {sandboxItem, sandboxMetadata, sandboxStatus} from './messages/sandboxes.js';
 
 /** Returns a value that is required of the runtime. */
-export const required = <A>(value: A | undefined, problem: string): A => {
+export const requiredOf = <A>(value: A | undefined, problem: string): A => {
   if (value === undefined || value === '') throw new RuntimeError('failed', problem);
   return value;
 };
@@ -33,17 +33,17 @@ export const listedSandbox = (item: Value<typeof sandboxItem>): Sandbox | undefi
   };
 
 export const sandboxOf = (status: Value<typeof sandboxStatus> | undefined): Sandbox => {
-  const {id, metadata, state, createdAt, network, linux, runtimeHandler, annotations} = required(status, 'pod sandbox status is not set');
-  required(id, 'status.Id is not set');
-  const {uid, namespace, name, attempt} = required(metadata, 'status.Metadata is not set');
+  const {id, metadata, state, createdAt, network, linux, runtimeHandler, annotations} = requiredOf(status, 'pod sandbox status is not set');
+  requiredOf(id, 'status.Id is not set');
+  const {uid, namespace, name, attempt} = requiredOf(metadata, 'status.Metadata is not set');
   for (const part of [name, namespace, uid])
-    required(part, `metadata.Name, metadata.Namespace or metadata.Uid is not in metadata ${JSON.stringify(metadata)}`);
+    requiredOf(part, `metadata.Name, metadata.Namespace or metadata.Uid is not in metadata ${JSON.stringify(metadata)}`);
   return {
     id,
     pod: {uid, namespace, name},
     attempt,
     isReady: state === 'ready',
-    createdAt: required(createdAt, 'status.CreatedAt is not set'),
+    createdAt: requiredOf(createdAt, 'status.CreatedAt is not set'),
     addresses: [network?.ip ?? '', ...(network?.additionalIps.map(({ip}) => ip) ?? [])].filter(address => address !== ''),
     usesHostNetwork: linux?.namespaces?.options?.network === 'node',
     handler: runtimeHandler,
@@ -78,17 +78,17 @@ export const listedContainer = (item: Value<typeof containerItem>): ContainerIns
 
 /** Throws unless the fields required by the original are present. */
 const checkedContainer = ({id, metadata, createdAt, image: spec, imageRef}: Value<typeof containerStatus>) => {
-  required(id, 'status.Id is not set');
-  const {name, attempt} = required(metadata, 'status.Metadata is not set');
-  required(name, `metadata.Name is not in metadata ${JSON.stringify(metadata)}`);
-  required(spec?.image, 'status.Image is not set');
-  required(imageRef, 'status.ImageRef is not set');
-  return {name, attempt, createdAt: required(createdAt, 'status.CreatedAt is not set')};
+  requiredOf(id, 'status.Id is not set');
+  const {name, attempt} = requiredOf(metadata, 'status.Metadata is not set');
+  requiredOf(name, `metadata.Name is not in metadata ${JSON.stringify(metadata)}`);
+  requiredOf(spec?.image, 'status.Image is not set');
+  requiredOf(imageRef, 'status.ImageRef is not set');
+  return {name, attempt, createdAt: requiredOf(createdAt, 'status.CreatedAt is not set')};
 };
 
 /** The status of a container does not name its sandbox: the caller has it from the list. */
 export const containerOf = (status: Value<typeof containerStatus> | undefined, sandbox = ''): ContainerInstance => {
-  const found = required(status, 'container status is not set');
+  const found = requiredOf(status, 'container status is not set');
   const {startedAt, finishedAt, user, state} = found;
   const {supplementalGroups = [], uid, gid} = user?.linux ?? {};
   return {

@@ -9,7 +9,7 @@ import {fullName, repositoryName} from '#src/model/pod/image-name.js';
 import type {Image} from '#src/platlet/runtime/images.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {TrackedCredentials} from './keyring.js';
-import {matchSecrets, pulledWith, recordAfter, type PullCredentials, type PullSecret} from './pull-record.js';
+import {matchSecrets, credentialsRecord, recordAfter, type PullCredentials, type PullSecret} from './pull-record.js';
 import type {PullRecords} from './pull-records.js';
 import type {NeedsVerification} from './verification.js';
 
@@ -112,7 +112,7 @@ export class ImageAccess {
   /** Called after a pull, with the credentials that worked; undefined if it needed none. */
   async pulled(image: string, imageRef: string, used: TrackedCredentials | undefined): Promise<void> {
     // Until the image itself is recorded, the record of the pull tells that the agent has pulled it.
-    if (await this.#noteReported(image, imageRef, pulledWith(used))) await this.failed(image);
+    if (await this.#noteReported(image, imageRef, credentialsRecord(used))) await this.failed(image);
   }
 
   /** Called after a failed pull. */

@@ -44,7 +44,7 @@ const maxEntries = 1_000;
 const maxNotedMatches = 100;
 
 /** Returns the credentials to record for a pull; absent: it needed none. */
-export const pulledWith = (used: TrackedCredentials | undefined): PullCredentials =>
+export const credentialsRecord = (used: TrackedCredentials | undefined): PullCredentials =>
   used?.source ? {kubernetesSecrets: [{...used.source, credentialHash: used.hash}]} : {nodePodsAccessible: true};
 
 const isSameSecret = (a: PullSecret, b: PullSecret): boolean => a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;

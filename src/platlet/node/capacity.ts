@@ -33,7 +33,7 @@ export const capacityOf = (
 });
 
 /** Returns parsed quantities. */
-export const listOf = (amounts: Readonly<Record<string, string>>): ResourceList =>
+export const parsedAmounts = (amounts: Readonly<Record<string, string>>): ResourceList =>
   new Map(Object.entries(amounts).map(([name, text]) => [name, parseQuantity(text)]));
 
 /** The resource of each eviction signal. */
@@ -45,8 +45,8 @@ export const reservationOf = ({
   systemReserved,
   evictionHard,
 }: Pick<Settings, 'kubeReserved' | 'systemReserved' | 'evictionHard'>): Reservation => ({
-  agent: listOf(kubeReserved),
-  system: listOf(systemReserved),
+  agent: parsedAmounts(kubeReserved),
+  system: parsedAmounts(systemReserved),
   threshold: new Map(
     Object.entries(evictionHard).flatMap(([signal, text]) => {
       const resource = reservingSignals[signal];
@@ -64,7 +64,7 @@ export const allocatableOf = (
   capacity: Readonly<Record<string, string>>,
   {reservation, localStorage}: Pick<CapacitySettings, 'reservation' | 'localStorage'>,
 ): Amounts => {
-  const all = listOf(capacity);
+  const all = parsedAmounts(capacity);
   if (!localStorage) all.delete('ephemeral-storage');
   const left = nodeAllocatable(all, reservation);
   let memory = left.get('memory');

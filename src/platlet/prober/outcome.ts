@@ -14,6 +14,6 @@ const maxOutputBytes = 10 * 1024;
 
 export const success = (output = ''): ProbeOutcome => ({result: 'success', output});
 export const failure = (output: string): ProbeOutcome => ({result: 'failure', output});
-export const errored = (error: string): ProbeOutcome => ({result: 'unknown', output: '', error});
+export const probeError = (error: string): ProbeOutcome => ({result: 'unknown', output: '', error});
 
-export const shortened = (output: string): string => Buffer.from(output).subarray(0, maxOutputBytes).toString();
+export const truncatedOutput = (output: string): string => Buffer.from(output).subarray(0, maxOutputBytes).toString();

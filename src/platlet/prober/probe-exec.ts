@@ -1,7 +1,7 @@
 import {formatDuration} from '#src/api/duration.js';
 import {messageOf} from '#src/base/message.js';
 import {RuntimeError, type Runtime} from '#src/platlet/runtime/runtime.js';
-import {errored, failure, shortened, success, type ProbeOutcome} from './outcome.js';
+import {probeError, failure, truncatedOutput, success, type ProbeOutcome} from './outcome.js';
 
 /** Probes by a command in the container. */
 export const probeExec = async (
@@ -12,11 +12,11 @@ export const probeExec = async (
 ): Promise<ProbeOutcome> => {
   try {
     const {stdout, stderr, exitCode} = await runtime.execSync(id, command, timeoutSeconds);
-    const output = shortened(Buffer.concat([stdout, stderr]).toString());
+    const output = truncatedOutput(Buffer.concat([stdout, stderr]).toString());
     return exitCode === 0 ? success(output) : failure(output);
   } catch (error) {
     if (error instanceof RuntimeError && error.kind === 'timeout')
       return failure(`command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatDuration(timeoutSeconds * 1000)}`);
-    return errored(messageOf(error));
+    return probeError(messageOf(error));
   }
 };

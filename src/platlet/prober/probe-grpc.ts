@@ -5,7 +5,7 @@ import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js'
 import {MessageWriter, readMessage} from '#src/transport/grpc/message.js';
 import {dialer} from '#src/transport/dial.js';
 import {endpoint, type Network} from '#src/transport/network.js';
-import {errored, failure, success, type ProbeOutcome} from './outcome.js';
+import {probeError, failure, success, type ProbeOutcome} from './outcome.js';
 
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 const serving = 1;
@@ -20,7 +20,7 @@ export interface GrpcProbe {
 }
 
 const outcomeOf = (error: unknown, address: string, timeoutMs: number): ProbeOutcome => {
-  if (!(error instanceof GrpcError)) return errored(messageOf(error));
+  if (!(error instanceof GrpcError)) return probeError(messageOf(error));
   const within = formatDuration(timeoutMs);
   switch (error.code) {
     case unimplemented:

@@ -8,7 +8,7 @@ import {messageOf} from '#src/base/message.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {Network} from '#src/transport/network.js';
 import {httpGetter} from './http.js';
-import {errored, type ProbeOutcome} from './outcome.js';
+import {probeError, type ProbeOutcome} from './outcome.js';
 import {probeExec} from './probe-exec.js';
 import {probeGrpc} from './probe-grpc.js';
 import {probeHttp} from './probe-http.js';
@@ -45,12 +45,12 @@ export const probeRunner = ({naming, runtime, clock, network}: ProbeParts): RunP
     if (httpGet) return probeHttp(get, {...httpTarget(httpGet, container, address), agent, timeoutMs});
     if (tcpSocket) return probeTcp(clock, network, [tcpSocket.host || address, portOf(tcpSocket.port, container)], timeoutMs);
     if (grpc) return probeGrpc(clock, network, {host: address, port: grpc.port, service: grpc.service ?? '', timeoutMs, agent});
-    return errored(`missing probe handler for container ${container.name}`);
+    return probeError(`missing probe handler for container ${container.name}`);
   };
   return async (probe, target) => {
-    let outcome = errored('');
+    let outcome = probeError('');
     for (let tries = 0; tries < maxAttempts; tries++) {
-      outcome = await attempt(probe, target).catch((error: unknown) => errored(messageOf(error)));
+      outcome = await attempt(probe, target).catch((error: unknown) => probeError(messageOf(error)));
       if (outcome.error === undefined) break;
     }
     return outcome;

@@ -61,7 +61,7 @@ const collect = async ({runtime, directory: {sources, working}, ports: {output},
 };
 
 /** Cleans up periodically until the signal aborts. */
-export const keepHouse = (parts: HousekeepingParts): void => {
+export const startHousekeeping = (parts: HousekeepingParts): void => {
   const {clock, signal, log} = parts;
   runEvery(clock, cleanMs, signal, () => {
     clean(parts);

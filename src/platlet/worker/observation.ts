@@ -52,11 +52,11 @@ export class Observer {
 export const addressesOf = ({spec}: Frozen<Pod>, runtime: RuntimePod, node: readonly string[]): readonly string[] => {
   if (spec?.hostNetwork) return node;
   const sandbox = newestSandbox(runtime);
-  return sandbox?.isReady ? inOrderOf(node, sandbox.addresses) : [];
+  return sandbox?.isReady ? oneOfEachFamily(node, sandbox.addresses) : [];
 };
 
 /** Returns one address per IP family, the primary family of the node first. */
-export const inOrderOf = ([first = '']: readonly string[], addresses: readonly string[]): readonly string[] => {
+export const oneOfEachFamily = ([first = '']: readonly string[], addresses: readonly string[]): readonly string[] => {
   const isSix = (address: string): boolean => address.includes(':');
   const [primary, secondary] = [isSix(first), !isSix(first)].map(six => addresses.find(address => isSix(address) === six));
   return [primary, secondary].filter(address => address !== undefined);

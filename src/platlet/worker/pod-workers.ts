@@ -6,7 +6,7 @@ import type {Container, Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {withClockHeld} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
-import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
+import {preemptedOutcome, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
@@ -142,9 +142,9 @@ export class PodWorkers {
 
   #preempt(victim: Frozen<Pod>, resource: string): void {
     this.#parts.telemetry.metrics.preemptions.add({preemption_signal: resource});
-    recordEvent(this.#parts, victim, ['Warning', preempted.reason, preempted.message]);
+    recordEvent(this.#parts, victim, ['Warning', preemptedOutcome.reason, preemptedOutcome.message]);
     this.terminate(victim.metadata?.uid ?? '', {
-      outcome: {...preempted, isFailure: true},
+      outcome: {...preemptedOutcome, isFailure: true},
       disruption: preemptedCondition(this.#parts.node.naming),
     });
   }

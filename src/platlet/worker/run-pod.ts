@@ -15,7 +15,7 @@ import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
-import {addressesOf, inOrderOf} from './observation.js';
+import {addressesOf, oneOfEachFamily} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {BackingOff, ContainerStarter, type StartPlace} from './start-container.js';
 import {ContainerStop} from './stop-container.js';
@@ -109,7 +109,7 @@ export class PodRunner {
       await this.#removeLeftovers(config.pod.uid, attempt);
       const id = await this.#runSandbox(config, handler);
       const {addresses} = await runtime.sandboxStatus(id);
-      return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : inOrderOf(node.addresses, addresses)};
+      return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : oneOfEachFamily(node.addresses, addresses)};
     } catch (error) {
       metrics.podErrors.add();
       recordEvent(this.#parts, pod, ['Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`]);

@@ -12,7 +12,7 @@ import type {WorkQueue} from '#src/queue/work-queue.js';
 import type {Workers} from '#src/queue/workers.js';
 import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import {drawFrom, exactly} from '#src/simulation/rules/behavior.js';
+import {drawDuration, exactly} from '#src/simulation/rules/behavior.js';
 import {devicesOfNode, type DeviceRule} from '#src/simulation/rules/device-rule.js';
 
 const usual = exactly(100);
@@ -75,7 +75,7 @@ const deviceBinder = ({agents, client, timeline, naming, rules}: SimulationConte
     const timed = (allocation.devices?.results ?? []).flatMap(result => {
       const rule = result.bindingConditions?.length ? ruleOf(result) : undefined;
       if (!rule) return [];
-      const at = allocatedAt + drawFrom(rule.bindAfter ?? usual, `${uid}/${result.device}/bindAfter`);
+      const at = allocatedAt + drawDuration(rule.bindAfter ?? usual, `${uid}/${result.device}/bindAfter`);
       return [{result, at, conditions: conditionsOf(rule, at)}];
     });
     const due = timed.filter(({at}) => at <= now);

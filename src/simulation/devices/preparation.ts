@@ -10,7 +10,7 @@ import {claimNameOf, foreignText, isReservedFor, notCreatedText, type DeviceClai
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
-import {drawFrom, exactly} from '#src/simulation/rules/behavior.js';
+import {drawDuration, exactly} from '#src/simulation/rules/behavior.js';
 import {devicesOfNode, type DeviceRule} from '#src/simulation/rules/device-rule.js';
 
 /** The delay before a failed preparation is retried. */
@@ -63,7 +63,7 @@ export class DevicePreparation {
       record.devices = {isPrepared: false, retryAt: now + retryMs};
       return;
     }
-    const times = ruled.map(({rule, result}) => drawFrom(rule.prepareAfter ?? usual, `${record.uid}/${result.device}/prepareAfter`));
+    const times = ruled.map(({rule, result}) => drawDuration(rule.prepareAfter ?? usual, `${record.uid}/${result.device}/prepareAfter`));
     const readyAt = record.devices?.readyAt ?? now + Math.max(0, ...times);
     record.devices = {isPrepared: now >= readyAt, retryAt: readyAt, readyAt};
     if (!record.devices.isPrepared) return;

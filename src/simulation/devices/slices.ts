@@ -9,9 +9,9 @@ import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import type {Agent} from '#src/simulation/node/agent.js';
-import {drawFrom} from '#src/simulation/rules/behavior.js';
+import {drawDuration} from '#src/simulation/rules/behavior.js';
 import {devicesOfNode, rulesOfNode, type DeviceRule, type RuledDevice} from '#src/simulation/rules/device-rule.js';
-import {unlessPresent} from '#src/simulation/volumes/objects.js';
+import {createUnlessPresent} from '#src/simulation/volumes/objects.js';
 
 type ResourceSlice = ObjectOf<typeof kinds.resourceSlices>;
 
@@ -27,7 +27,7 @@ const maxCounterSets = 8;
 export const createDeviceClasses = async (client: Client, rules: readonly DeviceRule[]): Promise<void> => {
   for (const driver of new Set(rules.map(rule => rule.driver))) {
     const selectors = [{cel: {expression: `device.driver == ${JSON.stringify(driver)}`}}];
-    await unlessPresent(client, kinds.deviceClasses, {metadata: {name: driver}, spec: {selectors}});
+    await createUnlessPresent(client, kinds.deviceClasses, {metadata: {name: driver}, spec: {selectors}});
   }
 };
 
@@ -95,7 +95,7 @@ export const publishDevices = async (
 ): Promise<number> => {
   const age = clock.monotonic() - startedAt;
   const taintedAfter = (rule: DeviceRule): number =>
-    rule.taintAfter ? drawFrom(rule.taintAfter, `${name}/${rule.driver}/${rule.name}/taintAfter`) : 0;
+    rule.taintAfter ? drawDuration(rule.taintAfter, `${name}/${rule.driver}/${rule.name}/taintAfter`) : 0;
   const isTainted = ({rule}: RuledDevice): boolean => age >= taintedAfter(rule);
   const slices = client.resource(kinds.resourceSlices);
   const byDriver = devicesOfNode(rules, name);

@@ -14,7 +14,7 @@ export const renewMs = 10_000;
 export const reportMs = 300_000;
 
 /** Renews the lease of the node, if it is due. */
-export const renew = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
+export const renewNodeLease = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const now = context.clock.monotonic();
   if (now < agent.renewAt) return;
   const {client, machine, lease} = agent;

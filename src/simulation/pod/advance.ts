@@ -4,8 +4,8 @@ import type {PodActions} from '#src/platlet/pod/action-types.js';
 import {computeActions} from '#src/platlet/pod/actions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
 import {stopsAfter, terminationGraceSeconds} from '#src/platlet/pod/kill.js';
-import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
-import {end, exitCodeOf, nextChange, restart, start, type ContainerContext} from './containers.js';
+import {drawDuration, type Behavior} from '#src/simulation/rules/behavior.js';
+import {endContainerRun, exitCodeOf, nextChange, restartContainer, startContainer, type ContainerContext} from './containers.js';
 import {isRunning, type ContainerRecord, type PodRecord} from './record.js';
 import {probesOf, runtimeOf} from './runtime-view.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
@@ -57,13 +57,13 @@ const podContainersOf = (record: PodRecord, context: PodContext): PodContainer[]
 };
 
 /** Ends a run; the message of a failed container may fall back to its log. */
-const endRun = (entry: PodContainer, outcome: Parameters<typeof end>[1], at: number, {logTail}: PodContext): void => {
+const endRun = (entry: PodContainer, outcome: Parameters<typeof endContainerRun>[1], at: number, {logTail}: PodContext): void => {
   const {
     record: own,
     container: {terminationMessagePolicy: policy},
   } = entry;
   const isWanted = policy === 'FallbackToLogsOnError' && outcome.exitCode !== 0 && !outcome.message && own.state.is === 'running';
-  end(own, isWanted ? {...outcome, message: logTail(entry, own, at)} : outcome, at);
+  endContainerRun(own, isWanted ? {...outcome, message: logTail(entry, own, at)} : outcome, at);
 };
 
 /** Ends every run that is due. */
@@ -108,8 +108,8 @@ const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void
 
 const startOrRestart = ({container, record: own, behavior, context}: PodContainer, record: PodRecord): void =>
   own.state.is === 'ended' || own.last
-    ? restart(record, own, container, behavior, context)
-    : start(record, own, container, behavior, context);
+    ? restartContainer(record, own, container, behavior, context)
+    : startContainer(record, own, container, behavior, context);
 
 /** Returns the actions of a sync, computed as by a real agent. */
 const actionsOf = (record: PodRecord, {now}: PodContext): PodActions =>
@@ -147,7 +147,7 @@ const stopContainers = (record: PodRecord, containers: readonly PodContainer[], 
     if (stop && stop.at <= deadline) return;
     if (!stop) context.recordEvent('Normal', 'Killing', `Stopping container ${own.name}`);
     const stopAt =
-      stop?.at ?? now + preStopMs(container) + drawFrom(behavior.stopAfter, `${record.uid}/${own.name}/${own.restarts}/stopAfter`);
+      stop?.at ?? now + preStopMs(container) + drawDuration(behavior.stopAfter, `${record.uid}/${own.name}/${own.restarts}/stopAfter`);
     own.state = {
       ...own.state,
       stop: stopAt < deadline ? {at: stopAt, exitCode: behavior.stopExitCode} : {at: deadline, exitCode: killedExitCode},

@@ -3,7 +3,7 @@ import type {AnyContainer, Container} from '#src/api/pod.js';
 import {backoffTexts, isBackingOff, nextBackoff} from '#src/platlet/pod/backoff.js';
 import {imageTexts, pullDecision} from '#src/platlet/pod/image-pull.js';
 import {firstSuccessMs} from '#src/platlet/pod/probe-results.js';
-import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
+import {drawDuration, type Behavior} from '#src/simulation/rules/behavior.js';
 import {containerId, imageBytes, isReference} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, Termination, PodRecord} from './record.js';
 
@@ -54,7 +54,7 @@ const pull = (
   if (isWaitingToPull(container, image, context)) return false;
   if (container.pullDoneAt === undefined) {
     recordEvent('Normal', 'Pulling', imageTexts.pulling(image));
-    container.pullDoneAt = now + drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor'));
+    container.pullDoneAt = now + drawDuration(behavior.pullFor, seedOf(record, container, 'pullFor'));
   }
   if (container.pullDoneAt > now) {
     if (container.state.is === 'waiting') container.state = {...container.state, until: container.pullDoneAt};
@@ -68,7 +68,7 @@ const pull = (
     container.state = {is: 'waiting', reason: 'ErrImagePull', message: behavior.pullError, until: now + statusDelayMs};
     return false;
   }
-  const ms = drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor'));
+  const ms = drawDuration(behavior.pullFor, seedOf(record, container, 'pullFor'));
   recordEvent('Normal', 'Pulled', imageTexts.pulled(image, {ms, withWaitMs: ms, bytes: imageBytes(image)}));
   context.images.add(image);
   delete container.pullBackoff;
@@ -104,7 +104,7 @@ export const timesOf = (
   const {startupProbe, readinessProbe} = spec as Frozen<Container>;
   const at = (setting: 'startedAfter' | 'readyAfter' | 'runFor', defaultMs: number): number => {
     const given = behavior[setting];
-    return startedAt + (given ? drawFrom(given, seedOf(record, container, setting)) : defaultMs);
+    return startedAt + (given ? drawDuration(given, seedOf(record, container, setting)) : defaultMs);
   };
   const startedBy = at('startedAfter', firstSuccessMs(startupProbe));
   const readyBy = Math.max(startedBy, at('readyAfter', firstSuccessMs(readinessProbe)));
@@ -112,7 +112,7 @@ export const timesOf = (
 };
 
 /** Starts a container once its image is present. */
-export const start = (
+export const startContainer = (
   record: PodRecord,
   container: ContainerRecord,
   spec: Frozen<AnyContainer>,
@@ -147,7 +147,7 @@ const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {lo
 };
 
 /** Restarts an exited container with exponential backoff. */
-export const restart = (
+export const restartContainer = (
   record: PodRecord,
   container: ContainerRecord,
   spec: Frozen<AnyContainer>,
@@ -172,11 +172,11 @@ export const restart = (
     container.restartBackoff = nextBackoff(container.restartBackoff, container.last?.finishedAt ?? now);
     container.state = {is: 'waiting'};
   }
-  start(record, container, spec, behavior, context);
+  startContainer(record, container, spec, behavior, context);
 };
 
 /** Ends the run of a container. */
-export const end = (
+export const endContainerRun = (
   container: ContainerRecord,
   {exitCode, reason, message}: Pick<Termination, 'exitCode' | 'message'> & {reason?: string | undefined},
   finishedAt: number,

@@ -5,7 +5,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Rejection} from '#src/platlet/pod/admission/rejection.js';
-import {end, waitForRestart} from './containers.js';
+import {endContainerRun, waitForRestart} from './containers.js';
 import type {PodRecord} from './record.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
 import type {Amounts, Resizing} from './resizing.js';
@@ -84,7 +84,7 @@ const restartForResize = (record: PodRecord, {now, recordEvent}: ResizeContext):
     const own = record.containers.find(({name}) => name === container.name);
     if (!requiresRestart || own?.state.is !== 'running') continue;
     recordEvent('Normal', 'Killing', `Container ${container.name} resize requires restart`, path);
-    end(own, {exitCode: 143}, now);
+    endContainerRun(own, {exitCode: 143}, now);
     waitForRestart(own);
   }
 };

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {parseTime} from '#src/api/time.js';
-import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
+import {drawDuration, type Behavior} from '#src/simulation/rules/behavior.js';
 import type {Timeline} from '#src/simulation/time/timeline.js';
 import {timesOf} from './containers.js';
 import {resizingOf} from './resize.js';
@@ -90,7 +90,7 @@ export const recordOf = (pod: Frozen<Pod>, timeline: Timeline, behaviorOf: (of: 
   for (const of of specContainers(spec!)) {
     const behavior = behaviorOf(of);
     if (of.role === 'regular')
-      record.sandboxAt = Math.max(record.sandboxAt, startTime + drawFrom(behavior.startAfter, `${record.uid}/startAfter`));
+      record.sandboxAt = Math.max(record.sandboxAt, startTime + drawDuration(behavior.startAfter, `${record.uid}/startAfter`));
     record.containers.push(containerRecordOf(record, of, statuses.get(of.container.name), behavior, timeline));
   }
   return record;

@@ -96,5 +96,5 @@ const hashFraction = (text: string): number => {
 };
 
 /** Returns a duration within the range, the same for the same text. */
-export const drawFrom = ({min, max}: DurationRange, text: string): number =>
+export const drawDuration = ({min, max}: DurationRange, text: string): number =>
   min === max ? min : Math.round(min + (max - min) * hashFraction(text));

@@ -1,4 +1,4 @@
-import {drawFrom, exactly, type DurationRange} from './behavior.js';
+import {drawDuration, exactly, type DurationRange} from './behavior.js';
 import type {Pattern} from './pattern.js';
 
 /** The steps of the simulated driver on a volume. */
@@ -51,7 +51,7 @@ export const stepOf = (rules: readonly VolumeRule[], step: VolumeStep, target: V
   const error = own.find(({settings}) => settings[`${step}Error`] !== undefined)?.settings[`${step}Error`];
   const range = own.find(({settings}) => settings[`${step}After`] !== undefined)?.settings[`${step}After`] ?? usual;
   return {
-    afterMs: drawFrom(range, `${target.namespace}/${target.claim}/${target.node}/${step}`),
+    afterMs: drawDuration(range, `${target.namespace}/${target.claim}/${target.node}/${step}`),
     ...(error === undefined ? {} : {error}),
   };
 };

@@ -97,7 +97,7 @@ const killedOnAbort = (signal: AbortSignal): Promise<number> =>
   });
 
 /** Executes a command in a container. Throws an agent error where the container does not run. */
-export const execIn = (
+export const execInContainer = (
   context: StreamContext,
   pods: Pick<PodRecords, 'behaviors'>,
   target: ContainerTarget,

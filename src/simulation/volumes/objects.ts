@@ -11,7 +11,7 @@ import {driverName} from './context.js';
 const className = 'standard';
 
 /** Creates an object; returns false if it exists. */
-export const unlessPresent = async <T extends KubeObject>(client: Client, kind: Kind<T>, object: T): Promise<boolean> => {
+export const createUnlessPresent = async <T extends KubeObject>(client: Client, kind: Kind<T>, object: T): Promise<boolean> => {
   try {
     await client.resource(kind).create(object);
     return true;
@@ -24,11 +24,11 @@ export const unlessPresent = async <T extends KubeObject>(client: Client, kind: 
 /** Creates the CSIDriver and its storage class, unless they exist. */
 export const createDriverObjects = async (client: Client, naming: Naming): Promise<void> => {
   const name = driverName(naming);
-  await unlessPresent(client, kinds.csiDrivers, {
+  await createUnlessPresent(client, kinds.csiDrivers, {
     metadata: {name},
     spec: {attachRequired: true, podInfoOnMount: false, volumeLifecycleModes: ['Persistent', 'Ephemeral']},
   });
-  await unlessPresent(client, kinds.storageClasses, {
+  await createUnlessPresent(client, kinds.storageClasses, {
     metadata: {name: className, annotations: {[naming.subKey('storageclass', 'is-default-class')]: 'true'}},
     provisioner: name,
     reclaimPolicy: 'Delete',
@@ -38,14 +38,14 @@ export const createDriverObjects = async (client: Client, naming: Naming): Promi
 };
 
 /** Registers the driver in the CSINode of a node, like its agent. */
-export const announceOn = async (client: Client, naming: Naming, {name, maxVolumes}: Machine, node: Frozen<Node>): Promise<void> => {
+export const announceDriver = async (client: Client, naming: Naming, {name, maxVolumes}: Machine, node: Frozen<Node>): Promise<void> => {
   const driver = {
     name: driverName(naming),
     nodeID: name,
     topologyKeys: [naming.labels.hostname],
     ...(maxVolumes === undefined ? {} : {allocatable: {count: maxVolumes}}),
   };
-  const isNew = await unlessPresent(client, kinds.csiNodes, {
+  const isNew = await createUnlessPresent(client, kinds.csiNodes, {
     metadata: {
       name,
       ownerReferences: [{apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, name, uid: node.metadata?.uid ?? ''}],

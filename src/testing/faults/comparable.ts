@@ -19,7 +19,7 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
  * Returns all objects of the kinds without fields that differ from run to run: random parts of names, uids, versions,
  * times.
  */
-export const comparable = async (client: Client, {compare, blurred = []}: Compared): Promise<Record<string, unknown[]>> => {
+export const comparableObjects = async (client: Client, {compare, blurred = []}: Compared): Promise<Record<string, unknown[]>> => {
   const lists = await Promise.all(compare.map(async kind => [kind, (await client.resource(kind).list()).items] as const));
   const aliases = new Map<string, string>();
   for (const [kind, items] of lists) {

@@ -6,7 +6,7 @@ import type {SurviveReport} from './scenario.js';
 const mostText = 2_000;
 
 /** Returns a report as text. */
-export const explained = ({runs, schedules, writes, differences}: Omit<SurviveReport, 'explain'>): string => {
+export const explainReport = ({runs, schedules, writes, differences}: Omit<SurviveReport, 'explain'>): string => {
   const [difference] = differences;
   const ran = `${runs} of ${schedules} schedules ran, over ${writes.length} writes of the operator`;
   if (!difference) return `${ran}: all ended as the undisturbed run`;

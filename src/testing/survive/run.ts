@@ -13,8 +13,8 @@ import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {OperatorController} from '#src/operator/index.js';
 import {msOf} from '#src/operator/result.js';
 import {kindOf} from '#src/operator/sources.js';
-import {comparable} from '#src/testing/faults/comparable.js';
-import {atWork, limited, TimeLimitExceeded} from '#src/testing/waiting/time-limit.js';
+import {comparableObjects} from '#src/testing/faults/comparable.js';
+import {currentActivity, withTimeLimit, TimeLimitExceeded} from '#src/testing/waiting/time-limit.js';
 import {until} from '#src/testing/waiting/until.js';
 import type {Plane, PlaneSnapshot} from '#src/plane/inputs/embedded.js';
 import {OperatorInstances, wordsOf, type Write} from './operator-instances.js';
@@ -43,16 +43,16 @@ const stopMs = 10_000;
  * Plays the scenario on a fork of the snapshot. A run that has not ended after `limitMs` of real time is abandoned, and
  * fails.
  */
-export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, seed: Seed, limitMs: number): Promise<Outcome> => {
+export const playScenario = async (snapshot: PlaneSnapshot, options: SurviveOptions, seed: Seed, limitMs: number): Promise<Outcome> => {
   const plane = await snapshot.fork();
   const clock = plane.clock as VirtualClock;
   const trace = new Trace(clock);
   const start = clock.monotonic();
   let isLeft = false;
   const doing = () =>
-    `the run has not ended, ${formatDuration(clock.monotonic() - start)} of virtual time after its start: ${atWork(clock)}`;
+    `the run has not ended, ${formatDuration(clock.monotonic() - start)} of virtual time after its start: ${currentActivity(clock)}`;
   try {
-    return await limited(limitMs, doing, signal => unlessAborted(playOn(plane, options, seed, {trace, signal}), signal));
+    return await withTimeLimit(limitMs, doing, signal => unlessAborted(playOn(plane, options, seed, {trace, signal}), signal));
   } catch (error) {
     if (!(error instanceof TimeLimitExceeded)) throw error;
     isLeft = true;
@@ -60,7 +60,7 @@ export const play = async (snapshot: PlaneSnapshot, options: SurviveOptions, see
   } finally {
     // A hanging operation may prevent the plane from stopping.
     if (isLeft)
-      await limited(
+      await withTimeLimit(
         stopMs,
         () => 'stopping',
         signal => unlessAborted(plane.stop(), signal),
@@ -120,7 +120,7 @@ const endOf = async (plane: Plane, kinds: readonly Kind[], {end}: SurviveOptions
     client,
     list: async <T extends KubeObject>(kind: Kind<T>, options = {}) => (await client.resource(kind).list(options)).items as never,
   };
-  const value = end ? await end(view) : await comparable(client, {compare: kinds});
+  const value = end ? await end(view) : await comparableObjects(client, {compare: kinds});
   return parseJson(jsonText(value ?? null)) as unknown;
 };
 

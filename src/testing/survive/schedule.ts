@@ -50,5 +50,5 @@ export const schedulesOf = ({writes, events}: Strikable): Schedule[] => [
 ];
 
 /** Returns at most `most` items, evenly spread. */
-export const spread = <T>(all: readonly T[], most: number): readonly T[] =>
+export const spreadEvenly = <T>(all: readonly T[], most: number): readonly T[] =>
   all.length <= most ? all : Array.from({length: most}, (_, index) => all[Math.floor((index * all.length) / most)]!);

@@ -4,10 +4,10 @@ import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {msOf} from '#src/operator/result.js';
 import {startPlane} from '#src/plane/plane.js';
-import {explained} from './explain.js';
-import {play, type Outcome} from './run.js';
+import {explainReport} from './explain.js';
+import {playScenario, type Outcome} from './run.js';
 import type {Difference, SurviveOptions, SurviveReport} from './scenario.js';
-import {parseSeed, schedulesOf, seedText, spread, type Schedule, type Seed} from './schedule.js';
+import {parseSeed, schedulesOf, seedText, spreadEvenly, type Schedule, type Seed} from './schedule.js';
 
 /**
  * A run hangs if it takes this factor longer than the undisturbed one, and at least this long unless the time limit is
@@ -36,7 +36,7 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   });
   using snapshot = plane.snapshot();
   const begunAt = systemClock.monotonic();
-  const calm = await play(snapshot, options, {random}, Math.max(msOf(timeLimit), hangs.atLeastMs));
+  const calm = await playScenario(snapshot, options, {random}, Math.max(msOf(timeLimit), hangs.atLeastMs));
   const longestMs = Math.max(hangs.factor * (systemClock.monotonic() - begunAt), Math.min(hangs.atLeastMs, msOf(timeLimit)));
   if (calm.failure !== undefined) throw new Error(`the scenario fails without any fault: ${calm.failure}\n${calm.trace.join('\n')}`);
   const all = only ? [only] : schedulesOf(calm);
@@ -44,18 +44,18 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   // The undisturbed run is repeated first: a scenario with a random end proves nothing.
   const seeds: readonly Seed[] = only
     ? [{random, schedule: only}]
-    : [{random}, ...spread(all, maxRuns).map(schedule => ({random, schedule}))];
+    : [{random}, ...spreadEvenly(all, maxRuns).map(schedule => ({random, schedule}))];
   const end = systemClock.monotonic() + msOf(timeLimit);
   let runs = 0;
   for (const each of seeds) {
     if (differences.length > 0 || systemClock.monotonic() >= end) break;
-    const outcome = await play(snapshot, options, each, longestMs);
+    const outcome = await playScenario(snapshot, options, each, longestMs);
     if (each.schedule) runs++;
     const difference = differenceOf(calm, outcome, each);
     if (difference) differences.push(difference);
   }
   const report = {runs, schedules: all.length, writes: calm.writes.map(({text}) => text), differences};
-  return {...report, explain: () => explained(report)};
+  return {...report, explain: () => explainReport(report)};
 };
 
 const differenceOf = (calm: Outcome, run: Outcome, seed: Seed): Difference | undefined => {

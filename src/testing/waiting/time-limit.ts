@@ -12,7 +12,7 @@ export class TimeLimitExceeded extends Error {
  * Runs an operation with a signal that aborts after a limit of real time, or with the given signal if there is no
  * limit. The reason is a `TimeLimitExceeded`, with the current activity that `doing` returns in its message.
  */
-export const limited = async <T>(
+export const withTimeLimit = async <T>(
   limit: Duration | undefined,
   doing: () => string,
   act: (signal: AbortSignal) => Promise<T>,
@@ -37,5 +37,5 @@ export const limited = async <T>(
 };
 
 /** Returns what prevents a virtual clock from advancing. */
-export const atWork = ({holds}: VirtualClock): string =>
+export const currentActivity = ({holds}: VirtualClock): string =>
   holds > 0 ? `time is held by work that has not ended (${holds})` : 'work goes on without an end at one moment, or at many';

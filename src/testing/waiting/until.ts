@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {unlessAborted} from '#src/base/signals.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {msOf, type Duration} from '#src/operator/result.js';
-import {atWork, limited} from './time-limit.js';
+import {currentActivity, withTimeLimit} from './time-limit.js';
 
 export interface UntilOptions {
   /**
@@ -58,10 +58,10 @@ export const until = async <T>(
     }
   };
   const tooLong = (): string => {
-    const doing = isChecking ? 'the condition has not resolved' : atWork(clock);
+    const doing = isChecking ? 'the condition has not resolved' : currentActivity(clock);
     return `${what}: ${doing}, ${formatDuration(clock.monotonic() - start)} of virtual time after the start`;
   };
-  return limited(timeLimit, tooLong, ending => unlessAborted(wait(ending), ending), signal);
+  return withTimeLimit(timeLimit, tooLong, ending => unlessAborted(wait(ending), ending), signal);
 };
 
 /** Returns the value of a condition, or the error if an object does not exist yet. */

@@ -11,7 +11,7 @@ import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
-import {comparable, touchKey} from '#src/testing/faults/comparable.js';
+import {comparableObjects, touchKey} from '#src/testing/faults/comparable.js';
 import {WatchStreams, type WatchStream} from '#src/testing/faults/watch-streams.js';
 import {stageOf, type Stage} from './stage.js';
 
@@ -207,7 +207,7 @@ export const play = async (
     await step(stage);
     await clock.advance(scenario.settleMs ?? 30_000);
   }
-  const state = await comparable(client, scenario);
+  const state = await comparableObjects(client, scenario);
   const last = current!;
   last.isOver = true;
   last.stop.abort(new Error('the play is over'));

@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
-import {preempted, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
+import {preemptedOutcome, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {aPod} from './objects.js';
 
@@ -212,7 +212,7 @@ test('a critical pod takes the place of others: first of those with the least gu
   t.regex(answer(stateOf({}, [small]), critical('3')), /^OutOfcpu/);
   const equal = {...large, spec: {...large.spec!, priority: 2_000_000_000}};
   t.regex(answer(stateOf({}, [equal, strict, small]), critical('1900m')), /^OutOfpods|^OutOfcpu/);
-  t.is(preempted.message, 'Preempted in order to admit critical pod');
+  t.is(preemptedOutcome.message, 'Preempted in order to admit critical pod');
   t.deepEqual(preemptedCondition(naming), {
     type: 'DisruptionTarget',
     status: 'True',

@@ -2,7 +2,7 @@
 
 import {flag, int, repeated, map, message, nested, oneOf, text, texts, wrappedInt, ints} from './codec.js';
 
-export const nothing = message<Record<never, never>>({});
+export const emptyMessage = message<Record<never, never>>({});
 export const sandboxId = message({podSandboxId: text(1)});
 export const containerId = message({containerId: text(1)});
 

@@ -101,7 +101,7 @@ export const preemptionVictims = (
 const capitalized = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 /** The status reason and message of a preempted pod. */
-export const preempted = {reason: 'Preempting', message: 'Preempted in order to admit critical pod'} as const;
+export const preemptedOutcome = {reason: 'Preempting', message: 'Preempted in order to admit critical pod'} as const;
 
 /** The condition of a preempted pod. */
 export const preemptedCondition = (naming: Naming) => ({
