@@ -5,6 +5,7 @@
 import {check, resultType, type CheckedAst} from '#src/cel/check/check.js';
 import type {Environment} from '#src/cel/check/environment.js';
 import {literalProblems} from './literal-problems.js';
+import {syntaxProblems} from '#src/cel/error-texts/syntax-problems.js';
 import {isParseError, parse} from '#src/cel/syntax/parse.js';
 import {evaluate, evaluateInSteps, type Bindings, type Outcome} from '#src/cel/run/evaluate.js';
 import {plan, PlanError} from '#src/cel/run/plan.js';
@@ -43,13 +44,22 @@ export interface Program {
 /** The default cost limit of one evaluation, as upstream's. */
 const perCallLimit = 1_000_000;
 
+const invalid = (text: string, problems: readonly Problem[]): CompileError => ({
+  reason: 'invalid',
+  message: formatProblems(text, problems),
+  problems,
+});
+
 /** Parses and type-checks an expression without planning it, in steps. */
 export const checked = function* (environment: Environment, text: string): Steps<CheckedAst | CompileError> {
   const parsed = yield* parse(text, environment.syntax);
-  if (isParseError(parsed)) return {reason: 'invalid', message: parsed.message, problems: parsed.problems};
+  if (isParseError(parsed)) {
+    const {problems, mismatch} = parsed;
+    return invalid(text, mismatch ? [...syntaxProblems(text, mismatch), ...problems] : problems);
+  }
   const ast = yield* check(parsed, environment);
   const problems = 'types' in ast ? (environment.validatesLiterals ? yield* literalProblems(ast) : []) : ast;
-  return 'types' in ast && problems.length === 0 ? ast : {reason: 'invalid', message: formatProblems(text, problems), problems};
+  return 'types' in ast && problems.length === 0 ? ast : invalid(text, problems);
 };
 
 /** Plans a checked expression, in steps. */

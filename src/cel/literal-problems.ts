@@ -1,3 +1,7 @@
+// The checks of constants that an expression passes to the library: durations, timestamps, patterns and format strings,
+// and lists and maps of mixed types. They decide whether an expression is accepted, as upstream's literal validators
+// do.
+
 import {StepCount, type Steps} from '#src/base/steps.js';
 import type {CallExpr, Expr, ListExpr, MapExpr} from '#src/cel/syntax/ast.js';
 import type {CheckedAst} from '#src/cel/check/check.js';

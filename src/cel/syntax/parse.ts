@@ -1,22 +1,28 @@
 // The parser of the expression language: recursive descent over the published grammar, with macros expanded while
-// parsing. It stops at the first syntax error; syntax-problems.ts then parses the text again to report all errors as
-// upstream does. Length and nesting are limited.
+// parsing. It stops at the first syntax error and says where; `src/cel/error-texts` then parses the text again to
+// report all errors as upstream does. Length and nesting are limited.
 
 import type {Steps} from '#src/base/steps.js';
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
 import {LiteralError, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
 import {macroKey, MacroError, standardMacros, type Macro, type ExprFactory} from './macros.js';
-import {formatProblems, maxDepth, addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
+import {maxDepth, addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
 import {parseTermsAhead, type ReadyTerm, type TermParser} from './parse-ahead.js';
-import {syntaxProblems} from './syntax-problems.js';
-import {tokenise, type Token, type TokenKind} from './tokens.js';
+import {tokenise, type Token, type TokenKind, type UnrecognizedText} from './tokens.js';
 
-/** The problems of an expression that cannot be parsed: the formatted message, and the position of the first. */
+/** Where an expression leaves the grammar: its tokens, and the index of the token at which parsing stopped. */
+export interface SyntaxMismatch {
+  readonly tokens: readonly Token[];
+  readonly unrecognised: readonly UnrecognizedText[];
+  readonly at: number;
+}
+
+/** Why an expression cannot be parsed. */
 export interface ParseError {
-  readonly message: string;
-  readonly line: number;
-  readonly column: number;
+  /** The problems found so far, except syntax errors. */
   readonly problems: readonly Problem[];
+  /** Set if the expression does not match the grammar. */
+  readonly mismatch?: SyntaxMismatch;
 }
 
 /** Macros and optional parts of the syntax. */
@@ -59,7 +65,7 @@ const relations: ReadonlySet<TokenKind> = new Set(['<', '<=', '>=', '>', '==', '
 const products: ReadonlySet<TokenKind> = new Set(['*', '/', '%']);
 const sums: ReadonlySet<TokenKind> = new Set(['+', '-']);
 
-/** Thrown on a syntax error. The problems are then found by syntax-problems.ts, which recovers from errors. */
+/** Thrown on a syntax error. All errors are then found by `src/cel/error-texts`, which recovers from errors. */
 class GrammarError extends Error {}
 class NestingLimitExceeded extends Error {}
 
@@ -432,11 +438,6 @@ class Parser implements TermParser {
   }
 }
 
-const parseError = (text: string, problems: readonly Problem[]): ParseError => {
-  const [first] = problems;
-  return {message: formatProblems(text, problems), line: first?.line ?? -1, column: first?.column ?? -1, problems};
-};
-
 /** Returns the macros by their keys. */
 export const macroTable = (macros: Iterable<Macro>): ReadonlyMap<string, Macro> =>
   new Map([...macros].map(macro => [macroKey(macro.name, macro.arity, macro.isMember), macro]));
@@ -448,18 +449,18 @@ export const parse = function* (text: string, options: ParseOptions = defaults):
   if (text.length > maxCharacters) {
     const size = [...text].length;
     if (size > maxCharacters)
-      return parseError(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
+      return {problems: [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]};
   }
   const {tokens, unrecognised} = yield* tokenise(text);
   const parser = new Parser(text, tokens, options);
   try {
     const root = yield* parser.whole();
     if (unrecognised.length > 0) throw new GrammarError();
-    return parser.problems.length > 0 ? parseError(text, parser.problems) : {text, root, positions: parser.positions};
+    return parser.problems.length > 0 ? {problems: parser.problems} : {text, root, positions: parser.positions};
   } catch (error) {
-    if (error instanceof NestingLimitExceeded) return parseError(text, [tooDeep(text)]);
+    if (error instanceof NestingLimitExceeded) return {problems: [tooDeep(text)]};
     if (!(error instanceof GrammarError)) throw error;
-    return parseError(text, [...syntaxProblems(text, tokens, unrecognised, parser.at), ...parser.problems]);
+    return {problems: parser.problems, mismatch: {tokens, unrecognised, at: parser.at}};
   }
 };
 

@@ -1,5 +1,5 @@
 import {grammar, type Part} from './grammar.js';
-import type {TokenKind} from './tokens.js';
+import type {TokenKind} from '#src/cel/syntax/tokens.js';
 
 /** The parts of a rule that remain to be parsed. */
 export interface Rest {

@@ -1,4 +1,4 @@
-import type {TokenKind} from './tokens.js';
+import type {TokenKind} from '#src/cel/syntax/tokens.js';
 
 /**
  * A part of a rule: one of some tokens, a rule, parts in a row, one of some parts, or a part that may be left out or

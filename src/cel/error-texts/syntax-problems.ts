@@ -1,3 +1,9 @@
+// This folder repeats how the parser generator of the original reports syntax errors, since clients see its messages in
+// admission policies, custom resource definitions and authentication configurations: which tokens it expects, where it
+// recovers, and which follow-up errors it reports. The recovery depends on the generator's own grammar and lookahead,
+// which `grammar.ts` and `grammar-lookahead.ts` describe. The grammar that is parsed is in `src/cel/syntax`; nobody who
+// reads it has to look here. It is used only when an expression does not parse.
+
 import {grammar, type Part, type RuleName} from './grammar.js';
 import {
   areIndistinguishable,
@@ -16,7 +22,8 @@ import {
   type ParserPath,
 } from './grammar-lookahead.js';
 import {addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
-import {tokenKinds, type Token, type TokenKind, type UnrecognizedText} from './tokens.js';
+import type {SyntaxMismatch} from '#src/cel/syntax/parse.js';
+import {tokenKinds, type Token, type TokenKind, type UnrecognizedText} from '#src/cel/syntax/tokens.js';
 
 /** Thrown when no rule matches; the current rule recovers. */
 class RecognitionError extends Error {}
@@ -308,16 +315,8 @@ class RecoveringParser {
  */
 const maxTokens = 2000;
 
-/**
- * Returns the syntax errors of an expression, worded as upstream words them. `at` is the index of the token at which
- * parsing failed.
- */
-export const syntaxProblems = (
-  text: string,
-  tokens: readonly Token[],
-  unrecognised: readonly UnrecognizedText[],
-  at: number,
-): readonly Problem[] => {
+/** Returns the syntax errors of an expression that does not parse, worded as upstream words them. */
+export const syntaxProblems = (text: string, {tokens, unrecognised, at}: SyntaxMismatch): readonly Problem[] => {
   const problems: Problem[] = [];
   for (const {start, text: odd} of unrecognised)
     addProblem(problems, text, start, `Syntax error: token recognition error at: '${escapeWhitespace(odd)}'`);
