@@ -60,8 +60,13 @@ class LoadOperation {
         {method, agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}},
         response => {
           const status = response.statusCode!;
+          let last = Buffer.alloc(0);
           response.on('data', (chunk: Buffer) => {
-            if (until === undefined || !chunk.includes(until)) return;
+            if (until === undefined) return;
+            // Two chunks may share the text.
+            const text = Buffer.concat([last, chunk]);
+            last = text.subarray(-until.length);
+            if (!text.includes(until)) return;
             request.destroy();
             resolve(status);
           });
