@@ -129,8 +129,8 @@ export interface Continuity {
   /** Why reads may be incomplete at present; undefined if they are not. */
   readonly problem: string | undefined;
   /**
-   * Calls the listener whenever the data were replaced: what is known by key and revision is void. Watches have ended
-   * with `Compacted`. With `key`, only when they were those of the store that keeps it.
+   * Calls the listener whenever the data were replaced: everything known by key and revision is invalid. Watches have
+   * ended with `Compacted`. With `key`, only when they were those of the store that keeps it.
    */
   onReplaced(listener: () => void, key?: string): Disposable;
 }
@@ -154,8 +154,8 @@ export interface Store {
   /** Absent for a store whose data cannot be replaced while it is open. */
   readonly continuity?: Continuity | undefined;
   /**
-   * The stores of which this one consists, for compaction, health and size: that of most keys first. Absent if it is
-   * one store.
+   * The stores that make up this one, for compaction, health and size, the default one first. Absent for a single
+   * store.
    */
   readonly parts?: readonly Store[] | undefined;
   /**

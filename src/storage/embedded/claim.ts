@@ -4,8 +4,8 @@ import {FileDamaged} from './pages.js';
 import type {Tree} from './writes.js';
 
 /**
- * The version of `layout.ts`. A store of an older format is read, and is of this one from then on; those of other
- * formats are refused.
+ * The version of the format that `layout.ts` describes. A store of an older version is read and takes this version when
+ * it is claimed; any other version is refused.
  */
 const format = 2;
 const oldestFormat = 1;

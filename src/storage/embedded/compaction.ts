@@ -20,8 +20,8 @@ interface CompactionParts {
 }
 
 /**
- * Drops history: on request, and when it exceeds its bound. What is compacted is noted first, and then dropped in
- * commits of a bounded size.
+ * Removes history on request and when it exceeds its bound. The compacted revision is recorded first; the superseded
+ * changes are then removed in commits of bounded size.
  */
 export class Compaction {
   readonly #records: RecordTree;
@@ -65,7 +65,7 @@ export class Compaction {
     await this.#sweeping;
   }
 
-  /** Resolves once changes up to a revision are dropped. */
+  /** Resolves once the superseded changes up to a revision are removed. */
   compact(revision: number): Promise<void> {
     const done = this.#compacting.then(() => this.#compact(revision));
     this.#compacting = done.catch(() => {});
@@ -81,13 +81,13 @@ export class Compaction {
     await this.#swept();
   }
 
-  /** Goes on with what an earlier process left: its sweep, and the count of its history. */
+  /** Resumes the unfinished sweep of an earlier process and starts to count the history. */
   resume(): void {
     void this.#swept().catch(() => {}); // The next compaction continues the sweep.
     this.#bound.changed();
   }
 
-  /** Drops what compaction left to drop, also what an earlier process did not come to. */
+  /** Removes the changes that compaction superseded, those that an earlier process did not reach included. */
   #swept(): Promise<void> {
     const swept = this.#sweeping.then(() => this.#sweep());
     this.#sweeping = swept.catch(() => {});

@@ -15,15 +15,15 @@ export const lockFile = 'lock.mdb';
 const files = [dataFile, lockFile];
 
 /**
- * A marker file beside them, which exists once a store was created: one that has lost its data is not taken for a new
- * one.
+ * A marker file beside them, written when a store is created: a store whose data file was lost is not mistaken for a
+ * new one.
  */
 const markerFile = 'store.json';
 
-/** A folder beside them for a compact copy, which takes their place once it is complete. */
+/** A folder beside them for a compact copy, which replaces them once it is complete. */
 export const copyFolder = 'compact';
 
-/** Directories of the stores that this process has open, with what keeps other processes away. */
+/** The directories of the stores that this process has open, with the handles that keep other processes out. */
 const open = new Map<string, Disposable | undefined>();
 
 const reasonOf = (error: unknown): string => {
@@ -51,22 +51,22 @@ const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size
 /** Whether a directory holds the data of a store. */
 export const hasStore = (directory: string): boolean => sizeOf(join(directory, dataFile)) > 0;
 
-/** Whether a directory holds what is left of a store whose data are gone. */
+/** Whether a directory holds the remains of a store whose data file is missing. */
 export const hasLostStore = (directory: string): boolean => existsSync(join(directory, markerFile)) && !hasStore(directory);
 
 /** The files and folders that a store consists of. */
 export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder, spaceFile];
 
 /**
- * Throws unless the data file can be opened without harm, if there is one. Returns its use, if there is one and its use
- * is known.
+ * Checks the data file, if there is one, and throws if LMDB cannot open it safely. Returns its page usage; undefined
+ * without a file or if the usage is unknown.
  */
 export const checkData = async (directory: string, clock: Clock): Promise<PageUse | undefined> => {
   if (hasLostStore(directory)) throw new FileDamaged(existsSync(join(directory, dataFile)) ? 'it is empty' : 'it is missing');
   return hasStore(directory) ? await checkPages(join(directory, dataFile), isSoundEntry, clock) : undefined;
 };
 
-/** Returns which files those of a directory are. */
+/** Returns the inode numbers of a directory's files. */
 const inodesIn = (directory: string): string => files.map(file => statSync(join(directory, file), {throwIfNoEntry: false})?.ino).join();
 
 /** Returns a check whether the files of a store are those of the time of the call, and can be opened. */
@@ -84,7 +84,7 @@ export const reopenable = (directory: string): (() => boolean) => {
 
 /**
  * Returns a check that throws if another process has replaced the files since the call: then a tree that was opened in
- * between may consist of files that do not belong together, or that nobody will find again.
+ * between may consist of files that do not belong together, or that no later start will find.
  */
 export const unreplaced = (directory: string): (() => void) => {
   const before = inodesIn(directory);
@@ -105,7 +105,7 @@ export const mark = (directory: string, naming: string): void => {
 interface Reserved {
   /** The real path of the directory. */
   readonly path: string;
-  /** How its data file is used, if there was one and this is known. */
+  /** The page usage of its data file; undefined for a new store or if it is unknown. */
   readonly use: PageUse | undefined;
 }
 

@@ -8,7 +8,7 @@ const emptyRanges = new OwnedCaches<EmptyRanges>('store_empty_ranges', ({bytes})
 
 /**
  * Ranges of a prefix that are known to hold no record. Every write in a namespace without quotas asks for its quotas,
- * and a search of the tree for nothing costs as much as one for something.
+ * and an unsuccessful search of the tree costs as much as a successful one.
  */
 export class EmptyRanges {
   /** The end of each range by its start, a prefix that ends with a slash. */
@@ -23,7 +23,7 @@ export class EmptyRanges {
     return this.#ends.get(start) === end;
   }
 
-  /** Called when a range was read that holds nothing, also nothing that is being written. */
+  /** Called when a range was read that holds no record, neither committed nor being written. */
   add(start: string, end: string): void {
     if (!start.endsWith('/') || this.#ends.has(start)) return;
     if (this.#ends.size >= maxRanges || this.bytes + start.length > maxBytes) this.#clear();

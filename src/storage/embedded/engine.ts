@@ -141,7 +141,7 @@ export class EmbeddedEngine implements StorageEngine {
     return this.#compaction.compact(revision);
   }
 
-  /** Goes on with what an earlier process left: its compaction, and the count of its history. */
+  /** Resumes the unfinished compaction of an earlier process and starts to count the history. */
   resume(): void {
     this.#compaction.resume();
   }

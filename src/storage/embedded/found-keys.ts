@@ -5,17 +5,17 @@ import type {Page} from '#src/storage/local/page.js';
 /** The bound on the keys and ids of all selections. */
 const maxBytes = 4 << 20;
 
-/** Selections that find more are not kept: reading what they find costs more than looking for it. */
+/** Selections of more keys are not kept: reading their records costs more than finding them. */
 const maxKeys = 1000;
 
-/** How many selections are gathered at once, while they are read page by page. */
+/** The maximum number of incomplete selections, which are read page by page. */
 const maxParts = 16;
 
-/** What a filter found in a range. */
+/** The keys that a filter selected in a range. */
 export interface Found {
   readonly start: string;
   readonly end: string;
-  /** The revision at which these are all. */
+  /** The revision at which the keys are complete. */
   at: number;
   /** In order. */
   readonly keys: string[];
@@ -44,7 +44,7 @@ export class FoundKeys {
     foundCaches.add(this);
   }
 
-  /** Returns what a filter found when it was applied to the whole range last. */
+  /** Returns the keys that a filter selected when it was last applied to the whole range. */
   find(id: string, start: string, end: string): Found | undefined {
     const name = nameOf(id, start, end);
     const found = this.#found.get(name);
@@ -67,7 +67,7 @@ export class FoundKeys {
     if (this.#parts.length > maxParts) this.#parts.shift();
   }
 
-  /** Applies changes of keys in the range: each is found now, or is not. */
+  /** Applies changes of keys in the range; `passes` is whether the filter selects the key now. */
   advance(id: string, found: Found, changes: Iterable<readonly [key: string, passes: boolean]>, at: number): void {
     const {keys} = found;
     found.at = at;
@@ -87,7 +87,7 @@ export class FoundKeys {
     if (this.#found.get(name) === found) this.#remove(name, found);
   }
 
-  /** Removes and returns what was read of the range up to this page. */
+  /** Removes and returns the incomplete selection that this page continues. */
   #partOf(id: string, {start, end, at}: {readonly start: string; readonly end: string; readonly at: number}): Part | undefined {
     if (!start.endsWith('\0')) return {name: nameOf(id, start, end), start, end, at, keys: [], next: start};
     const index = this.#parts.findIndex(part => part.at === at && part.next === start && part.name === nameOf(id, part.start, end));
@@ -116,7 +116,7 @@ export class FoundKeys {
   }
 }
 
-/** Ids and keys contain no NUL, but the end of a key. */
+/** Ids and keys contain no NUL; only the start of a continued read ends with one. */
 const nameOf = (id: string, start: string, end: string): string => `${id}\0${start}\0${end}`;
 
 const bytesOf = (name: string, {keys}: Found): number => {

@@ -4,13 +4,13 @@ import {messageOf} from '#src/base/message.js';
 import {Yielder} from '#src/base/turn.js';
 import {StoreFull} from '#src/storage/errors.js';
 
-/** The history of an engine, as far as its size goes. */
+/** The part of an engine that bounding its history needs. */
 export interface BoundedHistory {
   revision(): number;
   compacted(): number;
   /** The bytes that compaction frees at a revision. */
   freedAt(revision: number): number;
-  /** Resolves once all that was compacted is dropped. */
+  /** Resolves once all superseded changes are removed. */
   sweep(): Promise<void>;
   compact(revision: number): Promise<void>;
 }
@@ -20,11 +20,11 @@ interface BoundParts {
   readonly log: Log;
   /** Zero means no bound. */
   readonly maxBytes: number;
-  /** What was swept before this start. */
+  /** The revision up to which an earlier process has swept. */
   readonly swept: number;
 }
 
-/** A compaction for the bound frees this part of it more than is needed, so that not every write is followed by one. */
+/** A compaction frees this fraction of the bound more than necessary, so that not every write triggers one. */
 const slack = 1 / 64;
 
 /**
@@ -60,8 +60,8 @@ export class HistoryBound {
   }
 
   /**
-   * Called after a commit, with the bytes that compaction frees at its revisions: it need not be read again to be
-   * counted.
+   * Called after a commit, with the bytes that compaction would free at its revisions, which need not be read again to
+   * be counted.
    */
   committed({from, to}: {readonly from: number; readonly to: number}, bytes: number): void {
     if (this.#isRunning || this.#counted !== from - 1) return this.changed();
@@ -70,7 +70,7 @@ export class HistoryBound {
     if (this.#bytes > this.#parts.maxBytes) this.changed();
   }
 
-  /** Removes from the count what a sweep is about to drop. Returns it, to be given back if the sweep fails. */
+  /** Subtracts the bytes that a sweep is about to free. Returns them, to be added again if the sweep fails. */
   take(after: number, upTo: number): number {
     if (this.#parts.maxBytes === 0) return 0;
     let freed = 0;

@@ -1,5 +1,5 @@
-// A cache of the ranges that are read again and again: a list is then copied from memory, with the changes since
-// applied. Bounded in bytes; unused ranges are dropped.
+// A cache of ranges that are read repeatedly: a list is then copied from memory, after the changes since were applied.
+// Bounded in bytes; unused ranges are dropped.
 
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';

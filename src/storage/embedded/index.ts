@@ -12,7 +12,7 @@ import {shrunk, type ShrinkOptions} from './shrink.js';
 import {treeSettings, type Tree} from './writes.js';
 
 export interface EmbeddedStoreOptions {
-  /** Created if missing, for the owner only. */
+  /** Created if missing, accessible to the owner only. */
   readonly directory: string;
   /** The naming of the stored objects; a store with another one is refused. */
   readonly naming: string;

@@ -35,7 +35,7 @@ export type LayoutKey = string | number;
 
 const revisionBytes = 6;
 
-/** Encodes keys so that LMDB's bytewise order is their order. Decoded keys lack their table. */
+/** Encodes keys so that LMDB's bytewise order is their order. Decoded keys come without their table. */
 export const keyEncoder = {
   writeKey(key: LayoutKey, target: Buffer, position: number): number {
     if (typeof key === 'number') {
@@ -80,17 +80,17 @@ export const encodeNumber = (key: string, value: number): Buffer => {
 
 export const decodeNumber = (bytes: Buffer): number => bytes.readDoubleBE(0);
 
-/** Whether the bytes under a key are a number that is not damaged. Those of format 1 have no checksum. */
+/** Whether the bytes under a key are an undamaged number. Those of format 1 have no checksum. */
 const isNumber = (key: string | Buffer, bytes: Buffer, size: number): boolean =>
   size === numberBytes ||
   (size === numberBytes + checksumBytes && crc32(key, crc32(bytes.subarray(0, numberBytes))) === bytes.readUInt32BE(numberBytes));
 
 const longestRevision = 2 ** 48 - 1;
 
-/** No change has this revision: what refers to it is damaged. */
+/** No change has this revision: it stands for a damaged reference. */
 const unknownRevision = 1;
 
-/** Returns the revision that a key refers to; one without a change if the bytes are damaged. */
+/** Returns the revision that a key refers to; `unknownRevision` if the bytes are damaged. */
 export const decodeRevision = (bytes: Buffer, size: number): number => {
   if (size < numberBytes) return unknownRevision;
   const revision = decodeNumber(bytes);
@@ -111,8 +111,8 @@ export const decodeMeta = (name: string, bytes: Buffer, size: number): number | 
 const numberTables: ReadonlySet<number> = new Set([tables.head, tables.gone, tables.lease].map(table => table.charCodeAt(0)));
 
 /**
- * Whether an entry of the tree, in its bytes, is not damaged as far as its key and a number show. Changes and metadata
- * are checked when they are read.
+ * Whether the raw key and value of an entry are undamaged, as far as the form of the key and the checksum of a number
+ * show. Changes and metadata are checked when they are read.
  */
 export const isSoundEntry = (key: Buffer, value: Buffer): boolean => {
   const table = key[0]!;
@@ -206,7 +206,7 @@ export const decodeHead = (change: Buffer, size: number, revision: number): Chan
 /** Allocates the copy of a value. */
 export type Room = (size: number) => Buffer;
 
-/** Much less than what a list reads at a time, so that the last slab of it, which is seldom full, takes little. */
+/** Much less than a list reads at a time, so that its last slab, which is seldom full, wastes little. */
 const slabBytes = 32 << 10;
 
 /** Returns an allocator for the values of one range, which share slabs because they are released together. */

@@ -1,6 +1,6 @@
-// The tree of a store, which is opened anew when much of its file is mapped. LMDB maps the data file, and a page that
-// was read once counts in the memory of the process until the map is gone: the file has the history of all writes, and
-// reads of it would make the process as large as the file.
+// The tree of a store, which is reopened when much of its file is resident. LMDB maps the data file, and each page that
+// was read counts as memory of the process until the file is unmapped: without that, reads would make the process as
+// large as the file, which holds the history of all writes.
 
 import {readFileSync} from 'node:fs';
 import {OwnedCaches} from '#src/base/cache-bound.js';
@@ -9,9 +9,9 @@ import type {Tree} from './writes.js';
 
 /** How much of the data file stays mapped, in bytes. */
 export interface MapLimits {
-  /** Beyond this it is given back at the next check, between two commits. */
+  /** Above this the file is unmapped at the next check, between two commits. */
   readonly maxBytes: number;
-  /** Beyond this it is given back once the map is `restMs` old. */
+  /** Above this the file is unmapped once the mapping is `restMs` milliseconds old. */
   readonly restBytes: number;
   readonly restMs: number;
 }
@@ -21,13 +21,13 @@ export const mapDefaults: MapLimits = {maxBytes: 32 << 20, restBytes: 4 << 20, r
 const checkMs = 2000;
 
 export interface MapOptions extends Partial<MapLimits> {
-  /** Returns the bytes of all mapped files of the process that are in memory, if the system says so. */
+  /** Returns the resident bytes of all mapped files of the process; undefined where the system does not report them. */
   readonly resident?: () => number | undefined;
 }
 
 interface MappedTreeParts extends MapLimits {
   readonly clock: Clock;
-  /** Opens the tree again, which was just closed. */
+  /** Opens the tree that was just closed. */
   readonly open: () => Tree;
   /** Whether the files are still those of the tree and can be opened. */
   readonly isReopenable: () => boolean;
@@ -37,7 +37,7 @@ interface MappedTreeParts extends MapLimits {
 const mapped = new OwnedCaches<MappedTree>('store_mapped_pages', ({bytes, maxBytes}) => ({bytes, maxBytes}));
 
 /**
- * Returns the bytes of all mapped files of this process that are in memory; undefined where the system does not say.
+ * Returns the resident bytes of all mapped files of this process; undefined where the system does not report them.
  */
 export const residentFileBytes = (): number | undefined => {
   try {
@@ -48,15 +48,15 @@ export const residentFileBytes = (): number | undefined => {
   }
 };
 
-/** What the types of LMDB's binding leave out. */
+/** Members that the types of LMDB's binding do not declare. */
 interface TreeInternals {
   readonly status: 'open' | 'closing' | 'closed';
   readonly env: {close(): void};
 }
 
 /**
- * Closes a tree at once. It has no write in progress; its own `close` waits for the promises of past ones all the same,
- * and readers may not see it closed.
+ * Closes a tree without writes in progress, synchronously: its own `close` waits for the promises of earlier writes,
+ * and readers must not find the tree closed meanwhile.
  */
 export const closeNow = (tree: Tree): void => {
   void tree.close();
@@ -65,16 +65,17 @@ export const closeNow = (tree: Tree): void => {
 };
 
 /**
- * A tree of which reads may use what `now` returns until the end of the turn, and writes what `write` passes to them.
+ * A tree that is reopened from time to time. Reads may use `now` until the end of the turn; writes use the tree that
+ * `write` passes to them.
  */
 export class MappedTree {
   readonly #parts: MappedTreeParts;
   readonly #ending = new AbortController();
-  /** Undefined only after it could not be opened again. */
+  /** Undefined only after reopening has failed. */
   #tree: Tree | undefined;
   #writing = 0;
   #isDue = false;
-  /** What other files take, by the look at the time when nothing of this one was mapped. */
+  /** The resident bytes of other mapped files, taken when nothing of this one was mapped. */
   #others: number | undefined;
   #openedAt: number;
   #bytes = 0;
@@ -89,7 +90,7 @@ export class MappedTree {
     if (this.#others !== undefined) runEvery(clock, checkMs, this.#ending.signal, () => this.#check());
   }
 
-  /** The mapped bytes, by the last look. */
+  /** The resident bytes of the data file at the last check. */
   get bytes(): number {
     return this.#bytes;
   }

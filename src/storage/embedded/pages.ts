@@ -67,7 +67,7 @@ const databaseAt = (bytes: Buffer, at: number): Database => ({
 /** How the bytes of a data file are used. */
 export interface PageUse {
   readonly bytes: number;
-  /** Those of pages that a later write may use. */
+  /** The bytes of free pages, which later writes may use. */
   readonly free: number;
 }
 
@@ -118,8 +118,7 @@ const metaAt = (file: DataFile, index: number, pageSize: number): Meta => {
 };
 
 /**
- * Returns the meta page that is in force. Transactions write the two pages in turn, so their numbers are known to
- * follow on one another.
+ * Returns the current meta page. Transactions write the two pages alternately, so their numbers must be consecutive.
  */
 const newestMeta = (file: DataFile): Meta => {
   const first = metaAt(file, 0, 0);

@@ -1,7 +1,8 @@
-// Keeps two processes from using one store where LMDB's list of them does not: its lock file was deleted, or both have
-// the same process id, each in a namespace of its own. On Linux a socket is the lock, which nobody can delete. It does
-// not reach into another namespace of networks (containers), and other systems have no such socket: there the owner
-// renews the time of a file, and a start in one of these cases watches whether it is renewed.
+// Keeps two processes from using one store in the cases that LMDB's list of processes misses: the lock file was
+// deleted, or both have the same process id in different namespaces. On Linux the lock is an abstract socket, which
+// cannot be deleted. It is not visible in other network namespaces (containers), and other systems have no such
+// sockets: there the owner keeps updating the modification time of a file, and a starting process watches whether it is
+// updated.
 
 import {once} from 'node:events';
 import {readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync} from 'node:fs';
@@ -17,14 +18,14 @@ import {StoreUnusable} from '#src/storage/errors.js';
 export const ownerFile = 'owner.json';
 
 const renewEveryMs = 1000;
-/** How long a start watches the file of an owner that may live. */
+/** How long a starting process watches the file of an owner that may be alive. */
 const watchMs = 3500;
 
 interface Owner {
   readonly id: string;
   readonly process: number;
   readonly host: string;
-  /** The namespace of the process id; empty where there is no such thing. */
+  /** The namespace of the process id; empty on systems without namespaces. */
   readonly namespace: string;
   /** The inode of the lock file that the process uses. */
   readonly lock: number;
@@ -51,7 +52,7 @@ const renewedAt = (directory: string): number | undefined => statSync(join(direc
 
 const inodeOf = (path: string): number | undefined => statSync(path, {throwIfNoEntry: false})?.ino;
 
-/** Returns the error of a store that another process uses, which names it as far as it is known. */
+/** Returns the error for a store that another process uses, which names that process as far as it is known. */
 const inUse = (directory: string, lockFile: string, owner: Partial<Owner> = {}): StoreUnusable => {
   const lock = inodeOf(join(directory, lockFile));
   const isElsewhere = owner.namespace !== undefined && owner.namespace !== namespace();
@@ -64,7 +65,7 @@ const inUse = (directory: string, lockFile: string, owner: Partial<Owner> = {}):
   );
 };
 
-/** The length of the names, which is all that the system takes: releases of Node.js differ in how they fill up shorter ones. */
+/** The length of the names, the system's maximum: releases of Node.js pad shorter ones differently. */
 const nameLength = 108;
 
 /**
@@ -89,9 +90,8 @@ export const claimSocket = async (directory: string, lockFile: string, clock: Cl
 };
 
 /**
- * Rejects with `StoreUnusable` if a process uses the store that has neither a socket which this one sees nor a place in LMDB's list. To be called before the lock
- * file is created. Takes a few seconds where the last owner ended without closing the store and had this process id in another namespace, or where the lock file
- * is missing or another than that one had.
+ * Rejects with `StoreUnusable` if the store is used by a process that has neither a socket visible to this one nor an entry in LMDB's list. To be called before the lock
+ * file is created. Takes a few seconds where the last owner ended without closing the store and had this process id in another namespace, or where the lock file is missing or was replaced.
  */
 export const checkAbsence = async (directory: string, lockFile: string, clock: Clock): Promise<void> => {
   const owner = ownerOf(directory);

@@ -1,4 +1,4 @@
-// Reads of keys and ranges, from caches where those know the answer.
+// Reads of keys and ranges, answered by caches where possible.
 
 import {holdable, isKeyInRange} from '#src/storage/local/keys.js';
 import type {EngineChange, HeldRecord, KeyCount} from '#src/storage/local/engine.js';
@@ -59,7 +59,7 @@ export class RangeReader {
     }
   }
 
-  /** Called when the commit of changes has ended, whatever came of it. */
+  /** Called when the commit of changes has ended, successfully or not. */
   endCommit(changes: readonly EngineChange[]): void {
     for (const {key} of changes) this.#uncommitted.delete(key);
   }
@@ -118,7 +118,10 @@ export class RangeReader {
     return hot && this.#catchUp(hot, this.#newest(), limit) ? hot : undefined;
   }
 
-  /** Reads what a filter lets through: from what it found last and the changes since, where that is known. */
+  /**
+   * Reads the records that pass a filter: from the keys that it selected last and the changes since, where these are
+   * known.
+   */
   #rangeOf(filter: RecordFilter, start: string, end: string, extent: Extent): Page {
     const id = filter.id!;
     const newest = this.#newest();
@@ -136,7 +139,7 @@ export class RangeReader {
     if (at < this.#records.compacted || newest - at > maxCatchUp) return false;
     const changed = new Set<string>();
     for (const {head} of this.#records.changesIn({start, end, after: at}, newest)) {
-      // A read of the range decides what the damage means for it.
+      // Reading the range again determines the effect of the damage.
       if (!head || changed.add(head.key).size > maxRefiltered) return false;
     }
     if (changed.size > 0) this.#found.advance(filter.id!, found, this.#refiltered(filter, changed), newest);
@@ -191,7 +194,7 @@ export class RangeReader {
     if (at < this.#records.compacted || newest - at > Math.min(records.length, maxCatchUp, limit) || changed > records.length) return false;
     const changes: KeyChange[] = [];
     for (const {revision, bytes, head} of this.#records.changesIn({start, end, after: at}, newest)) {
-      // A read of the range decides what the damage means for it.
+      // Reading the range again determines the effect of the damage.
       if (!head) return false;
       const {key} = head;
       const record = head.isDeletion ? undefined : recordOf(head, revision, bytes);

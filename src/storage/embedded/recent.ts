@@ -10,7 +10,10 @@ const recordCaches = new OwnedCaches<RecentRecords>('store_recent_records', rece
   maxBytes: 2 * (generationBytes + maxValueBytes),
 }));
 
-/** The records read last, within bounds. An update follows a read of the same record, so most are read once. */
+/**
+ * The records read most recently, within bounds. Clients tend to read a record again, or update it, soon after. An
+ * entry is dropped before its key is written.
+ */
 export class RecentRecords {
   #young = new Map<string, StoredRecord>();
   #old = new Map<string, StoredRecord>();

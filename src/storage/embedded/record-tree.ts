@@ -53,7 +53,7 @@ export class RecordTree {
     this.compacted = this.meta(metaKeys.compacted);
   }
 
-  /** Whether the change of a revision is there. */
+  /** Whether the change of a revision exists. */
   has(revision: number): boolean {
     return this.#tree.now.doesExist(revision);
   }
@@ -63,7 +63,7 @@ export class RecordTree {
     return Math.max(firstRevision, this.compacted);
   }
 
-  /** The revision that stands under a key; zero if there is none. */
+  /** The revision stored under a key; zero if there is none. */
   revisionAt(key: string): number {
     const bytes = this.#tree.now.getBinaryFast(key);
     return bytes ? decodeRevision(bytes, bytes.length) : 0;
@@ -125,7 +125,7 @@ export class RecordTree {
     return change?.head?.isDeletion && change.head.key === key ? undefined : this.#recordIn(change, key, revision);
   }
 
-  /** What a key held at revision `at`, found by going back from its change at `revision`. */
+  /** The record of a key at revision `at`, found by following the links back from its change at `revision`. */
   previousRecords(key: string, revision: number, at: number): PreviousRecord {
     let found = revision;
     while (found > at) {

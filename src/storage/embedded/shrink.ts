@@ -49,7 +49,7 @@ interface ShrinkParts extends ShrinkOptions {
  */
 export const shrunk = async (tree: Tree, parts: ShrinkParts): Promise<Tree> => {
   const {path, use, log, fromBytes = defaultFromBytes} = parts;
-  // What an earlier process left: it is not in use, since the tree is claimed.
+  // Left by an earlier process; not in use, since the tree is claimed.
   removeCopy(path, log);
   if (!use || use.bytes < fromBytes || use.free < use.bytes * freePart) return tree;
   let copy: Tree;
@@ -81,7 +81,7 @@ const copied = async (tree: Tree, use: PageUse, {path, naming, open, clock}: Shr
   await tree.backup(folder, true);
   const copy = open({path: folder, ...treeSettings});
   try {
-    // Also the write that makes the meta pages of a copy follow on one another.
+    // This write also makes the numbers of the copy's meta pages consecutive.
     claim(copy, path, naming);
     for (const file of [dataFile, lockFile]) chmodSync(join(folder, file), 0o600);
     syncFile(join(folder, dataFile));

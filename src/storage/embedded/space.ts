@@ -1,13 +1,13 @@
-// Whether a disk has space for a commit. It is looked at beforehand: LMDB survives a write without space, but its
-// message about one overruns its buffer, which can end the process (lmdb 3.5).
+// Whether a disk has space for a commit. Checked beforehand: LMDB survives a write without space, but its message about
+// it overruns a buffer, which can end the process (lmdb 3.5).
 
 import {closeSync, openSync, rmSync, statfsSync, writeSync} from 'node:fs';
 import {join} from 'node:path';
 
-/** A file that is written to find out, and removed at once. */
+/** A file that is written as a test and removed at once. */
 export const spaceFile = 'space';
 
-/** What a commit takes besides its values: the pages on the way to each key, and those of the list of free pages. */
+/** What a commit needs besides its values: the pages on the way to each key, and those of the list of free pages. */
 const baseBytes = 256 << 10;
 const keyBytes = 1 << 10;
 const maxKeysBytes = 1 << 20;
@@ -20,7 +20,7 @@ export const checkSpace = (directory: string, keys: number, valueBytes: number):
   const needed = baseBytes + Math.min(keys * keyBytes, maxKeysBytes) + valueBytes;
   const {bavail, bsize} = statfsSync(directory);
   if (bavail * bsize >= needed) return;
-  // Not every file system knows its free space.
+  // Not every file system reports its free space.
   const path = join(directory, spaceFile);
   const file = openSync(path, 'w', 0o600);
   try {

@@ -7,7 +7,7 @@ import {metaKeys} from './layout.js';
 import type {MappedTree} from './mapped-tree.js';
 import {Writes} from './writes.js';
 
-/** How many bytes must find space before a full disk counts as usable again. */
+/** How many bytes must be writable before a full disk counts as usable again. */
 const probeBytes = 256 << 10;
 
 const lostMessage = 'another process has claimed the data directory, or its lock file was replaced: this one does not write to it any more';
@@ -36,7 +36,7 @@ export class TreeWriter {
     this.#isLockReplaced = isLockReplaced;
   }
 
-  /** Returns writes to be gathered. */
+  /** Begins a transaction; returns its writes, none yet. */
   begin(): Writes {
     return new Writes(this.#directory);
   }
@@ -69,7 +69,7 @@ export class TreeWriter {
     this.#log.error({directory: this.#directory}, lostMessage);
   }
 
-  /** Before each write: a process that came in by a new lock file must not find this one writing. */
+  /** Called before each write: a process that opened the store by a new lock file must not find this one writing. */
   #checkLock(): void {
     if (this.#isLockReplaced()) this.lose();
   }

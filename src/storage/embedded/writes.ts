@@ -22,14 +22,14 @@ export const treeSettings = {
   mapSize: 2 ** 32,
 } as const;
 
-/** The value of a key that says all by being there. */
+/** The value of a key whose presence is the information. */
 export const nothing = Buffer.alloc(0);
 
 /** The writes of one transaction, gathered and then made durable together. */
 export class Writes {
   readonly #directory: string;
   readonly #keys: LayoutKey[] = [];
-  /** What is put under the key of the same index; absent where it is removed. */
+  /** The value for the key of the same index; absent for a removal. */
   readonly #values: (Buffer | undefined)[] = [];
   #bytes = 0;
 
@@ -81,10 +81,10 @@ const fullCodes: ReadonlySet<unknown> = new Set([28, 122, 27, -30792]);
 /** The same as the codes of the system's errors. */
 const fullReasons: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** LMDB reports a write that found too little space for all of it as an error of the device. */
+/** LMDB reports a write that was cut short for lack of space as an I/O error. */
 const deviceError = 5;
 
-/** Less free space than this explains such an error. */
+/** With less free space than this such an error counts as a full disk. */
 const littleSpace = 4 << 20;
 
 const hasLittleSpace = (directory: string): boolean => {

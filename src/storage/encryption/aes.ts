@@ -1,5 +1,5 @@
-// AES in the modes in which Kubernetes encrypts stored values: CBC with PKCS #7, GCM (NIST SP 800-38D), and GCM with a
-// key a value that is derived from a seed (HKDF-Expand of RFC 5869 §2.3).
+// AES in the modes in which Kubernetes encrypts stored values: CBC with PKCS #7, GCM (NIST SP 800-38D), and GCM with
+// one key per value, derived from a seed (HKDF-Expand of RFC 5869 §2.3).
 
 import {createCipheriv, createDecipheriv, createHmac, randomBytes, type CipherGCMTypes} from 'node:crypto';
 import type {ValueCipher} from './cipher.js';
@@ -71,7 +71,7 @@ export const aesGcm = (secret: Buffer): ValueCipher => {
 const derivedKey = (seed: Buffer, info: Buffer): Buffer => createHmac('sha256', seed).update(info).update(Buffer.of(1)).digest();
 
 /**
- * AES-GCM with a key of its own for each value: random bytes, then what `aesGcm` makes with the key derived from the
+ * AES-GCM with a separate key for each value: random bytes, then what `aesGcm` makes with the key derived from the
  * seed and those bytes. A seed has no limit of uses. Throws for a seed below 32 bytes.
  */
 export const extendedNonceGcm = (seed: Buffer): ValueCipher => {

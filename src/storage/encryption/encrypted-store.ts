@@ -7,11 +7,11 @@ import type {Store, StoredRecord} from '#src/storage/store.js';
 import type {Decrypted, ValueCipher} from './cipher.js';
 
 export interface EncryptedStoreParts {
-  /** What encrypted values begin with. */
+  /** The prefix of encrypted values. */
   readonly prefix: string;
   /**
-   * Returns the cipher of the resource that is stored under a key; undefined if it is never encrypted. Asked again for
-   * each value.
+   * Returns the cipher of the resource that is stored under a key; undefined if it is never encrypted. Called for each
+   * value.
    */
   cipherOf(key: string): ValueCipher | undefined;
   /** The encoding of records below the encryption. A store that encodes by itself must use `withEncrypted` of it. */

@@ -22,7 +22,7 @@ const maxKeyIdBytes = 1024;
 const maxSourceBytes = 1024;
 const maxAnnotationBytes = 32 * 1024;
 
-/** How long a seed may be written with after the service last confirmed its key. */
+/** How long a seed may be used for writes after the service last confirmed its key, in ms. */
 const seedLifetimeMs = 3 * 60_000;
 
 interface Envelope extends EncryptedKey {

@@ -13,7 +13,7 @@ export interface KmsObserver {
   refused(problem: 'empty' | 'too_long'): void;
   /** A procedure of the service was called. */
   called(method: string, ms: number, error?: unknown): void;
-  /** The number of decrypted keys that are kept, and the share of those that may be. */
+  /** The number of decrypted keys that are kept, and its share of the limit. */
   kept(keys: number, share?: number): void;
 }
 

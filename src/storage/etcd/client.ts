@@ -26,7 +26,7 @@ const delay = exponential(25, 1000);
  * retried only when they were not sent or not proposed.
  */
 export class EtcdClient {
-  /** What the responses show of the history of the data. */
+  /** The history of the servers' data, as far as responses show it. */
   readonly history = new History();
   readonly #channel: GrpcChannel;
   readonly #clock: Clock;
@@ -99,7 +99,7 @@ export class EtcdClient {
     await this.#call('Lease/LeaseGrant', messages.encodeLease(seconds, id), false);
   }
 
-  /** Returns the rest of a lease in seconds; zero or less if it has ended. */
+  /** Returns the remaining time of a lease in seconds; zero or less if it has ended. */
   async timeToLive(id: number): Promise<number> {
     return messages.decodeTimeToLive(await this.#call('Lease/LeaseTimeToLive', messages.encodeTimeToLive(id), true));
   }

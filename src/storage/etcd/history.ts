@@ -33,7 +33,7 @@ interface Witness {
 const maxWitnesses = 5;
 const maxPasses = 3;
 
-/** What is needed of an event. */
+/** The members of an event that identify a change. */
 interface SeenChange {
   readonly isDeletion: boolean;
   readonly kv: Pick<KeyValue, 'key' | 'revision'>;
@@ -83,7 +83,7 @@ export class History implements Continuity {
     for (const {isDeletion, kv} of changes.slice(-maxWitnesses)) {
       const {key, revision} = kv;
       this.reached(revision);
-      // Of a write of this process there is an event, too.
+      // A write of this process also arrives as an event.
       if (this.#witnesses.some(known => known.revision === revision)) continue;
       this.#witnesses = [...this.#witnesses, {key, revision, isDeletion}].sort((a, b) => a.revision - b.revision).slice(-maxWitnesses);
     }
@@ -94,8 +94,8 @@ export class History implements Continuity {
     const {era, revision} = this.expect();
     if (revision === 0) return;
     let witnesses: readonly Witness[] | undefined;
-    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well. Writes that go on must not
-    // keep this from its end.
+    // Calls of an earlier connection may end meanwhile: what they wrote is verified as well. Continuous writes must not
+    // keep this from ending.
     for (let pass = 0; pass < maxPasses && witnesses !== this.#witnesses; pass++) {
       witnesses = this.#witnesses;
       const expected = this.expect();
@@ -115,7 +115,7 @@ export class History implements Continuity {
     for (const listener of this.#listeners) listener(reason);
   }
 
-  /** The data were read again. */
+  /** Called when the data were read again. */
   restored(): void {
     this.#problem = undefined;
   }

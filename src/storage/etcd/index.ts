@@ -116,7 +116,7 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
 };
 
 const retryMs = 500;
-/** How often the log contains what is waited for. */
+/** How often the log repeats what is waited for. */
 const reportMs = 2000;
 
 /**
@@ -176,7 +176,7 @@ interface Parts {
 export class EtcdStore implements Store {
   readonly shared = true;
   readonly #parts: Parts;
-  /** The newest revision there is, for reads that are to see it. */
+  /** The newest revision of the servers, for reads that must see it. */
   readonly #newest: Barrier<number>;
   readonly #writing = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
@@ -206,7 +206,7 @@ export class EtcdStore implements Store {
     if (key === '') return undefined;
     if (near && (await this.#isNear(key, key))) {
       const known = stream.cache.get(key);
-      // What is not there may have been created a moment ago.
+      // An absent key may have been created a moment ago.
       if (known || !stream.isLive) return known;
     }
     if (cached && stream.cache.covers(key, key) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs)))

@@ -8,8 +8,8 @@ const timeoutMs = 2500;
 
 /**
  * Probes the current one of several servers, apart from requests, until the signal aborts. A server that does not
- * answer in time, for example because it hangs or lost the others, is left: its calls and watches fail, and go on with
- * the next server.
+ * answer in time, because it hangs or lost its quorum, is abandoned: its calls and watches fail and continue on the
+ * next server.
  */
 export const probeMembers = (client: EtcdClient, clock: Clock, log: Log, signal: AbortSignal): void =>
   runEvery(clock, everyMs, signal, async () => {

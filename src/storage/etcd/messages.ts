@@ -1,6 +1,6 @@
 import {MessageWriter, readMessage} from '#src/transport/grpc/message.js';
 
-/** A key as etcd has it; `lease` is zero for one without. */
+/** A key-value pair of etcd; `lease` is zero for one without a lease. */
 export interface KeyValue {
   readonly key: string;
   readonly value: Buffer;
@@ -100,7 +100,7 @@ export interface TxnRequest {
 
 export interface TxnResponse extends ResponseHeader {
   readonly succeeded: boolean;
-  /** What was read where the comparison failed and that was asked for. */
+  /** What was read after a failed comparison, if that was requested. */
   readonly found: KeyValue | undefined;
 }
 
@@ -123,8 +123,8 @@ export const encodeTxn = ({key, expected, apply, otherwise}: TxnRequest): Buffer
 };
 
 /**
- * Compares for equality. Targets are 0 for versions and 2 for revisions of the last write; what the key is compared
- * with must be there even where it is zero.
+ * Compares for equality. Targets are 0 for versions and 2 for revisions of the last write; the expected number must be
+ * sent even if it is zero.
  */
 const comparison = (key: string, expected: TxnRequest['expected']): MessageWriter =>
   'version' in expected
@@ -157,7 +157,7 @@ export interface WatchResponse {
   readonly events: readonly {readonly isDeletion: boolean; readonly kv: KeyValue}[];
   readonly created: boolean;
   readonly canceled: boolean;
-  /** Up to where history is gone, if the watch ended for that. */
+  /** The compacted revision, if the watch ended because of it. */
   readonly compacted: number;
   readonly reason: string;
 }
@@ -188,14 +188,17 @@ export const encodeLease = (seconds: number, id: number): Buffer => new MessageW
 
 export const encodeTimeToLive = (id: number): Buffer => new MessageWriter().int(1, id).finish();
 
-/** Returns the rest of a lease in seconds. One that has ended has -1, which does not fit into a safe integer here. */
+/**
+ * Returns the remaining time of a lease in seconds. One that has ended has -1, which does not fit into a safe integer
+ * here.
+ */
 export const decodeTimeToLive = (bytes: Buffer): number => {
   let seconds = 0;
   readMessage(bytes, {3: field => (seconds = Number.isSafeInteger(field.int) ? field.int : 0)});
   return seconds;
 };
 
-/** How many bytes the store takes, by its status. */
+/** The size of the store in bytes, from its status. */
 export const decodeSize = (bytes: Buffer): number => {
   let size = 0;
   readMessage(bytes, {3: field => (size = field.int)});

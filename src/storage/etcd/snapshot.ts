@@ -21,8 +21,8 @@ const pageSize = 500;
 /** How many records are written at the same time. */
 const parallelWrites = 32;
 /**
- * The assumed rest of a lease whose id exceeds the safe integers: such leases are of other programs, which keep events
- * for an hour.
+ * The assumed remaining time of a lease whose id exceeds the safe integers: such leases belong to other programs, which
+ * keep events for an hour.
  */
 const unknownLeaseMs = 3_600_000;
 
@@ -68,7 +68,7 @@ async function* recordsAt({client, prefix, encoding}: EtcdPlace, revision: numbe
 }
 
 /**
- * Writes the records of a snapshot below a prefix at which there is nothing. They get new revisions: etcd has one
+ * Writes the records of a snapshot below a prefix without keys. They get new revisions: etcd has one
  * counter for all. Records whose lease has ended are left out. Resolves to the hash of what was written, in `canonical`
  * form. Rejects with `StoreUnusable` if there is anything below the prefix.
  */

@@ -118,7 +118,7 @@ export class WatchCache {
     this.#notify(changes, newest);
   }
 
-  /** Returns a pair that is not newer than the cache and yet not in it: one of another history. */
+  /** Returns a pair that is not newer than the cache and yet not in it: it belongs to another history. */
   contradiction(kvs: readonly KeyValue[]): KeyValue | undefined {
     return kvs.find(({key, revision}) => revision <= this.revision && this.#engine.get(key)?.revision !== revision);
   }

@@ -191,7 +191,8 @@ export class WatchStream implements Disposable {
           this.#wake();
         };
         this.#client.watch({...everything, from: this.cache.revision + 1}, received, reject).then(watch => {
-          // Data that are replaced while it opens end it before it is there: it must not go on beside the next one.
+          // If the data are replaced while a watch opens, it is ended before it is stored here: it must not run beside
+          // the next one.
           if (isOver || this.#closing.signal.aborted) watch[Symbol.dispose]();
           else this.#watch = watch;
         }, reject);

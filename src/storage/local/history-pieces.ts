@@ -7,7 +7,7 @@ import {sizeOfChange, type History, type StorageEngine} from './engine.js';
 const pieceBytes = 512 << 10;
 /** How many revisions a piece covers at most. */
 const scanned = 256;
-/** About what a change takes beside its values. */
+/** The approximate size of a change beside its values, in bytes. */
 const changeBytes = 200;
 /** The bytes of all pieces that are kept for other watchers. */
 const maxBytes = 16 << 20;

@@ -91,7 +91,7 @@ export class Watchers {
       if (!more) return hold[Symbol.dispose]();
       const {pressure} = watch;
       if (!pressure) return void setImmediate(step);
-      // The consumer may take any time, which must not stand still for it.
+      // A consumer may take any time; the clock must not stand still for it.
       hold[Symbol.dispose]();
       const goOn = () => {
         hold = this.#clock.hold();

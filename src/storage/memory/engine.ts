@@ -162,7 +162,7 @@ export class MemoryEngine implements StorageEngine {
     this.#place(key, record, previous);
   }
 
-  /** Returns the changes of a key, to be changed. */
+  /** Returns a key's list of changes, for modification. */
   #ownChanges(key: string): Change[] | undefined {
     const changes = this.#changesByKey.get(key);
     if (!changes || this.#changesByKey.isOwn(key)) return changes;
@@ -171,7 +171,7 @@ export class MemoryEngine implements StorageEngine {
     return own;
   }
 
-  /** Returns the keys of a lease, to be changed. */
+  /** Returns a lease's set of keys, for modification. */
   #ownKeysUnder(lease: LeaseId): Set<string> | undefined {
     const keys = this.#keysByLease.get(lease);
     if (!keys || this.#keysByLease.isOwn(lease)) return keys;

@@ -63,7 +63,7 @@ export class SortedKeys {
     return count;
   }
 
-  /** Returns a chunk to change. */
+  /** Returns a chunk for modification. */
   #own(at: number): string[] {
     const chunk = this.#chunks[at]!;
     if (!this.#shared.has(chunk)) return chunk;

@@ -51,7 +51,7 @@ export type FromStore =
   /** The data of the store were replaced. */
   | {readonly kind: 'replaced'};
 
-/** An error as a message can carry it. */
+/** An error in a form that can be posted. */
 export interface PlainError {
   readonly name: string;
   readonly message: string;

@@ -41,8 +41,8 @@ export class PortStore implements Store {
   #isClosed = false;
 
   /**
-   * With `encoding`, records are put into the form of the store's servers here, so that the other thread has no work
-   * with them.
+   * With `encoding`, records are put into the form of the store's servers here, which spares the other thread that
+   * work.
    */
   constructor(post: (message: ToStore) => void, encoding?: RecordEncoding) {
     this.#post = post;

@@ -8,7 +8,7 @@ import type {Readable, Writable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
 import {createGunzip, createGzip} from 'node:zlib';
 
-/** What a snapshot is of. */
+/** The description of a snapshot. */
 export interface SnapshotHeader {
   readonly naming: string;
   /** The store's revision that it shows. */
@@ -31,7 +31,7 @@ export interface SnapshotRecord {
 
 export interface SnapshotSummary {
   readonly keys: number;
-  /** Of keys and values. */
+  /** The bytes of keys and values. */
   readonly bytes: number;
   /** The hash of keys and values. */
   readonly content: string;
@@ -191,7 +191,7 @@ class FrameReader {
   }
 }
 
-/** What follows the magic text at the beginning of a stream. Throws for another file. */
+/** Yields a stream after its magic text. Throws `SnapshotDamaged` if it begins with another one. */
 async function* afterMagic(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of input) {
@@ -254,7 +254,7 @@ export class SnapshotReader {
         const found = {keys: content.keys, bytes: content.bytes, content: content.digest(), hash: this.#hash.digest('hex')};
         if (found.hash !== summary.hash || found.content !== summary.content)
           throw new SnapshotDamaged('its hash does not match its content');
-        // What follows is the checksum of the compressed data, which is checked where the stream ends.
+        // The rest is the checksum of the compressed data, which is checked where the stream ends.
         if (await readable(() => this.#frames.next())) throw new SnapshotDamaged('it goes on after its end');
         this.#summary = found;
         return;
