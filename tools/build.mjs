@@ -47,9 +47,14 @@ const sweep = () => {
 };
 
 const run = (...args) => {
-  const {status, signal} = spawnSync(process.execPath, args, {stdio: 'inherit'});
+  const {status, signal} = spawnSync(process.execPath, args, {stdio: 'inherit', env: compilerSettings});
   if (status !== 0) process.exit(signal ? 1 : status);
 };
+
+/**
+ * The compiler collects garbage at four times of what is in use instead of twice: that took a fifth of its CPU time.
+ */
+const compilerSettings = {GOGC: '400', GOMEMLIMIT: '3GiB', ...process.env};
 
 const buildInfo = 'dist/tsbuildinfo';
 
@@ -80,7 +85,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {
 sweep();
 run('tools/schema.mjs');
 removeStaleOutputs();
-run('node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', buildInfo);
+run('node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', buildInfo, '--checkers', '2');
 run('tools/types.mjs');
 run('tools/bundle.mjs');
 writeFileSync('dist/built', '');

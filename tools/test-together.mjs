@@ -2,8 +2,8 @@
 // compiled once per script and not once per file, and a separate file loads a few parts instead of a thousand modules,
 // which took a third of the time.
 import {build, stop} from 'esbuild';
-import {readFileSync} from 'node:fs';
-import {join, resolve} from 'node:path';
+import {readFileSync, readdirSync} from 'node:fs';
+import {basename, join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {secondsOf, startsPrograms, testFiles} from './test-files.mjs';
 
@@ -54,13 +54,26 @@ import {script} from 'script';
 for (const declare of script.declared.splice(0)) declare();
 `;
 
+/** The modules that are started as threads, bundled too: a thread that loads a thousand modules takes seconds. */
+const workers = Object.fromEntries(
+  readdirSync('dist/src', {recursive: true})
+    .filter(file => file.endsWith('-worker.js') && readFileSync(join('dist/src', file), 'utf8').includes("'node:worker_threads'"))
+    .map(file => [`workers/${basename(file, '.js')}`, join('dist/src', file)]),
+);
+
+const withBundledWorkers = text =>
+  text.replaceAll(
+    /new URL\('\.\/([\w-]+-worker)\.js', import\.meta\.url\)/g,
+    (_, name) => `new URL(${JSON.stringify(pathToFileURL(`${folder}/workers/${name}.js`).href)})`,
+  );
+
 /**
  * Where modules read files beside their own, these are beside what was compiled. Texts that name import.meta.url, as
  * programs that a test writes, stay.
  */
 const atTheirPlaces = build =>
   build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => {
-    const contents = readFileSync(path, 'utf8');
+    const contents = withBundledWorkers(readFileSync(path, 'utf8'));
     return {
       contents: contents.includes('import.meta.url') ? `const ownUrl = ${JSON.stringify(pathToFileURL(path).href)};${contents}` : contents,
     };
@@ -78,7 +91,7 @@ const together = scripts => ({
     virtual('script', /^script$/, () => "export const script = {place: '', declared: []};");
     build.onResolve({filter: /^ava$/, namespace: 'ava'}, () => ({path: 'ava', external: true}));
     virtual('ava', /^ava$/, () => ava);
-    build.onResolve({filter: /^[^.#/]/}, () => ({external: true}));
+    build.onResolve({filter: /^[^.#/]/}, ({kind}) => (kind === 'entry-point' ? undefined : {external: true}));
     atTheirPlaces(build);
   },
 });
@@ -124,7 +137,8 @@ const divided = (files, count) => {
 
 const bundleScripts = async scripts => {
   const names = Object.keys(scripts);
-  await bundle(Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`])), together(scripts));
+  const entries = Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`]));
+  await bundle({...entries, ...workers}, together(scripts));
   return names.map(name => `${folder}/${name}.test.js`);
 };
 
