@@ -53,7 +53,8 @@ format: node_modules
 	$(BIN)/oxfmt $(SOURCE_FOLDERS)
 
 ## test: build, lint and run every test, or those named by TESTS="test/pki/chain.test.ts ..."
-test: build lint
+test: node_modules
+	@$(MAKE) --no-print-directory -j2 build lint
 	@node tools/test.mjs $(TESTS)
 
 ## test-quick: build and run the tests that start no program and do not take long, first those that changed since the main branch and those that depend on it

@@ -63,6 +63,8 @@ const mapOf = (
 export interface Mistake {
   readonly faulty: () => readonly OperatorController[];
   readonly correct: () => readonly OperatorController[];
+  /** Whether the garbage collector is what deletes the maps of the correct form. */
+  readonly isCollected?: boolean;
 }
 
 const applying: Reconcile = async ({object, client}) => {
@@ -83,6 +85,7 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
       ),
     ],
     correct,
+    isCollected: true,
   },
   'a status that is counted up from a stale cache': {
     faulty: () => [
@@ -126,6 +129,7 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
       ];
     },
     correct,
+    isCollected: true,
   },
   'a finalizer that stays when its clean-up is done already': {
     faulty: () => [finalizing(false)],

@@ -29,16 +29,20 @@ const described: Omit<SurviveOptions, 'controllers'> = {
   },
 };
 
-for (const [title, {faulty, correct}] of Object.entries(mistakes)) {
+/** The garbage collector follows every kind there is: a third of the work of a run in which nothing waits for it. */
+const withoutCollector = {...described, plane: {controllers: 'none' as const}};
+
+for (const [title, {faulty, correct, isCollected}] of Object.entries(mistakes)) {
   test.serial(`an operator with the mistake of ${title} is found, and its correct form survives`, async t => {
     t.timeout(240_000);
-    const found = await survive({...described, controllers: faulty});
+    const play = isCollected ? described : withoutCollector;
+    const found = await survive({...play, controllers: faulty});
     const [difference] = found.differences;
     t.truthy(difference, found.explain());
     t.log(`${found.runs} runs: ${difference?.schedule}`);
     t.true(found.explain().includes(`seed: "${difference?.seed}"`));
 
-    const report = await survive({...described, controllers: correct, seed: difference!.seed});
+    const report = await survive({...play, controllers: correct, seed: difference!.seed});
     t.deepEqual(report.differences, [], report.explain());
   });
 }
@@ -61,10 +65,10 @@ test.serial(
   async t => {
     t.timeout(240_000);
     const {correct} = mistakes['a child without an owner, deleted by the operator itself']!;
-    const report = await survive({...described, controllers: correct, maxRuns: 12});
-    t.deepEqual([report.runs, report.differences], [12, []], report.explain());
-    t.true(report.schedules > 12);
-    t.regex(report.explain(), /^12 of \d+ schedules ran/);
+    const report = await survive({...described, controllers: correct, maxRuns: 6});
+    t.deepEqual([report.runs, report.differences], [6, []], report.explain());
+    t.true(report.schedules > 6);
+    t.regex(report.explain(), /^6 of \d+ schedules ran/);
     const stopped = await survive({...described, controllers: correct, timeLimit: 0});
     t.is(stopped.runs, 0);
 
