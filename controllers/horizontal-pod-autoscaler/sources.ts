@@ -81,85 +81,85 @@ const externalMetric = (metric: string) => kind('external.metrics', 'v1beta1', '
 const query = (given: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 
-/** Reads the metrics APIs through `client`, in the versions that the server lists in its groups. */
-export const metricSources = (client: Client, scales: Scales, clock: Clock): MetricSources => {
-  const {naming} = client;
-  const items = async <T>(api: string, call: Promise<unknown>): Promise<readonly T[]> => {
-    using _ = clock.hold();
-    const found = await call.catch((error: unknown) => {
-      throw new Error(`unable to fetch metrics from ${api} metrics API: ${messageOf(error)}`, {cause: error});
-    });
-    return (found as List<T>).items ?? [];
-  };
-  const some = async <T>(api: string, call: Promise<unknown>): Promise<readonly T[]> => {
-    const found = await items<T>(api, call);
-    if (found.length === 0) throw new Error(`no metrics returned from ${api} metrics API`);
-    return found;
-  };
-  /** Returns the path of custom metrics in a namespace, in the preferred version. */
-  const customRoot = async (namespace: string): Promise<string> => {
-    using _ = clock.hold();
-    const group = naming.group('custom.metrics');
-    const {groups = []} = (await client.request('GET', '/apis')) as {
-      readonly groups?: readonly {readonly name: string; readonly versions: readonly {readonly version: string}[]}[];
-    };
-    const served = groups.find(({name}) => name === group)?.versions.map(({version}) => version);
-    const version = customVersions.find(each => served?.includes(each));
-    const lacking = served ? 'no known available metric versions found' : `no custom metrics API (${group}) registered`;
-    if (!version) throw new Error(`unable to fetch metrics from custom metrics API: ${lacking}`);
-    return `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}`;
-  };
-  const addressOf = async (described: Scaled): Promise<string> => {
-    if (described.kind === 'Namespace' && !described.apiVersion.includes('/')) return 'metrics';
-    const [found] = await scales.resourcesOf(described).catch((error: unknown) => {
-      throw new Error(`unable to fetch metrics from custom metrics API: ${messageOf(error)}`, {cause: error});
-    });
-    return `${resourceText(found!)}/${encodeURIComponent(described.name)}`;
-  };
+const unavailable = (api: string, error: unknown): Error =>
+  new Error(`unable to fetch metrics from ${api} metrics API: ${messageOf(error)}`, {cause: error});
 
+const itemsOf = async <T>(clock: Clock, api: string, call: Promise<unknown>): Promise<readonly T[]> => {
+  using _ = clock.hold();
+  const found = await call.catch((error: unknown) => {
+    throw unavailable(api, error);
+  });
+  return (found as List<T>).items ?? [];
+};
+
+/** Rejects if there are no items. */
+const someOf = async <T>(clock: Clock, api: string, call: Promise<unknown>): Promise<readonly T[]> => {
+  const found = await itemsOf<T>(clock, api, call);
+  if (found.length === 0) throw new Error(`no metrics returned from ${api} metrics API`);
+  return found;
+};
+
+/** Returns the path of custom metrics in a namespace, in the preferred version that the server lists in its groups. */
+const customRoot = async (client: Client, clock: Clock, namespace: string): Promise<string> => {
+  using _ = clock.hold();
+  const group = client.naming.group('custom.metrics');
+  const {groups = []} = (await client.request('GET', '/apis')) as {
+    readonly groups?: readonly {readonly name: string; readonly versions: readonly {readonly version: string}[]}[];
+  };
+  const served = groups.find(({name}) => name === group)?.versions.map(({version}) => version);
+  const version = customVersions.find(each => served?.includes(each));
+  const lacking = served ? 'no known available metric versions found' : `no custom metrics API (${group}) registered`;
+  if (!version) throw new Error(`unable to fetch metrics from custom metrics API: ${lacking}`);
+  return `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}`;
+};
+
+/** Returns the path of an object below that of custom metrics. */
+const objectPath = async (scales: Scales, described: Scaled): Promise<string> => {
+  if (described.kind === 'Namespace' && !described.apiVersion.includes('/')) return 'metrics';
+  const [found] = await scales.resourcesOf(described).catch((error: unknown) => {
+    throw unavailable('custom', error);
+  });
+  return `${resourceText(found!)}/${encodeURIComponent(described.name)}`;
+};
+
+const customSample = ({timestamp, window, windowSeconds, value}: MetricValue): Sample => {
+  const seconds = windowSeconds ?? window;
   return {
-    async resource(resource, namespace, selector, container) {
-      const found = await some<PodMetrics>(
-        'resource',
-        client.resource(kinds.podMetrics).list({namespace, labelSelector: selector.toString()}),
-      );
-      return container ? ofContainers(found, resource, container) : ofPods(found, resource);
-    },
-    async pods(metric, namespace, selector, metricSelector) {
-      const path = `${await customRoot(namespace)}/pods/*/${encodeURIComponent(metric)}`;
-      const found = await some<MetricValue>(
-        'custom',
-        client.request('GET', path, {query: query({labelSelector: selector.toString(), metricLabelSelector: metricSelector.toString()})}),
-      );
-      return new Map(
-        found.map(({describedObject, timestamp, window, windowSeconds, value}) => {
-          const seconds = windowSeconds ?? window;
-          return [
-            describedObject?.name ?? '',
-            {
-              value: milliText(value),
-              timestamp: parseTime(timestamp) ?? 0,
-              windowMs: seconds === undefined ? defaultWindowMs : seconds * 1000,
-            },
-          ];
-        }),
-      );
-    },
-    async object(metric, namespace, described, metricSelector) {
-      const path = `${await customRoot(namespace)}/${await addressOf(described)}/${encodeURIComponent(metric)}`;
-      const found = await items<MetricValue>(
-        'custom',
-        client.request('GET', path, {query: query({metricLabelSelector: metricSelector.toString()})}),
-      );
-      if (found.length !== 1)
-        throw new Error(
-          `unable to fetch metrics from custom metrics API: the custom metrics API server returned ${found.length} results when we asked for exactly one`,
-        );
-      return milliText(found[0]!.value);
-    },
-    async external(metric, namespace, metricSelector) {
-      const call = client.resource(externalMetric(metric)).list({namespace, labelSelector: metricSelector.toString()});
-      return (await some<MetricValue>('external', call)).map(({value}) => milliText(value));
-    },
+    value: milliText(value),
+    timestamp: parseTime(timestamp) ?? 0,
+    windowMs: seconds === undefined ? defaultWindowMs : seconds * 1000,
   };
 };
+
+const onlyValue = (found: readonly MetricValue[]): bigint => {
+  if (found.length !== 1)
+    throw new Error(
+      `unable to fetch metrics from custom metrics API: the custom metrics API server returned ${found.length} results when we asked for exactly one`,
+    );
+  return milliText(found[0]!.value);
+};
+
+/** Reads the metrics APIs through `client`. */
+export const metricSources = (client: Client, scales: Scales, clock: Clock): MetricSources => ({
+  async resource(resource, namespace, selector, container) {
+    const call = client.resource(kinds.podMetrics).list({namespace, labelSelector: selector.toString()});
+    const found = await someOf<PodMetrics>(clock, 'resource', call);
+    return container ? ofContainers(found, resource, container) : ofPods(found, resource);
+  },
+  async pods(metric, namespace, selector, metricSelector) {
+    const path = `${await customRoot(client, clock, namespace)}/pods/*/${encodeURIComponent(metric)}`;
+    const selectors = {labelSelector: selector.toString(), metricLabelSelector: metricSelector.toString()};
+    const found = await someOf<MetricValue>(clock, 'custom', client.request('GET', path, {query: query(selectors)}));
+    return new Map(found.map(value => [value.describedObject?.name ?? '', customSample(value)]));
+  },
+  async object(metric, namespace, described, metricSelector) {
+    const root = await customRoot(client, clock, namespace);
+    const path = `${root}/${await objectPath(scales, described)}/${encodeURIComponent(metric)}`;
+    const selectors = {metricLabelSelector: metricSelector.toString()};
+    return onlyValue(await itemsOf<MetricValue>(clock, 'custom', client.request('GET', path, {query: query(selectors)})));
+  },
+  async external(metric, namespace, metricSelector) {
+    const call = client.resource(externalMetric(metric)).list({namespace, labelSelector: metricSelector.toString()});
+    return (await someOf<MetricValue>(clock, 'external', call)).map(({value}) => milliText(value));
+  },
+});
