@@ -1,4 +1,5 @@
 import test from 'ava';
+import {decideEviction} from '#controllers/taint-eviction/decide.js';
 import {toleratedSeconds} from '#controllers/taint-eviction/toleration.js';
 import {taintEviction} from '#controllers/taint-eviction/run.js';
 import {timers} from '#controllers/taint-eviction/timers.js';
@@ -36,6 +37,16 @@ for (const [title, taints, tolerations, seconds] of [
   ['the first that matches', [taint('a')], [forSeconds('a', 9), forSeconds('a', 3)], 9],
 ] as const) {
   test(`a pod with ${title} stays for ${seconds} seconds`, t => t.is(toleratedSeconds(taints, tolerations), seconds));
+}
+
+for (const [title, tolerations, isPending, plan] of [
+  ['a taint that is tolerated for ever cancels', [forSeconds('a')], true, {isCancelled: true}],
+  ['a taint that is tolerated for a time schedules', [forSeconds('a', 60)], false, {isCancelled: false, delayMs: 60_000}],
+  ['a taint that is tolerated for a time keeps a scheduled time', [forSeconds('a', 60)], true, {isCancelled: false}],
+  ['a taint that is not tolerated evicts at once', [], false, {isCancelled: false, delayMs: 0}],
+  ['a taint that is not tolerated replaces a scheduled time', [], true, {isCancelled: true, delayMs: 0}],
+] as const) {
+  test(`the decision on an eviction: ${title}`, t => t.deepEqual(decideEviction([taint('a')], tolerations, isPending), plan));
 }
 
 const startEnvironment = () => aPlane({nodes: 2, controllers: ['taint-eviction-controller', 'serviceaccount-controller']});
