@@ -57,86 +57,101 @@ const used = ({cpu, memory}: Measures): ResourceUsage => ({
 
 const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
 
-/**
- * The usage of nodes and pods whose agents run elsewhere. An agent's summary is requested on demand; one that does not
- * respond has no usage.
- */
-export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): UsageReader => {
-  const cached = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
+/** Reads the summaries of agents through the server, and caches them. */
+class AgentSummaries {
+  readonly #parts: Pick<AgentsUsageParts, 'client' | 'clock' | 'log'>;
+  readonly #cached = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
 
-  const fetchSummary = async (node: string): Promise<Summary | undefined> => {
+  constructor(parts: Pick<AgentsUsageParts, 'client' | 'clock' | 'log'>) {
+    this.#parts = parts;
+  }
+
+  /** Returns the summary of a node; undefined if its agent does not respond. */
+  of(node: string): Promise<Summary | undefined> {
+    const now = this.#parts.clock.monotonic();
+    const known = this.#cached.get(node);
+    if (known && now < known.until) return known.summary;
+    for (const [name, {until}] of this.#cached) if (until <= now) this.#cached.delete(name);
+    const summary = this.#requestSummary(node);
+    this.#cached.set(node, {until: now + freshMs, summary});
+    return summary;
+  }
+
+  async #requestSummary(node: string): Promise<Summary | undefined> {
+    const {client, clock, log} = this.#parts;
     const over = new AbortController();
     const timer = clock.schedule(callTimeoutMs, () => over.abort(new Error(`no answer within ${callTimeoutMs / 1000} s`)));
     try {
       const path = `/api/v1/nodes/${node}/proxy/stats/summary`;
       return (await client.request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
     } catch (error) {
-      cached.delete(node);
+      this.#cached.delete(node);
       log.v(2).info({node, err: error}, 'failed to read the stats of a node agent');
       return undefined;
     } finally {
       timer[Symbol.dispose]();
     }
-  };
+  }
+}
 
-  const summaryOf = (node: string): Promise<Summary | undefined> => {
-    const now = clock.monotonic();
-    const known = cached.get(node);
-    if (known && now < known.until) return known.summary;
-    for (const [name, {until}] of cached) if (until <= now) cached.delete(name);
-    const summary = fetchSummary(node);
-    cached.set(node, {until: now + freshMs, summary});
-    return summary;
-  };
+/** Returns the usage of a node, if its agent has measured it. */
+const nodeUsageOf = ({metadata: {name = '', labels = {}} = {}}: Node, summary: Summary | undefined, now: number): NodeUsage[] => {
+  if (!summary?.node?.cpu) return [];
+  return [{name, labels, timestamp: parseTime(summary.node.cpu.time) ?? now, windowMs, ...used(summary.node)}];
+};
+
+/** Returns the usage of a pod, if its containers were measured. */
+const podUsageOf = (
+  {metadata: {namespace = '', name = '', labels = {}} = {}}: Pod,
+  measured: Measured | undefined,
+  now: number,
+): PodUsage[] => {
+  const {containers = []} = measured?.get(`${namespace}/${name}`) ?? {};
+  const [first] = containers;
+  if (!first) return [];
+  const timestamp = parseTime(first.cpu?.time) ?? now;
+  const usages = containers.map(container => ({name: container.name, ...used(container)}));
+  return [{namespace, name, labels, timestamp, windowMs, containers: usages}];
+};
+
+const unlessMissing = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+};
+
+/**
+ * The usage of nodes and pods whose agents run elsewhere. An agent's summary is requested on demand; one that does not
+ * respond has no usage.
+ */
+export const agentsUsage = (parts: AgentsUsageParts): UsageReader => {
+  const {client, clock, isKnown} = parts;
+  const summaries = new AgentSummaries(parts);
 
   const nodeUsage = async (node: Node): Promise<NodeUsage[]> => {
-    const {name = '', labels = {}} = node.metadata ?? {};
-    const summary = isReady(node) && !isKnown(name) ? await summaryOf(name) : undefined;
-    if (!summary?.node?.cpu) return [];
-    return [{name, labels, timestamp: parseTime(summary.node.cpu.time) ?? clock.now(), windowMs, ...used(summary.node)}];
+    const {name = ''} = node.metadata ?? {};
+    return nodeUsageOf(node, isReady(node) && !isKnown(name) ? await summaries.of(name) : undefined, clock.now());
   };
-
-  const podUsage = (measured: Measured | undefined, {metadata: {namespace = '', name = '', labels = {}} = {}}: Pod): PodUsage[] => {
-    const {containers = []} = measured?.get(`${namespace}/${name}`) ?? {};
-    const [first] = containers;
-    if (!first) return [];
-    return [
-      {
-        namespace,
-        name,
-        labels,
-        timestamp: parseTime(first.cpu?.time) ?? clock.now(),
-        windowMs,
-        containers: containers.map(container => ({name: container.name, ...used(container)})),
-      },
-    ];
-  };
-
   const others = async (): Promise<Node[]> =>
     (await client.resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
-  const missing = (error: unknown): undefined => {
-    if (!isNotFound(error)) throw error;
-  };
 
   return {
     async node(name) {
-      const node = await client.resource(kinds.nodes).get(name).catch(missing);
+      const node = await client.resource(kinds.nodes).get(name).catch(unlessMissing);
       return node && (await nodeUsage(node))[0];
     },
     nodes: async () => flatMapConcurrently(await others(), nodeUsage),
     async pod(namespace, name) {
-      const pod = await client.resource(kinds.pods).get(name, {namespace}).catch(missing);
+      const pod = await client.resource(kinds.pods).get(name, {namespace}).catch(unlessMissing);
       const node = pod?.spec?.nodeName ?? '';
-      return pod && node && !isKnown(node) ? podUsage(byPod(await summaryOf(node)), pod)[0] : undefined;
+      return pod && node && !isKnown(node) ? podUsageOf(pod, byPod(await summaries.of(node)), clock.now())[0] : undefined;
     },
     async pods(namespace) {
       const nodes = (await others()).filter(isReady);
       if (nodes.length === 0) return [];
-      const summaries = new Map(
-        await flatMapConcurrently(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]),
+      const measured = new Map(
+        await flatMapConcurrently(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaries.of(name))] as const]),
       );
       const {items} = await client.resource(kinds.pods).list(namespace ? {namespace} : {});
-      return items.flatMap(pod => podUsage(summaries.get(pod.spec?.nodeName ?? ''), pod));
+      return items.flatMap(pod => podUsageOf(pod, measured.get(pod.spec?.nodeName ?? ''), clock.now()));
     },
   };
 };
