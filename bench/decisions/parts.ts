@@ -30,7 +30,7 @@ export const storeCaches = {
 export type StoreCache = keyof typeof storeCaches;
 
 /** What bounds the memory of a server: decided when it starts. */
-export const memoryParts = ['mapped-tree', 'idle-memory', 'heap-growth', 'buffer-garbage'] as const;
+export const memoryParts = ['mapped-tree', 'idle-memory', 'heap-growth'] as const;
 
 export type MemoryPart = (typeof memoryParts)[number];
 

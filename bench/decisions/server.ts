@@ -1,10 +1,8 @@
 // A process with a whole control plane of which parts are switched off.
 
 import {readFileSync, writeFileSync} from 'node:fs';
-import {collectBuffersBy} from '#src/base/buffer-garbage.js';
 import {systemClock} from '#src/base/clock.js';
 import {startPlane} from '#src/plane/index.js';
-import {collectNewObjects} from '#src/program/engine-heap.js';
 import {boundHeapGrowth} from '#src/program/heap-growth.js';
 import {releaseIdleMemory} from '#src/program/idle-memory.js';
 import {seedConfigMaps} from '#bench/load/seed.js';
@@ -47,7 +45,6 @@ const run = async ({directory, count, without}: DecisionServer): Promise<void> =
   const {signal} = new AbortController();
   if (!without.includes('idle-memory')) releaseIdleMemory(systemClock, signal);
   if (!without.includes('heap-growth')) boundHeapGrowth(systemClock, signal);
-  if (!without.includes('buffer-garbage')) collectBuffersBy(collectNewObjects);
   const plane = await startPlane({dataDir: directory});
   let restore: (() => void) | undefined;
   process.on('message', (message: Message) => {

@@ -76,13 +76,6 @@ const exposed = (): Collector => {
   }
 };
 
-/** Collects the objects that were made last, which takes a few milliseconds. */
-export const collectNewObjects = (): void => {
-  if (!hasKnownFlags) return;
-  collector ??= exposed();
-  collector({type: 'minor'});
-};
-
 /**
  * V8 starts to mark objects when it has collected new objects and finds the heap beyond a part of its limit. That part
  * is made smaller for the moment, and not for longer: code caches belong to the flags that they were made with.

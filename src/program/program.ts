@@ -4,7 +4,6 @@
 import {channel} from 'node:diagnostics_channel';
 import {MessageChannel} from 'node:worker_threads';
 import type {VersionInfo} from '#src/api/version.js';
-import {collectBuffersBy} from '#src/base/buffer-garbage.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {firstError, messageOf} from '#src/base/message.js';
@@ -17,7 +16,6 @@ import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
-import {collectNewObjects} from './engine-heap.js';
 import {boundHeapGrowth} from './heap-growth.js';
 import {releaseIdleMemory} from './idle-memory.js';
 import type {handleUncaught} from './uncaught.js';
@@ -176,7 +174,6 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
     const clock = withErrorHandler(systemClock, unhandled.handle);
     releaseIdleMemory(clock, stopping);
     boundHeapGrowth(clock, stopping);
-    collectBuffersBy(collectNewObjects);
     const ready = (what: string) => {
       print(`ready: ${what}`);
       channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.

@@ -5,7 +5,6 @@
 import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import {expired} from '#src/api/status.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
-import {countBuffer} from '#src/base/buffer-garbage.js';
 import {Compacted} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
@@ -116,9 +115,7 @@ class ListPages implements PagedBody {
     if (this.#closed) return undefined;
     this.#pages ??= new Pages(this.#list);
     try {
-      const page = await this.#pages.next();
-      if (page) countBuffer(page.length);
-      return page;
+      return await this.#pages.next();
     } catch (error) {
       throw readable(error);
     }

@@ -1,7 +1,6 @@
 // The keys and values of the embedded store's database, and their encoding.
 
 import {crc32} from 'node:zlib';
-import {countBuffer} from '#src/base/buffer-garbage.js';
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 
 /*
@@ -217,7 +216,6 @@ export const roomForMany = (): Room => {
     if (size > slabBytes >> 2) return Buffer.allocUnsafe(size);
     if (!slab || used + size > slabBytes) {
       slab = Buffer.allocUnsafeSlow(slabBytes);
-      countBuffer(slabBytes);
       used = 0;
     }
     return slab.subarray(used, (used += size));
