@@ -60,6 +60,31 @@ test('defaults differ with a file', async t => {
   t.deepEqual(securityOf(await folder.load('--config-dir=DIR/dropins')), [false, true, 'Webhook', 0, undefined]);
 });
 
+test('a file that names no threshold has the usual ones, which other files are laid over', async t => {
+  const usual = {
+    'memory.available': '100Mi',
+    'nodefs.available': '10%',
+    'nodefs.inodesFree': '5%',
+    'imagefs.available': '15%',
+    'imagefs.inodesFree': '5%',
+  };
+  using folder = aFolder({
+    config: head,
+    own: `${head}evictionHard: {memory.available: 1Gi}\n`,
+    none: `${head}evictionHard: {}\n`,
+    merged: `${head}evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true\n`,
+    'dropins/1.conf': `${head}evictionHard: {pid.available: 5%, nodefs.inodesFree: null}\n`,
+  });
+  const {'nodefs.inodesFree': _, ...others} = usual;
+  const thresholds = async (...argv: readonly string[]) => (await folder.load(...argv)).evictionHard;
+  t.deepEqual(await thresholds('--config=DIR/config'), usual);
+  t.deepEqual(await thresholds('--config=DIR/own'), {'memory.available': '1Gi'});
+  t.deepEqual(await thresholds('--config=DIR/none'), {});
+  t.deepEqual(await thresholds('--config=DIR/merged'), {...usual, 'memory.available': '1Gi'});
+  t.deepEqual(await thresholds('--config=DIR/config', '--config-dir=DIR/dropins'), {...others, 'pid.available': '5%'});
+  t.deepEqual(await thresholds('--config=DIR/config', '--eviction-hard=memory.available<1Mi'), {'memory.available': '1Mi'});
+});
+
 test('files are laid over each other, and flags over them', async t => {
   using folder = aFolder({
     config: `${head}maxPods: 1\nkubeReserved: {cpu: 1m, memory: 1Mi}\nclusterDNS: [10.0.0.1]\nsyncFrequency: 0s\nfeatureGates: {AllAlpha: true, AllBeta: true}\n`,
@@ -231,8 +256,8 @@ test('a field has an effect if some code reads it', t => {
   const agent = sources('src').filter(isAgents);
   const text = agent.map(({code}) => code).join('\n') + agent.flatMap(({literals}) => literals).join('\n');
   const isRead = (name: string) => new RegExp(`(?:settings\\.|given\\.|(?<![\\w.]))${name.replaceAll('.', '\\.')}(?!\\w)`).test(text);
-  // The first is only kept free of pods, by no eviction; the others are also members of other types.
-  const known = ['evictionHard', 'cgroupDriver', 'oomScoreAdj'];
+  // They are also members of other types.
+  const known = ['cgroupDriver', 'oomScoreAdj'];
   const wrong = fieldRows.filter(([name, row]) => isRead(name) !== hasEffect(row)).map(([name]) => name);
   t.deepEqual(
     wrong.filter(name => !known.includes(name)),

@@ -60,8 +60,9 @@ export interface VolumeStats extends FilesystemStats {
   readonly isEphemeral: boolean;
 }
 
-/** Parts of the memory in use, where they are known. */
+/** Parts of the memory in use, where they are known, and what is left below the limit. */
 export interface MemoryStats {
+  readonly availableBytes?: number;
   readonly usageBytes?: number;
   readonly rssBytes?: number;
   readonly pageFaults?: number;
@@ -92,7 +93,7 @@ export interface ContainerStats extends Consumption {
   readonly logs?: FilesystemStats;
 }
 
-/** A pod with a running container. */
+/** A pod of which something runs. */
 export interface PodStats extends Consumption {
   readonly namespace: string;
   readonly name: string;

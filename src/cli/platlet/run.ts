@@ -158,6 +158,7 @@ const agentFlags = ({parsed: {options}}: Given, settings: Settings): AgentFlags 
   rootDir: options.rootDir,
   ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
   ...(settings.podLogsDir === usualPodLogs ? {containerLogs: containerLogsFolder} : {}),
+  allocatesThresholds: options.experimentalAllocatableIgnoreEviction,
   garbage: {
     minAgeMs: options.minimumContainerTtlDuration,
     maxPerContainer: options.maximumDeadContainersPerContainer,

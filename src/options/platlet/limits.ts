@@ -1,9 +1,8 @@
 import {naming} from '#src/api/naming.js';
 import {flagSection} from '#src/options/flag.js';
-import {inFile, pending} from './markers.js';
+import {inFile} from './markers.js';
 
 const {protobufMediaType} = naming('plat');
-const row = {...inFile, ...pending} as const;
 const percent = {min: 0, max: 100} as const;
 
 /** Flags of limits, rates and timeouts of the node agent. */
@@ -158,25 +157,29 @@ export const limits = flagSection('Limits, rates, timeouts', {
     deprecated: 'use --eviction-hard or --eviction-soft instead',
     range: {min: '0'},
   },
-  'eviction-hard': {...row, type: 'thresholds', help: 'Thresholds that evict pods at once, for example memory.available<1Gi.'},
+  'eviction-hard': {...inFile, type: 'thresholds', help: 'Thresholds that evict pods at once, for example memory.available<1Gi.'},
   'eviction-soft': {
-    ...row,
+    ...inFile,
     type: 'thresholds',
     help: 'Thresholds that evict pods once they have held for their grace period, for example memory.available<1.5Gi.',
   },
-  'eviction-soft-grace-period': {...row, type: 'map', help: 'How long each soft threshold must hold, for example memory.available=1m30s.'},
+  'eviction-soft-grace-period': {
+    ...inFile,
+    type: 'map',
+    help: 'How long each soft threshold must hold, for example memory.available=1m30s.',
+  },
   'eviction-minimum-reclaim': {
-    ...row,
+    ...inFile,
     type: 'map',
     help: 'The minimum amount that an eviction must reclaim, for example imagefs.available=2Gi.',
   },
   'eviction-max-pod-grace-period': {
-    ...row,
+    ...inFile,
     type: 'int32',
     help: 'The maximum grace period, in seconds, of pods that are evicted for a soft threshold. A negative number uses the grace period of the pod.',
   },
   'eviction-pressure-transition-period': {
-    ...row,
+    ...inFile,
     type: 'duration',
     help: 'How long to wait before a pressure condition is cleared.',
     default: '5m0s',

@@ -152,7 +152,6 @@ export const node = flagSection('Remaining node agent options', {
     requires: ['lock-file'],
   },
   'experimental-allocatable-ignore-eviction': {
-    ...pending,
     type: 'bool',
     help: 'Ignore hard eviction thresholds when calculating the allocatable resources of the node.',
     default: 'false',

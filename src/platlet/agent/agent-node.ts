@@ -4,8 +4,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Reservation} from '#src/platlet/cgroups/allocatable.js';
 import type {Settings} from '#src/platlet/config/fields.js';
-import {allocatableOf, capacityOf, reservationOf, type CapacitySettings} from '#src/platlet/node/capacity.js';
+import {allocatableOf, capacityOf, type CapacitySettings} from '#src/platlet/node/capacity.js';
 import type {NodeStatus} from '#src/platlet/node/conditions.js';
 import type {NodeAddresses} from '#src/platlet/node/node-addresses.js';
 import type {NodeCondition} from '#src/platlet/node/node-condition.js';
@@ -24,11 +25,18 @@ export interface ReportedRuntime {
   readonly images: NodeImages;
 }
 
+/** What the node is told to be. */
+export interface NodeConfiguration {
+  readonly settings: Settings;
+  /** What is kept from pods. */
+  readonly reservation: Reservation;
+}
+
 export interface AgentNodeParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly identity: AgentIdentity;
-  readonly settings: Settings;
+  readonly configuration: NodeConfiguration;
   readonly addresses: NodeAddresses;
   readonly runtime: ReportedRuntime;
   readonly condition: NodeCondition;
@@ -55,14 +63,14 @@ export class AgentNode {
   #local: Frozen<Node> | undefined;
 
   constructor(parts: AgentNodeParts) {
-    const {settings} = parts;
+    const {settings, reservation} = parts.configuration;
     this.#parts = parts;
     this.#port = settings.port;
     this.#capacity = {
       maxPods: settings.maxPods,
       podsPerCore: settings.podsPerCore,
       localStorage: settings.localStorageCapacityIsolation,
-      reservation: reservationOf(settings),
+      reservation,
     };
   }
 
@@ -86,7 +94,8 @@ export class AgentNode {
 
   /** Computes the Node for the first time. */
   async prepare(): Promise<void> {
-    const {naming, identity, settings} = this.#parts;
+    const {naming, identity, configuration} = this.#parts;
+    const {settings} = configuration;
     this.#local = {...newNode(naming, nodeIdentity(identity, settings)), status: await this.status(undefined)};
   }
 
@@ -97,7 +106,8 @@ export class AgentNode {
 
   /** Returns the new status of the Node, computed over its current one. */
   async status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus> {
-    const {naming, clock, identity, settings, addresses, runtime, condition, pods} = this.#parts;
+    const {naming, clock, identity, configuration, addresses, runtime, condition, pods} = this.#parts;
+    const {settings} = configuration;
     const problem = joinedProblems(this.#problems());
     const found = await addresses.current();
     return nodeStatusOf(

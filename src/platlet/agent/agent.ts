@@ -5,6 +5,7 @@ import {setMaxListeners} from 'node:events';
 import {Undo} from '#src/base/undo.js';
 import type {AgentPorts} from '#src/platlet/server/ports.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
 import type {PodWorkers} from '#src/platlet/worker/pod-workers.js';
 import {admissionOf, nodeFactsOf} from './admission.js';
 import {answersOf} from './answers.js';
@@ -12,6 +13,8 @@ import {clusterOf, type Cluster} from './cluster.js';
 import {startFeatures} from './features.js';
 import {openHost} from './host.js';
 import {checkMachine} from './machine-checks.js';
+import {imageGarbageOf} from './image-garbage.js';
+import {measurementsOf} from './measurements.js';
 import {followNode, nodeOf, type NodeStage} from './node.js';
 import type {AgentParts} from './parts.js';
 import {podDirectory} from './pod-directory.js';
@@ -44,9 +47,10 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
     events: cluster.events,
     signal,
   });
-  const answers = answersOf(parts, {host, directory, prober, volumes: ports.volumes}, signal);
+  const stats = measurementsOf(parts, {host, directory, volumes: ports.volumes}, signal);
+  const answers = answersOf(parts, {host, directory, prober, stats});
   const open = await openPorts(parts, cluster, answers, undo, signal);
-  await begin(parts, {cluster, directory, node, ports, workers}, open.port, signal);
+  await begin(parts, {cluster, directory, node, ports, workers, stats}, open.port, signal);
   const cleanup = undo.move();
   return {ports: open, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -71,12 +75,13 @@ interface Stages {
   readonly node: NodeStage;
   readonly ports: MachinePorts;
   readonly workers: PodWorkers;
+  readonly stats: NodeStatsReader;
 }
 
 /** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
-  {cluster, directory, node: stage, ports, workers}: Stages,
+  {cluster, directory, node: stage, ports, workers, stats}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -90,9 +95,10 @@ const begin = async (
     node.listensAt(port);
     followNode(stage, settings.registerNode, clock, signal);
   }
-  await runPods(parts, workers, {directory, ports, api, node: known, garbage: flags.garbage, events, signal});
+  const containers = await runPods(parts, workers, {directory, ports, api, node: known, garbage: flags.garbage, events, signal});
   await startFeatures({
     settings,
+    flags,
     gate,
     naming,
     host,
@@ -100,7 +106,9 @@ const begin = async (
     node: cluster.node,
     condition,
     pods: directory,
-    imageAccess: ports.imageAccess,
+    workers,
+    stats,
+    reclaim: {images: imageGarbageOf(parts, {cluster, imageAccess: ports.imageAccess}, signal), containers},
     clock,
     log,
     events,

@@ -1,12 +1,13 @@
 // The features of an agent besides running pods.
 
 import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
+import {eviction} from '#src/platlet/eviction-manager/feature.js';
 import {imageGarbage} from '#src/platlet/image-garbage/feature.js';
 import {logRotation} from '#src/platlet/log-rotation/feature.js';
 import {oomWatch} from '#src/platlet/oom-watch/feature.js';
 
 /** The features, in the order in which they start. */
-export const features: readonly AgentFeature[] = [imageGarbage, logRotation, oomWatch];
+export const features: readonly AgentFeature[] = [imageGarbage, eviction, logRotation, oomWatch];
 
 /** Starts the features. A feature that fails to start is logged. */
 export const startFeatures = async (context: FeatureContext, all: readonly AgentFeature[] = features): Promise<void> => {

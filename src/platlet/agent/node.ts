@@ -6,6 +6,7 @@ import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {bootTimeOf, StartupTimes} from '#src/platlet/metrics/startup.js';
 import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
+import {reservationOf} from '#src/platlet/node/capacity.js';
 import {NodeCondition} from '#src/platlet/node/node-condition.js';
 import {NodeImages} from '#src/platlet/node/node-images.js';
 import {NodeLease} from '#src/platlet/node/node-lease.js';
@@ -34,7 +35,7 @@ export interface NodeStage {
 
 /** Creates the Node of an agent. */
 export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirectory, signal: AbortSignal): Promise<NodeStage> => {
-  const {identity, settings, clients, runtime, runtimeVersion, naming, files, clock, random, log, metrics} = parts;
+  const {identity, settings, flags, clients, runtime, runtimeVersion, naming, files, clock, random, log, metrics} = parts;
   const {events, registered, api} = cluster;
   const startup = new StartupTimes(clock, metrics, bootTimeOf(String((await files.read('/proc/stat')) ?? '')));
   const addresses = new NodeAddresses({find: () => identity.addresses(), registered, log});
@@ -44,7 +45,7 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
     naming,
     clock,
     identity,
-    settings,
+    configuration: {settings, reservation: reservationOf(settings, !flags.allocatesThresholds)},
     addresses,
     runtime: {version: runtimeVersion, health, images: new NodeImages({runtime, clock, log})},
     condition,

@@ -52,6 +52,8 @@ export interface AgentFlags {
   /** The cgroup of the runtime, whose usage is reported. */
   readonly runtimeGroup?: string;
   readonly garbage: GarbageLimits;
+  /** Whether pods may use what must stay free so that none is evicted. */
+  readonly allocatesThresholds: boolean;
 }
 
 /** How the port of an agent is served: authentication, authorization and the paths of the program. */

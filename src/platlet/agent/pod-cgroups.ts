@@ -28,12 +28,12 @@ interface Before {
 
 /** Creates the cgroups above those of pods. Rejects if the machine does not support them. */
 export const podCgroups = async (
-  {settings, gate, naming, clock, log, host, identity, metrics}: AgentParts,
+  {settings, flags, gate, naming, clock, log, host, identity, metrics}: AgentParts,
   {hierarchy, cluster, node: {node}, working}: Before,
   signal: AbortSignal,
 ): Promise<PodCgroups> => {
   const capacity = parsedAmounts(node.capacity);
-  const reservation = reservationOf(settings);
+  const reservation = reservationOf(settings, !flags.allocatesThresholds);
   checkReservation(capacity, reservation);
   const enforced = new Set(settings.enforceNodeAllocatable);
   const limits = podsLimits(capacity, reservation, enforced.has('pods'));

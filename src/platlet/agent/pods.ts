@@ -13,7 +13,7 @@ import {Prober} from '#src/platlet/prober/prober.js';
 import {MirrorPods} from '#src/platlet/sources/mirror-pods.js';
 import type {PodFollower} from '#src/platlet/sources/pod-sources.js';
 import {Hooks} from '#src/platlet/worker/hooks.js';
-import {startHousekeeping} from '#src/platlet/worker/housekeeping.js';
+import {startHousekeeping, type Housekeeping} from '#src/platlet/worker/housekeeping.js';
 import type {NodeFacts} from '#src/platlet/worker/parts.js';
 import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
@@ -89,14 +89,14 @@ export interface RunContext {
 }
 
 /**
- * Starts running the pods of a node. No pod is terminated before every source has delivered. Rejects if the first list
- * of the runtime fails.
+ * Starts running the pods of a node. No pod is terminated before every source has delivered. Returns the housekeeping.
+ * Rejects if the first list of the runtime fails.
  */
 export const runPods = async (
   {naming, clock, log}: Pick<AgentParts, 'naming' | 'clock' | 'log'>,
   workers: PodWorkers,
   {directory, ports, api, node, garbage, events, signal}: RunContext,
-): Promise<void> => {
+): Promise<Housekeeping> => {
   const {sources} = directory;
   const mirrors =
     api &&
@@ -121,8 +121,8 @@ export const runPods = async (
     onAbort(signal, () => listener[Symbol.dispose]());
   }
   sources.start(followerOf(workers, directory, mirrors, events));
-  startHousekeeping({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
   onAbort(signal, () => workers[Symbol.dispose]());
+  return startHousekeeping({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
 };
 
 /** Returns the handler of changes of the sources. */

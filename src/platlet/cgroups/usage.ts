@@ -9,7 +9,12 @@ export interface GroupUsage {
   readonly memoryBytes: number;
   readonly workingSetBytes: number;
   readonly rssBytes: number;
+  /** The memory limit, if there is one. */
+  readonly limitBytes?: number;
 }
+
+/** Cgroups of version 1 without a memory limit show a larger number. */
+const unlimitedBytes = 2 ** 62;
 
 /** Returns the usage of a cgroup with its descendants; undefined if it does not exist. */
 export const groupUsage = async (
@@ -25,9 +30,12 @@ export const groupUsage = async (
     }
     return undefined;
   };
-  const [acct, stat, limited, current, memory = ''] = await Promise.all(
-    ['cpuacct.usage', 'cpu.stat', 'memory.usage_in_bytes', 'memory.current', 'memory.stat'].map(read),
+  const [acct, stat, limited, current, memory = '', limitOf1, limitOf2] = await Promise.all(
+    ['cpuacct.usage', 'cpu.stat', 'memory.usage_in_bytes', 'memory.current', 'memory.stat', 'memory.limit_in_bytes', 'memory.max'].map(
+      read,
+    ),
   );
+  const limit = Number(limitOf1 ?? limitOf2);
   const used = Number(limited ?? current);
   const value = (...names: readonly string[]): number =>
     Number(names.map(name => new RegExp(`^${name} (\\d+)$`, 'm').exec(memory)?.[1]).find(found => found !== undefined) ?? 0);
@@ -38,6 +46,7 @@ export const groupUsage = async (
     memoryBytes: used,
     workingSetBytes: Math.max(0, used - value('total_inactive_file', 'inactive_file')),
     rssBytes: value('total_rss', 'anon'),
+    ...(limit < unlimitedBytes ? {limitBytes: limit} : {}),
   };
 };
 

@@ -31,6 +31,13 @@ const defaultEviction: Readonly<Record<string, string>> = {
   'imagefs.inodesFree': '5%',
 };
 
+/** Adds the usual thresholds to a file that names none, or that asks for those that it does not name. */
+const withEviction = (object: PlainObject): PlainObject => {
+  const {evictionHard: given, mergeDefaultEvictionSettings: isMerged} = object;
+  if (given !== undefined && given !== null && isMerged !== true) return object;
+  return {...object, evictionHard: {...defaultEviction, ...(isPlainObject(given) ? given : {})}};
+};
+
 /** Returns the kind of the agent's configuration. */
 export const configurationKind = (naming: Naming): {readonly apiVersion: string; readonly kind: string} => ({
   apiVersion: groupOf(naming),
@@ -59,7 +66,7 @@ export const loadSettings = async (parts: LoadParts): Promise<LoadedSettings> =>
   const given = fieldsOf(merged);
   return {
     naming: base?.naming,
-    settings: settingsOfFlags(options, set, {...given, ...derived(given, Boolean(options.config))}, true),
+    settings: settingsOfFlags(options, set, {...given, ...derived(given)}, true),
     withoutEffect: fieldRows.flatMap(([name, row]) => (hasEffect(row) || !(name in given) ? [] : [name])),
   };
 };
@@ -75,7 +82,7 @@ const baseOf = async (parts: LoadParts, given: string): Promise<Decoded> => {
   try {
     const text = await contentOf(parts.files, path);
     const {naming, object} = decoded(text, parts.namings);
-    return {naming, object: withAbsolutePaths(object, dirname(path))};
+    return {naming, object: withEviction(withAbsolutePaths(object, dirname(path)))};
   } catch (cause) {
     throw new Error(`failed to load ${parts.namings[0]?.agent} config file, path: ${path}, error: ${messageOf(cause)}`, {cause});
   }
@@ -227,15 +234,12 @@ const fieldsOf = (object: PlainObject): Partial<Settings> => {
 };
 
 /** Defaults that depend on other fields. */
-const derived = (given: Partial<Settings>, hasFile: boolean): Partial<Settings> => {
-  const {nodeStatusUpdateFrequency, nodeStatusReportFrequency, maxParallelImagePulls = 0, serializeImagePulls, evictionHard = {}} = given;
-  const isEmpty = Object.keys(evictionHard).length === 0;
-  const eviction = !hasFile || (!isEmpty && !given.mergeDefaultEvictionSettings) ? undefined : {...defaultEviction, ...evictionHard};
+const derived = (given: Partial<Settings>): Partial<Settings> => {
+  const {nodeStatusUpdateFrequency, nodeStatusReportFrequency, maxParallelImagePulls = 0, serializeImagePulls} = given;
   return {
     ...(nodeStatusReportFrequency === undefined && nodeStatusUpdateFrequency !== undefined
       ? {nodeStatusReportFrequency: nodeStatusUpdateFrequency}
       : {}),
     ...(serializeImagePulls === undefined && maxParallelImagePulls >= 2 ? {serializeImagePulls: false} : {}),
-    ...(eviction ? {evictionHard: eviction} : {}),
   };
 };

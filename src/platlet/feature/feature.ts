@@ -6,16 +6,38 @@ import type {Log} from '#src/base/log.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {Host} from '#src/platlet/host/host.js';
-import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {NodeCondition} from '#src/platlet/node/node-condition.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
+import type {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
+import type {Housekeeping} from '#src/platlet/worker/housekeeping.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {PodWorkers} from '#src/platlet/worker/pod-workers.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
+
+/** Flags that are not in the configuration. */
+export interface FeatureFlags {
+  /** The folder of the agent's data. */
+  readonly rootDir: string;
+  /** Whether allocatable resources include the hard eviction thresholds. */
+  readonly allocatesThresholds: boolean;
+}
+
+/** What can be reclaimed without evicting pods. */
+export interface NodeReclaim {
+  readonly images: {
+    /** Collects images periodically. */
+    start(): void;
+    /** Removes all unused images that are older than the minimum age. */
+    removeUnused(): Promise<void>;
+  };
+  readonly containers: Housekeeping;
+}
 
 /** What a feature works with. */
 export interface FeatureContext {
   readonly settings: Settings;
+  readonly flags: FeatureFlags;
   gate(name: GateName): boolean;
   readonly naming: Naming;
   readonly host: Host;
@@ -25,8 +47,11 @@ export interface FeatureContext {
   /** Where a feature reports pressure: the Node shows it, and admission considers it. */
   readonly condition: NodeCondition;
   readonly pods: PodDirectory;
-  /** Decides which pods may use a present image; undefined if all may. */
-  readonly imageAccess: ImageAccess | undefined;
+  /** Terminates pods. */
+  readonly workers: Pick<PodWorkers, 'terminate'>;
+  /** The statistics of the node and its pods. */
+  readonly stats: Pick<NodeStatsReader, 'read'>;
+  readonly reclaim: NodeReclaim;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;

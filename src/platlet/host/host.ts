@@ -106,6 +106,8 @@ export interface Host {
   /** Returns the mounts, in the order in which they were made. */
   mounts(): Promise<readonly MountPoint[]>;
   space(path: string): Promise<Space>;
+  /** Returns a number for the file system that a path is on. */
+  device(path: string): Promise<number>;
   /** Kills a process; one that is gone is no error. */
   kill(pid: number): Promise<void>;
   /** Sets the open file limit of this process. */

@@ -202,6 +202,9 @@ export const systemHost: Host = {
     const {bsize, blocks, bavail, files, ffree} = await fs.statfs(path);
     return {totalBytes: blocks * bsize, availableBytes: bavail * bsize, inodes: files, inodesFree: ffree};
   },
+  async device(path) {
+    return (await fs.stat(path)).dev;
+  },
   async kill(pid) {
     try {
       process.kill(pid, 'SIGKILL');

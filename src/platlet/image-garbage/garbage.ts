@@ -1,6 +1,7 @@
 // Image garbage collection: unused images are removed when the disk fills up, or when they are old.
 
-import {runEvery, type Clock} from '#src/base/clock.js';
+import {formatDuration} from '#src/api/duration.js';
+import {runEvery, withClockHeld, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
@@ -51,6 +52,16 @@ interface ImageRecord {
   readonly isPinned: boolean;
 }
 
+interface UnusedImage extends ImageRecord {
+  readonly id: string;
+}
+
+const mostBytes = Number.MAX_SAFE_INTEGER;
+
+/** Formats errors. */
+const listed = (errors: readonly unknown[]): string =>
+  errors.length === 1 ? messageOf(errors[0]) : `[${errors.map(messageOf).join(', ')}]`;
+
 /** The images of a node. */
 export class ImageGarbage {
   readonly #parts: ImageGarbageParts;
@@ -67,9 +78,18 @@ export class ImageGarbage {
   /** Collects periodically until the signal aborts. */
   start(): void {
     const {clock, signal, log} = this.#parts;
-    const list = async (): Promise<void> => void (await this.#list());
-    runEvery(clock, listMs, signal, () => list().catch((error: unknown) => log.v(2).info({err: error}, 'images could not be listed')));
-    runEvery(clock, collectMs, signal, () => this.#collectReported());
+    const noted = (work: Promise<unknown>): Promise<void> =>
+      work.then(
+        () => {},
+        (error: unknown) => log.v(2).info({err: error}, 'images could not be listed'),
+      );
+    // The age of images counts from the start, also if none is collected periodically.
+    void withClockHeld(clock, () => noted(this.#detect(clock.now())));
+    runEvery(clock, listMs, signal, () => noted(this.#list()));
+    runEvery(clock, collectMs, signal, async () => {
+      await noted(this.#detect(clock.now()));
+      await this.#collectReported();
+    });
   }
 
   /** The images of the last list, the largest first. */
@@ -81,7 +101,7 @@ export class ImageGarbage {
   async collect(): Promise<void> {
     const {host, runtime, clock, settings, warn} = this.#parts;
     const begun = clock.now();
-    await this.#removeOld(begun);
+    const unused = await this.#removeOld(await this.#unused(begun), begun);
     const [filesystem] = (await runtime.imageFilesystems()).images;
     if (!filesystem) throw new Error('the runtime reports no file system of images');
     const {totalBytes: capacity, availableBytes} = await host.space(filesystem.mountpoint);
@@ -93,54 +113,78 @@ export class ImageGarbage {
     const percent = 100 - Math.floor((available * 100) / capacity);
     if (percent < settings.highPercent) return;
     const wanted = Math.floor((capacity * (100 - settings.lowPercent)) / 100) - available;
-    const freed = await this.free(wanted, begun);
+    const freed = await this.#free(wanted, unused, begun);
     if (freed >= wanted) return;
     const message = `Insufficient free disk space on the node's image filesystem (${percent}% of ${sizeText(capacity)} used). Failed to free sufficient space by deleting unused images (freed ${freed} bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.`;
     warn('FreeDiskSpaceFailed', message);
     throw new Error(message);
   }
 
-  /** Removes unused images until `bytes` are free. Returns the number of bytes freed. */
-  async free(wanted: number, now: number = this.#parts.clock.now()): Promise<number> {
-    const {settings} = this.#parts;
-    const inUse = await this.#detect(now);
+  /** Removes all unused images that are older than the minimum age. Rejects if a removal failed. */
+  async removeUnused(): Promise<void> {
+    const {clock, log} = this.#parts;
+    log.info('Attempting to delete unused images');
+    const begun = clock.now();
+    await this.#free(mostBytes, await this.#unused(begun), begun);
+    await this.#noteCollected();
+  }
+
+  /**
+   * Removes unused images until `wanted` bytes are free. Returns the number of bytes freed; rejects if a removal
+   * failed.
+   */
+  async #free(wanted: number, images: readonly UnusedImage[], now: number): Promise<number> {
+    const {minAgeMs} = this.#parts.settings;
+    const errors: unknown[] = [];
     let freed = 0;
-    for (const [id, record] of this.#unused(inUse)) {
+    for (const image of images) {
       if (freed >= wanted) break;
-      if (record.lastUsed >= now || now - record.firstDetected < settings.minAgeMs) continue;
-      freed += await this.#remove(id, record, 'space');
+      if (image.lastUsed >= now || now - image.firstDetected < minAgeMs) continue;
+      try {
+        await this.#remove(image, 'space');
+        freed += image.bytes;
+      } catch (error) {
+        errors.push(error);
+      }
     }
+    if (errors.length > 0)
+      throw new Error(`wanted to free ${wanted} bytes, but freed ${freed} bytes space with errors in image deletion: ${listed(errors)}`);
     return freed;
   }
 
-  async #removeOld(now: number): Promise<void> {
+  /** Removes images older than the maximum age. Returns the others. */
+  async #removeOld(images: readonly UnusedImage[], now: number): Promise<readonly UnusedImage[]> {
     const {maxAgeMs} = this.#parts.settings;
-    const inUse = await this.#detect(now);
     // Until the agent has run that long it does not know how long an image has been unused.
-    if (maxAgeMs <= 0 || now - this.#startedAt <= maxAgeMs) return;
-    for (const [id, record] of this.#unused(inUse))
-      if (now - Math.max(record.lastUsed, record.firstDetected) > maxAgeMs) await this.#remove(id, record, 'age');
+    if (maxAgeMs <= 0 || now - this.#startedAt <= maxAgeMs) return images;
+    const errors: unknown[] = [];
+    const left: UnusedImage[] = [];
+    for (const image of images) {
+      if (now - Math.max(image.lastUsed, image.firstDetected) <= maxAgeMs) left.push(image);
+      else await this.#remove(image, 'age').catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0)
+      throw new Error(
+        `wanted to free images older than ${formatDuration(maxAgeMs)}, encountered errors in image deletion: ${listed(errors)}`,
+      );
+    return left;
   }
 
   /** Returns the images that may be removed, the least recently used first. */
-  #unused(inUse: ReadonlySet<string>): readonly (readonly [string, ImageRecord])[] {
+  async #unused(now: number): Promise<readonly UnusedImage[]> {
+    const inUse = await this.#detect(now);
     return [...this.#records]
       .filter(([id, {isPinned}]) => !inUse.has(id) && !isPinned)
-      .sort(([, a], [, b]) => a.lastUsed - b.lastUsed || a.firstDetected - b.firstDetected);
+      .map(([id, record]) => ({id, ...record}))
+      .sort((a, b) => a.lastUsed - b.lastUsed || a.firstDetected - b.firstDetected);
   }
 
-  async #remove(id: string, {bytes}: ImageRecord, reason: 'space' | 'age'): Promise<number> {
+  async #remove({id, bytes}: UnusedImage, reason: 'space' | 'age'): Promise<void> {
     const {runtime, log, observer} = this.#parts;
-    try {
-      await runtime.removeImage({image: id});
-      this.#records.delete(id);
-      observer.removed?.(reason);
-      log.info({image: id, bytes}, 'removed an image to free bytes');
-      return bytes;
-    } catch (error) {
-      log.error({image: id, err: error}, 'failed to remove an image');
-      return 0;
-    }
+    log.info({image: id, bytes}, 'Removing image to free bytes');
+    await runtime.removeImage({image: id});
+    this.#records.delete(id);
+    observer.removed?.(reason);
   }
 
   async #list(): Promise<readonly Image[]> {
@@ -168,17 +212,23 @@ export class ImageGarbage {
   }
 
   async #collectNoted(): Promise<void> {
-    const {clock, observer} = this.#parts;
     try {
       await this.collect();
     } finally {
-      const since = clock.now();
-      if (observer.collected)
-        await observer.collected(
-          (await this.#list()).map(({id}) => id),
-          since,
-        );
+      await this.#noteCollected();
     }
+  }
+
+  /** Reports the remaining images. */
+  async #noteCollected(): Promise<void> {
+    const {clock, observer} = this.#parts;
+    const since = clock.now();
+    if (!observer.collected) return;
+    const images = await this.#list();
+    await observer.collected(
+      images.map(({id}) => id),
+      since,
+    );
   }
 
   async #collectReported(): Promise<void> {
@@ -196,10 +246,10 @@ export class ImageGarbage {
   }
 }
 
+const sizeUnits = ['KiB', 'MiB', 'GiB', 'TiB'] as const;
+
 /** Formats a size as messages show it: `9.8 GiB`. */
 const sizeText = (bytes: number): string => {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  const unit = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  const size = bytes / 1024 ** unit;
-  return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
+  const power = Math.min(sizeUnits.length, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1024 ** power).toFixed(1)} ${sizeUnits[power - 1]}`;
 };

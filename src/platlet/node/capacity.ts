@@ -3,8 +3,8 @@
 import {compareQuantities, parseQuantity, subtractQuantities, zeroQuantity} from '#src/api/quantity.js';
 import {formatResourceList, type ResourceList} from '#src/model/pod/requests.js';
 import {nodeAllocatable, type Reservation} from '#src/platlet/cgroups/allocatable.js';
-import {isNoThreshold} from '#src/platlet/config/amounts.js';
 import type {Settings} from '#src/platlet/config/fields.js';
+import {isHard, thresholdsOf, type ThresholdSettings} from '#src/platlet/eviction/thresholds.js';
 import type {Machine} from './machine.js';
 
 export interface CapacitySettings {
@@ -39,19 +39,17 @@ export const parsedAmounts = (amounts: Readonly<Record<string, string>>): Resour
 /** The resource of each eviction signal. */
 const reservingSignals: Readonly<Record<string, string>> = {'memory.available': 'memory', 'nodefs.available': 'ephemeral-storage'};
 
-/** Returns the reservations of a configuration. */
-export const reservationOf = ({
-  kubeReserved,
-  systemReserved,
-  evictionHard,
-}: Pick<Settings, 'kubeReserved' | 'systemReserved' | 'evictionHard'>): Reservation => ({
+/** Returns the reservations of a configuration. `withThresholds`: with the hard eviction thresholds. */
+export const reservationOf = (
+  {kubeReserved, systemReserved, ...settings}: Pick<Settings, 'kubeReserved' | 'systemReserved'> & ThresholdSettings,
+  withThresholds: boolean,
+): Reservation => ({
   agent: parsedAmounts(kubeReserved),
   system: parsedAmounts(systemReserved),
   threshold: new Map(
-    Object.entries(evictionHard).flatMap(([signal, text]) => {
-      const resource = reservingSignals[signal];
-      if (!resource || isNoThreshold(text)) return [];
-      return [[resource, text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : parseQuantity(text)] as const];
+    (withThresholds ? thresholdsOf(settings) : []).flatMap(threshold => {
+      const resource = reservingSignals[threshold.signal];
+      return resource && isHard(threshold) ? [[resource, threshold.value] as const] : [];
     }),
   ),
 });

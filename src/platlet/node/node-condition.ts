@@ -1,7 +1,6 @@
 // Resource pressure on a node, as the parts of its agent detect it.
 
-/** The type of a pressure condition of a Node. */
-export type Pressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
+import type {Pressure} from '#src/platlet/eviction/signals.js';
 
 /** The pressure on a node: its Node shows it, and admission considers it. */
 export class NodeCondition {

@@ -1,6 +1,7 @@
 // The pod conditions that the node sets.
 
 import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {ContainerStatus, Pod, PodCondition} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {hasRegularStarted} from './init-actions.js';
@@ -18,6 +19,12 @@ export const conditionFalse = (type: string, reason?: string, message?: string):
 });
 
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
+
+/** Returns the condition of a pod that its node terminates. */
+export const disruptedCondition = ({agent}: Naming, message: string): ConditionState => ({
+  ...conditionTrue('DisruptionTarget', `TerminationBy${agent.charAt(0).toUpperCase()}${agent.slice(1)}`),
+  message,
+});
 
 /** Returns the message about unready and unknown containers; empty if there are none. */
 const problems = (unknown: readonly string[], others: readonly string[], what: string): string =>

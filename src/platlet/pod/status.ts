@@ -120,7 +120,8 @@ export const podStatus = (pod: Frozen<Pod>, inputs: StatusInputs): OwnStatus => 
     phase,
     hasSandbox,
     ...(resize ? {resize} : {}),
-    ...(disruption ? {disruption} : {}),
+    // Before the pod has ended it is not known whether it will.
+    ...(disruption && isTerminalPhase(phase) ? {disruption} : {}),
   });
   const [hostIP] = hostAddresses;
   const [podIP] = podAddresses;

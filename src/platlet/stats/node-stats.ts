@@ -1,7 +1,7 @@
 // The statistics of a node: of its pods from the runtime, of the machine from the kernel.
 
 import type {Frozen} from '#src/api/key.js';
-import type {FilesystemStats, InterfaceStats, NodeStats, SystemStats, VolumeStats} from '#src/api/node/stats.js';
+import type {FilesystemStats, InterfaceStats, MemoryStats, NodeStats, SystemStats, VolumeStats} from '#src/api/node/stats.js';
 import type {Pod} from '#src/api/pod.js';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
@@ -194,9 +194,9 @@ export class NodeStatsReader {
     const {images, containers} = await this.#parts.runtime.imageFilesystems();
     const of = async (usage: FilesystemUsage | undefined): Promise<FilesystemStats | undefined> => {
       if (!usage) return undefined;
-      const {usedBytes, inodesUsed} = usage;
+      const {usedBytes, inodesUsed, at} = usage;
       const own = {...(usedBytes === undefined ? {} : {usedBytes}), ...(inodesUsed === undefined ? {} : {inodesUsed})};
-      return {...(await this.#spaceOf(usage.mountpoint)), ...own};
+      return {...(at > 0 ? {at} : {}), ...(await this.#spaceOf(usage.mountpoint)), ...own};
     };
     return {images: await of(images[0]), containers: await of(containers[0] ?? images[0])};
   }
@@ -214,13 +214,16 @@ export class NodeStatsReader {
               cpuSeconds: Number(usage.cpuNanoseconds) / 1e9,
               cpuMillis: this.#rates.millis(`system ${name}`, {at: clock.now(), usageCoreNanoseconds: usage.cpuNanoseconds}),
               memoryBytes: usage.workingSetBytes,
-              memory: {usageBytes: usage.memoryBytes, rssBytes: usage.rssBytes},
+              memory: {usageBytes: usage.memoryBytes, rssBytes: usage.rssBytes, ...leftOf(usage)},
             },
           ]
         : [],
     );
   }
 }
+
+const leftOf = ({limitBytes, workingSetBytes}: GroupUsage): Pick<MemoryStats, 'availableBytes'> =>
+  limitBytes === undefined ? {} : {availableBytes: Math.max(0, limitBytes - workingSetBytes)};
 
 /** Shown first by the original. */
 const usualInterface = 'eth0';

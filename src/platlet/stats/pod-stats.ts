@@ -33,15 +33,15 @@ export interface RuntimeUsage {
   readonly fs: FilesystemStats | undefined;
 }
 
-/** Returns the statistics of a pod; undefined without running containers. */
+/** Returns the statistics of a pod; undefined without a running container or sandbox. */
 export const podStats = async (parts: PodStatsParts, pod: Frozen<Pod>, usage: RuntimeUsage): Promise<PodStats | undefined> => {
   const {rates, since, volumesOf} = parts;
   const {uid = '', namespace = '', name = ''} = pod.metadata ?? {};
-  const instances = usage.listed.get(uid)?.containers ?? [];
+  const {containers: instances = [], sandboxes = []} = usage.listed.get(uid) ?? {};
   const measured = (
     await Promise.all([...specContainers(pod.spec!)].map(({container}) => containerStats(parts, pod, container, {...usage, instances})))
   ).flatMap(each => each ?? []);
-  if (measured.length === 0) return undefined;
+  if (measured.length === 0 && !sandboxes.some(({isReady}) => isReady)) return undefined;
   const sandbox = usage.sandboxes.get(uid);
   const sum = (value: (of: Consumption) => number): number => measured.reduce((total, each) => total + value(each), 0);
   const total = {

@@ -5,6 +5,7 @@ import type {FilesystemStats, VolumeStats} from '#src/api/node/stats.js';
 import type {Pod, Volume} from '#src/api/pod.js';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {isLocalEphemeral} from '#src/platlet/eviction/pod-usage.js';
 import type {Host, Space} from '#src/platlet/host/host.js';
 import {diskUsage} from './disk-usage.js';
 
@@ -78,7 +79,7 @@ export class VolumeUsage {
       const claim = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);
       measured.push({
         name: volume.name,
-        isEphemeral: claim === undefined && volume.emptyDir?.medium !== 'Memory',
+        isEphemeral: isLocalEphemeral(volume),
         ...(claim === undefined ? {} : {claim}),
         ...found,
       });

@@ -2,7 +2,7 @@
 
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {garbageOf, type GarbageLimits} from '#src/platlet/pod/garbage.js';
+import {garbageOf, type GarbageLimits, type Usefulness} from '#src/platlet/pod/garbage.js';
 import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
@@ -50,24 +50,39 @@ const sweep = async ({directory: {sources, working, listed}, ports: {volumes, cg
   await cgroups.sweep?.(isKnown);
 };
 
-/** Removes exited containers and sandboxes. */
-const collect = async ({runtime, directory: {sources, working}, ports: {output}, limits, clock}: HousekeepingParts): Promise<void> => {
-  if (!sources.isReady) return;
-  const usefulness = (uid: string) => (sources.isKnown(uid) || working.get(uid) ? 'present' : 'gone');
-  const {containers, sandboxes} = garbageOf(await runtime.pods(), usefulness, limits, clock.now());
-  for (const run of containers) await removeRun({runtime, output}, run);
-  for (const id of sandboxes) await runtime.removeSandbox(id);
-  await output.sweep?.(uid => usefulness(uid) === 'present');
+/** Whether the exited containers of a pod are kept within the limits. `keepsEnded`: also those of terminated pods. */
+const usefulnessOf = ({sources, working}: PodDirectory, uid: string, keepsEnded: boolean): Usefulness => {
+  const worker = working.get(uid);
+  if (!worker) return sources.isKnown(uid) ? 'present' : 'gone';
+  if (worker.isEvicted) return 'gone';
+  return keepsEnded || (worker.stage !== 'terminated' && worker.stage !== 'finished') ? 'present' : 'gone';
 };
 
+/** Removes exited containers and sandboxes. */
+const collect = async ({runtime, directory, ports: {output}, limits, clock}: HousekeepingParts, keepsEnded: boolean): Promise<void> => {
+  const {sources, working} = directory;
+  if (!sources.isReady) return;
+  const {containers, sandboxes} = garbageOf(await runtime.pods(), uid => usefulnessOf(directory, uid, keepsEnded), limits, clock.now());
+  for (const run of containers) await removeRun({runtime, output}, run);
+  for (const id of sandboxes) await runtime.removeSandbox(id);
+  await output.sweep?.(uid => sources.isKnown(uid) || working.get(uid) !== undefined);
+};
+
+/** Cleans up a node. */
+export interface Housekeeping {
+  /** Removes exited containers at once, with all those of terminated pods. */
+  removeUnused(): Promise<void>;
+}
+
 /** Cleans up periodically until the signal aborts. */
-export const startHousekeeping = (parts: HousekeepingParts): void => {
+export const startHousekeeping = (parts: HousekeepingParts): Housekeeping => {
   const {clock, signal, log} = parts;
   runEvery(clock, cleanMs, signal, () => {
     clean(parts);
     return sweep(parts).catch((error: unknown) => log.warn({err: error}, 'failed to clean up after deleted pods'));
   });
   runEvery(clock, collectMs, signal, () =>
-    collect(parts).catch((error: unknown) => log.warn({err: error}, 'failed to remove exited containers')),
+    collect(parts, true).catch((error: unknown) => log.warn({err: error}, 'failed to remove exited containers')),
   );
+  return {removeUnused: () => collect(parts, false)};
 };

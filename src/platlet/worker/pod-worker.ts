@@ -31,6 +31,8 @@ export interface Termination {
   readonly outcome?: PodOutcome;
   readonly graceSeconds?: number;
   readonly disruption?: ConditionState;
+  /** Whether the pod is evicted: then its containers are not kept. */
+  readonly isEviction?: true;
 }
 
 /** The delay after a failed sync, with up to 50 % jitter. */
@@ -94,6 +96,10 @@ export class PodWorker {
 
   get stage(): WorkerStage {
     return this.#stage;
+  }
+
+  get isEvicted(): boolean {
+    return this.#termination?.isEviction === true;
   }
 
   /** The last observed state of the pod. */

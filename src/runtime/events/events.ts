@@ -19,7 +19,8 @@ export type Regarding = Frozen<KubeObject> & {readonly fieldPath?: string};
 /** Records Events about objects. Never waits and never throws: what cannot be written is dropped. */
 export interface EventRecorder {
   normal(regarding: Regarding, reason: string, message: string): void;
-  warning(regarding: Regarding, reason: string, message: string): void;
+  /** `annotations`: of the Event. */
+  warning(regarding: Regarding, reason: string, message: string, annotations?: Readonly<Record<string, string>>): void;
 }
 
 export interface RecorderOptions {
@@ -36,6 +37,13 @@ export interface RecorderOptions {
    * written.
    */
   readonly budget?: TokenBucket;
+}
+
+interface EventContent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The most events that wait to be written; further ones are dropped. */
@@ -57,14 +65,15 @@ export class Recorder implements EventRecorder {
   }
 
   normal(regarding: Regarding, reason: string, message: string): void {
-    this.#record(regarding, 'Normal', reason, message);
+    this.#record(regarding, {type: 'Normal', reason, message});
   }
 
-  warning(regarding: Regarding, reason: string, message: string): void {
-    this.#record(regarding, 'Warning', reason, message);
+  warning(regarding: Regarding, reason: string, message: string, annotations?: Readonly<Record<string, string>>): void {
+    this.#record(regarding, {type: 'Warning', reason, message, annotations});
   }
 
-  #record(regarding: Regarding, type: string, reason: string, message: string): void {
+  #record(regarding: Regarding, content: EventContent): void {
+    const {type, reason, message} = content;
     const {log, signal, component, budget} = this.#options;
     log.v(3).info({kind: regarding.kind, object: regarding.metadata?.name, type, reason, message}, 'event occurred');
     if (signal.aborted) return;
@@ -73,11 +82,11 @@ export class Recorder implements EventRecorder {
       log.warn({reason, component}, 'too many events wait to be written; one is dropped');
       return;
     }
-    this.#pending.push(this.#event(regarding, type, reason, message));
+    this.#pending.push(this.#event(regarding, content));
     if (!this.#writing) this.#writeAll().catch((error: unknown) => this.#options.clock.unhandled(error));
   }
 
-  #event({apiVersion, kind, metadata, fieldPath}: Regarding, type: string, reason: string, message: string): CoreEvent {
+  #event({apiVersion, kind, metadata, fieldPath}: Regarding, {type, reason, message, annotations}: EventContent): CoreEvent {
     const {clock, client, component, host = ''} = this.#options;
     const {namespace, name = '', uid, resourceVersion} = metadata ?? {};
     const time = wireTime(clock.now());
@@ -95,7 +104,7 @@ export class Recorder implements EventRecorder {
     return {
       apiVersion: client.naming.apiVersion('', 'v1'),
       kind: 'Event',
-      metadata: {name: `${name}.${stamp}`, namespace: eventNamespace},
+      metadata: {name: `${name}.${stamp}`, namespace: eventNamespace, ...(annotations ? {annotations: {...annotations}} : {})},
       involvedObject,
       reason,
       message,

@@ -1,3 +1,4 @@
+import {ephemeralUsage} from '#src/api/node/ephemeral-usage.js';
 import type {
   Consumption,
   ContainerStats,
@@ -57,17 +58,10 @@ const volumeOf = ({name, claim, isEphemeral, ...fs}: VolumeStats, namespace: str
   ...(claim === undefined || isEphemeral ? {} : {pvcRef: {name: claim, namespace}}),
 });
 
-/** What a pod takes of the node's storage: what its containers write, their logs, and its ephemeral volumes. */
-const ephemeralOf = ({containers, volumes = []}: PodStats, time: string) => {
-  const first = containers.find(({rootfs}) => rootfs)?.rootfs;
-  if (!first) return {};
-  const parts: readonly FilesystemStats[] = [
-    ...containers.flatMap(({rootfs, logs}) => [rootfs ?? {}, logs ?? {}]),
-    ...volumes.filter(({isEphemeral}) => isEphemeral),
-  ];
-  const sum = (value: (of: FilesystemStats) => number | undefined): number => parts.reduce((total, part) => total + (value(part) ?? 0), 0);
-  const used = {usedBytes: sum(({usedBytes}) => usedBytes), inodesUsed: sum(({inodesUsed}) => inodesUsed)};
-  return {'ephemeral-storage': fsOf({...first, ...used}, time)};
+/** What a pod takes of the node's storage. */
+const ephemeralOf = (pod: PodStats, time: string) => {
+  const first = pod.containers.find(({rootfs}) => rootfs)?.rootfs;
+  return first ? {'ephemeral-storage': fsOf({...first, ...ephemeralUsage(pod)}, time)} : {};
 };
 
 const podOf = (pod: PodStats, time: string, isWhole: boolean) => ({

@@ -6,6 +6,7 @@ import type {Pod} from '#src/api/pod.js';
 import {compareQuantities, parseQuantity, quantityMilliValue, subtractQuantities, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import {podQosClass, type PodQosClass} from '#src/model/pod/qos.js';
 import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
+import {disruptedCondition, type ConditionState} from '#src/platlet/pod/conditions.js';
 import type {Shortage} from './allocation.js';
 import {isCritical} from '#src/platlet/pod/origin.js';
 
@@ -98,15 +99,11 @@ export const preemptionVictims = (
   return third && [...third, ...second, ...first].map(({pod}) => pod);
 };
 
-const capitalized = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
-
 /** The status reason and message of a preempted pod. */
 export const preemptedOutcome = {reason: 'Preempting', message: 'Preempted in order to admit critical pod'} as const;
 
 /** The condition of a preempted pod. */
-export const preemptedCondition = (naming: Naming) => ({
-  type: 'DisruptionTarget',
-  status: 'True',
-  reason: `TerminationBy${capitalized(naming.agent)}`,
-  message: `Pod was preempted by ${capitalized(naming.agent)} to accommodate a critical pod.`,
-});
+export const preemptedCondition = (naming: Naming): ConditionState => {
+  const agent = `${naming.agent.charAt(0).toUpperCase()}${naming.agent.slice(1)}`;
+  return disruptedCondition(naming, `Pod was preempted by ${agent} to accommodate a critical pod.`);
+};

@@ -1,0 +1,64 @@
+import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {PodWorkers} from '#src/platlet/worker/pod-workers.js';
+import {findLayout, type DiskLayout} from '#src/platlet/eviction/disk-layout.js';
+import {Evictor, type EvictablePods} from './evictor.js';
+import {EvictionManager, type EvictionSettings} from './manager.js';
+import {evictionReports} from './reports.js';
+import {thresholdsOf, withAllocatable} from '#src/platlet/eviction/thresholds.js';
+
+/** Ends pods before the node runs out of memory, disk or processes, and those that exceed limits of local storage. */
+export const eviction: AgentFeature = {
+  name: 'eviction manager',
+  start(context) {
+    const {stats, reclaim, condition, clock, log, signal} = context;
+    new EvictionManager({
+      settings: settingsOf(context),
+      node: {
+        measure: () => stats.read(),
+        layout: () => layoutOfNode(context),
+        removeContainers: () => reclaim.containers.removeUnused(),
+        removeImages: () => reclaim.images.removeUnused(),
+      },
+      evictor: evictorOf(context),
+      condition,
+      reports: evictionReports(context),
+      clock,
+      log,
+      signal,
+    }).start();
+  },
+};
+
+const settingsOf = ({settings, flags, gate}: FeatureContext): EvictionSettings => {
+  const thresholds = thresholdsOf(settings);
+  const isEnforced = settings.enforceNodeAllocatable.includes('pods') && !flags.allocatesThresholds;
+  return {
+    thresholds: isEnforced ? withAllocatable(thresholds) : thresholds,
+    transitionMs: settings.evictionPressureTransitionPeriod,
+    maxGraceSeconds: settings.evictionMaxPodGracePeriod,
+    limitsStorage: settings.localStorageCapacityIsolation,
+    withPodLevel: gate('PodLevelResources'),
+  };
+};
+
+const layoutOfNode = async ({host, runtime, flags, gate, naming}: FeatureContext): Promise<DiskLayout> => {
+  const sources = {device: (path: string) => host.device(path), filesystems: () => runtime.imageFilesystems()};
+  const layout = await findLayout(sources, flags.rootDir);
+  if (layout === 'split' && !gate('PlatletSeparateDiskGC'))
+    throw new Error(`${naming.inWords('KubeletSeparateDiskGC')} is turned off but we still have a split filesystem`);
+  return layout;
+};
+
+const evictorOf = ({naming, pods, workers, events, clock, log, signal}: FeatureContext): Evictor =>
+  new Evictor({naming, pods: evictablePods(pods, workers), events, clock, log, signal});
+
+/** Returns the pods of a node that may be evicted: those of its sources that its workers work on. */
+export const evictablePods = ({working, sources}: PodDirectory, workers: Pick<PodWorkers, 'terminate'>): EvictablePods => ({
+  active: () => working.active.filter(({metadata}) => sources.isKnown(metadata?.uid ?? '')),
+  end: ({metadata}, how) => workers.terminate(metadata?.uid ?? '', how),
+  progress({metadata}) {
+    const stage = working.get(metadata?.uid ?? '')?.stage ?? 'finished';
+    return stage === 'finished' ? 'gone' : stage === 'terminated' ? 'stopped' : 'running';
+  },
+});
