@@ -15,6 +15,7 @@ import type {Settings} from '#src/platlet/config/fields.js';
 import {tracingOf} from '#src/platlet/config/settings.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
+import {loadProviders, type InstalledProviders} from '#src/platlet/credential-providers/load.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
@@ -31,7 +32,7 @@ import type {ServerConnection} from '#src/cli/program/connection.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
 import {collectorOf} from '#src/transport/otlp/target.js';
 import type {Tracing} from '#src/transport/otlp/tracing.js';
-import type {AgentInvocation} from './configuration.js';
+import {namingsOf, type AgentInvocation} from './configuration.js';
 import {joinCluster} from './joining.js';
 import {staticPodValidation} from './pod-validation.js';
 import {debugRoutes, metricRoutes} from './routes.js';
@@ -60,6 +61,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const {signal} = ending;
+  const credentialProviders = await credentialProvidersOf(given);
   const contended = await lockedUntil(given, undo, signal);
   const joined = options.platconfig ? await joinCluster({given, settings, meter, nodeName, signal}) : undefined;
   undo.defer(() => joined?.[Symbol.asyncDispose]());
@@ -103,6 +105,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     metrics,
     tracer: tracing?.tracer,
     gate,
+    credentialProviders,
     serving: {...security, ...serving, routes: metricRoutes(meter), debugging: debugRoutes(given, settings, naming)},
     validatePod: staticPodValidation({naming, clock, random, nodeName, gate: name => gate(name as GateName)}),
   });
@@ -112,6 +115,16 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     `node ${nodeName} at work ${connection ? `against ${connection.server}` : 'without an API server'} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
   );
   await Promise.race([untilStopped(stopping), ...(contended ? [contended] : []), ...(joined ? [joined.lost] : [])]);
+};
+
+/** Loads the programs that provide credentials for images, before anything of the machine is touched. */
+const credentialProvidersOf = async ({parsed}: Given): Promise<InstalledProviders | undefined> => {
+  const {imageCredentialProviderConfig: configuration, imageCredentialProviderBinDir: programs} = parsed.options;
+  if (!configuration) return undefined;
+  const acceptsTokens = gateOf(parsed)('PlatletServiceAccountTokenForCredentialProviders');
+  return loadProviders({configuration, programs, namings: namingsOf(parsed), acceptsTokens}).catch((error: unknown) => {
+    throw new Error(`--image-credential-provider-config: ${messageOf(error)}`, {cause: error});
+  });
 };
 
 /**

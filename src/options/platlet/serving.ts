@@ -1,6 +1,6 @@
 import {flagSection} from '#src/options/flag.js';
 import {tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
-import {inFile, pending} from './markers.js';
+import {inFile} from './markers.js';
 
 /** Flags of the node agent's server, its authentication and authorization, and the agent's own credentials. */
 export const serving = flagSection('Authentication and authorization', {
@@ -90,13 +90,13 @@ export const serving = flagSection('Authentication and authorization', {
     default: '10248',
   },
   'image-credential-provider-bin-dir': {
-    ...pending,
     type: 'path',
     help: 'The directory of the programs that provide credentials for images.',
+    requires: ['image-credential-provider-config'],
   },
   'image-credential-provider-config': {
-    ...pending,
     type: 'path',
     help: 'The file that configures these programs, or a directory of such files (JSON, YAML or YML), merged in the order of their names.',
+    requires: ['image-credential-provider-bin-dir'],
   },
 });

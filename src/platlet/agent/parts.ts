@@ -4,6 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
+import type {InstalledProviders} from '#src/platlet/credential-providers/load.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
@@ -86,6 +87,8 @@ export interface AgentParts {
   /** The counters and histograms, registered in the meter. */
   readonly metrics: AgentMetrics;
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
+  /** The programs that provide credentials for images; undefined without. */
+  readonly credentialProviders?: InstalledProviders | undefined;
   /** Returns what the API server would reject in a static pod. Absent: static pods are not validated. */
   validatePod?(pod: Frozen<Pod>): readonly string[];
 }

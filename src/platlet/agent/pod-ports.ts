@@ -40,7 +40,7 @@ export const podPortsOf = async (parts: AgentParts, {host, cluster, node, workin
   const inputs = podInputs(parts, cluster, signal);
   const volumes = podVolumes(parts, {folders, cluster, node, inputs}, signal);
   const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes});
-  const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs});
+  const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
   const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working}, signal);
   const output = new ContainerFiles(parts.host, folders);
   return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output};

@@ -24,6 +24,8 @@ import type {PodInputs} from './pod-objects.js';
 export interface PodVolumesStage {
   readonly volumes: NodeVolumes;
   readonly mounts: ContainerMounts;
+  /** The tokens of pods, which are forgotten with their volumes. */
+  readonly tokens: PodTokens;
 }
 
 /** The results of the earlier stages. */
@@ -51,7 +53,7 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
     tokens,
     clock,
   });
-  return {volumes, mounts: new ContainerMounts({volumes, host, folders, log, mountsRecursively: recursiveMounts(before)})};
+  return {volumes, tokens, mounts: new ContainerMounts({volumes, host, folders, log, mountsRecursively: recursiveMounts(before)})};
 };
 
 const pluginsOf = (

@@ -9,7 +9,7 @@ import {fullName, repositoryName} from '#src/model/pod/image-name.js';
 import type {Image} from '#src/platlet/runtime/images.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {TrackedCredentials} from './keyring.js';
-import {matchSecrets, credentialsRecord, recordAfter, type PullCredentials, type PullSecret} from './pull-record.js';
+import {matchesAccount, matchSecrets, credentialsRecord, recordAfter, type PullCredentials, type PullSecret} from './pull-record.js';
 import type {PullRecords} from './pull-records.js';
 import type {NeedsVerification} from './verification.js';
 
@@ -83,13 +83,15 @@ export class ImageAccess {
       if (!needsVerification(image, isPulled)) return 'credentialPolicyAllowed';
       const repository = repositoryName(image);
       if (!record || repository === undefined || !Object.hasOwn(record.credentials, repository)) return 'mustAuthenticate';
-      const {nodePodsAccessible, kubernetesSecrets = []} = record.credentials[repository]!;
+      const {nodePodsAccessible, kubernetesSecrets = [], kubernetesServiceAccounts = []} = record.credentials[repository]!;
       if (nodePodsAccessible) return 'credentialRecordFound';
-      if (kubernetesSecrets.length === 0) return 'mustAuthenticate';
-      const secrets = (await credentials()).flatMap(({source, hash}): PullSecret[] => (source ? [{...source, credentialHash: hash}] : []));
+      if (kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return 'mustAuthenticate';
+      const own = await credentials();
+      const secrets = own.flatMap(({source, hash}): PullSecret[] => (source ? [{...source, credentialHash: hash}] : []));
       const {isAllowed, noted} = matchSecrets(kubernetesSecrets, secrets);
       if (noted) await this.#noteReported(image, imageRef, {kubernetesSecrets: [noted]});
-      return isAllowed ? 'credentialRecordFound' : 'mustAuthenticate';
+      const account = own.find(({serviceAccount}) => serviceAccount)?.serviceAccount;
+      return isAllowed || matchesAccount(kubernetesServiceAccounts, account) ? 'credentialRecordFound' : 'mustAuthenticate';
     } catch (error) {
       log.error({image, err: error}, 'unable to access the records about image pulls');
       return 'error';

@@ -18,6 +18,8 @@ export interface TrackedCredentials {
   readonly credentials: ImageCredentials;
   /** Absent: all pods of the node may use them. */
   readonly source?: CredentialSource;
+  /** The service account for whose token a credential provider gave them. */
+  readonly serviceAccount?: CredentialSource;
   /** Equal for equal credentials, even of different secrets. */
   readonly hash: string;
 }
@@ -58,6 +60,17 @@ const hashOf = ({username, password}: ImageCredentials): string => {
   return createHash('sha256').update(json).digest('hex');
 };
 
+/** Returns an entry of a keyring. `registry` may have a scheme and an API version. */
+export const keyringEntry = (
+  registry: string,
+  credentials: ImageCredentials,
+  from: Pick<TrackedCredentials, 'source' | 'serviceAccount'>,
+): KeyringEntry => ({registry: registryName(registry), credentials, ...from, hash: hashOf(credentials)});
+
+/** Sorts entries: of two matching entries the longer one comes first. */
+export const bestFirst = (entries: readonly KeyringEntry[]): KeyringEntry[] =>
+  entries.toSorted((a, b) => (a.registry < b.registry ? 1 : a.registry > b.registry ? -1 : 0));
+
 /** Returns a registry without scheme and API version path. */
 const registryName = (key: string): string =>
   key
@@ -85,14 +98,13 @@ export const keyringOf = (naming: Naming, secrets: readonly Frozen<Secret>[]): K
         for (const [key, login] of Object.entries(loginsOf(Buffer.from(encoded, 'base64').toString(), isWrapped))) {
           const credentials = loginOf(login);
           const source = {uid, namespace, name: secret};
-          entries.push({registry: registryName(key), credentials, source, hash: hashOf(credentials)});
+          entries.push(keyringEntry(key, credentials, {source}));
         }
       } catch {
         // The pull will fail without credentials.
       }
     }
-  // Of two matching entries the longer one comes first.
-  return entries.sort((a, b) => (a.registry < b.registry ? 1 : a.registry > b.registry ? -1 : 0));
+  return bestFirst(entries);
 };
 
 /** Returns an image name without tag and digest. */
@@ -134,7 +146,8 @@ const matchesLabel = (pattern: string, label: string): boolean => {
   return at <= label.length - last.length;
 };
 
-const matches = (registry: string, repository: string): boolean => {
+/** Whether a registry, or a part of one with `*` in labels of its host, is that of an image without tag and digest. */
+export const matchesImage = (registry: string, repository: string): boolean => {
   const [pattern, target] = [placeOf(registry), placeOf(repository)];
   return (
     pattern.labels.length === target.labels.length &&
@@ -149,5 +162,5 @@ export const credentialsFor = (keyring: readonly KeyringEntry[], image: string):
   const repository = repositoryOf(image);
   const [first = ''] = repository.split('/');
   const isDefault = !repository.includes('/') || defaultRegistries.has(first) || !isRegistry(first);
-  return keyring.filter(({registry}) => (isDefault ? defaultRegistries.has(registry) : matches(registry, repository)));
+  return keyring.filter(({registry}) => (isDefault ? defaultRegistries.has(registry) : matchesImage(registry, repository)));
 };

@@ -5,13 +5,16 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Secret} from '#src/api/types.js';
 import type {Log} from '#src/base/log.js';
+import {repositoryName} from '#src/model/pod/image-name.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
-import {credentialsFor, keyringOf, type TrackedCredentials} from './keyring.js';
+import {bestFirst, credentialsFor, keyringOf, type KeyringEntry, type TrackedCredentials} from './keyring.js';
 
 export interface PullCredentialsParts {
   readonly naming: Naming;
   readonly objects: Pick<PodObjects, 'secret'>;
   readonly log: Log;
+  /** Returns what credential providers have for an image, without tag and digest; absent: there are none. */
+  readonly provided?: (pod: Frozen<Pod>, image: string) => Promise<readonly KeyringEntry[]>;
 }
 
 interface PullSecrets {
@@ -35,7 +38,11 @@ export class PullCredentials {
   /** Returns the credentials of a pod for an image, in the order in which they are tried. */
   async of(pod: Frozen<Pod>, image: string): Promise<readonly TrackedCredentials[]> {
     const {secrets} = await this.#read(pod);
-    return credentialsFor(keyringOf(this.#parts.naming, secrets), image);
+    const {naming, provided} = this.#parts;
+    const own = credentialsFor(keyringOf(naming, secrets), image);
+    const repository = provided && repositoryName(image);
+    if (repository === undefined) return own;
+    return [...own, ...credentialsFor(bestFirst(await provided!(pod, repository)), image)];
   }
 
   async #read({metadata, spec}: Frozen<Pod>): Promise<PullSecrets> {

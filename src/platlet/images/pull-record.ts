@@ -45,18 +45,34 @@ const maxNotedMatches = 100;
 
 /** Returns the credentials to record for a pull; absent: it needed none. */
 export const credentialsRecord = (used: TrackedCredentials | undefined): PullCredentials =>
-  used?.source ? {kubernetesSecrets: [{...used.source, credentialHash: used.hash}]} : {nodePodsAccessible: true};
+  used?.source
+    ? {kubernetesSecrets: [{...used.source, credentialHash: used.hash}]}
+    : used?.serviceAccount
+      ? {kubernetesServiceAccounts: [used.serviceAccount]}
+      : {nodePodsAccessible: true};
 
-const isSameSecret = (a: PullSecret, b: PullSecret): boolean => a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
+const isSame = (a: PullServiceAccount, b: PullServiceAccount): boolean =>
+  a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
+
+/** Whether the service account of a pod is one of those that an image was pulled with. */
+export const matchesAccount = (known: readonly PullServiceAccount[], account: PullServiceAccount | undefined): boolean =>
+  account !== undefined && known.some(each => isSame(each, account));
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
+const inOrder = (a: PullServiceAccount, b: PullServiceAccount): number =>
+  compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid);
+
 /** Returns the secrets with another one inserted in order; undefined if it is already there. */
 const withSecret = (known: readonly PullSecret[], added: PullSecret): readonly PullSecret[] | undefined => {
-  if (known.some(each => isSameSecret(each, added) && each.credentialHash === added.credentialHash)) return undefined;
-  const others = known.filter(each => !isSameSecret(each, added)).slice(0, maxEntries - 1);
-  return [...others, added].sort((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid));
+  if (known.some(each => isSame(each, added) && each.credentialHash === added.credentialHash)) return undefined;
+  const others = known.filter(each => !isSame(each, added)).slice(0, maxEntries - 1);
+  return [...others, added].sort(inOrder);
 };
+
+/** The same for service accounts. */
+const withAccount = (known: readonly PullServiceAccount[], added: PullServiceAccount): readonly PullServiceAccount[] | undefined =>
+  known.some(each => isSame(each, added)) ? undefined : [...known.slice(0, maxEntries - 1), added].sort(inOrder);
 
 /** Returns the merged credentials of a name after another pull; undefined if unchanged. */
 const withPull = (known: PullCredentials | undefined, added: PullCredentials): PullCredentials | undefined => {
@@ -70,7 +86,18 @@ const withPull = (known: PullCredentials | undefined, added: PullCredentials): P
     isChanged ||= next !== undefined;
     secrets = next ?? secrets;
   }
-  return isChanged ? {...known, kubernetesSecrets: secrets} : undefined;
+  let accounts = known.kubernetesServiceAccounts ?? [];
+  for (const account of added.kubernetesServiceAccounts ?? []) {
+    const next = withAccount(accounts, account);
+    isChanged ||= next !== undefined;
+    accounts = next ?? accounts;
+  }
+  if (!isChanged) return undefined;
+  return {
+    ...known,
+    ...(secrets.length > 0 ? {kubernetesSecrets: secrets} : {}),
+    ...(accounts.length > 0 ? {kubernetesServiceAccounts: accounts} : {}),
+  };
 };
 
 /** A pull of an image. */
@@ -111,10 +138,10 @@ export const matchSecrets = (known: readonly PullSecret[], podSecrets: readonly 
   const hasRoom = known.length < maxNotedMatches;
   for (const secret of podSecrets)
     for (const each of known) {
-      const isSame = isSameSecret(each, secret);
+      const isOfSameSecret = isSame(each, secret);
       if (each.credentialHash !== '' && each.credentialHash === secret.credentialHash)
-        return {isAllowed: true, ...(isSame || !hasRoom ? {} : {noted: secret})};
-      if (isSame && hasRoom) return {isAllowed: true, noted: secret};
+        return {isAllowed: true, ...(isOfSameSecret || !hasRoom ? {} : {noted: secret})};
+      if (isOfSameSecret && hasRoom) return {isAllowed: true, noted: secret};
     }
   return {isAllowed: false};
 };

@@ -16,6 +16,11 @@ const startBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 24
 const counters = {
   admissionRejections: {name: 'admission_rejections_total', help: 'Pods that the agent did not admit, by reason.', labels: ['reason']},
   evictions: {name: 'evictions', help: 'Pods that the agent has evicted, by signal.', labels: ['eviction_signal']},
+  credentialProviderErrors: {
+    name: 'credential_provider_plugin_errors_total',
+    help: 'Calls of credential providers that failed, by provider.',
+    labels: ['plugin_name'],
+  },
   httpRequests: {name: 'http_requests_total', help: 'Requests to the agent.', labels: ['method', 'path', 'server_type', 'long_running']},
   collectedImages: {
     name: 'image_garbage_collected_total',
@@ -61,6 +66,12 @@ const histograms = {
     name: 'cgroup_manager_duration_seconds',
     help: 'Duration of work on the control groups of pods, by operation: create, update or destroy.',
     labels: ['operation_type'],
+    buckets: usualBuckets,
+  },
+  credentialProviderDuration: {
+    name: 'credential_provider_plugin_duration',
+    help: 'Duration of calls of credential providers in seconds, by provider.',
+    labels: ['plugin_name'],
     buckets: usualBuckets,
   },
   containersPerPod: {
@@ -130,6 +141,11 @@ const histograms = {
 } as const satisfies Readonly<Record<string, Row & {readonly buckets: readonly number[]}>>;
 
 const gauges = {
+  credentialProviderConfigInfo: {
+    name: 'credential_provider_config_info',
+    help: 'The digest of the configuration of credential providers; the value is always 1.',
+    labels: ['hash'],
+  },
   inflightRequests: {
     name: 'http_inflight_requests',
     help: 'Requests to the agent that are being answered.',

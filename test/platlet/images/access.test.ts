@@ -9,6 +9,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {ImageAccess} from '#src/platlet/images/image-access.js';
 import {ImagePulls} from '#src/platlet/images/image-pulls.js';
+import {keyringEntry} from '#src/platlet/images/keyring.js';
 import {PullCredentials} from '#src/platlet/images/pull-credentials.js';
 import {ImagePuller} from '#src/platlet/images/puller.js';
 import {PullRecords} from '#src/platlet/images/pull-records.js';
@@ -74,7 +75,18 @@ class Node implements Disposable {
     const limits = {parallel: 1, qps: 0, burst: 0};
     this.puller = new ImagePuller({
       runtime,
-      credentials: new PullCredentials({naming: parts.naming, objects, log: noLog}),
+      credentials: new PullCredentials({
+        naming: parts.naming,
+        objects,
+        log: noLog,
+        provided: async ({spec}) => {
+          const name = spec?.serviceAccountName;
+          if (name !== 'app' && name !== 'other') return [];
+          return [
+            keyringEntry('docker.io', {username: 'user', password: 'good'}, {serviceAccount: {uid: name, namespace: 'default', name}}),
+          ];
+        },
+      }),
       pulls: new ImagePulls({runtime, clock, limits, access: this.access}),
       access: this.access,
       events: {normal() {}, warning() {}},
@@ -90,10 +102,10 @@ class Node implements Disposable {
   /**
    * Starts a container. Returns `present` if the image was there, `pulled` if it was pulled, or why neither was done.
    */
-  async use(image: string, secrets: readonly string[] = [], imagePullPolicy = 'IfNotPresent'): Promise<string> {
+  async use(image: string, secrets: readonly string[] = [], imagePullPolicy = 'IfNotPresent', serviceAccountName = ''): Promise<string> {
     const before = this.pulls.length;
     const container = {name: 'app', image, imagePullPolicy};
-    const pod = aPod({containers: [container], imagePullSecrets: secrets.map(name => ({name}))});
+    const pod = aPod({containers: [container], imagePullSecrets: secrets.map(name => ({name})), serviceAccountName});
     try {
       await this.puller.ensure(pod, container, new AbortController().signal);
       return this.pulls.length === before ? 'present' : 'pulled';
@@ -138,6 +150,20 @@ test('an image that was pulled with a secret is for pods that have its credentia
   // Under another name the registry decides.
   node.images.set('else/app:1', node.images.get('team/app:1')!);
   t.is(await node.use('else/app:1', ['wrong']), 'ErrImagePull');
+});
+
+test('an image that was pulled for the token of a service account is for the pods of that account', async t => {
+  using node = await new Node().start();
+  const use = (account: string) => node.use('team/app:1', [], 'IfNotPresent', account);
+  t.is(await use('app'), 'pulled');
+  t.like(node.note('team/app:1'), {
+    credentialMapping: {'docker.io/team/app': {kubernetesServiceAccounts: [{uid: 'app', namespace: 'default', name: 'app'}]}},
+  });
+  t.is(await use('app'), 'present');
+  t.is(await use('none'), 'ErrImagePull');
+  t.is(await use('other'), 'pulled');
+  t.is(await use('other'), 'present');
+  t.is(await use('app'), 'present');
 });
 
 test('the notes about pulls are those of the original', async t => {
