@@ -78,7 +78,7 @@ export class Provider {
     if (access === 'none') return [];
     const own = accountKey(access, provider.tokenAttributes?.cacheType);
     const cached = this.#cached(image, own);
-    const auth = cached ?? (await this.#fetch(image, access, own));
+    const auth = cached ?? (await this.#renew(image, access, own));
     return entriesOf(auth, access?.source);
   }
 
@@ -95,7 +95,7 @@ export class Provider {
     return undefined;
   }
 
-  async #fetch(image: string, account: PodAccount | undefined, own: string): Promise<Auth> {
+  async #renew(image: string, account: PodAccount | undefined, own: string): Promise<Auth> {
     const {provider, clock} = this.#parts;
     const response = await this.#call(image, account);
     const {cacheKeyType, auth, cacheMs = provider.defaultCacheDuration ?? 0} = response;

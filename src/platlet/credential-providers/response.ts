@@ -3,10 +3,8 @@
 import {parseDuration} from '#src/api/duration.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 
-/** For which images credentials are cached. */
-export type CacheKeyType = 'Image' | 'Registry' | 'Global';
-
 export interface ProviderResponse {
+  /** For which images the credentials are cached: `Image`, `Registry` or `Global`. */
   readonly cacheKeyType: string;
   /** In ms; undefined for the default of the configuration. */
   readonly cacheMs: number | undefined;
