@@ -8,7 +8,8 @@ import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
 import {logTail} from './log/log-tail.js';
 import {logSource} from './log/source.js';
 import type {Agent} from './node/agent.js';
-import {allocate, releaseAllocation, resizeRejection} from '#src/platlet/pod/admission/allocation.js';
+import {allocate, insufficientResource, releaseAllocation, withoutPod} from '#src/platlet/pod/admission/allocation.js';
+import {resizeDecision} from '#src/platlet/resize/decision.js';
 import type {PodAddresses} from './node/pod-addresses.js';
 import {notifyListeners, type Records} from './pod-records.js';
 import {advance, type PodContext} from './pod/advance.js';
@@ -145,15 +146,27 @@ export class PodSync {
   }
 
   #resizeContext(agent: Agent, record: PodRecord): ResizeContext {
-    const {timeline, nodes} = this.#parts.context;
+    const {timeline, nodes, naming} = this.#parts.context;
     return {
       now: timeline.now(),
-      checkRoom() {
-        const rejection =
-          record.allocation &&
-          resizeRejection(agent.allocation, record.allocation, nodes.get(record.nodeName)?.status?.allocatable ?? {}, record.pod);
-        if (rejection) agent.deferred.add(record.key);
-        return rejection;
+      decide(allocated) {
+        const capacity = nodes.get(record.nodeName)?.status?.allocatable ?? {};
+        const decision = resizeDecision(
+          {
+            naming,
+            capacity,
+            fixed: {cpu: false, memory: false},
+            podLevel: true,
+            admit(pod) {
+              const rejection = record.allocation && insufficientResource(withoutPod(agent.allocation, record.allocation), capacity, pod);
+              return rejection ? {is: 'refused', rejection} : {is: 'admitted'};
+            },
+          },
+          record.pod,
+          allocated,
+        );
+        if (decision.is === 'deferred') agent.deferred.add(record.key);
+        return decision;
       },
       reserve() {
         if (record.allocation) releaseAllocation(agent.allocation, record.allocation);

@@ -45,6 +45,8 @@ test.after.always(async () => {
 
 /** Configurations with the commands of the pod, and the namespaces and networks of the machine. */
 const configs = (): PodConfigs => ({
+  resources: () => ({}),
+  sandboxUpdate: (_, resources) => ({resources}),
   async sandbox({metadata}, attempt) {
     const {uid = '', name = '', namespace = ''} = metadata ?? {};
     const pod = {uid, name, namespace};

@@ -14,6 +14,9 @@ import {runPods, workersOf, type Working} from '#src/platlet/agent/pods.js';
 import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {NodeCondition} from '#src/platlet/node/node-condition.js';
 import {crashLoopLimits} from '#src/platlet/pod/backoff.js';
+import type {ResizeNode} from '#src/platlet/resize/decision.js';
+import {PodResizes, type NodeResizes} from '#src/platlet/resize/pod-resizes.js';
+import {ResourceState} from '#src/platlet/resize/resource-state.js';
 import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
@@ -52,6 +55,9 @@ export interface TestAgentOptions extends Partial<Omit<PodPorts, 'runtime'>> {
   /** The Node that is known, which may be older than that of the server. */
   readonly known?: Node;
   readonly resyncMs?: number;
+  /** What the agent knows of resources; by default nothing, in memory. */
+  readonly states?: Pick<NodeResizes, 'allocated' | 'actuated'>;
+  readonly resizeNode?: Partial<ResizeNode>;
   /** Resolves when pods of the API may be acted on. */
   readonly apiReady?: Promise<unknown>;
 }
@@ -118,6 +124,8 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     runtimeName = 'memory',
     metrics = agentMetrics(noMeter, naming),
     tracer,
+    states = {allocated: new ResourceState(), actuated: new ResourceState()},
+    resizeNode = {},
     ...given
   } = options;
   const random = seededRandom(2);
@@ -125,15 +133,6 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   const api = hasApi ? {client, pods, ...(apiReady ? {ready: () => apiReady} : {})} : undefined;
   const events = api ? new Recorder({client, clock, random, log: noLog, component: naming.agent, host: nodeName, signal}) : silent;
   const node = () => known ?? nodes.lister.get(nodeName) ?? initial;
-  const ports: PodPorts = {
-    runtime,
-    images: presentImages,
-    volumes: noVolumes(),
-    cgroups: noCgroups(),
-    configs,
-    output: noOutput,
-    ...given,
-  };
   const parts = {naming, clock, random, log: noLog, runtime, network, metrics, tracer};
   const directory = podDirectory(parts, {api, files: sources}, signal);
   const condition = new NodeCondition();
@@ -146,6 +145,34 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     allowedSysctls: [],
     features: {podLevelResources: true, declared: []},
   });
+  const ports: PodPorts = {
+    runtime,
+    images: presentImages,
+    volumes: noVolumes(),
+    cgroups: noCgroups(),
+    configs,
+    output: noOutput,
+    resizes: new PodResizes({
+      resizes: {
+        ...states,
+        isReady: () => directory.sources.isReady,
+        node: {
+          naming,
+          capacity: {cpu: '2', memory: '1Gi'},
+          fixed: {cpu: false, memory: false},
+          podLevel: false,
+          ...resizeNode,
+          admit: pod => admission.admit(pod),
+        },
+      },
+      clock,
+      log: noLog,
+      events,
+      metrics,
+      signal,
+    }),
+    ...given,
+  };
   const garbage = {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1};
   const facts = {naming, addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}, garbage};
   const working = workersOf(parts, {directory, admission, ports, node: facts, events, signal});

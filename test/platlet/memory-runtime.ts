@@ -1,8 +1,8 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
-import type {ContainerConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
 import {RuntimeError, type CommandResult, type Runtime} from '#src/platlet/runtime/runtime.js';
-import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import type {ActualResources, ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
 
 type Mutable<T> = {-readonly [K in keyof T]: T[K]};
 
@@ -31,6 +31,15 @@ interface Running {
 const killed = 137;
 const stopped = 143;
 
+const actualOf = ({cpuShares, cpuQuota, cpuPeriod, memoryLimitBytes}: ContainerResources): ActualResources => ({
+  ...(cpuShares === undefined ? {} : {cpuShares}),
+  ...(cpuPeriod === undefined ? {} : {cpuQuota: cpuQuota || -1, cpuPeriod}),
+  ...(memoryLimitBytes === undefined ? {} : {memoryLimitBytes}),
+});
+
+const described = ({cpuShares, cpuQuota, memoryLimitBytes}: ContainerResources): string =>
+  `shares=${cpuShares} quota=${cpuQuota} memory=${memoryLimitBytes ?? 'max'}`;
+
 /** A runtime in memory, on a clock. Its containers do what their programs say. */
 export class MemoryRuntime implements Runtime {
   readonly #clock: Clock;
@@ -42,6 +51,8 @@ export class MemoryRuntime implements Runtime {
   readonly calls: string[] = [];
   /** Thrown by the next creations of sandboxes. */
   sandboxErrors: Error[] = [];
+  /** Thrown by the next updates of containers. */
+  updateErrors: Error[] = [];
   #serial = 0;
 
   constructor(clock: Clock, programs: (name: string, pod: PodIdentity) => Program = () => ({})) {
@@ -124,7 +135,7 @@ export class MemoryRuntime implements Runtime {
     return {...found};
   }
 
-  async createContainer(sandbox: string, {name, attempt, image, annotations}: ContainerConfig): Promise<string> {
+  async createContainer(sandbox: string, {name, attempt, image, annotations, resources}: ContainerConfig): Promise<string> {
     const {pod} = await this.sandboxStatus(sandbox);
     const {createError} = this.#programs(name, pod);
     if (createError !== undefined) throw new RuntimeError('failed', createError);
@@ -143,6 +154,7 @@ export class MemoryRuntime implements Runtime {
       image,
       imageRef: `${image.image}@sha256:0`,
       annotations,
+      ...(Object.keys(resources).length > 0 ? {resources: actualOf(resources)} : {}),
     };
     this.#containers.push({instance, exit: undefined, ended, end});
     return id;
@@ -189,7 +201,15 @@ export class MemoryRuntime implements Runtime {
     return {...this.#running(id).instance};
   }
 
-  async updateResources(): Promise<void> {}
+  async updateResources(id: string, resources: ContainerResources): Promise<void> {
+    const {instance} = this.#running(id);
+    const error = this.updateErrors.shift();
+    if (error) throw error;
+    this.calls.push(`update ${instance.name} ${instance.attempt} ${described(resources)}`);
+    instance.resources = actualOf(resources);
+    this.#changed(instance.pod.uid);
+  }
+  updateSandboxResources = () => this.#unavailable();
   async reopenLog(): Promise<void> {}
   checkpoint = () => this.#unavailable();
 

@@ -17,6 +17,11 @@ export const noVolumes = (calls: string[] = []): PodVolumes => ({
 
 export const noCgroups = (calls: string[] = []): PodCgroups => ({
   ensure: () => Promise.resolve('/pods'),
+  hasLimits: false,
+  limitsFor: () => ({}),
+  limitsOf: () => Promise.resolve(undefined),
+  memoryOf: () => Promise.resolve(undefined),
+  change: () => Promise.resolve(),
   async remove() {
     calls.push('remove cgroup');
     return true;
@@ -50,6 +55,8 @@ export const configs: PodConfigs = {
     };
     return {config, handler: ''};
   },
+  resources: () => ({}),
+  sandboxUpdate: (_, resources) => ({resources}),
   async container({pod, container, attempt, image}) {
     const config: ContainerConfig = {
       name: container.name,

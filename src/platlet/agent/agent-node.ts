@@ -84,6 +84,11 @@ export class AgentNode {
     return allocatableOf(this.capacity, this.#capacity);
   }
 
+  /** What pods may use together without regard to what must stay free: more can never be allocated. */
+  get unreserved(): Readonly<Record<string, string>> {
+    return allocatableOf(this.capacity, {...this.#capacity, reservation: {...this.#capacity.reservation, threshold: new Map()}});
+  }
+
   /**
    * The Node as it would be registered: for the time before registration, and for an agent without an API server.
    * Undefined before `prepare` was called.

@@ -19,6 +19,7 @@ import {followNode, nodeOf, type NodeStage} from './node.js';
 import type {AgentParts} from './parts.js';
 import {podDirectory} from './pod-directory.js';
 import {podPortsOf, type MachinePorts} from './pod-ports.js';
+import {podResizes} from './pod-resizes.js';
 import {runPods, workersOf} from './pods.js';
 import {openPorts} from './ports.js';
 import {staticPodSources} from './static-pods.js';
@@ -38,7 +39,8 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
   const node = await nodeOf(parts, cluster, directory, signal);
   const admission = admissionOf(parts, node, directory.working);
-  const ports = await podPortsOf(parts, {host, cluster, node, working: directory.working}, signal);
+  const resizes = await podResizes(parts, {host, cluster, directory, node, admission}, signal);
+  const ports = await podPortsOf(parts, {host, cluster, node, working: directory.working, resizes}, signal);
   const {workers, prober} = workersOf(parts, {
     directory,
     admission,

@@ -5,6 +5,7 @@ import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
 import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
+import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {AgentHost} from './host.js';
 import type {Cluster} from './cluster.js';
@@ -29,13 +30,18 @@ interface Before {
   readonly cluster: Cluster;
   readonly node: NodeStage;
   readonly working: WorkingPods;
+  readonly resizes: PodResizes;
 }
 
 /**
  * Creates the ports of a node's pods, and the cgroups above those of pods. Rejects if the machine does not support
  * them.
  */
-export const podPortsOf = async (parts: AgentParts, {host, cluster, node, working}: Before, signal: AbortSignal): Promise<MachinePorts> => {
+export const podPortsOf = async (
+  parts: AgentParts,
+  {host, cluster, node, working, resizes}: Before,
+  signal: AbortSignal,
+): Promise<MachinePorts> => {
   const {folders, hierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);
   const volumes = podVolumes(parts, {folders, cluster, node, inputs}, signal);
@@ -43,5 +49,5 @@ export const podPortsOf = async (parts: AgentParts, {host, cluster, node, workin
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
   const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working}, signal);
   const output = new ContainerFiles(parts.host, folders);
-  return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output};
+  return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output, resizes};
 };

@@ -120,19 +120,20 @@ export const runPods = async (
     });
     onAbort(signal, () => listener[Symbol.dispose]());
   }
-  sources.start(followerOf(workers, directory, mirrors, events));
+  workers.followResizes();
+  sources.start(followerOf(workers, mirrors, events));
   onAbort(signal, () => workers[Symbol.dispose]());
   return startHousekeeping({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
 };
 
 /** Returns the handler of changes of the sources. */
-const followerOf = (workers: PodWorkers, {working}: PodDirectory, mirrors: MirrorPods | undefined, events: EventRecorder): PodFollower => ({
+const followerOf = (workers: PodWorkers, mirrors: MirrorPods | undefined, events: EventRecorder): PodFollower => ({
   changed(pods) {
     workers.update(pods);
     mirrors?.reconcile();
   },
   reconciled(pods) {
-    for (const pod of pods) working.get(pod.metadata?.uid ?? '')?.refresh(pod);
+    workers.refresh(pods);
     mirrors?.reconcile();
   },
   removed(uid) {

@@ -3,7 +3,8 @@
 
 import {join} from 'node:path';
 import type {Host, MountPoint} from '#src/platlet/host/host.js';
-import {weightOf, type CgroupLimits} from './numbers.js';
+import type {ActualResources} from '#src/platlet/runtime/state.js';
+import {sharesOfWeight, weightOf, type CgroupLimits} from './numbers.js';
 
 /** A cgroup exists in all hierarchies, or counts as missing. */
 export interface CgroupHierarchy {
@@ -17,6 +18,8 @@ export interface CgroupHierarchy {
   allFoldersOf(group: string): readonly string[];
   create(group: string): Promise<void>;
   apply(group: string, limits: CgroupLimits): Promise<void>;
+  /** Returns what a group is limited to; undefined if the group is not there. */
+  limitsOf(group: string): Promise<ActualResources | undefined>;
 }
 
 /** The controllers that limit pods. The systemd hierarchy holds no limits, but runtimes expect the cgroups in it. */
@@ -26,6 +29,14 @@ const unifiedControllers = ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'];
 const folderMode = 0o755;
 
 const textOf = async (host: Host, path: string): Promise<string> => String((await host.read(path)) ?? '').trim();
+
+/** From this on a limit of memory is none: the kernel rounds the largest number down to whole pages. */
+const noMemoryLimit = 2 ** 62;
+
+const memoryLimitOf = (text: string): Pick<ActualResources, 'memoryLimitBytes'> => {
+  const bytes = Number(text);
+  return text === '' || text === 'max' || bytes >= noMemoryLimit ? {} : {memoryLimitBytes: bytes};
+};
 
 /** Returns a cgroup and its ancestors, the topmost first. */
 const withParents = (group: string): string[] => {
@@ -72,6 +83,16 @@ const trees = (host: Host, mounts: ReadonlyMap<string, string>, all: readonly st
           Object.entries(hugePages).map(([size, bytes]) => [fileOf('hugetlb', group, `hugetlb.${size}.limit_in_bytes`), bytes]),
         );
     },
+    async limitsOf(group) {
+      const [shares, quota, period, memory] = await Promise.all([
+        textOf(host, fileOf('cpu', group, 'cpu.shares')),
+        textOf(host, fileOf('cpu', group, 'cpu.cfs_quota_us')),
+        textOf(host, fileOf('cpu', group, 'cpu.cfs_period_us')),
+        textOf(host, fileOf('memory', group, 'memory.limit_in_bytes')),
+      ]);
+      if (shares === '') return undefined;
+      return {cpuShares: Number(shares), cpuQuota: Number(quota), cpuPeriod: Number(period), ...memoryLimitOf(memory)};
+    },
   };
 };
 
@@ -104,6 +125,20 @@ const unifiedTree = (host: Host, root: string): CgroupHierarchy => ({
         ? Object.entries(hugePages).map(([size, bytes]) => [file(`hugetlb.${size}.max`), bytes] as const)
         : []),
     ]);
+  },
+  async limitsOf(group) {
+    const [weight, max, memory] = await Promise.all(
+      ['cpu.weight', 'cpu.max', 'memory.max'].map(name => textOf(host, join(root, group, name))),
+    );
+    if (!weight) return undefined;
+    const [quota = 'max', period = '0'] = max!.split(' ');
+    return {
+      cpuShares: sharesOfWeight(Number(weight)),
+      cpuWeight: Number(weight),
+      cpuQuota: quota === 'max' ? -1 : Number(quota),
+      cpuPeriod: Number(period),
+      ...memoryLimitOf(memory!),
+    };
   },
 });
 

@@ -7,7 +7,8 @@ import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {podQosClass} from '#src/model/pod/qos.js';
 import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {NodeAllocatable} from './node-allocatable.js';
-import {podCgroupLimits, type PodCgroupSettings} from './numbers.js';
+import type {ActualResources} from '#src/platlet/runtime/state.js';
+import {podCgroupLimits, type CgroupLimits, type PodCgroupSettings} from './numbers.js';
 import type {QosGroups} from './qos-groups.js';
 import type {CgroupWriter} from './writer.js';
 
@@ -50,16 +51,38 @@ export class NodeCgroups implements PodCgroups {
     await classes.follow();
   }
 
-  async ensure(pod: Frozen<Pod>): Promise<string> {
+  async ensure(pod: Frozen<Pod>, isRunning = false): Promise<string> {
     const {settings, classes, writer, clock} = this.#parts;
     if (!settings.perPod) return settings.root;
     const group = this.#groupOf(pod);
     await withClockHeld(clock, async () => {
       await classes.add(pod);
       await writer.create(group);
-      await writer.apply(group, podCgroupLimits(pod, settings, settings.pageSizes));
+      // The limits of a pod that runs are changed together with those of its containers.
+      if (!isRunning) await writer.change(group, this.limitsFor(pod));
     });
     return group;
+  }
+
+  get hasLimits(): boolean {
+    return this.#parts.settings.perPod;
+  }
+
+  limitsFor(pod: Frozen<Pod>): CgroupLimits {
+    const {settings} = this.#parts;
+    return podCgroupLimits(pod, settings, settings.pageSizes);
+  }
+
+  limitsOf(pod: Frozen<Pod>, container = ''): Promise<ActualResources | undefined> {
+    return this.#parts.writer.limitsOf(this.#groupWithin(pod, container));
+  }
+
+  memoryOf(pod: Frozen<Pod>, container = ''): Promise<number | undefined> {
+    return this.#parts.writer.memoryOf(this.#groupWithin(pod, container));
+  }
+
+  async change(pod: Frozen<Pod>, limits: CgroupLimits): Promise<void> {
+    await this.#parts.writer.change(this.#groupOf(pod), limits);
   }
 
   async exists(pod: Frozen<Pod>): Promise<boolean> {
@@ -85,6 +108,12 @@ export class NodeCgroups implements PodCgroups {
       const uid = name.slice(podPrefix.length);
       if (!isKnown(uid)) await this.remove(uid);
     }
+  }
+
+  /** The group of a container is in that of its pod and has its id as name; without pods' groups it is in the root. */
+  #groupWithin(pod: Frozen<Pod>, container: string): string {
+    const {perPod, root} = this.#parts.settings;
+    return join(perPod ? this.#groupOf(pod) : root, container);
   }
 
   #groupOf(pod: Frozen<Pod>): string {

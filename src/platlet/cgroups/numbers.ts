@@ -28,8 +28,15 @@ export const bytesOf = (amount: Quantity | string | undefined): number =>
 /** Converts millicores to cpu shares. */
 export const sharesOf = (milli: number): number => Math.min(mostShares, Math.max(leastShares, Math.floor((milli * sharesOfCpu) / 1000)));
 
+/** Converts cpu shares to millicores. */
+export const milliOfShares = (shares: number): number => (shares < leastShares ? 0 : Math.ceil((shares * 1000) / sharesOfCpu));
+
 /** Converts cpu shares to the cpu weight of cgroup version 2. */
 export const weightOf = (shares: number): number => Math.floor(1 + ((shares - leastShares) * 9999) / (mostShares - leastShares));
+
+/** Converts the cpu weight of cgroup version 2 to cpu shares. */
+export const sharesOfWeight = (weight: number): number =>
+  Math.floor(((weight - 1) * (mostShares - leastShares)) / 9999 + leastShares);
 
 /** Returns the CFS quota in microseconds per period of a limit in millicores; 0 is no limit. */
 export const quotaOf = (milli: number, period: number = cpuPeriod): number =>

@@ -2,7 +2,9 @@
 
 import type {Host} from '#src/platlet/host/host.js';
 import {removeGroup, type CgroupHierarchy} from './hierarchy.js';
+import type {ActualResources} from '#src/platlet/runtime/state.js';
 import type {CgroupLimits} from './numbers.js';
+import {groupUsage} from './usage.js';
 
 /** Creates and limits cgroups, and remembers the limits that it wrote. */
 export class CgroupWriter {
@@ -31,6 +33,22 @@ export class CgroupWriter {
     if (this.#written.get(group) === text) return;
     await this.#hierarchy.apply(group, limits);
     this.#written.set(group, text);
+  }
+
+  /** Writes some limits of a group, whatever was written last. */
+  async change(group: string, limits: CgroupLimits): Promise<void> {
+    this.#written.delete(group);
+    await this.#hierarchy.apply(group, limits);
+  }
+
+  /** Returns what a group is limited to; undefined if it is not there. */
+  limitsOf(group: string): Promise<ActualResources | undefined> {
+    return this.#hierarchy.limitsOf(group);
+  }
+
+  /** Returns how much memory a group uses; undefined if it is not there. */
+  async memoryOf(group: string): Promise<number | undefined> {
+    return (await groupUsage(this.#host, this.#hierarchy, group))?.memoryBytes;
   }
 
   /** Whether a cgroup exists in all hierarchies. */

@@ -6,7 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {traced, type SpanAttributes} from '#src/base/span.js';
-import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerConfig, ContainerResources, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 import type {Image, ImageCredentials, ImageSpec} from '#src/platlet/runtime/images.js';
 import {uidLabel} from '#src/platlet/runtime/labels.js';
 import {
@@ -185,6 +185,11 @@ export class CriRuntime implements Runtime {
 
   async sandboxStatus(podSandboxId: string): Promise<Sandbox> {
     return sandboxOf((await this.#call(procedures.podSandboxStatus, {podSandboxId})).status);
+  }
+
+  async updateSandboxResources(podSandboxId: string, {resources, overhead}: SandboxUpdate): Promise<void> {
+    const messages = {resources: resourcesMessage(resources), ...(overhead ? {overhead: resourcesMessage(overhead)} : {})};
+    await this.#call(procedures.updatePodSandboxResources, {podSandboxId, ...messages});
   }
 
   async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: SandboxConfig): Promise<string> {

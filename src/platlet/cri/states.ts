@@ -86,6 +86,21 @@ const checkedContainer = ({id, metadata, createdAt, image: spec, imageRef}: Valu
   return {name, attempt, createdAt: requiredOf(createdAt, 'status.CreatedAt is not set')};
 };
 
+/** Returns what a run has by the runtime, which may say nothing of it. */
+const resourcesOf = (
+  linux: NonNullable<Value<typeof containerStatus>['resources']>['linux'],
+): Pick<ContainerInstance, 'resources'> => {
+  const {cpuShares = 0, cpuQuota = 0, cpuPeriod = 0, memoryLimitInBytes = 0} = linux ?? {};
+  if (cpuShares <= 0 && memoryLimitInBytes <= 0 && (cpuQuota <= 0 || cpuPeriod <= 0)) return {};
+  return {
+    resources: {
+      ...(cpuShares > 0 ? {cpuShares} : {}),
+      ...(cpuPeriod > 0 ? {cpuQuota, cpuPeriod} : {}),
+      ...(memoryLimitInBytes > 0 ? {memoryLimitBytes: memoryLimitInBytes} : {}),
+    },
+  };
+};
+
 /** The status of a container does not name its sandbox: the caller has it from the list. */
 export const containerOf = (status: Value<typeof containerStatus> | undefined, sandbox = ''): ContainerInstance => {
   const found = requiredOf(status, 'container status is not set');
@@ -109,6 +124,7 @@ export const containerOf = (status: Value<typeof containerStatus> | undefined, s
     ...(found.logPath ? {logPath: found.logPath} : {}),
     ...(uid === undefined || gid === undefined ? {} : {user: {uid, gid, supplementalGroups}}),
     annotations: found.annotations,
+    ...resourcesOf(found.resources?.linux),
     mounts: found.mounts.map(({containerPath, hostPath, recursiveReadOnly}) => ({
       containerPath,
       hostPath,

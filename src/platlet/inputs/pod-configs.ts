@@ -8,14 +8,14 @@ import type {Random} from '#src/base/random.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {WaitingError, type ContainerConfigRequest, type PodConfigs, type PodMounts} from '#src/platlet/pod/ports.js';
-import type {ContainerConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ContainerConfig, ContainerResources, MountConfig, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {containerConfig} from './container-config.js';
 import type {Environments} from './environment.js';
 import {hostNetworkHostsFile, podHostsFile} from './hosts-file.js';
 import {kernelHostname, podNames} from './hostname.js';
 import {podResolver} from './resolver.js';
-import {containerResources, sandboxResources, type ResourceSettings} from './resources.js';
+import {containerResources, sandboxResources, sandboxUpdate, type ResourceSettings} from './resources.js';
 import {sandboxConfig} from './sandbox-config.js';
 import {containerSecurity, type SecuritySettings} from './security.js';
 
@@ -84,6 +84,14 @@ export class NodePodConfigs implements PodConfigs {
     return {handler, config: sandboxConfig(pod, {attempt, cgroupParent, hostname, dns, logDirectory, resources, volumeGroups})};
   }
 
+  resources(pod: Frozen<Pod>, container: Frozen<AnyContainer>): ContainerResources {
+    return containerResources(pod, container, this.#parts.settings.resources);
+  }
+
+  sandboxUpdate(pod: Frozen<Pod>, limits: ContainerResources): SandboxUpdate {
+    return sandboxUpdate(pod, limits, this.#parts.settings.resources);
+  }
+
   async container(request: ContainerConfigRequest): Promise<ContainerConfig> {
     const {pod, container, attempt, sandbox, image, targetId} = request;
     const {host, folders, environments, settings} = this.#parts;
@@ -100,7 +108,7 @@ export class NodePodConfigs implements PodConfigs {
     const mounts: MountConfig[] = [...(await this.#parts.mounts.mountsOf(pod, container, environment))];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
-    const resources = containerResources(pod, container, settings.resources);
+    const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
     return containerConfig({...request, attempt}, {environment, mounts, resources, security});
   }

@@ -4,9 +4,10 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import {podLimits, podRequests, type ResourceList} from '#src/model/pod/requests.js';
-import {bytesOf, hugePageLimits, milliOf, quotaOf, sharesOf} from '#src/platlet/cgroups/numbers.js';
+import {bytesOf, hugePageLimits, milliOf, milliOfShares, quotaOf, sharesOf} from '#src/platlet/cgroups/numbers.js';
+import {limitsWithin} from '#src/platlet/resize/pod-resources.js';
 import {oomScoreAdj} from '#src/platlet/cgroups/oom-score.js';
-import type {ContainerResources} from '#src/platlet/runtime/configs.js';
+import type {ContainerResources, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 
 export interface ResourceSettings {
   readonly enforcesCpuLimits: boolean;
@@ -36,14 +37,35 @@ const cpuAndMemory = (
   };
 };
 
-/** Returns the resources of a container. */
+/** Returns the resources of a container. Limits of cpu and memory that it does not have are those of its pod. */
 export const containerResources = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, settings: ResourceSettings): ContainerResources => {
   const limits = listOf(container.resources?.limits);
   return {
-    ...cpuAndMemory(listOf(container.resources?.requests), limits, settings),
+    ...cpuAndMemory(
+      listOf(container.resources?.requests),
+      listOf(limitsWithin(pod.spec?.resources, container.resources ?? {})),
+      settings,
+    ),
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacity),
     hugepageLimits: Object.entries(hugePageLimits(limits, settings.pageSizes)).map(([pageSize, limit]) => ({pageSize, limit})),
     ...(settings.killsGroups ? {unified: {'memory.oom.group': '1'}} : {}),
+  };
+};
+
+/** Returns what a runtime is told of a pod whose group has these limits. */
+export const sandboxUpdate = (pod: Frozen<Pod>, limits: ContainerResources, settings: ResourceSettings): SandboxUpdate => {
+  const {overhead} = sandboxResources(pod, settings);
+  if (!overhead) return {resources: limits};
+  const {cpuShares, cpuQuota, cpuPeriod, memoryLimitBytes} = limits;
+  const {cpu, memory} = pod.spec?.overhead ?? {};
+  return {
+    overhead,
+    resources: {
+      ...limits,
+      ...(cpuShares === undefined ? {} : {cpuShares: sharesOf(milliOfShares(cpuShares) - milliOf(cpu))}),
+      ...(cpuQuota === undefined ? {} : {cpuQuota: cpuQuota - quotaOf(milliOf(cpu), cpuPeriod)}),
+      ...(memoryLimitBytes === undefined ? {} : {memoryLimitBytes: memoryLimitBytes - bytesOf(memory)}),
+    },
   };
 };
 
@@ -51,7 +73,7 @@ export const containerResources = (pod: Frozen<Pod>, container: Frozen<AnyContai
 export const sandboxResources = (
   pod: Frozen<Pod>,
   settings: ResourceSettings,
-): {readonly resources: ContainerResources; readonly overhead?: ContainerResources} => {
+): SandboxUpdate => {
   const withoutOverhead = {...pod, spec: {...pod.spec!, overhead: {}}};
   const {overhead} = pod.spec ?? {};
   return {

@@ -14,6 +14,21 @@ const usualBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const startBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
 
 const counters = {
+  acceptedDeferredResizes: {
+    name: 'pod_deferred_accepted_resizes_total',
+    help: 'Cumulative number of resizes that were accepted after being deferred.',
+    labels: ['retry_trigger'],
+  },
+  infeasibleResizes: {
+    name: 'pod_infeasible_resizes_total',
+    help: 'Number of infeasible resizes for pods.',
+    labels: ['reason_detail'],
+  },
+  requestedResizes: {
+    name: 'container_requested_resizes_total',
+    help: "Number of requested resizes, counted at the container level. Different resources on the same container are counted separately. The 'requirement' label refers to 'memory' or 'limits'; the 'operation' label can be one of 'add', 'remove', 'increase' or 'decrease'.",
+    labels: ['resource', 'requirement', 'operation'],
+  },
   admissionRejections: {name: 'admission_rejections_total', help: 'Pods that the agent did not admit, by reason.', labels: ['reason']},
   evictions: {name: 'evictions', help: 'Pods that the agent has evicted, by signal.', labels: ['eviction_signal']},
   credentialProviderErrors: {
@@ -110,6 +125,12 @@ const histograms = {
     help: 'Time from the creation of a pod until all its containers were reported as started.',
     buckets: startBuckets,
   },
+  resizeDuration: {
+    name: 'pod_resize_duration_milliseconds',
+    help: 'Duration in milliseconds to actuate a pod resize',
+    labels: ['success'],
+    buckets: [10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000],
+  },
   statusSync: {
     name: 'pod_status_sync_duration_seconds',
     help: 'Time from a change of the status of a pod until the API server had it.',
@@ -146,6 +167,8 @@ const gauges = {
     help: 'The digest of the configuration of credential providers; the value is always 1.',
     labels: ['hash'],
   },
+  pendingResizes: {name: 'pod_pending_resizes', help: 'Number of pending resizes for pods.', labels: ['reason']},
+  resizesInProgress: {name: 'pod_in_progress_resizes', help: 'Number of in-progress resizes for pods.'},
   inflightRequests: {
     name: 'http_inflight_requests',
     help: 'Requests to the agent that are being answered.',

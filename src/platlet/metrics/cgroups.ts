@@ -14,11 +14,16 @@ export const measuredCgroups = (cgroups: PodCgroups, {cgroupDuration}: Pick<Agen
     }
   };
   return {
-    ensure(pod) {
+    hasLimits: cgroups.hasLimits,
+    limitsFor: pod => cgroups.limitsFor(pod),
+    limitsOf: (pod, container) => cgroups.limitsOf(pod, container),
+    memoryOf: (pod, container) => cgroups.memoryOf(pod, container),
+    change: (pod, limits) => measured('update', () => cgroups.change(pod, limits)),
+    ensure(pod, isRunning) {
       const uid = pod.metadata?.uid ?? '';
       const operation = known.has(uid) ? 'update' : 'create';
       known.add(uid);
-      return measured(operation, () => cgroups.ensure(pod));
+      return measured(operation, () => cgroups.ensure(pod, isRunning));
     },
     exists: async pod => (await cgroups.exists?.(pod)) ?? true,
     remove(uid) {

@@ -5,6 +5,7 @@ import type {AnyContainer} from '#src/api/pod.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import type {KillReason} from './kill.js';
 import type {ProbeResults} from './probe-results.js';
+import type {PodResize, ResizeInputs} from './resize-actions.js';
 import type {RestartGates} from './restart.js';
 
 /** A container to kill although its pod keeps running. */
@@ -31,6 +32,8 @@ export interface PodActions {
   readonly ephemeral: readonly string[];
   readonly initContainers: readonly string[];
   readonly containers: readonly string[];
+  /** Resources that running containers are to have. */
+  readonly resize?: PodResize;
 }
 
 /** The inputs of the actions besides the pod. */
@@ -38,6 +41,8 @@ export interface ActionInputs {
   readonly runtime: RuntimePod;
   readonly probes: ProbeResults;
   readonly gates?: RestartGates;
+  /** What resizes depend on; absent for a pod that cannot be resized. */
+  readonly resize?: ResizeInputs;
   /** Whether the container's definition has changed since a run was created. */
   isChanged(container: Frozen<AnyContainer>, instance: ContainerInstance): boolean;
 }

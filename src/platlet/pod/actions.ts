@@ -8,6 +8,7 @@ import {containerHash, hashAnnotation} from './hash.js';
 import {hasRegularRun, initActions, unknownText} from './init-actions.js';
 import {latestOf, isRunning} from './instances.js';
 import type {KillReason} from './kill.js';
+import {isResize, ResizePlan, resizeText} from './resize-actions.js';
 import {isToStart, restartsAll} from './restart.js';
 import {sandboxState} from './sandbox.js';
 
@@ -61,7 +62,11 @@ const killReasonOf = (
 };
 
 /** Returns the actions on the regular containers of an initialized pod. */
-const regularActions = (pod: Frozen<Pod>, inputs: ActionInputs): Pick<PodActions, 'killPod' | 'containers' | 'toKill'> => {
+const regularActions = (
+  pod: Frozen<Pod>,
+  inputs: ActionInputs,
+  plan: ResizePlan,
+): Pick<PodActions, 'killPod' | 'containers' | 'toKill'> => {
   const toStart: string[] = [];
   const toKill: ContainerToKill[] = [];
   let kept = 0;
@@ -76,7 +81,12 @@ const regularActions = (pod: Frozen<Pod>, inputs: ActionInputs): Pick<PodActions
     }
     const why = killReasonOf(container, latest, inputs);
     if (!why) {
-      kept++;
+      if (plan.keeps(container, latest)) {
+        kept++;
+        continue;
+      }
+      toStart.push(container.name);
+      toKill.push({instance: latest, container, message: resizeText(container)});
       continue;
     }
     const restarts = why.reason === 'changed' || restartsWhenKilled(pod, container);
@@ -107,10 +117,12 @@ export const computeActions = (pod: Frozen<Pod>, inputs: ActionInputs): PodActio
   )
     return {...base, restartAll: true};
   const ephemeral = (pod.spec!.ephemeralContainers ?? []).filter(({name}) => !latestOf(runtime, name)).map(({name}) => name);
-  const init = initActions(pod, inputs);
+  const plan = new ResizePlan(pod, inputs.resize);
+  const init = initActions(pod, inputs, plan);
   const {initContainers, toKill} = init;
-  if (init.killPod || !init.isInitialized) return {...base, ephemeral, initContainers, toKill, killPod: init.killPod};
-  const regular = regularActions(pod, inputs);
+  if (init.killPod || !init.isInitialized)
+    return {...base, ephemeral, initContainers, toKill, killPod: init.killPod, ...resizeOf(plan, false)};
+  const regular = regularActions(pod, inputs, plan);
   return {
     ...base,
     ephemeral,
@@ -118,5 +130,11 @@ export const computeActions = (pod: Frozen<Pod>, inputs: ActionInputs): PodActio
     containers: regular.containers,
     toKill: [...toKill, ...regular.toKill],
     killPod: regular.killPod,
+    ...resizeOf(plan, true),
   };
+};
+
+const resizeOf = (plan: ResizePlan, isWhole: boolean): Pick<PodActions, 'resize'> => {
+  const resize = plan.result(isWhole);
+  return isResize(resize) ? {resize} : {};
 };

@@ -6,7 +6,11 @@ import type {ContainerStatus, Pod, PodCondition} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {hasRegularStarted} from './init-actions.js';
 
-export type ConditionState = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;
+export type ConditionState = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'> & {
+  /** Where they are not those of the last change of its status. */
+  readonly lastTransitionTime?: string;
+  readonly lastProbeTime?: string;
+};
 
 type Statuses = ReadonlyMap<string, Frozen<ContainerStatus>>;
 

@@ -29,8 +29,12 @@ export interface ContainerInputs {
   isStarted(of: SpecContainer, instance: ContainerInstance): boolean;
   /** Whether a started container is ready, by its readiness probe. */
   isReady(of: SpecContainer, instance: ContainerInstance): boolean;
-  /** The allocated resources of a container that was created. */
-  resourcesOf?(of: SpecContainer): Pick<ContainerStatus, 'resources' | 'allocatedResources'>;
+  /** The actual and the allocated resources of a container that was created; `before` is what was reported last. */
+  resourcesOf?(
+    of: SpecContainer,
+    latest: ContainerInstance,
+    before: Frozen<ContainerStatus> | undefined,
+  ): Pick<ContainerStatus, 'resources' | 'allocatedResources'>;
 }
 
 export interface ContainerStatuses {
@@ -129,7 +133,7 @@ const ofRun = (
     imageID: latest.imageRef,
     containerID: idOf(latest, inputs),
     started: false,
-    ...(of.role === 'ephemeral' ? {} : inputs.resourcesOf?.(of)),
+    ...(of.role === 'ephemeral' ? {} : inputs.resourcesOf?.(of, latest, before)),
     ...(volumeMounts.length > 0 ? {volumeMounts} : {}),
     ...(user ? {user: {linux: {uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups]}}} : {}),
   };

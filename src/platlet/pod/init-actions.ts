@@ -6,6 +6,7 @@ import {isSidecar} from '#src/model/pod/restart.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import type {ActionInputs, ContainerToKill, PodActions} from './action-types.js';
 import {hasFailed, latestOf} from './instances.js';
+import {resizeText, type ResizePlan} from './resize-actions.js';
 import {isToStart} from './restart.js';
 
 /** The actions on init containers, and whether the regular containers may be started. */
@@ -33,9 +34,11 @@ class InitWalk {
   isInitialized: boolean;
   /** Whether a later container has run: earlier init containers are complete, but sidecars have to run. */
   #isPast: boolean;
+  readonly #plan: ResizePlan;
 
-  constructor(pod: Frozen<Pod>, inputs: ActionInputs) {
+  constructor(pod: Frozen<Pod>, inputs: ActionInputs, plan: ResizePlan) {
     this.#pod = pod;
+    this.#plan = plan;
     this.#inputs = inputs;
     this.#containers = pod.spec?.initContainers ?? [];
     this.isInitialized = this.#isPast = hasRegularRun(pod.spec!, inputs.runtime);
@@ -86,7 +89,13 @@ class InitWalk {
     if (container.livenessProbe && probes.resultOf('liveness', latest.id) === 'failure') {
       this.#kill(container, latest, `Init container ${container.name} failed liveness probe`, 'liveness');
       this.toStart.add(index);
+      return;
     }
+    // A probe that has not told anything yet is waited for.
+    if (container.livenessProbe && probes.resultOf('liveness', latest.id) === undefined) return;
+    if (this.#plan.keeps(container, latest)) return;
+    this.#kill(container, latest, resizeText(container), undefined);
+    this.toStart.add(index);
   }
 
   /** The container has completed: the next one is due, unless it or a later one has already run. */
@@ -105,10 +114,10 @@ export const unknownText = ({state}: ContainerInstance, what = 'Init container')
   `${what} is in "${state}" state, try killing it before restart`;
 
 /** Returns the actions on the init containers of a pod with a usable sandbox. */
-export const initActions = (pod: Frozen<Pod>, inputs: ActionInputs): InitActions => {
+export const initActions = (pod: Frozen<Pod>, inputs: ActionInputs, plan: ResizePlan): InitActions => {
   const containers = pod.spec?.initContainers ?? [];
   if (containers.length === 0) return {killPod: false, initContainers: [], toKill: [], isInitialized: true};
-  const walk = new InitWalk(pod, inputs);
+  const walk = new InitWalk(pod, inputs, plan);
   walk.run();
   return {
     killPod: walk.killPod,

@@ -3,9 +3,11 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
-import type {ContainerConfig, MountConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {CgroupLimits} from '#src/platlet/cgroups/numbers.js';
+import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
+import type {ContainerConfig, ContainerResources, MountConfig, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
-import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
+import type {ActualResources, ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
 import type {OwnStatus} from './status.js';
 
 /**
@@ -50,8 +52,21 @@ export interface PodMounts {
 
 /** The cgroups of pods. */
 export interface PodCgroups {
-  /** Creates or updates the cgroup of a pod. Returns the parent cgroup of its containers. */
-  ensure(pod: Frozen<Pod>): Promise<string>;
+  /**
+   * Creates the cgroup of a pod if it is missing, and returns the parent of its containers' groups. The limits of the
+   * pod are set unless its containers run.
+   */
+  ensure(pod: Frozen<Pod>, isRunning?: boolean): Promise<string>;
+  /** Whether pods have groups of their own, with limits. */
+  readonly hasLimits: boolean;
+  /** Returns the limits that a pod is to have. */
+  limitsFor(pod: Frozen<Pod>): CgroupLimits;
+  /** Returns the limits that a pod, or one of its containers by its id, has; undefined if the group is not found. */
+  limitsOf(pod: Frozen<Pod>, container?: string): Promise<ActualResources | undefined>;
+  /** Returns the memory that a pod, or one of its containers, uses; undefined if the group is not found. */
+  memoryOf(pod: Frozen<Pod>, container?: string): Promise<number | undefined>;
+  /** Changes limits of a pod; those that are undefined stay as they are. */
+  change(pod: Frozen<Pod>, limits: CgroupLimits): Promise<void>;
   /** Whether the cgroup of a pod exists. */
   exists?(pod: Frozen<Pod>): Promise<boolean>;
   /** Kills the processes in the cgroup of a pod and removes it. Returns whether it was removed. */
@@ -99,6 +114,10 @@ export interface PodConfigs {
    * Returns the configuration of a sandbox and the name of the runtime handler. Creates the log directory of the pod.
    */
   sandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<{readonly config: SandboxConfig; readonly handler: string}>;
+  /** Returns the resources of a container, for one that runs. */
+  resources(pod: Frozen<Pod>, container: Frozen<AnyContainer>): ContainerResources;
+  /** Returns what a runtime is told of a pod whose group has these limits. */
+  sandboxUpdate(pod: Frozen<Pod>, limits: ContainerResources): SandboxUpdate;
   /** Returns the configuration of a container. Throws `WaitingError`, with reason `CreateContainerConfigError`. */
   container(request: ContainerConfigRequest): Promise<ContainerConfig>;
 }
@@ -139,4 +158,5 @@ export interface PodPorts {
   readonly cgroups: PodCgroups;
   readonly configs: PodConfigs;
   readonly output: ContainerOutput;
+  readonly resizes: PodResizes;
 }

@@ -57,7 +57,8 @@ const timedConditions = ({metadata, status}: Frozen<Pod>, states: readonly Condi
   const generation = metadata?.generation;
   return states.map(state => {
     const old = before.find(({type}) => type === state.type);
-    const lastTransitionTime = old?.status === state.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
+    const lastTransitionTime =
+      state.lastTransitionTime ?? (old?.status === state.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now));
     return {...(generation ? {observedGeneration: generation} : {}), ...state, lastTransitionTime};
   });
 };

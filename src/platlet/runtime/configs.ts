@@ -78,6 +78,12 @@ export interface ContainerResources {
   readonly memorySwapLimitBytes?: number;
 }
 
+/** What the containers of a pod have together, and what its sandbox has beside them. */
+export interface SandboxUpdate {
+  readonly resources: ContainerResources;
+  readonly overhead?: ContainerResources;
+}
+
 export interface SandboxConfig {
   readonly pod: PodIdentity;
   readonly attempt: number;

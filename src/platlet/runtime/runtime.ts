@@ -6,7 +6,7 @@
 // no error for stop and remove.
 
 import type {Duplex, Readable, Writable} from 'node:stream';
-import type {ContainerConfig, SandboxConfig, ContainerResources} from './configs.js';
+import type {ContainerConfig, SandboxConfig, SandboxUpdate, ContainerResources} from './configs.js';
 import type {Image, ImageCredentials, ImageSpec, FilesystemUsage} from './images.js';
 import type {ContainerInstance, RuntimePod, Sandbox} from './state.js';
 import type {ContainerUsage, SandboxUsage} from './usage.js';
@@ -100,6 +100,8 @@ export interface Runtime extends AsyncDisposable {
   stopSandbox(id: string): Promise<void>;
   removeSandbox(id: string): Promise<void>;
   sandboxStatus(id: string): Promise<Sandbox>;
+  /** Tells what the group of a sandbox's pod has been changed to. Not all runtimes can be told. */
+  updateSandboxResources(id: string, update: SandboxUpdate): Promise<void>;
 
   /** Creates a container. Returns its id. */
   createContainer(sandbox: string, config: ContainerConfig, sandboxConfig: SandboxConfig): Promise<string>;

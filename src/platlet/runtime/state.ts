@@ -26,6 +26,17 @@ export interface Sandbox {
 /** `unknown`: the runtime has lost track of it. */
 export type InstanceState = 'created' | 'running' | 'exited' | 'unknown';
 
+/** The limits that processes run with, as the kernel has them. What is not known, and memory without a limit, is absent. */
+export interface ActualResources {
+  readonly cpuShares?: number;
+  /** Of cgroups of version 2, from which the shares were computed. */
+  readonly cpuWeight?: number;
+  /** -1: none. */
+  readonly cpuQuota?: number;
+  readonly cpuPeriod?: number;
+  readonly memoryLimitBytes?: number;
+}
+
 /** One run of a container of a pod. */
 export interface ContainerInstance {
   readonly id: string;
@@ -52,6 +63,8 @@ export interface ContainerInstance {
   readonly logPath?: string;
   readonly user?: {readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[]};
   readonly annotations: Readonly<Record<string, string>>;
+  /** What it runs with; absent if the runtime does not tell. */
+  readonly resources?: ActualResources;
   readonly mounts?: readonly {readonly containerPath: string; readonly hostPath: string; readonly recursiveReadonly?: boolean}[];
 }
 

@@ -22,7 +22,7 @@ export interface HousekeepingParts {
   readonly directory: PodDirectory;
   readonly workers: PodWorkers;
   /** Removes what deleted pods have left on the node. */
-  readonly ports: Pick<PodPorts, 'volumes' | 'cgroups' | 'output'>;
+  readonly ports: Pick<PodPorts, 'volumes' | 'cgroups' | 'output' | 'resizes'>;
   readonly limits: GarbageLimits;
 }
 
@@ -31,12 +31,14 @@ const isAlive = ({sandboxes, containers}: RuntimePod): boolean =>
   sandboxes.some(({isReady}) => isReady) || containers.some(({state}) => state === 'running');
 
 /** Terminates pods without a source, and forgets finished ones. */
-const clean = ({workers, directory: {sources, statuses, working, listed}}: HousekeepingParts): void => {
+const clean = ({workers, directory: {sources, statuses, working, listed}, ports: {resizes}}: HousekeepingParts): void => {
   if (!sources.isReady) return;
   const isKnown = (uid: string): boolean => sources.isKnown(uid);
   workers.sweep(isKnown);
   for (const pod of listed) if (!isKnown(pod.pod.uid) && isAlive(pod)) workers.orphan(pod);
-  statuses.sweep(uid => isKnown(uid) || working.get(uid) !== undefined);
+  const isAround = (uid: string): boolean => isKnown(uid) || working.get(uid) !== undefined;
+  statuses.sweep(isAround);
+  resizes.sweep(isAround);
 };
 
 /**

@@ -10,17 +10,17 @@ import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js'
 
 /** Reads the state of a pod from the runtime. Termination messages are read once. */
 export class Observer {
-  readonly #parts: Pick<PodPorts, 'runtime' | 'output'>;
+  readonly #parts: Pick<PodPorts, 'runtime' | 'output' | 'cgroups'>;
   readonly #uid: string;
   readonly #messages = new Map<string, string>();
 
-  constructor(parts: Pick<PodPorts, 'runtime' | 'output'>, uid: string) {
+  constructor(parts: Pick<PodPorts, 'runtime' | 'output' | 'cgroups'>, uid: string) {
     this.#parts = parts;
     this.#uid = uid;
   }
 
   async look(pod: Frozen<Pod>): Promise<RuntimePod> {
-    const runtime = await this.#parts.runtime.podStatus(this.#uid);
+    const runtime = await this.#measured(pod, await this.#parts.runtime.podStatus(this.#uid));
     if (runtime.containers.every(({state}) => state !== 'exited')) return runtime;
     const known = new Map([...specContainers(pod.spec!)].map(({container}) => [container.name, container]));
     const containers = await Promise.all(
@@ -33,6 +33,19 @@ export class Observer {
       }),
     );
     for (const id of this.#messages.keys()) if (!runtime.containers.some(instance => instance.id === id)) this.#messages.delete(id);
+    return {...runtime, containers};
+  }
+
+  /** Adds what running containers are limited to, where the runtime does not tell. */
+  async #measured(pod: Frozen<Pod>, runtime: RuntimePod): Promise<RuntimePod> {
+    const isUnknown = ({state, resources}: ContainerInstance): boolean => state === 'running' && !resources;
+    if (!runtime.containers.some(isUnknown)) return runtime;
+    const containers = await Promise.all(
+      runtime.containers.map(async instance => {
+        const resources = isUnknown(instance) ? await this.#parts.cgroups.limitsOf(pod, instance.id) : undefined;
+        return resources ? {...instance, resources} : instance;
+      }),
+    );
     return {...runtime, containers};
   }
 

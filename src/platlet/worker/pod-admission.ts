@@ -35,7 +35,8 @@ export class PodAdmission {
   /** Returns the decision about a pod, by the cached Node or by a given one. */
   admit(pod: Frozen<Pod>, node: Frozen<Node> | undefined = this.#parts.node()): Admission {
     const {naming, condition, working, allowedSysctls, features} = this.#parts;
-    const pods = working.active;
+    // A pod that is here already is to be resized.
+    const pods = working.active.filter(({metadata}) => metadata?.uid !== pod.metadata?.uid);
     const allocation = emptyAllocation();
     for (const each of pods) allocate(allocation, each);
     return admit({naming, node, pressures: condition.pressures, allowedSysctls, features, isShuttingDown: false, allocation, pods}, pod);

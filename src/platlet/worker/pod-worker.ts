@@ -9,7 +9,7 @@ import {inNewSpan, spanEvent} from '#src/base/span.js';
 import {firstOf} from '#src/base/signals.js';
 import {parseTime} from '#src/api/time.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
-import {containerStatuses, declaredResources} from '#src/platlet/pod/container-statuses.js';
+import {containerStatuses} from '#src/platlet/pod/container-statuses.js';
 import type {ConditionState} from '#src/platlet/pod/conditions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
@@ -21,6 +21,7 @@ import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
 import {addressesOf, Observer} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
+import {PodResizer} from './resize-pod.js';
 import {PodRunner} from './run-pod.js';
 import {removeRun} from './remove-run.js';
 
@@ -58,6 +59,7 @@ export class PodWorker {
   readonly uid: string;
   readonly #parts: WorkerParts;
   readonly #runner: PodRunner;
+  readonly #resizer: PodResizer;
   readonly #observer: Observer;
   /** Called when the stage has changed. */
   readonly #staged: () => void;
@@ -84,7 +86,8 @@ export class PodWorker {
     this.#staged = staged;
     this.#pod = pod;
     this.uid = uid;
-    this.#runner = new PodRunner(parts);
+    this.#resizer = new PodResizer(parts, uid);
+    this.#runner = new PodRunner(parts, this.#resizer);
     this.#observer = new Observer(parts.ports, uid);
     this.#runtime = emptyRuntimePod({uid, namespace, name});
     this.#startTime = parseTime(pod.status?.startTime) ?? parts.clock.now();
@@ -261,7 +264,7 @@ export class PodWorker {
       runtimeName: node.runtimeName,
       isStarted: (of, instance) => prober.isStarted(pod, of, instance),
       isReady: (of, instance) => prober.isReady(pod, of, instance),
-      resourcesOf: declaredResources,
+      ...this.#resizer.statusOf(stage),
       now: clock.now(),
       startTime: this.#startTime,
       hostAddresses: node.addresses,
@@ -283,7 +286,7 @@ export class PodWorker {
 
   async #sync(): Promise<number> {
     const {clock, node, signal} = this.#parts;
-    const {cgroups, volumes, images} = this.#parts.ports;
+    const {volumes, images, resizes} = this.#parts.ports;
     const pod = this.#pod;
     this.#hasProbes = true;
     await this.#look();
@@ -294,6 +297,8 @@ export class PodWorker {
     }
     if (this.#termination || pod.metadata?.deletionTimestamp || isDone(pod, containerStatuses(pod, this.#statusInputs('running'))))
       return this.#enter('terminating');
+    await resizes.saved();
+    this.#resizer.observe(pod, this.#runtime);
     this.#report('running');
     const network = pod.spec?.hostNetwork ? undefined : node.networkError();
     if (network !== undefined) {
@@ -301,8 +306,8 @@ export class PodWorker {
       throw new NetworkNotReady(`network is not ready: ${network}`);
     }
     using linked = firstOf(signal, this.#interrupt.signal);
-    if (hasRunning(this.#runtime) && !((await cgroups.exists?.(pod)) ?? true)) return this.#restart(pod, linked.signal);
-    const parent = await cgroups.ensure(pod);
+    const parent = await this.#ensureGroup(pod, linked.signal);
+    if (parent === undefined) return 0;
     await this.#mount(pod, volumes.mount(pod, linked.signal), linked.signal);
     await images.prepare?.(pod);
     const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent, linked.signal);
@@ -315,12 +320,19 @@ export class PodWorker {
     return Math.min(this.#jittered(hasFailed ? errorMs : node.resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
   }
 
-  /** Kills containers that run outside of the pod's cgroup; they are restarted in it. */
-  async #restart(pod: Frozen<Pod>, signal: AbortSignal): Promise<number> {
-    await interruptible(new PodKill(this.#parts, pod, this.#runtime, podGraceSeconds(pod)).done, signal);
-    await this.#parts.ports.cgroups.ensure(pod);
-    this.#isDirty = true;
-    return 0;
+  /**
+   * Returns the parent of the containers' groups. Containers that run outside of the pod's group are ended, to be
+   * started again in it: then the result is undefined.
+   */
+  async #ensureGroup(pod: Frozen<Pod>, signal: AbortSignal): Promise<string | undefined> {
+    const {cgroups} = this.#parts.ports;
+    const isRunning = hasRunning(this.#runtime);
+    const isLost = isRunning && !((await cgroups.exists?.(pod)) ?? true);
+    if (isLost) await interruptible(new PodKill(this.#parts, pod, this.#runtime, podGraceSeconds(pod)).done, signal);
+    const parent = await cgroups.ensure(pod, isRunning && !isLost);
+    if (!isRunning || isLost) await this.#resizer.noteGroup(pod);
+    this.#isDirty ||= isLost;
+    return isLost ? undefined : parent;
   }
 
   async #mount(pod: Frozen<Pod>, mounted: Promise<void>, signal: AbortSignal): Promise<void> {
@@ -373,6 +385,7 @@ export class PodWorker {
       if (seen.has(run.name)) await removeRun(this.#parts.ports, run);
       seen.add(run.name);
     }
+    this.#parts.ports.resizes.ended(this.uid);
     statuses.finished(this.#pod);
     return this.#enter('finished');
   }

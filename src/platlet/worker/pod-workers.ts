@@ -12,6 +12,7 @@ import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
 import {rejectedStatus} from '#src/platlet/pod/status.js';
+import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import type {PodAdmission} from './pod-admission.js';
@@ -72,13 +73,35 @@ export class PodWorkers {
       (a, b) => Number(hasRun(b)) - Number(hasRun(a)) || (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0),
     );
     for (const pod of sorted) this.#update(pod);
+    this.#resizes.allAdmitted();
+  }
+
+  /** Called with pods of which only the statuses have changed, which others may have set. */
+  refresh(pods: readonly Frozen<Pod>[]): void {
+    for (const pod of pods) this.#working.get(pod.metadata?.uid ?? '')?.refresh(this.#resizes.allocatedTo(pod));
+    this.#resizes.reconciled(pods);
+  }
+
+  /** Begins to try resizes that wait for room. */
+  followResizes(): void {
+    this.#resizes.follow({
+      changed: pod => this.#working.get(pod.metadata?.uid ?? '')?.update(this.#resizes.allocatedTo(pod)),
+      preempt: (victims, resource) => victims.forEach(victim => this.#preempt(victim, resource)),
+    });
+  }
+
+  get #resizes(): PodResizes {
+    return this.#parts.ports.resizes;
   }
 
   #update(pod: Frozen<Pod>): void {
     const {clock, node, telemetry} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const worker = this.#working.get(uid);
-    if (worker && !this.#working.isRemoved(uid)) return worker.update(pod);
+    if (worker && !this.#working.isRemoved(uid)) {
+      this.#resizes.changed(pod);
+      return worker.update(this.#resizes.allocatedTo(pod));
+    }
     if (!this.#seenAt.has(uid)) this.#seenAt.set(uid, clock.monotonic());
     // The same pod was added again: it starts over once the earlier worker has finished.
     if (worker && worker.stage !== 'finished') return void this.#waiting.set(uid, pod);
@@ -89,7 +112,7 @@ export class PodWorkers {
     if (this.#refused.has(uid)) return;
     if (this.#hasPredecessor(pod)) return void this.#waiting.set(uid, pod);
     if (isTerminalPhase(pod.status?.phase)) return this.#start(pod).terminate();
-    if (hasRun(pod) || pod.metadata?.deletionTimestamp) return this.#start(pod).wake();
+    if (hasRun(pod) || pod.metadata?.deletionTimestamp) return this.#take(pod);
     this.#admit(pod);
   }
 
@@ -104,7 +127,7 @@ export class PodWorkers {
   #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {
     const {statuses, clock, telemetry} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
-    const admission = this.#admission.admit(pod, typeof fresh === 'object' ? fresh : undefined);
+    const admission = this.#admission.admit(this.#resizes.allocatedTo(pod), typeof fresh === 'object' ? fresh : undefined);
     this.#waiting.delete(uid);
     if (fresh === undefined && admission.is === 'refused' && admission.rejection.reason === 'NodeAffinity') {
       const node = this.#admission.freshNode();
@@ -112,7 +135,7 @@ export class PodWorkers {
     }
     switch (admission.is) {
       case 'admitted':
-        return this.#start(pod).wake();
+        return this.#take(pod);
       case 'preempting':
         this.#waiting.set(uid, pod);
         for (const victim of admission.victims) this.#preempt(victim, admission.resource);
@@ -133,7 +156,9 @@ export class PodWorkers {
     const uid = pod.metadata?.uid ?? '';
     this.#waiting.set(uid, pod);
     const goOn = (node: Frozen<Node> | 'unknown'): void => {
-      if (this.#waiting.get(uid) === pod && !this.#parts.signal.aborted) this.#admit(pod, node);
+      if (this.#waiting.get(uid) !== pod || this.#parts.signal.aborted) return;
+      this.#admit(pod, node);
+      this.#resizes.allAdmitted();
     };
     withClockHeld(this.#parts.clock, () => fresh.then(goOn, () => goOn('unknown'))).catch((error: unknown) =>
       this.#parts.clock.unhandled(error),
@@ -147,6 +172,12 @@ export class PodWorkers {
       outcome: {...preemptedOutcome, isFailure: true},
       disruption: preemptedCondition(this.#parts.node.naming),
     });
+  }
+
+  /** Starts a pod with what is allocated to it. */
+  #take(pod: Frozen<Pod>): void {
+    this.#resizes.admitted(pod);
+    this.#start(this.#resizes.allocatedTo(pod)).wake();
   }
 
   #start(pod: Frozen<Pod>): PodWorker {
@@ -165,6 +196,7 @@ export class PodWorkers {
     // Pods that still have to wait are added again.
     const waiting = [...this.#waiting.values()];
     for (const pod of waiting) if (!this.#hasPredecessor(pod)) this.#update(pod);
+    this.#resizes.retry('pods_removed');
   }
 
   /** Terminates a pod, for an eviction for example. */
@@ -179,6 +211,7 @@ export class PodWorkers {
     this.#seenAt.delete(uid);
     const worker = this.#working.get(uid);
     if (worker) this.#working.markRemoved(uid);
+    this.#resizes.remove(uid);
     if (worker?.stage === 'finished') this.#forget(worker);
     // An API object that is deleted before its pod has terminated was force deleted.
     else worker?.terminate(isStaticPod(this.#parts.node.naming, worker.pod) ? {} : {graceSeconds: 1});

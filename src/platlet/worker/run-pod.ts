@@ -18,6 +18,7 @@ import {PodKill} from './kill-pod.js';
 import {addressesOf, oneOfEachFamily} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import {BackingOff, ContainerStarter, type StartPlace} from './start-container.js';
+import type {PodResizer} from './resize-pod.js';
 import {ContainerStop} from './stop-container.js';
 import {removeRun} from './remove-run.js';
 
@@ -31,41 +32,71 @@ export interface RunResult {
   readonly retryAt?: number;
   /** Whether something failed and has to be retried. */
   readonly hasFailed: boolean;
+  /** Whether an init container did not start, which those after it wait for. */
+  readonly isBlocked?: boolean;
 }
+
+const joined = (a: RunResult, b: RunResult): RunResult => {
+  const retryAt = Math.min(a.retryAt ?? Infinity, b.retryAt ?? Infinity);
+  return {
+    hasActed: a.hasActed || b.hasActed,
+    hasFailed: a.hasFailed || b.hasFailed,
+    waitsOtherwise: a.waitsOtherwise === true || b.waitsOtherwise === true,
+    ...(retryAt < Infinity ? {retryAt} : {}),
+  };
+};
 
 /** Executes the syncs of one pod. */
 export class PodRunner {
   readonly #parts: WorkerParts;
   readonly #starter: ContainerStarter;
+  readonly #resizer: PodResizer;
   /** The waiting reasons of containers, by name. */
   readonly waiting = new Map<string, WaitingReason>();
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: WorkerParts, resizer: PodResizer) {
     this.#parts = parts;
-    this.#starter = new ContainerStarter(parts);
+    this.#resizer = resizer;
+    this.#starter = new ContainerStarter(parts, resizer);
   }
 
   /** Executes the actions. Rejects if the sandbox cannot be created, or the signal aborts. */
   async run(pod: Frozen<Pod>, runtime: RuntimePod, cgroupParent: string, signal: AbortSignal): Promise<RunResult> {
     const {node, handlers} = this.#parts;
+    const resize = this.#resizer.inputsFor(pod);
     const actions = computeActions(pod, {
       runtime,
       probes: handlers.prober.resultsOf(pod.metadata?.uid ?? ''),
       gates: node.gates,
       isChanged: isDefinitionChanged,
+      ...(resize ? {resize} : {}),
     });
     const hasKilled = await interruptible(this.#kill(pod, runtime, actions), signal);
     if (actions.killPod && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
     await this.#removeOld(pod, runtime, actions);
     for (const run of superseded(runtime, node.garbage)) await removeRun(this.#parts.ports, run);
     const due = dueContainers(pod, actions);
-    if (due.length === 0 && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
+    if (due.length === 0 && !actions.createSandbox) return this.#resize(pod, actions, {hasActed: hasKilled, hasFailed: false});
     const place = actions.createSandbox
       ? await this.#createSandbox(pod, actions.attempt, cgroupParent)
       : await this.#place(pod, runtime, actions, cgroupParent);
     signal.throwIfAborted();
-    const started = await this.#start(pod, due, {...place, signal}, actions.createSandbox ? {...runtime, sandboxes: []} : runtime);
-    return {...started, hasActed: started.hasActed || hasKilled || actions.createSandbox};
+    const before = actions.createSandbox ? {...runtime, sandboxes: []} : runtime;
+    const isRegular = ({role}: SpecContainer): boolean => role === 'regular';
+    const first = due.filter(of => !isRegular(of));
+    const started = await this.#start(pod, first, {...place, signal}, before);
+    // Regular containers wait for the init containers before them.
+    const rest = started.isBlocked ? [] : due.filter(isRegular);
+    const resized = started.isBlocked ? started : await this.#resize(pod, actions, started);
+    const result = joined(resized, await this.#start(pod, rest, {...place, signal}, before));
+    return {...result, hasActed: result.hasActed || hasKilled || actions.createSandbox};
+  }
+
+  /** Resizes what runs on, and adds that to what was done before. */
+  async #resize(pod: Frozen<Pod>, {resize, sandbox = ''}: PodActions, before: RunResult): Promise<RunResult> {
+    if (!resize) return before;
+    const isDone = await this.#resizer.apply(pod, resize, sandbox);
+    return joined(before, {hasActed: true, hasFailed: !isDone});
   }
 
   async #kill(pod: Frozen<Pod>, runtime: RuntimePod, actions: PodActions): Promise<boolean> {
@@ -159,6 +190,7 @@ export class PodRunner {
     let hasFailed = false;
     let waitsOtherwise = false;
     let retryAt = Infinity;
+    let isBlocked = false;
     for (const of of due) {
       place.signal.throwIfAborted();
       const {name} = of.container;
@@ -174,10 +206,11 @@ export class PodRunner {
         this.waiting.set(name, {reason, message});
         if (error instanceof BackingOff) retryAt = Math.min(retryAt, error.until);
         else hasFailed = true;
-        if (of.role === 'init' || of.role === 'sidecar') break;
+        isBlocked = of.role === 'init' || of.role === 'sidecar';
+        if (isBlocked) break;
       }
     }
-    return {hasActed, hasFailed, waitsOtherwise, ...(retryAt < Infinity ? {retryAt} : {})};
+    return {hasActed, hasFailed, waitsOtherwise, isBlocked, ...(retryAt < Infinity ? {retryAt} : {})};
   }
 }
 

@@ -13,6 +13,7 @@ import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import {interruptible} from './interruptible.js';
 import {recordEvent, type WorkerParts} from './parts.js';
+import type {PodResizer} from './resize-pod.js';
 import {ContainerStop} from './stop-container.js';
 
 /** The sandbox and inputs of container starts. */
@@ -39,10 +40,12 @@ export class BackingOff extends WaitingError {
 /** Starts the containers of a pod, and keeps their backoffs. */
 export class ContainerStarter {
   readonly #parts: WorkerParts;
+  readonly #resizer: PodResizer;
   readonly #backoffs = new Map<string, Backoff>();
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: WorkerParts, resizer: PodResizer) {
     this.#parts = parts;
+    this.#resizer = resizer;
   }
 
   /** Starts a container. Throws `WaitingError` if it cannot be started. */
@@ -82,7 +85,11 @@ export class ContainerStarter {
       ...(target?.state === 'running' ? {targetId: target.id} : {}),
     };
     const id = await this.#step(pod, of, 'CreateContainerError', async () => {
-      const config = await this.#step(pod, of, 'CreateContainerConfigError', () => configs.container(request));
+      const config = await this.#step(pod, of, 'CreateContainerConfigError', async () => {
+        const created = await configs.container(request);
+        await this.#resizer.noteContainer(pod, of.container);
+        return created;
+      });
       return port.createContainer(place.id, config, place.config);
     });
     recordEvent(this.#parts, pod, ['Normal', 'Created', 'Container created'], of.path);

@@ -3,8 +3,9 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {sameJson} from '#src/api/equal.js';
-import type {Rejection} from '#src/platlet/pod/admission/rejection.js';
+import type {ResizeDecision} from '#src/platlet/resize/decision.js';
+import {completedMessage, pendingMessage, startedMessage} from '#src/platlet/resize/messages.js';
+import {sameRequirements, withResources} from '#src/platlet/resize/pod-resources.js';
 import {endContainerRun, waitForRestart} from './containers.js';
 import type {PodRecord} from './record.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
@@ -12,8 +13,8 @@ import type {Amounts, Resizing} from './resizing.js';
 
 export interface ResizeContext {
   readonly now: number;
-  /** Returns why the node cannot allocate what the spec requests. */
-  checkRoom(): Rejection | undefined;
+  /** Returns what the node says to what the spec requests, beside what is allocated to the pod. */
+  decide(allocated: Frozen<Pod>): ResizeDecision;
   /** Replaces the allocation by what the spec requests. */
   reserve(): void;
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
@@ -30,7 +31,7 @@ const requestedAmounts = ({spec}: Frozen<Pod>): ReadonlyMap<string, Amounts> =>
   );
 
 const sameAmounts = (a: ReadonlyMap<string, Amounts>, b: ReadonlyMap<string, Amounts>): boolean =>
-  a.size === b.size && [...a].every(([name, amounts]) => sameJson(amounts, b.get(name)));
+  a.size === b.size && [...a].every(([name, amounts]) => sameRequirements(amounts, b.get(name)));
 
 /** Returns the initial resources of a pod: from its status, or from its spec. */
 export const resizingOf = (pod: Frozen<Pod>): Resizing => {
@@ -42,33 +43,29 @@ export const resizingOf = (pod: Frozen<Pod>): Resizing => {
   return {allocated, actual: allocated};
 };
 
-const summary = ({pod}: PodRecord, generation: number, error?: string): string => {
-  const list = (containers: readonly {readonly name: string; readonly resources?: Amounts}[] = []) =>
-    containers.map(({name, resources = {}}) => ({name, resources}));
-  const [initContainers, containers] = [list(pod.spec?.initContainers), list(pod.spec?.containers)];
-  return JSON.stringify({...(initContainers.length > 0 ? {initContainers} : {}), containers, generation, ...(error ? {error} : {})});
-};
-
 const startOrDefer = (
   record: PodRecord,
   requested: ReadonlyMap<string, Amounts>,
-  {now, checkRoom, reserve, recordEvent}: ResizeContext,
+  {now, decide, reserve, recordEvent}: ResizeContext,
 ): void => {
   const {resizing, pod} = record;
   const generation = pod.metadata?.generation ?? 0;
-  const rejection = checkRoom();
-  if (!rejection) {
+  const decision = decide(withResources(pod, {containers: Object.fromEntries(resizing.allocated)}, false));
+  if (decision.is === 'preempting') return;
+  if (decision.is === 'accepted') {
     reserve();
     resizing.allocated = requested;
     resizing.progress = {doneAt: now + actuationMs, generation};
     delete resizing.pending;
-    recordEvent('Normal', 'ResizeStarted', `Pod resize started: ${summary(record, generation)}`);
+    recordEvent('Normal', 'ResizeStarted', startedMessage(pod, generation));
     return;
   }
   const {pending} = resizing;
-  if (pending?.reason === rejection.reason && pending.message === rejection.message && pending.generation === generation) return;
-  resizing.pending = {...rejection, generation};
-  recordEvent('Warning', `Resize${rejection.reason}`, `Pod resize ${rejection.reason}: ${summary(record, generation, rejection.message)}`);
+  const {message, isEvent} = decision;
+  const reason = decision.is === 'infeasible' ? 'Infeasible' : 'Deferred';
+  resizing.pending = {reason, message, generation};
+  if (!isEvent || (pending?.reason === reason && pending.generation === generation)) return;
+  recordEvent('Warning', `Resize${reason}`, pendingMessage(pod, reason, generation, message));
 };
 
 const restartForResize = (record: PodRecord, {now, recordEvent}: ResizeContext): void => {
@@ -106,6 +103,6 @@ export const resize = (record: PodRecord, context: ResizeContext): number => {
   restartForResize(record, context);
   resizing.actual = resizing.allocated;
   delete resizing.progress;
-  context.recordEvent('Normal', 'ResizeCompleted', `Pod resize completed: ${summary(record, generation)}`);
+  context.recordEvent('Normal', 'ResizeCompleted', completedMessage(record.pod, generation));
   return Infinity;
 };

@@ -41,6 +41,13 @@ const change = (node: NodeAllocation, amounts: ResourceList, by: (a: Quantity, b
   for (const [name, amount] of amounts) node.used.set(name, by(node.used.get(name) ?? zeroQuantity, amount));
 };
 
+/** Returns the allocation of a node without that of one of its pods. */
+export const withoutPod = ({used, ports, pods}: NodeAllocation, {amounts, ports: own}: PodAllocation): NodeAllocation => {
+  const rest: NodeAllocation = {used: new Map(used), ports: new Set(ports), pods};
+  releaseAllocation(rest, {amounts, ports: own});
+  return rest;
+};
+
 /** Allocates the resources of a pod, even beyond the allocatable ones. */
 export const allocate = (node: NodeAllocation, pod: Frozen<Pod>): PodAllocation => {
   const allocation = {
@@ -117,33 +124,3 @@ export const shortageOf = (node: NodeAllocation, allocatable: Capacity, pod: Fro
 
 /** Whether a host port of the pod is allocated already. */
 export const portsConflict = (node: NodeAllocation, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(node, port));
-
-/**
- * Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have terminated;
- * undefined if it can.
- */
-export const resizeRejection = (
-  node: NodeAllocation,
-  allocation: PodAllocation,
-  allocatable: Capacity,
-  pod: Frozen<Pod>,
-): Rejection | undefined => {
-  const wanted = podRequests(pod, {podLevel: true});
-  for (const isFinal of [true, false]) {
-    for (const [name, amount] of wanted) {
-      const capacity = parseQuantity(allocatable[name] ?? '0');
-      const others = subtractQuantities(node.used.get(name) ?? zeroQuantity, allocation.amounts.get(name) ?? zeroQuantity);
-      const what = `${name}, requested: ${formatAmount(name, amount)}`;
-      if (isFinal && compareQuantities(amount, capacity) > 0) {
-        return {reason: 'Infeasible', message: `Node didn't have enough capacity: ${what}, capacity: ${formatAmount(name, capacity)}`};
-      }
-      if (!isFinal && compareQuantities(addQuantities(others, amount), capacity) > 0) {
-        return {
-          reason: 'Deferred',
-          message: `Node didn't have enough resource: ${what}, used: ${formatAmount(name, others)}, capacity: ${formatAmount(name, capacity)}`,
-        };
-      }
-    }
-  }
-  return undefined;
-};

@@ -1,0 +1,61 @@
+// The stage of an agent after admission: what is allocated to the pods of its node, and how that changes.
+
+import {join} from 'node:path';
+import type {GateName} from '#src/options/gate-table.js';
+import type {Settings} from '#src/platlet/config/fields.js';
+import {mayUseLimitedSwap} from '#src/platlet/pod/swap.js';
+import {PodResizes} from '#src/platlet/resize/pod-resizes.js';
+import {ResourceState} from '#src/platlet/resize/resource-state.js';
+import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {Cluster} from './cluster.js';
+import type {AgentHost} from './host.js';
+import type {NodeStage} from './node.js';
+import type {AgentParts} from './parts.js';
+
+/** The values of the stages before. */
+interface Before {
+  readonly host: Pick<AgentHost, 'hierarchy'>;
+  readonly cluster: Pick<Cluster, 'events'>;
+  readonly directory: PodDirectory;
+  readonly node: Pick<NodeStage, 'node'>;
+  readonly admission: PodAdmission;
+}
+
+/** Which resources of Guaranteed pods are reserved piece by piece, and stay as they are. */
+const fixedResources = (settings: Settings, gate: (name: GateName) => boolean): {readonly cpu: boolean; readonly memory: boolean} => ({
+  cpu: settings.cpuManagerPolicy === 'static' && !gate('InPlacePodVerticalScalingExclusiveCPUs'),
+  memory: settings.memoryManagerPolicy === 'Static' && !gate('InPlacePodVerticalScalingExclusiveMemory'),
+});
+
+/** Reads what was allocated to pods. Rejects with an error of one line if the files are damaged. */
+export const podResizes = async (
+  {settings, identity, gate, naming, flags, files, clock, log, metrics}: AgentParts,
+  {host: {hierarchy}, cluster, directory, node: {node}, admission}: Before,
+  signal: AbortSignal,
+): Promise<PodResizes> => {
+  const hasSwap = settings['memorySwap.swapBehavior'] === 'LimitedSwap' && hierarchy.version === 2 && identity.machine.swapBytes > 0;
+  const open = (name: string): Promise<ResourceState> => ResourceState.open({files, path: join(flags.rootDir, name)});
+  return new PodResizes({
+    resizes: {
+      allocated: await open('allocated_pods_state'),
+      actuated: await open('actuated_pods_state'),
+      isReady: () => directory.sources.isReady,
+      node: {
+        naming,
+        get capacity() {
+          return node.unreserved;
+        },
+        fixed: fixedResources(settings, gate),
+        podLevel: gate('InPlacePodLevelResourcesVerticalScaling'),
+        mayUseSwap: (pod, container) => hasSwap && mayUseLimitedSwap(naming, pod, container),
+        admit: pod => admission.admit(pod),
+      },
+    },
+    clock,
+    log,
+    events: cluster.events,
+    metrics,
+    signal,
+  });
+};

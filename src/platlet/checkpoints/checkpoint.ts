@@ -1,0 +1,16 @@
+// The files in which the agent keeps what must outlive it: JSON with a checksum.
+
+import {fnv1a} from '#src/base/fnv.js';
+
+/** Returns the checksum of a text, as the original computes it of strings. */
+export const checksumOf = (text: string): number => fnv1a(`(string)${text}`);
+
+/** Returns the content of a checkpoint of which the data is a text. */
+export const formatCheckpoint = (data: string): string => JSON.stringify({data, checksum: checksumOf(data)});
+
+/** Returns the data of a checkpoint. Throws if it is damaged. */
+export const parseCheckpoint = (content: string): string => {
+  const {data, checksum} = JSON.parse(content) as {readonly data?: unknown; readonly checksum?: unknown};
+  if (typeof data !== 'string' || checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
+  return data;
+};
