@@ -1,12 +1,14 @@
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
+import {weightOf} from '#src/platlet/cgroups/numbers.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {describePod} from '#test/platlet/agent.js';
 import {agentFlags, nodeSettings, runAgent, type AgentProgram} from './agent-program.js';
+import {cgroupsAt} from './cgroups.js';
 import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -139,4 +141,107 @@ contained('kubectl reads logs, runs commands and copies files', async t => {
   writeFileSync(file, 'copied');
   await kubectl('cp', file, 'web:/tmp/file');
   t.is(await kubectl('exec', 'web', '--', 'cat', '/tmp/file'), 'copied');
+});
+
+/** What the files of a group say of cpu and memory: requests of cpu as shares or weight, limits. */
+const limitsIn = (group: string): string => {
+  const read = (...paths: readonly string[]): string => {
+    const path = paths.map(each => join('/sys/fs/cgroup', each)).find(each => existsSync(each));
+    return path === undefined ? '' : readFileSync(path, 'utf8').trim().split(' ')[0]!;
+  };
+  const file = (controller: string, v1: string, v2: string): string => read(join(controller, group, v1), join(group, v2));
+  const cpu = [file('cpu', 'cpu.shares', 'cpu.weight'), file('cpu', 'cpu.cfs_quota_us', 'cpu.max')];
+  return [...cpu, file('memory', 'memory.limit_in_bytes', 'memory.max')].join(' ');
+};
+
+contained('a pod is resized in its groups, up and down, and with a restart', async t => {
+  const resources = (cpu: string, memory: string) => ({requests: {cpu, memory}, limits: {cpu, memory}});
+  const command = ['sh', '-c', "trap 'exit 0' TERM; while true; do sleep 0.1; done"];
+  const created = await pods().create({
+    metadata: {name: 'sized', namespace: 'default'},
+    spec: {
+      nodeName: name,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          name: 'app',
+          image,
+          command,
+          resources: resources('100m', '64Mi'),
+          resizePolicy: [
+            {resourceName: 'cpu', restartPolicy: 'NotRequired'},
+            {resourceName: 'memory', restartPolicy: 'RestartContainer'},
+          ],
+        },
+        {name: 'live', image, command, resources: resources('100m', '64Mi')},
+      ],
+    },
+  });
+  const group = join(node.cgroup, 'kubepods', `pod${created.metadata!.uid}`);
+  const shown = async (): Promise<string[]> => {
+    const {status} = await pods().get('sized', {namespace: 'default'});
+    const isResizing = status?.conditions?.some(({type}) => type.startsWith('PodResize'));
+    const ofContainers = (status?.containerStatuses ?? []).map(({name: of, restartCount, resources: own, containerID = '', ready}) => {
+      const limits = limitsIn(join(group, containerID.split('//')[1] ?? 'none'));
+      return `${of} ${ready ? restartCount : 'starting'}: ${own?.limits?.['cpu']} ${own?.limits?.['memory']}, ${limits}`;
+    });
+    return [...(isResizing ? ['resizing'] : []), `pod: ${limitsIn(group)}`, ...ofContainers];
+  };
+  const reachedSizes = async (...expected: readonly string[]): Promise<void> => {
+    let last: readonly string[] = [];
+    await until(t, `${expected.join('; ')} is reached`, async () => {
+      last = await shown();
+      return last.join() === expected.join();
+    }).catch(() => t.deepEqual(last, expected));
+  };
+  const patch = (of: string, cpu: string, memory: string): Promise<Pod> =>
+    pods().patch(
+      'sized',
+      'strategic',
+      {spec: {containers: [{name: of, resources: resources(cpu, memory)}]}},
+      {
+        namespace: 'default',
+        subresource: 'resize',
+      },
+    );
+  const isUnified = existsSync('/sys/fs/cgroup/cgroup.controllers');
+  const limits = (shares: number, quota: number, mebibytes: number): string =>
+    `${isUnified ? weightOf(shares) : shares} ${quota} ${mebibytes * 2 ** 20}`;
+  await reachedSizes(
+    `pod: ${limits(204, 20000, 128)}`,
+    `app 0: 100m 64Mi, ${limits(102, 10000, 64)}`,
+    `live 0: 100m 64Mi, ${limits(102, 10000, 64)}`,
+  );
+  await patch('live', '200m', '128Mi');
+  await reachedSizes(
+    `pod: ${limits(307, 30000, 192)}`,
+    `app 0: 100m 64Mi, ${limits(102, 10000, 64)}`,
+    `live 0: 200m 128Mi, ${limits(204, 20000, 128)}`,
+  );
+  await patch('live', '50m', '32Mi');
+  await reachedSizes(
+    `pod: ${limits(153, 15000, 96)}`,
+    `app 0: 100m 64Mi, ${limits(102, 10000, 64)}`,
+    `live 0: 50m 32Mi, ${limits(51, 5000, 32)}`,
+  );
+  await patch('app', '200m', '64Mi');
+  await reachedSizes(
+    `pod: ${limits(256, 25000, 96)}`,
+    `app 0: 200m 64Mi, ${limits(204, 20000, 64)}`,
+    `live 0: 50m 32Mi, ${limits(51, 5000, 32)}`,
+  );
+  await patch('app', '200m', '96Mi');
+  await reachedSizes(
+    `pod: ${limits(256, 25000, 128)}`,
+    `app 1: 200m 96Mi, ${limits(204, 20000, 96)}`,
+    `live 0: 50m 32Mi, ${limits(51, 5000, 32)}`,
+  );
+  await pods().delete('sized', {namespace: 'default'});
+  await until(
+    t,
+    'the pod is gone',
+    async () => !(await pods().list({namespace: 'default'})).items.some(({metadata}) => metadata?.name === 'sized'),
+  );
+  t.deepEqual(cgroupsAt(group), []);
 });

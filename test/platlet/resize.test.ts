@@ -163,7 +163,16 @@ test('a resize waits for room, and is given up for good if there can be none', a
   t.is(await stateOf(plane), '2 2 2');
   t.deepEqual(
     (await resizesOf(plane)).map(event => event.replace(/,.*|}/, '')),
-    ['ResizeDeferred 2', 'ResizeInfeasible 3', 'ResizeDeferred 4', 'ResizeStarted 4', 'ResizeCompleted 4', 'ResizeDeferred 5', 'ResizeStarted 5', 'ResizeCompleted 5'],
+    [
+      'ResizeDeferred 2',
+      'ResizeInfeasible 3',
+      'ResizeDeferred 4',
+      'ResizeStarted 4',
+      'ResizeCompleted 4',
+      'ResizeDeferred 5',
+      'ResizeStarted 5',
+      'ResizeCompleted 5',
+    ],
   );
 });
 

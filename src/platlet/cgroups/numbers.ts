@@ -35,8 +35,7 @@ export const milliOfShares = (shares: number): number => (shares < leastShares ?
 export const weightOf = (shares: number): number => Math.floor(1 + ((shares - leastShares) * 9999) / (mostShares - leastShares));
 
 /** Converts the cpu weight of cgroup version 2 to cpu shares. */
-export const sharesOfWeight = (weight: number): number =>
-  Math.floor(((weight - 1) * (mostShares - leastShares)) / 9999 + leastShares);
+export const sharesOfWeight = (weight: number): number => Math.floor(((weight - 1) * (mostShares - leastShares)) / 9999 + leastShares);
 
 /** Returns the CFS quota in microseconds per period of a limit in millicores; 0 is no limit. */
 export const quotaOf = (milli: number, period: number = cpuPeriod): number =>

@@ -87,9 +87,7 @@ const checkedContainer = ({id, metadata, createdAt, image: spec, imageRef}: Valu
 };
 
 /** Returns what a run has by the runtime, which may say nothing of it. */
-const resourcesOf = (
-  linux: NonNullable<Value<typeof containerStatus>['resources']>['linux'],
-): Pick<ContainerInstance, 'resources'> => {
+const resourcesOf = (linux: NonNullable<Value<typeof containerStatus>['resources']>['linux']): Pick<ContainerInstance, 'resources'> => {
   const {cpuShares = 0, cpuQuota = 0, cpuPeriod = 0, memoryLimitInBytes = 0} = linux ?? {};
   if (cpuShares <= 0 && memoryLimitInBytes <= 0 && (cpuQuota <= 0 || cpuPeriod <= 0)) return {};
   return {

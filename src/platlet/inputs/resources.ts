@@ -41,11 +41,7 @@ const cpuAndMemory = (
 export const containerResources = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, settings: ResourceSettings): ContainerResources => {
   const limits = listOf(container.resources?.limits);
   return {
-    ...cpuAndMemory(
-      listOf(container.resources?.requests),
-      listOf(limitsWithin(pod.spec?.resources, container.resources ?? {})),
-      settings,
-    ),
+    ...cpuAndMemory(listOf(container.resources?.requests), listOf(limitsWithin(pod.spec?.resources, container.resources ?? {})), settings),
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacity),
     hugepageLimits: Object.entries(hugePageLimits(limits, settings.pageSizes)).map(([pageSize, limit]) => ({pageSize, limit})),
     ...(settings.killsGroups ? {unified: {'memory.oom.group': '1'}} : {}),
@@ -70,10 +66,7 @@ export const sandboxUpdate = (pod: Frozen<Pod>, limits: ContainerResources, sett
 };
 
 /** Returns the summed resources of the containers of a pod, and the pod overhead. */
-export const sandboxResources = (
-  pod: Frozen<Pod>,
-  settings: ResourceSettings,
-): SandboxUpdate => {
+export const sandboxResources = (pod: Frozen<Pod>, settings: ResourceSettings): SandboxUpdate => {
   const withoutOverhead = {...pod, spec: {...pod.spec!, overhead: {}}};
   const {overhead} = pod.spec ?? {};
   return {

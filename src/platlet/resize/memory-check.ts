@@ -20,7 +20,9 @@ export const memoryProblem = (pod: LoweredLimit, containers: readonly (LoweredLi
     if (usage === undefined) problems.push(`missing container ${JSON.stringify(name)} memory usage`);
     else if (usage >= limit)
       // The usage that is named is that of the pod, as in the original.
-      problems.push(`attempting to set container ${JSON.stringify(name)} memory limit (${limit}) below current usage (${pod.usage ?? usage})`);
+      problems.push(
+        `attempting to set container ${JSON.stringify(name)} memory limit (${limit}) below current usage (${pod.usage ?? usage})`,
+      );
   }
   if (problems.length === 0) return undefined;
   return problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;

@@ -112,7 +112,9 @@ export class PodResizes {
     return this.#parts.resizes.allocated.save();
   }
 
-  /** Called with a pod that the node has taken: what is allocated to it already, or else what it asks for, is its own. */
+  /**
+   * Called with a pod that the node has taken: what is allocated to it already, or else what it asks for, is its own.
+   */
   admitted(pod: Frozen<Pod>): void {
     const uid = uidOf(pod);
     const own = this.allocatedTo(pod);

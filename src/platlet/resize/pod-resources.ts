@@ -24,7 +24,11 @@ export const sameRequirements = (a: Requirements = {}, b: Requirements = {}): bo
   a === b || (sameAmounts(a.requests, b.requests) && sameAmounts(a.limits, b.limits));
 
 const ordered = <A>(items: Readonly<Record<string, A>>, map: (item: A) => A): Record<string, A> =>
-  Object.fromEntries(Object.keys(items).sort().map(key => [key, map(items[key]!)]));
+  Object.fromEntries(
+    Object.keys(items)
+      .sort()
+      .map(key => [key, map(items[key]!)]),
+  );
 
 /** Returns requirements in the order and form in which the original writes them. */
 export const orderedRequirements = ({limits, requests, claims}: Requirements): Requirements => ({

@@ -12,7 +12,11 @@ interface Entry {
 }
 
 const sorted = <A>(items: Readonly<Record<string, A>>, map: (item: A) => unknown): Record<string, unknown> =>
-  Object.fromEntries(Object.keys(items).sort().map(key => [key, map(items[key]!)]));
+  Object.fromEntries(
+    Object.keys(items)
+      .sort()
+      .map(key => [key, map(items[key]!)]),
+  );
 
 const dataOf = (pods: ReadonlyMap<string, PodResources>): string =>
   JSON.stringify(

@@ -26,7 +26,9 @@ export interface Sandbox {
 /** `unknown`: the runtime has lost track of it. */
 export type InstanceState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** The limits that processes run with, as the kernel has them. What is not known, and memory without a limit, is absent. */
+/**
+ * The limits that processes run with, as the kernel has them. What is not known, and memory without a limit, is absent.
+ */
 export interface ActualResources {
   readonly cpuShares?: number;
   /** Of cgroups of version 2, from which the shares were computed. */

@@ -107,11 +107,17 @@ export class PodResizer {
     current: ActualResources | undefined,
   ): Promise<void> {
     const {cgroups} = this.#parts.ports;
-    const shrinking = updates.memory.filter(({desired: {memoryLimit: to}, current: {memoryLimit: from}}) => to > 0 && (from === 0 || to < from));
+    const shrinking = updates.memory.filter(
+      ({desired: {memoryLimit: to}, current: {memoryLimit: from}}) => to > 0 && (from === 0 || to < from),
+    );
     const podLimit = memoryBytes !== undefined && memoryBytes < (current?.memoryLimitBytes ?? Infinity) ? memoryBytes : undefined;
     if (podLimit === undefined && shrinking.length === 0) return;
     const containers = await Promise.all(
-      shrinking.map(async ({instance: {id, name}, desired}) => ({name, limit: desired.memoryLimit, usage: await cgroups.memoryOf(pod, id)})),
+      shrinking.map(async ({instance: {id, name}, desired}) => ({
+        name,
+        limit: desired.memoryLimit,
+        usage: await cgroups.memoryOf(pod, id),
+      })),
     );
     const problem = memoryProblem({limit: podLimit, usage: await cgroups.memoryOf(pod)}, containers);
     if (problem !== undefined) throw new Error(`cannot decrease memory limits: ${problem}`);

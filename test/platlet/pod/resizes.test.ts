@@ -285,9 +285,21 @@ const reports: readonly (readonly [
   actual: ActualResources | undefined,
   shown: string,
 ])[] = [
-  ['what the kernel has', '2 2 2Gi 2Gi', '1 1 1Gi 1Gi', {cpuShares: 1024, cpuQuota: 100_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 30}, '1 1 1Gi 1Gi'],
+  [
+    'what the kernel has',
+    '2 2 2Gi 2Gi',
+    '1 1 1Gi 1Gi',
+    {cpuShares: 1024, cpuQuota: 100_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 30},
+    '1 1 1Gi 1Gi',
+  ],
   ['what was noted, of a runtime that does not tell', '2 2 2Gi 2Gi', '1 1 1Gi 1Gi', undefined, '1 1 1Gi 1Gi'],
-  ['small requests and limits as they are allocated', '1m 5m - -', '1m 5m - -', {cpuShares: 2, cpuQuota: 1000, cpuPeriod: 100_000}, '1m 5m - -'],
+  [
+    'small requests and limits as they are allocated',
+    '1m 5m - -',
+    '1m 5m - -',
+    {cpuShares: 2, cpuQuota: 1000, cpuPeriod: 100_000},
+    '1m 5m - -',
+  ],
   ['odd requests', '100m - - -', '100m - - -', {cpuShares: 102, cpuQuota: -1, cpuPeriod: 100_000}, '100m - - -'],
   ['requests by weights', '100m - - -', '100m - - -', {cpuShares: 80, cpuWeight: 4, cpuQuota: -1, cpuPeriod: 100_000}, '100m - - -'],
   ['requests by other weights', '500m - - -', '500m - - -', {cpuShares: 80, cpuWeight: 4, cpuQuota: -1, cpuPeriod: 100_000}, '79m - - -'],
