@@ -9,7 +9,7 @@ import {logTail} from './log/log-tail.js';
 import {logSource} from './log/source.js';
 import type {Agent} from './node/agent.js';
 import {allocate, insufficientResource, releaseAllocation, withoutPod} from '#src/platlet/pod/admission/allocation.js';
-import {resizeDecision} from '#src/platlet/resize/decision.js';
+import {resizeDecision} from '#src/platlet/pod/admission/resize.js';
 import type {PodAddresses} from './node/pod-addresses.js';
 import {notifyListeners, type Records} from './pod-records.js';
 import {advance, type PodContext} from './pod/advance.js';

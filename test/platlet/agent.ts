@@ -14,13 +14,12 @@ import {runPods, workersOf, type Working} from '#src/platlet/agent/pods.js';
 import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {NodeCondition} from '#src/platlet/node/node-condition.js';
 import {crashLoopLimits} from '#src/platlet/pod/backoff.js';
-import type {ResizeNode} from '#src/platlet/resize/decision.js';
+import type {ResizeNode} from '#src/platlet/pod/admission/resize.js';
 import {PodResizes, type NodeResizes} from '#src/platlet/resize/pod-resizes.js';
 import {ResourceState} from '#src/platlet/resize/resource-state.js';
-import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
-import type {Telemetry} from '#src/platlet/worker/parts.js';
+import type {Telemetry, WorkerPorts} from '#src/platlet/worker/parts.js';
 import {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
@@ -41,7 +40,7 @@ export interface TestAgent extends AsyncDisposable {
   readonly condition: NodeCondition;
 }
 
-export interface TestAgentOptions extends Partial<Omit<PodPorts, 'runtime'>> {
+export interface TestAgentOptions extends Partial<Omit<WorkerPorts, 'runtime'>> {
   readonly runtimeName?: string;
   readonly sources?: readonly PodSource[];
   readonly networkError?: () => string | undefined;
@@ -145,7 +144,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     allowedSysctls: [],
     features: {podLevelResources: true, declared: []},
   });
-  const ports: PodPorts = {
+  const ports: WorkerPorts = {
     runtime,
     images: presentImages,
     volumes: noVolumes(),

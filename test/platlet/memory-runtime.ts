@@ -2,7 +2,8 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
 import {RuntimeError, type CommandResult, type Runtime} from '#src/platlet/runtime/runtime.js';
-import type {ActualResources, ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import type {ActualResources} from '#src/platlet/runtime/limits.js';
+import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
 
 type Mutable<T> = {-readonly [K in keyof T]: T[K]};
 

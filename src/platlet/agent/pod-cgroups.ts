@@ -5,7 +5,7 @@ import {checkReservation, podsLimits} from '#src/platlet/cgroups/allocatable.js'
 import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {NodeAllocatable, reservedGroups} from '#src/platlet/cgroups/node-allocatable.js';
 import {NodeCgroups, type NodeCgroupSettings} from '#src/platlet/cgroups/node-cgroups.js';
-import type {CgroupLimits} from '#src/platlet/cgroups/numbers.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
 import {QosGroups, type ReservedMemory} from '#src/platlet/cgroups/qos-groups.js';
 import {CgroupWriter} from '#src/platlet/cgroups/writer.js';
 import type {Settings} from '#src/platlet/config/fields.js';

@@ -3,9 +3,9 @@
 
 import type {ImageAccess} from '#src/platlet/images/image-access.js';
 import {ContainerFiles} from '#src/platlet/logs/output.js';
-import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
+import type {WorkerPorts} from '#src/platlet/worker/parts.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {AgentHost} from './host.js';
 import type {Cluster} from './cluster.js';
@@ -18,7 +18,7 @@ import {podInputs} from './pod-objects.js';
 import {podVolumes} from './pod-volumes.js';
 
 /** The ports of pods on a machine. */
-export interface MachinePorts extends PodPorts {
+export interface MachinePorts extends WorkerPorts {
   readonly volumes: NodeVolumes;
   /** Decides which pods may use a present image; undefined if all may. */
   readonly imageAccess: ImageAccess | undefined;

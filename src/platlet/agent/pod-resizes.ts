@@ -3,7 +3,7 @@
 import {join} from 'node:path';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
-import {mayUseLimitedSwap} from '#src/platlet/pod/swap.js';
+import {mayUseLimitedSwap} from '#src/platlet/resize/swap.js';
 import {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import {ResourceState} from '#src/platlet/resize/resource-state.js';
 import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';

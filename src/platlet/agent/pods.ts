@@ -6,7 +6,6 @@ import type {Node} from '#src/api/types.js';
 import {onAbort} from '#src/base/signals.js';
 import {isMirrorPod} from '#src/platlet/pod/origin.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
-import type {PodPorts} from '#src/platlet/pod/ports.js';
 import {httpGetter} from '#src/platlet/prober/http.js';
 import {probeRunner} from '#src/platlet/prober/probe.js';
 import {Prober} from '#src/platlet/prober/prober.js';
@@ -14,7 +13,7 @@ import {MirrorPods} from '#src/platlet/sources/mirror-pods.js';
 import type {PodFollower} from '#src/platlet/sources/pod-sources.js';
 import {Hooks} from '#src/platlet/worker/hooks.js';
 import {startHousekeeping, type Housekeeping} from '#src/platlet/worker/housekeeping.js';
-import type {NodeFacts} from '#src/platlet/worker/parts.js';
+import type {NodeFacts, WorkerPorts} from '#src/platlet/worker/parts.js';
 import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {PodWorkers} from '#src/platlet/worker/pod-workers.js';
@@ -30,7 +29,7 @@ type Process = Pick<AgentParts, 'naming' | 'clock' | 'random' | 'log' | 'network
 export interface WorkersContext {
   readonly directory: PodDirectory;
   readonly admission: PodAdmission;
-  readonly ports: PodPorts;
+  readonly ports: WorkerPorts;
   readonly node: NodeFacts;
   readonly events: EventRecorder;
   readonly signal: AbortSignal;
@@ -79,7 +78,7 @@ export const workersOf = (parts: Process, {directory, admission, ports, node, ev
 /** The sources of pods and the limits of housekeeping. */
 export interface RunContext {
   readonly directory: PodDirectory;
-  readonly ports: PodPorts;
+  readonly ports: WorkerPorts;
   readonly api: PodApi | undefined;
   /** Returns the Node, which owns mirror pods. */
   node(): Frozen<Node> | undefined;

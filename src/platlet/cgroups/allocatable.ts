@@ -10,7 +10,8 @@ import {
   type Quantity,
 } from '#src/api/quantity.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
-import {bytesOf, milliOf, sharesOf, type CgroupLimits} from './numbers.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
+import {bytesOf, milliOf, sharesOf} from './numbers.js';
 
 /** What is reserved and not available to pods. */
 export interface Reservation {

@@ -3,8 +3,8 @@
 
 import {join} from 'node:path';
 import type {Host, MountPoint} from '#src/platlet/host/host.js';
-import type {ActualResources} from '#src/platlet/runtime/state.js';
-import {sharesOfWeight, weightOf, type CgroupLimits} from './numbers.js';
+import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
+import {sharesOfWeight, weightOf} from './numbers.js';
 
 /** A cgroup exists in all hierarchies, or counts as missing. */
 export interface CgroupHierarchy {

@@ -6,7 +6,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 import {reservedLimits, type Reservation} from './allocatable.js';
-import type {CgroupLimits} from './numbers.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
 import type {CgroupWriter} from './writer.js';
 
 /** The cgroup of all pods. */

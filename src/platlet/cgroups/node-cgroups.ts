@@ -7,8 +7,8 @@ import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {podQosClass} from '#src/model/pod/qos.js';
 import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {NodeAllocatable} from './node-allocatable.js';
-import type {ActualResources} from '#src/platlet/runtime/state.js';
-import {podCgroupLimits, type CgroupLimits, type PodCgroupSettings} from './numbers.js';
+import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
+import {podCgroupLimits, type PodCgroupSettings} from './numbers.js';
 import type {QosGroups} from './qos-groups.js';
 import type {CgroupWriter} from './writer.js';
 

@@ -5,6 +5,7 @@ import type {Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityMilliValue, quantityValue, type Quantity} from '#src/api/quantity.js';
 import {podQosClass, type PodQosClass} from '#src/model/pod/qos.js';
 import {podLimits, podRequests, type ResourceList} from '#src/model/pod/requests.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
 
 /** The range of cpu shares that the kernel accepts. */
 export const leastShares = 2;
@@ -40,18 +41,6 @@ export const sharesOfWeight = (weight: number): number => Math.floor(((weight - 
 /** Returns the CFS quota in microseconds per period of a limit in millicores; 0 is no limit. */
 export const quotaOf = (milli: number, period: number = cpuPeriod): number =>
   milli === 0 ? 0 : Math.max(leastQuota, Math.floor((milli * period) / 1000));
-
-/** The limits of a cgroup. An undefined value is left unchanged. */
-export interface CgroupLimits {
-  readonly cpuShares?: number;
-  /** 0: none. */
-  readonly cpuQuota?: number;
-  readonly cpuPeriod?: number;
-  readonly memoryBytes?: number;
-  readonly pids?: number;
-  /** Bytes by the size of pages, such as `2MB`. */
-  readonly hugePages?: Readonly<Record<string, number>>;
-}
 
 export interface PodCgroupSettings {
   /** Whether cpu limits are enforced. */

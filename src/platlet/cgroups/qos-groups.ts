@@ -6,7 +6,8 @@ import type {Pod} from '#src/api/pod.js';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {PodQosClass} from '#src/model/pod/qos.js';
-import {burstableShares, leastShares, reservedMemoryLimits, type CgroupLimits} from './numbers.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
+import {burstableShares, leastShares, reservedMemoryLimits} from './numbers.js';
 import type {CgroupWriter} from './writer.js';
 
 /** Memory reserved from lower QoS classes. */

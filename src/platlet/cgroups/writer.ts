@@ -2,8 +2,7 @@
 
 import type {Host} from '#src/platlet/host/host.js';
 import {removeGroup, type CgroupHierarchy} from './hierarchy.js';
-import type {ActualResources} from '#src/platlet/runtime/state.js';
-import type {CgroupLimits} from './numbers.js';
+import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
 import {groupUsage} from './usage.js';
 
 /** Creates and limits cgroups, and remembers the limits that it wrote. */

@@ -1,6 +1,6 @@
 // The files in which the agent keeps what must outlive it: JSON with a checksum.
 
-import {fnv1a} from '#src/base/fnv.js';
+import {fnv1a} from '#src/base/text/fnv.js';
 
 /** Returns the checksum of a text, as the original computes it of strings. */
 export const checksumOf = (text: string): number => fnv1a(`(string)${text}`);

@@ -5,7 +5,7 @@ import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import {podLimits, podRequests, type ResourceList} from '#src/model/pod/requests.js';
 import {bytesOf, hugePageLimits, milliOf, milliOfShares, quotaOf, sharesOf} from '#src/platlet/cgroups/numbers.js';
-import {limitsWithin} from '#src/platlet/resize/pod-resources.js';
+import {limitsWithin} from '#src/platlet/pod/resources/pod-resources.js';
 import {oomScoreAdj} from '#src/platlet/cgroups/oom-score.js';
 import type {ContainerResources, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer} from '#src/api/pod.js';
-import {fnv1a} from '#src/base/fnv.js';
+import {fnv1a} from '#src/base/text/fnv.js';
 
 /** The container annotation with the hash of its definition. */
 export const hashAnnotation = 'io.kubernetes.container.hash';

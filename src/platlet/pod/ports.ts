@@ -3,11 +3,11 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
-import type {CgroupLimits} from '#src/platlet/cgroups/numbers.js';
-import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
 import type {ContainerConfig, ContainerResources, MountConfig, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
-import type {ActualResources, ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
+import type {ActualResources} from '#src/platlet/runtime/limits.js';
+import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
 import type {OwnStatus} from './status.js';
 
 /**
@@ -158,5 +158,4 @@ export interface PodPorts {
   readonly cgroups: PodCgroups;
   readonly configs: PodConfigs;
   readonly output: ContainerOutput;
-  readonly resizes: PodResizes;
 }

@@ -11,7 +11,7 @@ import {
   type CpuAndMemory,
   type PodResources,
   type Requirements,
-} from '#src/platlet/resize/pod-resources.js';
+} from '#src/platlet/pod/resources/pod-resources.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import {latestOf} from './instances.js';
 

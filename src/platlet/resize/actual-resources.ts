@@ -4,8 +4,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, ContainerStatus} from '#src/api/pod.js';
 import {formatQuantity, milliQuantity, quantityOf} from '#src/api/quantity.js';
 import {leastShares, milliOfShares, sharesOf, weightOf} from '#src/platlet/cgroups/numbers.js';
-import type {ActualResources, ContainerInstance} from '#src/platlet/runtime/state.js';
-import {cpuAndMemoryOf, type CpuAndMemory, type Requirements} from './pod-resources.js';
+import type {ActualResources} from '#src/platlet/runtime/limits.js';
+import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import {cpuAndMemoryOf, type CpuAndMemory, type Requirements} from '#src/platlet/pod/resources/pod-resources.js';
 
 /** The least limit of cpu that has an effect, in thousandths. */
 const leastCpuLimit = 10;

@@ -12,11 +12,11 @@ import {podRequests} from '#src/model/pod/requests.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {ResizeConditions} from './conditions.js';
-import {resizeDecision, type ResizeDecision, type ResizeNode} from './decision.js';
-import {pendingMessage, startedMessage} from './messages.js';
-import {asksForResize, resizeOperations} from './operations.js';
-import {comparePending} from './pending-order.js';
-import {resourcesOf, withResources} from './pod-resources.js';
+import {resizeDecision, type ResizeDecision, type ResizeNode} from '#src/platlet/pod/admission/resize.js';
+import {pendingMessage, startedMessage} from '#src/platlet/pod/resources/messages.js';
+import {asksForResize, resizeOperations} from '#src/platlet/pod/resources/operations.js';
+import {comparePending} from '#src/platlet/pod/resources/pending-order.js';
+import {resourcesOf, withResources} from '#src/platlet/pod/resources/pod-resources.js';
 import type {ResourceState} from './resource-state.js';
 
 /** What the agent has of resizes on its node. */

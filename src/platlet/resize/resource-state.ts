@@ -4,7 +4,7 @@
 import type {Files} from '#src/base/files/files.js';
 import {messageOf} from '#src/base/message.js';
 import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoints/checkpoint.js';
-import {orderedRequirements, type PodResources, type Requirements} from './pod-resources.js';
+import {orderedRequirements, type PodResources, type Requirements} from '#src/platlet/pod/resources/pod-resources.js';
 
 interface Entry {
   readonly ContainerResources: Readonly<Record<string, Requirements>> | null;

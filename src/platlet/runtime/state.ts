@@ -1,6 +1,7 @@
 // The state of a pod's sandboxes and containers in a runtime.
 
 import type {ImageSpec} from './images.js';
+import type {ActualResources} from './limits.js';
 
 /** The identity of a pod in the labels of its sandboxes and containers. */
 export interface PodIdentity {
@@ -25,19 +26,6 @@ export interface Sandbox {
 
 /** `unknown`: the runtime has lost track of it. */
 export type InstanceState = 'created' | 'running' | 'exited' | 'unknown';
-
-/**
- * The limits that processes run with, as the kernel has them. What is not known, and memory without a limit, is absent.
- */
-export interface ActualResources {
-  readonly cpuShares?: number;
-  /** Of cgroups of version 2, from which the shares were computed. */
-  readonly cpuWeight?: number;
-  /** -1: none. */
-  readonly cpuQuota?: number;
-  readonly cpuPeriod?: number;
-  readonly memoryLimitBytes?: number;
-}
 
 /** One run of a container of a pod. */
 export interface ContainerInstance {

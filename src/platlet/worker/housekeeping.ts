@@ -3,9 +3,9 @@
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {garbageOf, type GarbageLimits, type Usefulness} from '#src/platlet/pod/garbage.js';
-import type {PodPorts} from '#src/platlet/pod/ports.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import type {WorkerPorts} from './parts.js';
 import type {PodDirectory} from './pod-directory.js';
 import {removeRun} from './remove-run.js';
 import type {PodWorkers} from './pod-workers.js';
@@ -22,7 +22,7 @@ export interface HousekeepingParts {
   readonly directory: PodDirectory;
   readonly workers: PodWorkers;
   /** Removes what deleted pods have left on the node. */
-  readonly ports: Pick<PodPorts, 'volumes' | 'cgroups' | 'output' | 'resizes'>;
+  readonly ports: Pick<WorkerPorts, 'volumes' | 'cgroups' | 'output' | 'resizes'>;
   readonly limits: GarbageLimits;
 }
 

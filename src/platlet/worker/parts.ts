@@ -12,6 +12,7 @@ import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import type {PodPorts, PodStatuses} from '#src/platlet/pod/ports.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
+import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import type {Prober} from '#src/platlet/prober/prober.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Hooks} from './hooks.js';
@@ -47,9 +48,14 @@ export interface Telemetry {
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
 }
 
+/** What the workers of pods act through. */
+export interface WorkerPorts extends PodPorts {
+  readonly resizes: PodResizes;
+}
+
 export interface WorkerParts {
   readonly node: NodeFacts;
-  readonly ports: PodPorts;
+  readonly ports: WorkerPorts;
   readonly handlers: Handlers;
   readonly statuses: PodStatuses;
   readonly telemetry: Telemetry;

@@ -4,17 +4,18 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
-import type {CgroupLimits} from '#src/platlet/cgroups/numbers.js';
+import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
 import {effectiveResources, isResizing, type PodResize, type Resizable, type ResizeInputs} from '#src/platlet/pod/resize-actions.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
 import type {ContainerInputs} from '#src/platlet/pod/container-statuses.js';
 import type {StatusInputs} from '#src/platlet/pod/status.js';
 import {reportedResources} from '#src/platlet/resize/actual-resources.js';
-import {memoryProblem} from '#src/platlet/resize/memory-check.js';
-import {completedMessage, errorMessage} from '#src/platlet/resize/messages.js';
-import {withAmountsOf, type Requirements} from '#src/platlet/resize/pod-resources.js';
+import {memoryProblem} from '#src/platlet/pod/resources/memory-check.js';
+import {completedMessage, errorMessage} from '#src/platlet/pod/resources/messages.js';
+import {withAmountsOf, type Requirements} from '#src/platlet/pod/resources/pod-resources.js';
 import type {ContainerResources} from '#src/platlet/runtime/configs.js';
-import type {ActualResources, RuntimePod} from '#src/platlet/runtime/state.js';
+import type {ActualResources} from '#src/platlet/runtime/limits.js';
+import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {RuntimeError} from '#src/platlet/runtime/runtime.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 

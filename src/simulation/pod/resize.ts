@@ -3,9 +3,9 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {ResizeDecision} from '#src/platlet/resize/decision.js';
-import {completedMessage, pendingMessage, startedMessage} from '#src/platlet/resize/messages.js';
-import {sameRequirements, withResources} from '#src/platlet/resize/pod-resources.js';
+import type {ResizeDecision} from '#src/platlet/pod/admission/resize.js';
+import {completedMessage, pendingMessage, startedMessage} from '#src/platlet/pod/resources/messages.js';
+import {sameRequirements, withResources} from '#src/platlet/pod/resources/pod-resources.js';
 import {endContainerRun, waitForRestart} from './containers.js';
 import type {PodRecord} from './record.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';

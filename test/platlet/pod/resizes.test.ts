@@ -5,14 +5,14 @@ import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoints/checkp
 import {computeActions} from '#src/platlet/pod/actions.js';
 import {isResizing} from '#src/platlet/pod/resize-actions.js';
 import {reportedResources} from '#src/platlet/resize/actual-resources.js';
-import {resizeDecision, type ResizeNode} from '#src/platlet/resize/decision.js';
-import {memoryProblem} from '#src/platlet/resize/memory-check.js';
-import {completedMessage, errorMessage, pendingMessage, startedMessage} from '#src/platlet/resize/messages.js';
-import {resizeOperations} from '#src/platlet/resize/operations.js';
-import {comparePending} from '#src/platlet/resize/pending-order.js';
-import type {Requirements} from '#src/platlet/resize/pod-resources.js';
+import {resizeDecision, type ResizeNode} from '#src/platlet/pod/admission/resize.js';
+import {memoryProblem} from '#src/platlet/pod/resources/memory-check.js';
+import {completedMessage, errorMessage, pendingMessage, startedMessage} from '#src/platlet/pod/resources/messages.js';
+import {resizeOperations} from '#src/platlet/pod/resources/operations.js';
+import {comparePending} from '#src/platlet/pod/resources/pending-order.js';
+import type {Requirements} from '#src/platlet/pod/resources/pod-resources.js';
 import {ResourceState} from '#src/platlet/resize/resource-state.js';
-import type {ActualResources} from '#src/platlet/runtime/state.js';
+import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import {aPod, aRun, aRuntime} from './objects.js';
 
 type Policy = 'NotRequired' | 'RestartContainer';

@@ -8,8 +8,8 @@ import {podQosClass} from '#src/model/pod/qos.js';
 import {podRequests} from '#src/model/pod/requests.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
-import type {Admission} from '#src/platlet/pod/admission/admission.js';
-import {sameRequirements} from './pod-resources.js';
+import type {Admission} from './admission.js';
+import {sameRequirements} from '#src/platlet/pod/resources/pod-resources.js';
 
 /** What of a node decides about resizes. */
 export interface ResizeNode {
