@@ -215,8 +215,10 @@ const changedLimits = (resource: Resizable, part: 'limit' | 'request', desired: 
 };
 
 /** The limits of a pod's group as a runtime is told of them. */
-const toldOf = ({cpuWeight: _, ...current}: ActualResources = {}, {memoryBytes, ...changed}: CgroupLimits): ContainerResources => ({
-  ...current,
-  ...changed,
-  ...(memoryBytes === undefined ? {} : {memoryLimitBytes: memoryBytes}),
-});
+const toldOf = (
+  {cpuShares, cpuQuota, cpuPeriod, memoryLimitBytes}: ActualResources = {},
+  {memoryBytes = memoryLimitBytes, ...changed}: CgroupLimits,
+): ContainerResources => {
+  const told = {cpuShares, cpuQuota, cpuPeriod, ...changed, memoryLimitBytes: memoryBytes};
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+};
