@@ -124,7 +124,7 @@ test('every package that production code imports is in package.json, and every p
 });
 
 /** What simulated nodes and real ones have in common. */
-const sharedByAgents = /^src\/platlet\/(?:node|pod|runtime)\//;
+const sharedByAgents = /^src\/platlet\/(?:eviction|node|pod|runtime)\//;
 
 test('simulated nodes share with real ones only what decides', t => {
   const problems = product.flatMap(({path, imports}) =>

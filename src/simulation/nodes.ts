@@ -14,6 +14,8 @@ import {podsByNode, type SimulationContext} from '#src/simulation/node/context.j
 export interface NodeHooks {
   /** Announces drivers and devices on a registered node. Returns the delay in ms until the next announcement. */
   announce(agent: Agent, node: Frozen<Node>): Promise<number>;
+  /** Looks at the pressure of a node, and evicts pods. Returns the delay in ms until the next look. */
+  look(agent: Agent, node: Frozen<Node>): number;
   /** Called after the first sync of a node, whatever its result. */
   registered(name: string): void;
   /** Called when a node has reported its status, or cannot because it is switched off or deleted. */
@@ -23,7 +25,7 @@ export interface NodeHooks {
 }
 
 /** Reconciles simulated nodes: registers each once, then renews its lease and reports its status. */
-export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused, announce}: NodeHooks): Reconcile => {
+export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused, announce, look}: NodeHooks): Reconcile => {
   const {clock, random, naming, nodes, agents} = context;
   const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
 
@@ -42,12 +44,13 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
   const heartbeat = async (agent: Agent, node: Frozen<Node>): Promise<number> => {
     const isNew = agent.schedulable === undefined;
     await renewNodeLease(context, agent, node);
+    const lookMs = look(agent, node);
     await reportStatus(context, agent, node);
     await reportVolumes(agent, node);
     recordSchedulable(agent, node);
     // Renewals of many nodes are spread over the period.
     if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
-    return isDrainRequested(naming, node) ? drain(context, agent, node, podsOn(agent)) : Infinity;
+    return isDrainRequested(naming, node) ? Math.min(lookMs, await drain(context, agent, node, podsOn(agent))) : lookMs;
   };
 
   const reportRefusal = (error: unknown): never => {

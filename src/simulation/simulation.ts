@@ -16,6 +16,7 @@ import {clusterOf, podEnqueuer, type SimulatedCluster} from './cluster.js';
 import {countdown, type Countdown} from './countdown.js';
 import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
+import {pressureLook} from './eviction.js';
 import {lookups, type Lookups} from './lookups.js';
 import {AddressPool} from './node/addresses.js';
 import {agentInputsOf, type Agent} from './node/agent.js';
@@ -62,7 +63,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const binding = deviceBinding(context, cluster.informers, cluster.queueOf);
   const pods = createPodReconciler(context, cluster.records, volumes?.mounts);
   const progress = progressOf(context);
-  const nodes = nodeReconciler(context, volumes?.driver, progress);
+  const nodes = nodeReconciler(context, {driver: volumes?.driver, pods}, progress);
   const work = await begin({cluster, context, volumes, binding, pods, nodes});
   undo.defer(() => work.stop());
   await progress.registered.done;
@@ -124,14 +125,19 @@ interface Progress {
 
 const progressOf = ({agents}: SimulationContext): Progress => ({registered: countdown(agents.keys()), reported: countdown(agents.keys())});
 
-/** The fourth stage, beside that of pods: the reconciler of nodes, and the progress of their start. */
-const nodeReconciler = (context: SimulationContext, driver: VolumeDriver | undefined, {registered, reported}: Progress): Reconcile => {
+/** The fifth stage, after that of pods: the reconciler of nodes, and the progress of their start. */
+const nodeReconciler = (
+  context: SimulationContext,
+  {driver, pods}: {readonly driver: VolumeDriver | undefined; readonly pods: PodReconciler},
+  {registered, reported}: Progress,
+): Reconcile => {
   const {naming, rules, clock} = context;
   return createNodeReconciler(context, {
     async announce(agent: Agent, node: Frozen<Node>) {
       if (driver) await announceDriver(agent.client, naming, agent.machine, node);
       return rules.devices.length > 0 ? publishDevices(agent, naming, rules.devices, node, clock) : Infinity;
     },
+    look: pressureLook(context, pods),
     registered: name => registered.complete(name),
     reported: name => reported.complete(name),
     refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),

@@ -176,6 +176,64 @@ test('a node that is drained takes nothing new and sends its pods away, as far a
   t.deepEqual(await names(), ['daemon']);
 });
 
+test('a node with little memory evicts one pod after the other, as a real one does, until there is enough again', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock, naming} = plane;
+  const nodes = plane.client().resource(kinds.nodes);
+  const containers = [{name: 'app', image: 'nginx', resources: {requests: {memory: '100Mi'}}}];
+  await run(plane, {name: 'greedy', containers, behavior: '{usage: {memory: 300Mi}}'});
+  await run(plane, {name: 'modest', containers, behavior: '{usage: {memory: 200Mi}}'});
+  await run(plane, {name: 'critical', priorityClassName: 'system-node-critical', behavior: '{usage: {memory: 900Mi}}'});
+  await clock.advance(5_000);
+  const instruct = async (pressure: string | null) => {
+    await nodes.patch('plat-node-0', 'merge', {metadata: {annotations: {[naming.subKey('simulation', 'pressure')]: pressure}}});
+    await clock.drain();
+  };
+  const isPressed = async () => (await nodes.get('plat-node-0')).status?.conditions?.find(({type}) => type === 'MemoryPressure')?.status;
+  await instruct('memory');
+  t.is(await isPressed(), 'True');
+  await clock.advance(500);
+  t.is((await podNamed(plane, 'modest')).status?.phase, 'Running');
+  await clock.advance(30_000);
+
+  const {status} = await podNamed(plane, 'greedy');
+  const message =
+    'The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container app was using 300Mi, request is 100Mi, has larger consumption of memory. ';
+  t.like(status, {phase: 'Failed', reason: 'Evicted', message});
+  t.like(
+    status?.conditions?.find(({type}) => type === 'DisruptionTarget'),
+    {reason: 'TerminationByPlatlet', message},
+  );
+  t.is((await podNamed(plane, 'modest')).status?.reason, 'Evicted');
+  t.is((await podNamed(plane, 'critical')).status?.phase, 'Running');
+  t.true((await eventsOf(plane, 'greedy')).includes(`Evicted: ${message}`));
+  t.true((await eventsOf(plane, 'plat-node-0')).includes('EvictionThresholdMet: Attempting to reclaim memory'));
+  await run(plane, {name: 'late'});
+  await clock.drain();
+  t.is((await podNamed(plane, 'late')).status?.reason, 'Evicted');
+
+  await instruct(null);
+  t.is(await isPressed(), 'True');
+  await clock.advance(320_000);
+  t.is(await isPressed(), 'False');
+});
+
+test('a node with little disk or few processes left says so', async t => {
+  await using plane = await aPlaneWithNodes();
+  const nodes = plane.client().resource(kinds.nodes);
+  await run(plane, {name: 'pod'});
+  await plane.clock.advance(5_000);
+  const annotations = {[plane.naming.subKey('simulation', 'pressure')]: 'disk, pid'};
+  await nodes.patch('plat-node-0', 'merge', {metadata: {annotations}});
+  await plane.clock.advance(5_000);
+  const pressed = (await nodes.get('plat-node-0')).status?.conditions?.filter(({type, status}) => type !== 'Ready' && status === 'True');
+  t.deepEqual(pressed?.map(({type}) => type).sort(), ['DiskPressure', 'PIDPressure']);
+  t.regex(
+    (await podNamed(plane, 'pod')).status?.message ?? '',
+    /^The node was low on resource: ephemeral-storage\. Threshold quantity: \S+, available: \S+\. $/,
+  );
+});
+
 test('two planes with the same seed do the same', async t => {
   const everything = async () => {
     await using plane = await aPlaneWithNodes({nodes: 3, random: seededRandom(7)});

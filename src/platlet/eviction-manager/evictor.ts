@@ -10,7 +10,7 @@ import {killLimitMs} from '#src/platlet/pod/kill.js';
 import {isCritical} from '#src/platlet/pod/origin.js';
 import type {PodOutcome} from '#src/platlet/pod/status.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import {evicted} from '#src/platlet/eviction/message.js';
+import {evictedReason} from '#src/platlet/eviction/message.js';
 
 /** How an eviction ends a pod. */
 export interface Eviction {
@@ -73,11 +73,11 @@ export class Evictor {
       log.error({pod: name, namespace}, 'Eviction manager: cannot evict a critical pod');
       return false;
     }
-    events.warning(pod, evicted, message, annotations);
+    events.warning(pod, evictedReason, message, annotations);
     log.v(3).info({pod: name, namespace, message}, 'Evicting pod');
     this.#stopsBy = Math.max(this.#stopsBy, clock.monotonic() + killLimitMs(graceSeconds));
     pods.end(pod, {
-      outcome: {reason: evicted, message, isFailure: true},
+      outcome: {reason: evictedReason, message, isFailure: true},
       graceSeconds,
       isEviction: true,
       ...(isDisruption ? {disruption: disruptedCondition(naming, message)} : {}),

@@ -8,8 +8,8 @@ import {hasPodLevelResources, memoryUsage} from './pod-usage.js';
 import {signals, type Observations, type StarvedResource} from './signals.js';
 import {amountOf, type Threshold} from './thresholds.js';
 
-/** The reason of evicted pods. */
-export const evicted = 'Evicted';
+/** The status reason of evicted pods. */
+export const evictedReason = 'Evicted';
 
 export interface EvictionText {
   readonly message: string;

@@ -2,12 +2,29 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Lease, Node} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
+import {noPressure, type PressureState} from '#src/platlet/eviction/pressure.js';
+import type {Pressure} from '#src/platlet/eviction/signals.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
 import type {Machine} from './node-object.js';
 import type {NodeFailures} from '#src/platlet/node/conditions.js';
 import type {NodeAllocation} from '#src/platlet/pod/admission/allocation.js';
+
+/** The pressure of a simulated node, and the evictions for it. */
+export interface AgentPressure {
+  readonly state: PressureState;
+  readonly pressures: readonly Pressure[];
+  /** The scarce resources at the last look. */
+  readonly scarce: readonly string[];
+  /** The time of the next look, in monotonic ms. */
+  readonly lookAt: number;
+  /** The pod that is being evicted: the next look waits for its end, until a time in monotonic ms. */
+  readonly victim?: {readonly record: {readonly isFinished: boolean}; readonly until: number};
+}
+
+/** No pressure. */
+export const unpressed: AgentPressure = {state: noPressure, pressures: [], scarce: [], lookAt: 0};
 
 /** The agent of a simulated node. */
 export interface Agent {
@@ -28,6 +45,7 @@ export interface Agent {
   registered: boolean;
   /** When its drivers and devices are announced again, in monotonic ms. */
   announceAt: number;
+  pressure: AgentPressure;
   /** The start of the machine, in monotonic ms. */
   readonly startedAt: number;
   /** Whether the machine was switched off at the last sync. */
@@ -61,14 +79,21 @@ export const nextPowerChange = ({machine: {outage}, startedAt}: Agent, now: numb
 export const isDrainRequested = (naming: Naming, node: Frozen<Node>): boolean =>
   node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
 
+const pressureWords = (naming: Naming, node: Frozen<Node> | undefined): readonly string[] =>
+  (node?.metadata?.annotations?.[pressureKey(naming)] ?? '').split(',').map(word => word.trim());
+
+/** The resources that an annotation may make scarce. */
+const scarceable: readonly string[] = ['memory', 'disk', 'pid'];
+
+/** Returns the resources of which a node has almost nothing left, by its annotation. */
+export const scarceResources = (naming: Naming, node: Frozen<Node>): readonly string[] =>
+  pressureWords(naming, node).filter(word => scarceable.includes(word));
+
 /** Returns the failures that annotations of the Node simulate. */
-export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined): NodeFailures => {
-  const {[stateKey(naming)]: state, [pressureKey(naming)]: pressure = ''} = node?.metadata?.annotations ?? {};
-  return {
-    ...(state === 'not-ready' ? {notReady: 'container runtime is down'} : {}),
-    pressures: pressure.split(',').map(type => type.trim()),
-  };
-};
+export const simulatedFailures = (naming: Naming, {pressure}: Agent, node: Frozen<Node> | undefined): NodeFailures => ({
+  ...(node?.metadata?.annotations?.[stateKey(naming)] === 'not-ready' ? {notReady: 'container runtime is down'} : {}),
+  pressures: [...pressureWords(naming, node), ...pressure.pressures],
+});
 
 /**
  * Returns the fields of a Node that the agent reacts to. Of its status that is only the capacity, which other

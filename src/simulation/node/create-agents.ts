@@ -9,7 +9,7 @@ import {TokenBucket} from '#src/base/token-bucket.js';
 import type {Client} from '#src/client/client.js';
 import {emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {Recorder} from '#src/runtime/events/events.js';
-import type {Agent} from './agent.js';
+import {unpressed, type Agent} from './agent.js';
 import {emptyImages} from './images.js';
 import type {Machine} from './node-object.js';
 
@@ -50,6 +50,7 @@ const createAgent = (machine: Machine, {naming, clock, random, log, signal, clie
     deferred: new Set(),
     registered: false,
     announceAt: Infinity,
+    pressure: unpressed,
     startedAt: clock.monotonic(),
     isPoweredOff: false,
     renewAt: 0,

@@ -33,7 +33,7 @@ export const reportVolumes = async (agent: Agent, {status}: Frozen<Node>): Promi
 export const reportStatus = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const {naming, clock} = context;
   const now = clock.monotonic();
-  const next = nodeStatus(naming, agent.machine, simulatedFailures(naming, node), agent.images.list(), node.status, clock.now());
+  const next = nodeStatus(naming, agent.machine, simulatedFailures(naming, agent, node), agent.images.list(), node.status, clock.now());
   if (now < agent.reportedAt + reportMs && !statusDiffers(node.status, next)) return;
   await agent.client
     .resource(kinds.nodes)

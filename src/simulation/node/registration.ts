@@ -5,7 +5,7 @@ import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from './context.js';
 import {nodeReference, recordConditionEvents} from '#src/platlet/node/conditions.js';
 import {ownMetadataPatch} from '#src/platlet/node/node-object.js';
-import {simulatedFailures, type Agent} from './agent.js';
+import type {Agent} from './agent.js';
 import {adminLabels, newNode} from './node-object.js';
 
 const notYet = '[container runtime status check may not have completed yet]';
@@ -19,9 +19,7 @@ const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, f
 
 const createNode = async (context: SimulationContext, {machine, client}: Agent): Promise<Node> => {
   const {naming, clock} = context;
-  const node = await client
-    .resource(kinds.nodes)
-    .create(newNode(naming, machine, {...simulatedFailures(naming, undefined), notReady: notYet}, clock.now()));
+  const node = await client.resource(kinds.nodes).create(newNode(naming, machine, {pressures: [], notReady: notYet}, clock.now()));
   const labels = adminLabels(naming, machine);
   if (Object.keys(labels).length === 0) return node;
   return context.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});

@@ -3,6 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Backoff} from '#src/platlet/pod/backoff.js';
+import type {ConditionState} from '#src/platlet/pod/conditions.js';
 import type {Files} from '#src/simulation/files/files.js';
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {Resizing} from './resizing.js';
@@ -66,6 +67,8 @@ export interface PodTermination {
   readonly message?: string;
   /** Whether the pod fails regardless of its containers. */
   readonly failed?: boolean;
+  /** The condition of an evicted pod. */
+  readonly disruption?: ConditionState;
 }
 
 /** The record of one run of a container. */

@@ -62,6 +62,7 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], ti
     hasSandbox: sandbox === 'up',
     stage: isFinished ? 'finished' : termination ? 'ending' : 'running',
     resize: resizeConditions(record),
+    ...(termination?.disruption ? {disruption: termination.disruption} : {}),
     ...(termination
       ? {
           outcome: {
