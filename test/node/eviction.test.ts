@@ -72,7 +72,8 @@ contained('pods are evicted that exceed their limit, and one when the disk fills
   const settings = await nodeSettings(plane, directory, node.agentFolder, name);
   const agent = runAgent([
     ...agentFlags(node, {name, settings, port: 19_850, healthPort: 0}),
-    '--eviction-hard=nodefs.available<16Mi',
+    '--eviction-hard=nodefs.available<16Mi,memory.available<1Mi',
+    '--kernel-memcg-notification',
     '--eviction-pressure-transition-period=1s',
     '--volume-stats-agg-period=500ms',
     '--node-status-update-frequency=1s',

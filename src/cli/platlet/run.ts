@@ -219,9 +219,20 @@ const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
   }
   if (v1)
     log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
+  if (v1 && settings.kernelMemcgNotification) await checkMemoryWatch();
   if (settings.failSwapOn && (await hasSwap()))
     throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
   return settings;
+};
+
+/** Rejects if the kernel's notifications about memory are not available. */
+const checkMemoryWatch = async (): Promise<void> => {
+  try {
+    const ignore = (): void => {};
+    using _ = await systemHost.openMemoryWatch(ignore, ignore);
+  } catch (error) {
+    throw new Error(`--kernel-memcg-notification needs perl on a machine with cgroup v1: ${messageOf(error)}`, {cause: error});
+  }
 };
 
 /** The folder with a link to the log of each container. */

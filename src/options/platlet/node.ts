@@ -97,7 +97,11 @@ export const node = flagSection('Remaining node agent options', {
     type: 'bool',
     help: "Refuse to start when kernel parameters differ from the agent's defaults. Without it they are set.",
   },
-  'kernel-memcg-notification': {...row, type: 'bool', help: 'Use kernel notifications of memory thresholds instead of polling.'},
+  'kernel-memcg-notification': {
+    ...inFile,
+    type: 'bool',
+    help: 'Use kernel notifications of memory thresholds beside polling. They need cgroups of version 1, and perl; with version 2 it has no effect.',
+  },
   'pod-manifest-path': {
     ...inFile,
     type: 'path',

@@ -11,7 +11,7 @@ import {admissionOf, nodeFactsOf} from './admission.js';
 import {answersOf} from './answers.js';
 import {clusterOf, type Cluster} from './cluster.js';
 import {startFeatures} from './features.js';
-import {openHost} from './host.js';
+import {openHost, type AgentHost} from './host.js';
 import {checkMachine} from './machine-checks.js';
 import {imageGarbageOf} from './image-garbage.js';
 import {measurementsOf} from './measurements.js';
@@ -52,7 +52,7 @@ export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
   const stats = measurementsOf(parts, {host, directory, volumes: ports.volumes}, signal);
   const answers = answersOf(parts, {host, directory, prober, stats});
   const open = await openPorts(parts, cluster, answers, undo, signal);
-  await begin(parts, {cluster, directory, node, ports, workers, stats}, open.port, signal);
+  await begin(parts, {cluster, host, directory, node, ports, workers, stats}, open.port, signal);
   const cleanup = undo.move();
   return {ports: open, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -73,6 +73,7 @@ const checkMachineOf = async ({settings, host, naming, identity, log}: AgentPart
 /** The results of the earlier stages that the last one starts. */
 interface Stages {
   readonly cluster: Cluster;
+  readonly host: AgentHost;
   readonly directory: PodDirectory;
   readonly node: NodeStage;
   readonly ports: MachinePorts;
@@ -83,7 +84,7 @@ interface Stages {
 /** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
-  {cluster, directory, node: stage, ports, workers, stats}: Stages,
+  {cluster, host: {hierarchy}, directory, node: stage, ports, workers, stats}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -111,6 +112,7 @@ const begin = async (
     workers,
     stats,
     reclaim: {images: imageGarbageOf(parts, {cluster, imageAccess: ports.imageAccess}, signal), containers},
+    cgroups: hierarchy,
     clock,
     log,
     events,

@@ -1,21 +1,27 @@
+import {join} from 'node:path';
+import {podsGroup} from '#src/platlet/cgroups/qos-groups.js';
 import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {PodWorkers} from '#src/platlet/worker/pod-workers.js';
 import {findLayout, type DiskLayout} from '#src/platlet/eviction/disk-layout.js';
 import {Evictor, type EvictablePods} from './evictor.js';
 import {EvictionManager, type EvictionSettings} from './manager.js';
+import {MemoryNotifier} from './memory-notifier.js';
 import {evictionReports} from './reports.js';
 import {thresholdsOf, withAllocatable} from '#src/platlet/eviction/thresholds.js';
 
 /** Ends pods before the node runs out of memory, disk or processes, and those that exceed limits of local storage. */
 export const eviction: AgentFeature = {
   name: 'eviction manager',
-  start(context) {
+  async start(context) {
     const {stats, reclaim, condition, clock, log, signal} = context;
-    new EvictionManager({
-      settings: settingsOf(context),
+    const settings = settingsOf(context);
+    const notifier = await memoryNotifier(context, settings);
+    const manager = new EvictionManager({
+      settings,
       node: {
         measure: () => stats.read(),
+        measured: async measured => notifier?.refresh(measured),
         layout: () => layoutOfNode(context),
         removeContainers: () => reclaim.containers.removeUnused(),
         removeImages: () => reclaim.images.removeUnused(),
@@ -26,7 +32,9 @@ export const eviction: AgentFeature = {
       clock,
       log,
       signal,
-    }).start();
+    });
+    manager.start();
+    await notifier?.start(() => manager.wake());
   },
 };
 
@@ -40,6 +48,21 @@ const settingsOf = ({settings, flags, gate}: FeatureContext): EvictionSettings =
     limitsStorage: settings.localStorageCapacityIsolation,
     withPodLevel: gate('PodLevelResources'),
   };
+};
+
+/** Returns what notifies about memory, if that is wanted and cgroups of this version support it. */
+const memoryNotifier = async (
+  {settings, host, cgroups, clock, log, signal}: FeatureContext,
+  {thresholds}: EvictionSettings,
+): Promise<MemoryNotifier | undefined> => {
+  if (!settings.kernelMemcgNotification || cgroups.version !== 1) return undefined;
+  const folderOf = async (group: string): Promise<string> => {
+    for (const folder of cgroups.foldersOf(group)) if (await host.status(join(folder, 'memory.usage_in_bytes'))) return folder;
+    throw new Error(`memory cgroup mount point not found of ${group}`);
+  };
+  const machine = await folderOf('/');
+  const pods = await folderOf(join('/', settings.cgroupRoot, settings.cgroupsPerQOS ? podsGroup : ''));
+  return new MemoryNotifier({host, folders: {machine, pods}, thresholds, clock, log, signal});
 };
 
 const layoutOfNode = async ({host, runtime, flags, gate, naming}: FeatureContext): Promise<DiskLayout> => {

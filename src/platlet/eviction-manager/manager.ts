@@ -38,6 +38,8 @@ export interface EvictionSettings {
 /** The node that evictions are to keep working. */
 export interface EvictedNode {
   measure(): Promise<NodeStats>;
+  /** Called with new statistics. */
+  measured?(stats: NodeStats): Promise<void>;
   /** Rejects while it is not known. */
   layout(): Promise<DiskLayout>;
   /** Removes containers that have ended, those of pods that are over too. */
@@ -129,6 +131,7 @@ export class EvictionManager {
       return undefined;
     });
     if (!stats) return [];
+    await node.measured?.(stats);
     const observations = observationsOf(stats);
     this.#noteMissing(observations);
     const rules = {thresholds: this.#thresholds, transitionMs: settings.transitionMs};

@@ -4,6 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {GateName} from '#src/options/gate-table.js';
+import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
@@ -52,6 +53,8 @@ export interface FeatureContext {
   /** The statistics of the node and its pods. */
   readonly stats: Pick<NodeStatsReader, 'read'>;
   readonly reclaim: NodeReclaim;
+  /** The cgroups of the node. */
+  readonly cgroups: Pick<CgroupHierarchy, 'version' | 'foldersOf'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;

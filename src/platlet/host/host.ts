@@ -41,6 +41,19 @@ export interface KernelLog extends AsyncDisposable {
   next(): Promise<string | undefined>;
 }
 
+/** The memory usage of a cgroup of version 1, in bytes, to be notified about. */
+export interface MemoryThreshold {
+  /** The folder of the cgroup, of the controller `memory`. */
+  readonly folder: string;
+  readonly bytes: number;
+}
+
+/** Notifies about memory usage until it is disposed of. */
+export interface MemoryWatch extends Disposable {
+  /** Replaces the thresholds. */
+  set(thresholds: readonly MemoryThreshold[]): void;
+}
+
 /** The size of a file system. */
 export interface Space {
   readonly totalBytes: number;
@@ -113,6 +126,8 @@ export interface Host {
   /** Sets the open file limit of this process. */
   limitOpenFiles(limit: number): Promise<void>;
   openKernelLog(): Promise<KernelLog>;
+  /** `crossed` is called when usage crosses a threshold, in either direction; `failed` if the watch ends by itself. */
+  openMemoryWatch(crossed: () => void, failed: (message: string) => void): Promise<MemoryWatch>;
 }
 
 /** Returns the mounts at or below a path, nested ones first. */

@@ -8,6 +8,7 @@ import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
 import type {FileKind, FileStatus, HeldFile, Host, KernelLog, MountRequest} from './host.js';
+import {openMemoryWatch} from './memory-watch.js';
 import {parseMounts} from './mount-table.js';
 
 const run = promisify(execFile);
@@ -215,5 +216,6 @@ export const systemHost: Host = {
   async limitOpenFiles(limit) {
     await run('prlimit', [`--pid=${process.pid}`, `--nofile=${limit}:${limit}`]);
   },
+  openMemoryWatch,
   openKernelLog,
 };

@@ -3,11 +3,13 @@ import type {NodeStats} from '#src/api/node/stats.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Evictor} from '#src/platlet/eviction-manager/evictor.js';
 import {EvictionManager, type EvictedNode, type EvictionSettings} from '#src/platlet/eviction-manager/manager.js';
 import {evictablePods} from '#src/platlet/eviction-manager/feature.js';
+import {MemoryNotifier} from '#src/platlet/eviction-manager/memory-notifier.js';
 import {evictionReports} from '#src/platlet/eviction-manager/reports.js';
-import {thresholdsOf} from '#src/platlet/eviction/thresholds.js';
+import {thresholdsOf, withAllocatable} from '#src/platlet/eviction/thresholds.js';
 import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {Recorder} from '#src/runtime/events/events.js';
@@ -248,6 +250,42 @@ test('an evicted pod stays so under an agent that is started again, and its cont
   await clock.advance(120_000);
   t.like((await podNamed(plane)).status, {phase: 'Failed', reason: 'Evicted'});
   t.is(runtime.calls.filter(call => call === 'start app 0').length, 1);
+});
+
+test('the kernel is asked to notify about the usage at which the working set leaves too little', async t => {
+  const clock = new VirtualClock();
+  const lifetime = new AbortController();
+  const asked: string[] = [];
+  const calls: string[] = [];
+  let cross = (): void => {};
+  const notifier = new MemoryNotifier({
+    host: {
+      read: async path => Buffer.from(path === '/machine/memory.usage_in_bytes' ? '3221225472\n' : '2147483648\n'),
+      async openMemoryWatch(crossed) {
+        cross = crossed;
+        return {
+          set: thresholds => void asked.push(thresholds.map(({folder, bytes}) => `${folder} ${bytes / 2 ** 20}Mi`).join()),
+          [Symbol.dispose]: () => void calls.push('stopped'),
+        };
+      },
+    },
+    folders: {machine: '/machine', pods: '/pods'},
+    thresholds: withAllocatable(hard({'memory.available': '1Gi', 'nodefs.available': '1Gi'})),
+    clock,
+    log: noLog,
+    signal: lifetime.signal,
+  });
+  await notifier.start(() => void calls.push('crossed'));
+  // 10Gi, of which 2Gi are the working set and, of the usage, 1Gi are inactive files of the machine and none of pods.
+  await notifier.refresh(nodeStats({memory: '8Gi', pods: '8Gi'}));
+  await notifier.refresh(nodeStats({memory: '1Gi'}));
+  t.deepEqual(asked, ['/machine 10240Mi,/pods 9216Mi']);
+  await clock.advance(10_001);
+  await notifier.refresh(nodeStats({memory: '8Gi', pods: '8Gi'}));
+  t.is(asked.length, 2);
+  cross();
+  lifetime.abort();
+  t.deepEqual(calls, ['crossed', 'stopped']);
 });
 
 test('a node is looked at before it is time when it is asked to', async t => {
