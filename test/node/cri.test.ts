@@ -6,6 +6,7 @@ import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import type {ContainerConfig} from '#src/platlet/runtime/configs.js';
 import {RuntimeError} from '#src/platlet/runtime/runtime.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
+import {pauseImage} from './configuration.js';
 import {startContainerd, type Containerd} from './containerd.js';
 import {aContainer, aSandbox, removePods} from './pods.js';
 import {Registry} from './registry.js';
@@ -171,6 +172,7 @@ contained('images are pulled, found and removed', async t => {
   t.true(found?.digests.includes(`open.test/team/busybox@${digest}`));
   t.is((await runtime.images()).find(({id}) => id === ref)?.id, ref);
   t.true((await runtime.imageFilesystems()).images[0]?.mountpoint.startsWith(node.folder));
+  t.is(await runtime.sandboxImage(), pauseImage);
 
   const secret = {image: 'closed.test/team/busybox:1'};
   await failure(t, runtime.pullImage(secret, undefined, config), /^rpc error: code = Unknown desc = .*401 Unauthorized/);

@@ -245,6 +245,9 @@ export class MemoryRuntime implements Runtime {
     return undefined;
   }
   async removeImage(): Promise<void> {}
+  async sandboxImage() {
+    return undefined;
+  }
   async imageFilesystems() {
     return {images: [], containers: []};
   }

@@ -27,7 +27,7 @@ import {CriClient} from './client.js';
 import type {Draft} from './messages/codec.js';
 import {containerMessage, imageMessage, resourcesMessage, sandboxMessage} from './configs.js';
 import {procedures, type Procedure} from './procedures.js';
-import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, requiredOf, sandboxOf} from './states.js';
+import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, requiredOf, sandboxImageIn, sandboxOf} from './states.js';
 import {forwardPort, runProcess} from './streams.js';
 import {containerUsageOf, filesystemOf, sandboxUsageOf} from './usages.js';
 
@@ -114,6 +114,11 @@ export class CriRuntime implements Runtime {
       requiredOf(part, `not all fields are set in VersionResponse (${JSON.stringify(JSON.stringify(response))})`);
     if (version !== supportedVersion) throw new RuntimeError('unimplemented', 'runtime api version is not supported');
     return {name: runtimeName, version: runtimeVersion, apiVersion: runtimeApiVersion};
+  }
+
+  async sandboxImage(): Promise<string | undefined> {
+    const {info} = await this.#call(procedures.status, {verbose: true});
+    return sandboxImageIn(info['config']);
   }
 
   async status(): Promise<RuntimeStatus> {

@@ -161,3 +161,13 @@ export const imageOf = ({id, repoTags, repoDigests, size, uid, username, pinned}
   ...(username ? {username} : {}),
   isPinned: pinned,
 });
+
+/** Returns the image of sandboxes from the configuration that containerd reports. */
+export const sandboxImageIn = (configuration: string | undefined): string | undefined => {
+  try {
+    const {sandboxImage} = JSON.parse(configuration ?? '{}') as {readonly sandboxImage?: unknown};
+    return typeof sandboxImage === 'string' && sandboxImage !== '' ? sandboxImage : undefined;
+  } catch {
+    return undefined;
+  }
+};

@@ -30,7 +30,7 @@ export interface ImageGarbageObserver {
 }
 
 export interface ImageGarbageParts {
-  readonly runtime: Pick<Runtime, 'images' | 'pods' | 'podStatus' | 'imageFilesystems' | 'removeImage'>;
+  readonly runtime: Pick<Runtime, 'images' | 'pods' | 'podStatus' | 'imageFilesystems' | 'removeImage' | 'sandboxImage'>;
   readonly host: Pick<Host, 'space'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -197,6 +197,9 @@ export class ImageGarbage {
     const {runtime} = this.#parts;
     const images = await this.#list();
     const used = new Set<string>();
+    // Runtimes that do not pin it would have to pull it again for the next pod.
+    const sandbox = await runtime.sandboxImage();
+    if (sandbox !== undefined) used.add(sandbox);
     for (const {containers} of await runtime.pods())
       for (const {image, imageRef, imageId} of containers) for (const name of [image.image, imageRef, imageId]) if (name) used.add(name);
     const inUse = new Set<string>();

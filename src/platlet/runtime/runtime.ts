@@ -135,6 +135,8 @@ export interface Runtime extends AsyncDisposable {
   /** Pulls an image. Returns its reference. */
   pullImage(image: ImageSpec, credentials: ImageCredentials | undefined, sandboxConfig: SandboxConfig): Promise<string>;
   removeImage(image: ImageSpec): Promise<void>;
+  /** Returns the image of sandboxes, if the runtime reports it. It is needed although no container uses it. */
+  sandboxImage(): Promise<string | undefined>;
   /** The file systems of images and of containers, if these differ. */
   imageFilesystems(): Promise<{readonly images: readonly FilesystemUsage[]; readonly containers: readonly FilesystemUsage[]}>;
 }

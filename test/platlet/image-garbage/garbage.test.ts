@@ -22,6 +22,8 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
     clock,
     images: [] as Image[],
     used: [] as string[],
+    sandboxImage: undefined as string | undefined,
+    failing: undefined as string | undefined,
     removed: [] as string[],
     events: [] as string[],
     totalBytes: 1000,
@@ -38,10 +40,12 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
     settings: {highPercent: 85, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0, ...settings},
     runtime: {
       images: async () => node.images,
+      sandboxImage: async () => node.sandboxImage,
       pods: async () => [aRuntime(node.used.map(name => aRun(name, 0, {image: {image: `${name}:1`}, imageRef: name})))],
       podStatus: async () => aRuntime(),
       imageFilesystems: async () => ({images: [{at: 0, mountpoint: '/images'}], containers: []}),
       async removeImage({image: id}) {
+        if (id === node.failing) throw new Error(`no ${id}`);
         node.removed.push(id);
         node.images = node.images.filter(each => each.id !== id);
       },
@@ -70,6 +74,24 @@ test('images that nothing uses go, those unused longest first, until enough is f
   node.availableBytes = 100;
   await garbage.collect();
   t.deepEqual(node.removed, ['b']);
+});
+
+test('all images that nothing uses go at once, but that of sandboxes, and a failure says what was freed', async t => {
+  const {node, garbage, clock, stop} = aNode({minAgeMs: 10_000});
+  node.images = [image('a'), image('b'), image('used'), image('pause')];
+  node.used = ['used'];
+  node.sandboxImage = 'pause:1';
+  garbage.start();
+  await clock.advance(300_000);
+  node.images.push(image('new'));
+  node.failing = 'b';
+  await t.throwsAsync(garbage.removeUnused(), {
+    message: /^wanted to free \d+ bytes, but freed 100 bytes space with errors in image deletion: no b$/,
+  });
+  node.failing = undefined;
+  await garbage.removeUnused();
+  t.deepEqual(node.removed, ['a', 'b']);
+  stop();
 });
 
 test('an image stays for a while after it has come', async t => {
