@@ -65,7 +65,14 @@ const memoryNotifier = async (
   return new MemoryNotifier({host, folders: {machine, pods}, thresholds, clock, log, signal});
 };
 
-const layoutOfNode = async ({host, runtime, flags, gate, naming}: FeatureContext): Promise<DiskLayout> => {
+/** Finds the layout of the node's disks. Rejects for one that a gate does not allow. */
+export const layoutOfNode = async ({
+  host,
+  runtime,
+  flags,
+  gate,
+  naming,
+}: Pick<FeatureContext, 'host' | 'runtime' | 'flags' | 'gate' | 'naming'>): Promise<DiskLayout> => {
   const sources = {device: (path: string) => host.device(path), filesystems: () => runtime.imageFilesystems()};
   const layout = await findLayout(sources, flags.rootDir);
   if (layout === 'split' && !gate('PlatletSeparateDiskGC'))

@@ -50,6 +50,20 @@ const excessOf = (
   return {excess, kept};
 };
 
+/** Returns what exceeds the limit of the node: containers keep equal numbers of runs, and then the oldest go. */
+const beyondCap = (kept: readonly ContainerInstance[], maxContainers: number): readonly ContainerInstance[] => {
+  if (maxContainers < 0 || kept.length <= maxContainers) return [];
+  const runs = new Map<string, ContainerInstance[]>();
+  for (const instance of [...kept].sort(newestFirst)) {
+    const key = `${instance.pod.uid}/${instance.name}`;
+    runs.set(key, [...(runs.get(key) ?? []), instance]);
+  }
+  const share = Math.max(1, Math.floor(maxContainers / runs.size));
+  const shared = [...runs.values()].flatMap(own => own.slice(0, share));
+  const stay = new Set(shared.sort(newestFirst).slice(0, maxContainers));
+  return kept.filter(instance => !stay.has(instance));
+};
+
 /** Returns the runs and sandboxes to remove. Newer runs are kept rather than older ones. */
 export const garbageOf = (pods: readonly RuntimePod[], of: (uid: string) => Usefulness, limits: GarbageLimits, now: number): Garbage => {
   const removed: ContainerInstance[] = [];
@@ -63,7 +77,7 @@ export const garbageOf = (pods: readonly RuntimePod[], of: (uid: string) => Usef
     removed.push(...own.excess);
     kept.push(...own.kept);
   }
-  if (limits.maxContainers >= 0) removed.push(...kept.sort(newestFirst).slice(limits.maxContainers));
+  removed.push(...beyondCap(kept, limits.maxContainers));
   const gone = new Set(removed.map(({id}) => id));
   return {containers: [...new Set(removed)], sandboxes: pods.flatMap(pod => uselessSandboxes(pod, of(pod.pod.uid), gone))};
 };

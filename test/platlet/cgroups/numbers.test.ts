@@ -1,5 +1,6 @@
 import test from 'ava';
 import type {Container, Pod} from '#src/api/pod.js';
+import {reservationOf} from '#src/platlet/node/capacity.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
 import {checkReservation, nodeAllocatable, podsLimits, reservedLimits} from '#src/platlet/cgroups/allocatable.js';
@@ -121,6 +122,20 @@ test('pods can have what is not reserved, and are limited to it but for what mus
   t.deepEqual(podsLimits(capacity, reservation, false), {cpuShares: 4096, memoryBytes: 1000, pids: 100});
   t.deepEqual(reservedLimits(reservation.system, 'all'), {cpuShares: 512, memoryBytes: 50, pids: 10});
   t.deepEqual(reservedLimits(reservation.system, 'compressible'), {cpuShares: 512});
+});
+
+test('hard eviction thresholds are reserved, unless allocatable resources include them', t => {
+  const settings = {
+    kubeReserved: {cpu: '1'},
+    systemReserved: {},
+    evictionHard: {'memory.available': '200', 'nodefs.available': '50%', 'imagefs.available': '1', 'pid.available': '1'},
+    evictionSoft: {'memory.available': '300'},
+    evictionSoftGracePeriod: {'memory.available': '1s'},
+    evictionMinimumReclaim: {},
+  };
+  t.deepEqual([...reservationOf(settings, true).threshold.keys()], ['memory', 'ephemeral-storage']);
+  t.is(reservationOf(settings, true).threshold.get('ephemeral-storage'), 0.5);
+  t.is(reservationOf(settings, false).threshold.size, 0);
 });
 
 test('no more can be reserved than there is', t => {

@@ -1,12 +1,13 @@
 import test from 'ava';
 import type {NodeStats} from '#src/api/node/stats.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {naming as namingOf} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Evictor} from '#src/platlet/eviction-manager/evictor.js';
 import {EvictionManager, type EvictedNode, type EvictionSettings} from '#src/platlet/eviction-manager/manager.js';
-import {evictablePods} from '#src/platlet/eviction-manager/feature.js';
+import {evictablePods, layoutOfNode} from '#src/platlet/eviction-manager/feature.js';
 import {MemoryNotifier} from '#src/platlet/eviction-manager/memory-notifier.js';
 import {evictionReports} from '#src/platlet/eviction-manager/reports.js';
 import {thresholdsOf, withAllocatable} from '#src/platlet/eviction/thresholds.js';
@@ -286,6 +287,34 @@ test('the kernel is asked to notify about the usage at which the working set lea
   cross();
   lifetime.abort();
   t.deepEqual(calls, ['crossed', 'stopped']);
+});
+
+test('disks that are split need their gate', async t => {
+  const layout = (isOn: boolean, devices: Readonly<Record<string, number>>) =>
+    layoutOfNode({
+      host: {device: async (path: string) => devices[path]} as never,
+      runtime: {
+        imageFilesystems: async () => ({images: [{at: 0, mountpoint: '/images'}], containers: [{at: 0, mountpoint: '/containers'}]}),
+      } as never,
+      flags: {rootDir: '/agent', allocatesThresholds: false},
+      gate: () => isOn,
+      naming: namingOf('kubernetes'),
+    });
+  t.is(await layout(false, {'/agent': 1, '/images': 1, '/containers': 1}), 'one');
+  t.is(await layout(true, {'/agent': 1, '/images': 2, '/containers': 1}), 'split');
+  await t.throwsAsync(layout(false, {'/agent': 1, '/images': 2, '/containers': 1}), {
+    message: 'KubeletSeparateDiskGC is turned off but we still have a split filesystem',
+  });
+});
+
+test('limits of local storage do not count where they are not isolated', async t => {
+  await using plane = await aPlaneWithNode();
+  await using node = await evicting(plane, {limitsStorage: false, thresholds: hard({'pid.available': '1'})});
+  await run(plane, 'pod', {volumes: [{name: 'v', emptyDir: {sizeLimit: '1Mi'}}]});
+  await plane.clock.advance(2_000);
+  node.used = {pod: {volumes: {v: '2Mi'}}};
+  await plane.clock.advance(20_000);
+  t.is((await podNamed(plane)).status?.phase, 'Running');
 });
 
 test('a node is looked at before it is time when it is asked to', async t => {

@@ -47,6 +47,16 @@ test('a node keeps only so many ended runs', t => {
   t.is(removed(pods, {maxContainers: 1}), 'a-0 c-0');
 });
 
+test('each container keeps as many of them as others', t => {
+  const busy = aPod(
+    'busy',
+    [4, 3, 2, 1].map(attempt => ended('busy', attempt, 10 + attempt)),
+  );
+  const calm = aPod('calm', [ended('calm', 1, 2), ended('calm', 0, 1)]);
+  t.is(removed([busy, calm], {maxPerContainer: -1, maxContainers: 4}), 'busy-1 busy-2');
+  t.is(removed([busy, calm], {maxPerContainer: -1, maxContainers: 6}), '');
+});
+
 test('sandboxes that have ended go once they are empty, but for the newest of a pod', t => {
   const sandboxes = [aSandbox({attempt: 2}), aSandbox({attempt: 1, isReady: false}), aSandbox({isReady: false})];
   t.is(removed([aPod('a', [], sandboxes)]), 'sandbox-0 sandbox-1');
