@@ -97,18 +97,22 @@ export class NodeStatsReader {
   readonly #rates: UsageRates;
   readonly #startedAt: number;
   #reading: Promise<NodeStats> | undefined;
+  #readAt = -Infinity;
 
   constructor(parts: NodeStatsParts) {
     this.#parts = parts;
     this.#rates = new UsageRates(parts.clock);
     this.#startedAt = parts.clock.now();
     runEvery(parts.clock, sampleMs, parts.signal, async () => {
+      // Those who read regularly, such as the eviction manager, sample for all.
+      if (parts.clock.monotonic() - this.#readAt < sampleMs) return;
       await this.read().catch((error: unknown) => parts.log.v(2).info({err: error}, 'the usage of pods could not be read'));
     });
   }
 
   /** Returns new statistics; concurrent callers share the result. */
   read(): Promise<NodeStats> {
+    this.#readAt = this.#parts.clock.monotonic();
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     return this.#reading;
   }

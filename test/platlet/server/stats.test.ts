@@ -95,6 +95,7 @@ const aNode = async () => {
   mkdirSync(join(root, 'scratch'));
   writeFileSync(join(root, 'logs', 'app', '0.log'), 'x'.repeat(500));
   const clock = new VirtualClock();
+  const reads: number[] = [];
   const space = () => Promise.resolve({totalBytes: 1000, availableBytes: 400, inodes: 100, inodesFree: 30});
   const paths = new Map(['scratch', 'memory', 'data', 'host'].map(name => [name, join(root, 'scratch')]));
   const pods = () => [pod];
@@ -108,14 +109,17 @@ const aNode = async () => {
       machine: {machineId: 'm', systemId: 's', bootId: 'b', cores: 2, memoryBytes: 10_000, storageBytes: 1, architecture: 'amd64'} as never,
     },
     runtime: {
-      containerUsage: async () => [
-        {
-          ...usage,
-          cpu: {at: clock.now(), usageCoreNanoseconds: 3_000_000_000n},
-          memory: {at: 0, workingSetBytes: 50, usageBytes: 70, rssBytes: 40, pageFaults: 9},
-          writableLayer: {at: 0, mountpoint: '/images', usedBytes: 25, inodesUsed: 3},
-        },
-      ],
+      containerUsage: async () => {
+        reads.push(clock.now());
+        return [
+          {
+            ...usage,
+            cpu: {at: clock.now(), usageCoreNanoseconds: 3_000_000_000n},
+            memory: {at: 0, workingSetBytes: 50, usageBytes: 70, rssBytes: 40, pageFaults: 9},
+            writableLayer: {at: 0, mountpoint: '/images', usedBytes: 25, inodesUsed: 3},
+          },
+        ];
+      },
       sandboxUsage: async () => [
         {id: 's', pod: usage.pod, network: {at: 0, interfaces: [{name: 'eth0', receivedBytes: 11}]}, processes: 2},
       ],
@@ -143,7 +147,7 @@ const aNode = async () => {
     signal: never,
     pods: {shown: [pod], listed: [{pod: usage.pod, sandboxes: [], containers: [instance]}]},
   });
-  return {stats, volumes, clock, [Symbol.dispose]: () => rmSync(root, {recursive: true})};
+  return {stats, volumes, clock, reads, [Symbol.dispose]: () => rmSync(root, {recursive: true})};
 };
 
 test('the summary has what the containers, volumes, networks and file systems of a node use', async t => {
@@ -189,6 +193,19 @@ test('the summary has what the containers, volumes, networks and file systems of
     [600, 600],
   );
   t.is((shown!['ephemeral-storage'] as {readonly usedBytes: number}).usedBytes, 25 + 500 + volumes[0]!.usedBytes);
+});
+
+test('statistics are sampled each ten seconds, unless somebody reads them', async t => {
+  using node = await aNode();
+  const {clock, reads, stats} = node;
+  const begun = clock.now();
+  await clock.advance(15_000);
+  await stats.read();
+  await clock.advance(15_000);
+  t.deepEqual(
+    reads.map(at => (at - begun) / 1000),
+    [10, 15, 30],
+  );
 });
 
 test('a summary of processors and memory alone has nothing else', async t => {
