@@ -53,6 +53,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => untyped((await import('#src/options/programs/platlet.js')).platletFlags),
     run: async argv => (await import('./platlet/start.js')).startPlatlet(argv),
   },
+  node: command({
+    about: 'remove from this machine what the agent of a node has left on it',
+    flags: async () => (await import('#src/options/programs/node.js')).nodeFlags,
+    load: async () => (await import('./node/clean.js')).runNode,
+  }),
   certificate: command({
     about: 'approve or deny certificate signing requests',
     flags: async () => (await import('#src/options/programs/client.js')).certificateFlags,

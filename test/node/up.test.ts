@@ -1,6 +1,7 @@
+import {readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {aDirectory, Program} from '#test/cli/programs.js';
+import {aDirectory, Program, run as runProgram, type Ended} from '#test/cli/programs.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -9,7 +10,7 @@ import {run} from './run.js';
 if (containersMissing) console.log(`skipped: ${containersMissing}`);
 const contained = containersMissing ? test.skip : test.serial;
 
-contained('plat up --agent runs a deployment in real containers', async t => {
+contained('plat up --agent runs a deployment in real containers, and plat node clean removes it', async t => {
   await using node = await startContainerd();
   const directory = aDirectory();
   const flags = {
@@ -20,6 +21,16 @@ contained('plat up --agent runs a deployment in real containers', async t => {
     port: '19350',
     'healthz-port': '19348',
   };
+  const clean = (): Promise<Ended> =>
+    runProgram('plat', [
+      'node',
+      'clean',
+      `--root-dir=${flags['root-dir']}`,
+      `--pod-logs-dir=${join(directory, 'agent', 'logs')}`,
+      `--cgroup-root=${node.cgroup}`,
+      `--container-runtime-endpoint=${node.endpoint}`,
+      '--grace-period=1s',
+    ]);
   const plane = new Program('plat', [
     'up',
     '--agent',
@@ -48,9 +59,11 @@ contained('plat up --agent runs a deployment in real containers', async t => {
       (await kubectl('exec', 'deployment/web', '--', 'cat', '/var/run/secrets/kubernetes.io/serviceaccount/namespace')).trim(),
       'default',
     );
-    await kubectl('delete', 'deployment', 'web', '--wait=false');
-    await kubectl('wait', '--for=delete', 'pod', '-l', 'app=web', '--timeout=60s');
+    t.like(await clean(), {code: 1, stderr: `plat node: an agent runs with the folder ${flags['root-dir']}\n`});
   } finally {
     await plane.stop();
   }
+  t.like(await clean(), {code: 0, stderr: ''});
+  t.regex((await clean()).stdout, /^removed 0 sandboxes with 0 containers and 0 mounts\n/);
+  t.deepEqual(readdirSync(flags['root-dir']), ['agent.lock']);
 });

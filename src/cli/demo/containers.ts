@@ -3,14 +3,24 @@ import {sleep} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import type {Invocation} from '#src/program/program.js';
 import type {demoFlags} from '#src/options/programs/demo.js';
+import {cleanAgent} from '#src/cli/node/clean-agent.js';
 import {startAgentBeside} from '#src/cli/platlet/beside.js';
 import type {ScenarioContext} from './scenario.js';
 
+/** What the demo of containers works with. */
+interface ContainersContext extends ScenarioContext {
+  /** Aborts when the demo is to end. */
+  readonly stopping: AbortSignal;
+}
+
 const patienceMs = 60_000;
 
-/** Resolves to what `look` finds, once it does. Rejects after a minute, with the reason where `explain` knows one. */
+/**
+ * Resolves to what `look` finds, once it does. Rejects after a minute, with the reason where `explain` knows one, and
+ * when the demo is stopped.
+ */
 const found = async <T>(
-  {clock}: ScenarioContext,
+  {clock, stopping}: ContainersContext,
   what: string,
   look: () => Promise<T | undefined | false>,
   explain: () => Promise<string | undefined> = async () => undefined,
@@ -23,7 +33,9 @@ const found = async <T>(
       const why = await explain();
       throw new Error(`expected that ${what} within ${patienceMs / 1000} s${why === undefined ? '' : `: ${why}`}`);
     }
-    await sleep(clock, 100);
+    await sleep(clock, 100, stopping).catch(() => {
+      throw new Error('stopped before its end');
+    });
   }
 };
 
@@ -34,17 +46,42 @@ const waitingReason = async (admin: Client, namespace: string): Promise<string |
   return waiting && [waiting.reason, waiting.message].filter(Boolean).join(': ');
 };
 
-/** A node of this machine runs a Deployment in real containers. */
+/** A node of this machine runs a Deployment in real containers. All of it is removed at the end, whatever happened. */
 export const demonstrateContainers = async (
   context: ScenarioContext,
   dataDir: string,
   invocation: Invocation<(typeof demoFlags)['rows']>,
 ): Promise<void> => {
-  const {plane, admin, clock, print} = context;
-  const {agentArg, image} = invocation.parsed.options;
+  const {stopping, parsed} = invocation;
+  {
+    await using _ = await temporaryAgent(context, dataDir, invocation);
+    await runDeployment({...context, stopping}, parsed.options.image);
+  }
+  context.print('The agent has ended, and its containers, networks, mounts and control groups are removed.');
+};
+
+/** Starts an agent. Disposing of it removes all that it has left, also when a signal has stopped the demo. */
+const temporaryAgent = async (
+  {plane}: ScenarioContext,
+  dataDir: string,
+  invocation: Invocation<(typeof demoFlags)['rows']>,
+): Promise<AsyncDisposable> => {
+  const {clock, log, parsed} = invocation;
+  const agent = await startAgentBeside(plane, dataDir, parsed.options.agentArg, invocation);
+  return {
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      const {signal: stopping} = new AbortController();
+      const {failures} = await cleanAgent(agent.place, {graceSeconds: 1, all: false}, {clock, log, stopping});
+      if (failures.length > 0) throw new Error(`what the node has left could not be removed: ${failures.join('; ')}`);
+    },
+  };
+};
+
+const runDeployment = async (context: ContainersContext, image: string): Promise<void> => {
+  const {admin, clock, print} = context;
   const since = clock.monotonic();
   const passed = (): string => `${Math.round(clock.monotonic() - since)} ms`;
-  await using _ = await startAgentBeside(plane, dataDir, agentArg, invocation);
   const node = await found(context, 'a node is ready', async () =>
     (await admin.resource(kinds.nodes).list()).items.find(({status}) =>
       status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True'),
@@ -82,5 +119,5 @@ export const demonstrateContainers = async (
     const {items} = await admin.resource(kinds.pods).list({namespace: at.namespace, labelSelector: 'app=demo'});
     return items.length === 0;
   });
-  print('The Deployment is deleted, its pods are gone, and the agent ends.');
+  print('The Deployment is deleted, and its pods are gone.');
 };

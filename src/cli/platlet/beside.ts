@@ -16,11 +16,14 @@ import {configurationKind} from '#src/platlet/config/load.js';
 import {nodeNameOf} from '#src/platlet/node/addresses.js';
 import type {Plane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from '#src/program/program.js';
+import type {AgentPlace} from '#src/cli/node/clean-agent.js';
 import {configured} from './configuration.js';
 import {runPlatlet} from './run.js';
 
 /** A running agent beside a plane. */
 export interface AgentBeside extends AsyncDisposable {
+  /** Where its files and its runtime are. */
+  readonly place: AgentPlace;
   /** Resolves to why it has ended. */
   readonly ended: Promise<string>;
 }
@@ -76,7 +79,14 @@ export const startAgentBeside = async (
     },
   });
   await Promise.race([ready, run]);
+  const {options, settings} = parsed;
   return {
+    place: {
+      rootDir: options.rootDir,
+      podLogsDir: settings.podLogsDir,
+      cgroupRoot: settings.cgroupRoot,
+      endpoint: settings.containerRuntimeEndpoint,
+    },
     ended: run.then(code => `exit code ${code}`, messageOf),
     async [Symbol.asyncDispose]() {
       ending.abort();

@@ -1,4 +1,5 @@
 import {hostname, networkInterfaces} from 'node:os';
+import {resolve} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
@@ -16,6 +17,7 @@ import {tracingOf} from '#src/platlet/config/settings.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {loadProviders, type InstalledProviders} from '#src/platlet/credential-providers/load.js';
+import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
@@ -62,6 +64,10 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   undo.defer(() => ending.abort());
   const {signal} = ending;
   const credentialProviders = await credentialProvidersOf(given);
+  const own = await lockAgentFolder(systemHost, resolve(options.rootDir), signal).catch((error: unknown) => {
+    throw new Error(`--root-dir: ${messageOf(error)}`, {cause: error});
+  });
+  undo.defer(() => own?.[Symbol.asyncDispose]());
   const contended = await lockedUntil(given, undo, signal);
   const joined = options.platconfig ? await joinCluster({given, settings, meter, nodeName, signal}) : undefined;
   undo.defer(() => joined?.[Symbol.asyncDispose]());

@@ -65,9 +65,9 @@ const lifetimeOf = (undo: Undo): AbortSignal => {
   return lifetime.signal;
 };
 
-const checkMachineOf = async ({settings, host, naming, identity, log}: AgentParts, {events, node}: Cluster): Promise<void> => {
+const checkMachineOf = async ({settings, host, flags, naming, identity, log}: AgentParts, {events, node}: Cluster): Promise<void> => {
   events.normal(node, 'Starting', `Starting ${naming.agent}.`);
-  await checkMachine({settings, host, naming, nodeName: identity.nodeName, events, log});
+  await checkMachine({settings, host, root: flags.rootDir, naming, nodeName: identity.nodeName, events, log});
 };
 
 /** The results of the earlier stages that the last one starts. */

@@ -13,6 +13,8 @@ import type {EventRecorder} from '#src/runtime/events/events.js';
 export interface MachineChecksParts {
   readonly settings: Pick<Settings, 'protectKernelDefaults' | 'resolvConf' | 'clusterDomain' | 'oomScoreAdj' | 'maxOpenFiles'>;
   readonly host: Host;
+  /** The agent's folder. */
+  readonly root: string;
   readonly naming: Naming;
   readonly nodeName: string;
   readonly events: EventRecorder;
@@ -38,9 +40,9 @@ const setOwnLimits = async ({settings, host, log, ownFolder = '/proc/self'}: Mac
  * Rejects if kernel parameters differ and must not be changed.
  */
 export const checkMachine = async (parts: MachineChecksParts): Promise<void> => {
-  const {settings, host, naming, nodeName, events, log, parameters} = parts;
+  const {settings, host, root, naming, nodeName, events, log, parameters} = parts;
   const {protectKernelDefaults, resolvConf, clusterDomain} = settings;
-  const unset = await setKernelParameters(host, protectKernelDefaults, parameters);
+  const unset = await setKernelParameters(host, root, protectKernelDefaults, parameters);
   if (unset !== undefined) log.warn({reason: unset}, 'failed to set kernel parameters');
   await setOwnLimits(parts);
   if (!resolvConf) return;

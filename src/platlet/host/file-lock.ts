@@ -22,24 +22,36 @@ export const hasWaiter = (table: string, inode: number): boolean =>
     return arrow === '->' && kind === 'FLOCK' && file.endsWith(`:${inode}`);
   });
 
-/** Locks an open file; resolves once no other process has it. */
-const lock = (file: FileHandle, signal: AbortSignal): Promise<void> =>
+/** Thrown for a file that another process has locked. */
+export class LockedError extends Error {
+  override readonly name = 'LockedError';
+}
+
+/** Locks an open file; resolves once no other process has it. Rejects at once without `waits`. */
+const lock = (file: FileHandle, waits: boolean, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
-    const child = spawn('flock', ['--exclusive', '3'], {stdio: ['ignore', 'ignore', 'pipe', file.fd], signal});
+    const child = spawn('flock', ['--exclusive', ...(waits ? [] : ['--nonblock']), '3'], {
+      stdio: ['ignore', 'ignore', 'pipe', file.fd],
+      signal,
+    });
     let text = '';
     child.stderr!.setEncoding('utf8').on('data', (part: string) => (text += part));
     child.on('error', reject);
-    child.on('close', code => (code === 0 ? resolve() : reject(new Error(text.trim() || `flock ended with ${code}`))));
+    child.on('close', code => {
+      if (code === 0) resolve();
+      else if (code === 1 && !waits) reject(new LockedError('another process has locked the file'));
+      else reject(new Error(text.trim() || `flock ended with ${code}`));
+    });
   });
 
 /**
- * Creates a file if it is missing, and locks it. Waits for a process that has it locked, until the signal aborts.
- * Rejects with the error of the system, or of `flock`.
+ * Creates a file if it is missing, and locks it. Waits for a process that has it locked, until the signal aborts, or
+ * rejects with a `LockedError` if it is not to wait. Rejects with the error of the system, or of `flock`.
  */
-export const lockFile = async (path: string, signal: AbortSignal): Promise<FileLock> => {
+export const lockFile = async (path: string, signal: AbortSignal, waits = true): Promise<FileLock> => {
   const file = await fs.open(path, 'a', 0o600);
   try {
-    await lock(file, signal);
+    await lock(file, waits, signal);
   } catch (error) {
     await file.close();
     throw error;

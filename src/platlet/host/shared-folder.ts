@@ -24,3 +24,15 @@ export const shareFolder = async (host: MountHost, folder: string): Promise<Asyn
     },
   };
 };
+
+/**
+ * Undoes `shareFolder` for a directory that an agent has left: unmounts the directory from itself, unless something is
+ * mounted in it. Another file system that is mounted there stays.
+ */
+export const unshareFolder = async (host: MountHost, folder: string): Promise<void> => {
+  const path = (await host.realPath(folder)) ?? folder;
+  const below = await mountsBelow(host, path);
+  const [own] = below;
+  // A directory that is mounted onto itself has the end of its path as its root in the file system.
+  if (below.length === 1 && own?.path === path && own.root !== '/' && path.endsWith(own.root)) await host.unmount(path);
+};

@@ -7,6 +7,12 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {createLog} from '#src/observe/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {cleanNode} from '#src/platlet/clean/clean-node.js';
+import {unshareFolder} from '#src/platlet/host/shared-folder.js';
+import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
+import type {ContainerConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
+import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {checkMachine, type MachineChecksParts} from '#src/platlet/agent/machine-checks.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
@@ -32,6 +38,7 @@ const check = async (host: FolderHost, settings: Partial<MachineChecksParts['set
   await checkMachine({
     settings: {protectKernelDefaults: false, resolvConf: '', clusterDomain: '', oomScoreAdj: -999, maxOpenFiles: 1000, ...settings},
     host,
+    root: host.folders.root,
     naming: naming('kubernetes'),
     nodeName: 'node',
     events: {normal() {}, warning: (_, reason, message) => void events.push(`${reason}: ${message}`)},
@@ -141,4 +148,114 @@ test('another process that wants a lock is noticed within a second or two', asyn
   await clock.advance(1_000);
   await until;
   t.pass();
+});
+
+/** Hierarchies of a folder: cgroups are folders in it. */
+const cgroupsIn = (folder: string): CgroupHierarchy => {
+  const unused = () => Promise.reject(new Error('not expected'));
+  const foldersOf = (group: string) => [join(folder, group)];
+  return {version: 2, foldersOf, allFoldersOf: foldersOf, create: unused, apply: unused};
+};
+
+/** A runtime with two pods of an agent, of which one has ended, and one of another agent. */
+const runtimeWithPods = async (clock: VirtualClock): Promise<MemoryRuntime> => {
+  const runtime = new MemoryRuntime(clock);
+  for (const uid of ['one', 'two', 'other']) {
+    const pod = {uid, namespace: 'default', name: uid};
+    const sandbox = await runtime.runSandbox({pod, attempt: 0, hostname: uid} as SandboxConfig, '');
+    const config = {name: 'app', attempt: 0, image: {image: 'x'}, annotations: {}} as unknown as ContainerConfig;
+    await runtime.startContainer(await runtime.createContainer(sandbox, config));
+    if (uid === 'two') await runtime.stopSandbox(sandbox);
+  }
+  return runtime;
+};
+
+const cleaning = async (host: FolderHost, runtime: MemoryRuntime, all = false) =>
+  cleanNode({
+    runtime,
+    host,
+    folders: host.folders,
+    hierarchy: cgroupsIn(join(host.root, 'cgroup')),
+    podsGroup: '/kubepods',
+    graceSeconds: 5,
+    all,
+  });
+
+test('what an agent has left is removed: its pods, cgroups, mounts, folders and logs, and nothing else', async t => {
+  using host = await aHost();
+  await using runtime = await runtimeWithPods(new VirtualClock());
+  const {root, podLogs, containerLogs} = host.folders;
+  await check(host);
+  const volume = join(host.folders.volumes('one'), 'tmp', 'v');
+  await host.makeFolder(volume, 0o755);
+  await host.mount({type: 'tmpfs', source: 'tmpfs', target: volume});
+  await host.mount({type: 'tmpfs', source: 'tmpfs', target: join(host.root, 'elsewhere')});
+  await put(host, join(podLogs, 'default_two_two', 'app', '0.log'), 'x');
+  await host.makeFolder(containerLogs!, 0o755);
+  await host.link(join(podLogs, 'default_two_two', 'app', '0.log'), join(containerLogs!, 'two.log'));
+  await host.link('/else/0.log', join(containerLogs!, 'other.log'));
+  await put(host, join(root, 'pki', 'key.pem'), 'x');
+  await put(host, join(root, 'checkpoints', 'one'), 'x');
+  await host.makeFolder(join(host.root, 'cgroup', 'kubepods', 'burstable', 'podone'), 0o755);
+
+  const cleaned = await cleaning(host, runtime);
+  t.like(cleaned, {containers: 2, sandboxes: 2, mounts: 1, failures: []});
+  t.true(cleaned.parameters.includes('vm/overcommit_memory=1 (0 before)'), cleaned.parameters.join(' '));
+  t.true(runtime.calls.includes('stop app 0 5'));
+  t.deepEqual(
+    (await runtime.pods()).map(({pod}) => pod.uid),
+    ['other'],
+  );
+  t.deepEqual(await host.list(root), ['pki']);
+  t.deepEqual(
+    host.mounted.map(({path}) => path),
+    [join(host.root, 'elsewhere')],
+  );
+  t.deepEqual(await host.list(podLogs), []);
+  t.deepEqual(await host.list(containerLogs!), ['other.log']);
+  t.deepEqual(await host.list(join(host.root, 'cgroup')), []);
+
+  await cleaning(host, runtime, true);
+  t.deepEqual(await runtime.pods(), []);
+});
+
+test('what cannot be removed is said, and the rest is removed', async t => {
+  using host = await aHost();
+  await using runtime = await runtimeWithPods(new VirtualClock());
+  for (const uid of ['one', 'two']) await host.makeFolder(host.folders.pod(uid), 0o755);
+  const {stopSandbox} = runtime;
+  runtime.stopSandbox = async id => (id === 'sandbox-1' ? Promise.reject(new Error('network busy')) : stopSandbox.call(runtime, id));
+  const {failures} = await cleaning(host, runtime);
+  t.deepEqual(failures, ['pod default/one: network busy']);
+  t.deepEqual(
+    (await runtime.pods()).map(({pod}) => pod.uid),
+    ['one', 'other'],
+  );
+});
+
+test('the folder of an agent is that of one agent at a time', async t => {
+  using host = folderHost();
+  const root = join(tmpdir(), `plat-agent-${randomUUID()}`, 'root');
+  const {signal} = new AbortController();
+  const first = await lockAgentFolder(host, root, signal);
+  await t.throwsAsync(lockAgentFolder(host, root, signal), {message: `an agent runs with the folder ${root}`});
+  await first![Symbol.asyncDispose]();
+  await using _ = await lockAgentFolder(host, root, signal);
+  await rm(join(root, '..'), {recursive: true});
+});
+
+test('a directory that an agent has mounted onto itself is unmounted, and not what else is mounted there', async t => {
+  using host = await aHost();
+  const {root} = host.folders;
+  await host.makeFolder(root, 0o755);
+  await host.shareMounts(root);
+  await host.mount({type: 'tmpfs', source: 'tmpfs', target: join(root, 'pods')});
+  await unshareFolder(host, root);
+  t.is(host.mounted.length, 2);
+  await host.unmount(join(root, 'pods'));
+  await unshareFolder(host, root);
+  t.is(host.mounted.length, 0);
+  host.mounted.push({path: root, type: 'ext4', root: '/', source: '/dev/sdb', options: [], isShared: false});
+  await unshareFolder(host, root);
+  t.is(host.mounted.length, 1);
 });

@@ -1,0 +1,42 @@
+import {flagSection, flagTable, type OptionsOf} from '#src/options/flag.js';
+import {node} from '#src/options/platlet/node.js';
+import {commandLogging, help} from '#src/options/shared/logging.js';
+
+const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
+
+/** The flags of `plat node`. */
+export const nodeFlags = flagTable({
+  program: 'plat node',
+  summary:
+    'Removes from this machine what an agent has left: its pods with their containers, networks, mounts, control groups, folders and logs. Images and certificates stay.',
+  positional: 'clean',
+  sections: [
+    flagSection('Agent', {
+      'data-dir': {
+        type: 'path',
+        help: 'The data directory of a plane: the folders of the agent of plat up --agent are below it.',
+        excludes: ['root-dir', 'pod-logs-dir'],
+      },
+      'root-dir': {...rootDir, help: "The directory of the agent's files, as for platlet."},
+      'pod-logs-dir': {
+        type: 'path',
+        help: 'The directory of the logs of pods, podLogsDir of the configuration file.',
+        default: '/var/log/pods',
+      },
+      'cgroup-root': {type: 'string', help: 'The cgroup under which pods run.', default: '', shownDefault: 'empty'},
+      'container-runtime-endpoint': {type: 'string', help: 'The endpoint of the runtime, a unix socket.', default: endpoint.default},
+    }),
+    flagSection('Removal', {
+      'grace-period': {type: 'duration', help: 'How long containers may take to stop.', default: '10s'},
+      all: {
+        type: 'bool',
+        help: "Remove all pods of the runtime, also those of which the agent's folders have no files.",
+        default: 'false',
+      },
+      ...commandLogging,
+      ...help,
+    }),
+  ],
+});
+
+export type NodeOptions = OptionsOf<typeof nodeFlags>;
