@@ -1,6 +1,6 @@
 import {join} from 'node:path';
 import type {Host} from './host.js';
-import {LockedError, lockFile, type FileLock} from './file-lock.js';
+import {tryLockFile, type FileLock} from './file-lock.js';
 
 /** The file in an agent's folder that the agent locks while it runs. */
 const agentLock = 'agent.lock';
@@ -11,11 +11,13 @@ const agentLock = 'agent.lock';
  */
 export const lockAgentFolder = async (host: Pick<Host, 'makeFolder'>, root: string, signal: AbortSignal): Promise<FileLock | undefined> => {
   await host.makeFolder(root, 0o750);
+  let held: FileLock | undefined;
   try {
-    return await lockFile(join(root, agentLock), signal, false);
+    held = await tryLockFile(join(root, agentLock), signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    if (error instanceof LockedError) throw new Error(`an agent runs with the folder ${root}`);
     throw error;
   }
+  if (!held) throw new Error(`an agent runs with the folder ${root}`);
+  return held;
 };

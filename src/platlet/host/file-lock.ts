@@ -22,13 +22,8 @@ export const hasWaiter = (table: string, inode: number): boolean =>
     return arrow === '->' && kind === 'FLOCK' && file.endsWith(`:${inode}`);
   });
 
-/** Thrown for a file that another process has locked. */
-export class LockedError extends Error {
-  override readonly name = 'LockedError';
-}
-
-/** Locks an open file; resolves once no other process has it. Rejects at once without `waits`. */
-const lock = (file: FileHandle, waits: boolean, signal: AbortSignal): Promise<void> =>
+/** Locks an open file, and waits for a process that has it locked if asked to. Resolves to whether it is locked. */
+const lock = (file: FileHandle, waits: boolean, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const child = spawn('flock', ['--exclusive', ...(waits ? [] : ['--nonblock']), '3'], {
       stdio: ['ignore', 'ignore', 'pipe', file.fd],
@@ -38,20 +33,16 @@ const lock = (file: FileHandle, waits: boolean, signal: AbortSignal): Promise<vo
     child.stderr!.setEncoding('utf8').on('data', (part: string) => (text += part));
     child.on('error', reject);
     child.on('close', code => {
-      if (code === 0) resolve();
-      else if (code === 1 && !waits) reject(new LockedError('another process has locked the file'));
+      if (code === 0 || (code === 1 && !waits)) resolve(code === 0);
       else reject(new Error(text.trim() || `flock ended with ${code}`));
     });
   });
 
-/**
- * Creates a file if it is missing, and locks it. Waits for a process that has it locked, until the signal aborts, or
- * rejects with a `LockedError` if it is not to wait. Rejects with the error of the system, or of `flock`.
- */
-export const lockFile = async (path: string, signal: AbortSignal, waits = true): Promise<FileLock> => {
+/** Creates a file if it is missing, and locks it. Returns undefined if it is not locked. */
+const locked = async (path: string, waits: boolean, signal: AbortSignal): Promise<FileLock | undefined> => {
   const file = await fs.open(path, 'a', 0o600);
   try {
-    await lock(file, waits, signal);
+    if (!(await lock(file, waits, signal))) return void (await file.close());
   } catch (error) {
     await file.close();
     throw error;
@@ -65,6 +56,15 @@ export const lockFile = async (path: string, signal: AbortSignal, waits = true):
     [Symbol.asyncDispose]: () => file.close(),
   };
 };
+
+/**
+ * Creates a file if it is missing, and locks it. Waits for a process that has it locked, until the signal aborts.
+ * Rejects with the error of the system, or of `flock`.
+ */
+export const lockFile = async (path: string, signal: AbortSignal): Promise<FileLock> => (await locked(path, true, signal))!;
+
+/** The same without waiting: undefined if another process has the file locked. */
+export const tryLockFile = (path: string, signal: AbortSignal): Promise<FileLock | undefined> => locked(path, false, signal);
 
 const lookMs = 1_000;
 
