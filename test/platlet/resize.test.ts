@@ -1,4 +1,5 @@
 import test from 'ava';
+import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
@@ -9,7 +10,8 @@ import type {PodCgroups, PodConfigs} from '#src/platlet/pod/ports.js';
 import {ResourceState} from '#src/platlet/resize/resource-state.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import {eventsOf} from '#test/simulation/environment.js';
-import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, type AgentPlane} from './agent.js';
+import {aPlane} from '#test/controllers/plane.js';
+import {anAgent, aPlaneWithNode, createNode, nodeName, describePod, podNamed, podsOf, run, type AgentPlane} from './agent.js';
 import {MemoryRuntime} from './memory-runtime.js';
 import {configs, noCgroups} from './ports.js';
 
@@ -259,6 +261,34 @@ test('a resize that fails is reported and tried again', async t => {
     (await resizesOf(plane)).map(event => event.replace(/,.*|}/, '')),
     ['ResizeStarted 2', 'ResizeError 2', 'ResizeCompleted 2', 'ResizeStarted 3', 'ResizeError 3', 'ResizeCompleted 3'],
   );
+});
+
+test('the resources of a pod itself are resized where the node can do that', async t => {
+  const gates = 'NodeDeclaredFeatures=true,InPlacePodLevelResourcesVerticalScaling=true';
+  await using plane = await aPlane({
+    controllers: ['serviceaccount-controller'],
+    apiserverArgs: ['--authorization-mode=Node,RBAC', `--feature-gates=${gates}`],
+  });
+  await createNode(plane);
+  const declared = {status: {declaredFeatures: ['InPlacePodLevelResourcesVerticalScaling']}};
+  await plane.client().resource(kinds.nodes).patch(nodeName, 'merge', declared, {subresource: 'status'});
+  await using runtime = new MemoryRuntime(plane.clock);
+  const cgroups = groups(runtime.calls);
+  await using _ = await anAgent(plane, runtime, {configs: withResources, cgroups, resizeNode: {podLevel: true}});
+  await run(plane, 'pod', {...asking({cpu: '100m'}), resources: {requests: {cpu: '500m'}, limits: {cpu: '1'}}});
+  await plane.clock.advance(1_000);
+  runtime.calls.length = 0;
+  const resources = {requests: {cpu: '600m'}, limits: {cpu: '1500m'}};
+  await podsOf(plane).patch('pod', 'merge', {spec: {resources}}, {namespace: 'default', subresource: 'resize'});
+  await plane.clock.advance(2_000);
+  t.deepEqual(runtime.calls, [
+    'group cpuQuota:150000,cpuPeriod:100000',
+    'group cpuShares:614',
+    'update app 0 shares=102 quota=150000 memory=max',
+  ]);
+  const {status} = await podNamed(plane);
+  t.deepEqual((status as {readonly resources?: unknown}).resources, {requests: {cpu: '600m'}, limits: {cpu: '1500m'}});
+  t.deepEqual(await resizesOf(plane), ['ResizeStarted 2}', 'ResizeCompleted 2}']);
 });
 
 test('resizes are counted by what is asked for, refused, accepted and done', async t => {

@@ -1,6 +1,7 @@
 // The fifth stage of an agent: admission of pods to the node, and the backoff of restarted containers.
 
 import {crashLoopLimits, reducedCrashLoopLimits, type BackoffLimits} from '#src/platlet/pod/backoff.js';
+import {declaredFeatures} from '#src/platlet/node/declared-features.js';
 import type {NodeFacts} from '#src/platlet/worker/parts.js';
 import {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
@@ -17,7 +18,7 @@ export const admissionOf = (parts: AgentParts, {known, fresh, condition}: NodeSt
     condition,
     working,
     allowedSysctls: settings.allowedUnsafeSysctls,
-    features: {podLevelResources: gate('PodLevelResources'), declared: []},
+    features: {podLevelResources: gate('PodLevelResources'), declared: declaredFeatures(settings, gate) ?? []},
   });
 };
 

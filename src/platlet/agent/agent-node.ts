@@ -41,6 +41,7 @@ export interface AgentNodeParts {
   readonly runtime: ReportedRuntime;
   readonly condition: NodeCondition;
   readonly pods: Pick<PodDirectory, 'runtime' | 'sources'>;
+  readonly declaredFeatures: readonly string[] | undefined;
 }
 
 /** Returns the identity that an agent registers its node with. */
@@ -129,6 +130,7 @@ export class AgentNode {
         maxImages: settings.nodeStatusMaxImages,
         // No supported type of volume is attached. An empty list lets volumes left by another agent be detached.
         volumesInUse: pods.sources.isReady ? [] : undefined,
+        declaredFeatures: this.#parts.declaredFeatures,
         failures: {
           pressures: condition.pressures,
           ...(problem === undefined ? {} : {notReady: problem}),

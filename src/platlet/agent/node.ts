@@ -5,6 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {bootTimeOf, StartupTimes} from '#src/platlet/metrics/startup.js';
+import {declaredFeatures} from '#src/platlet/node/declared-features.js';
 import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
 import {reservationOf} from '#src/platlet/node/capacity.js';
 import {NodeCondition} from '#src/platlet/node/node-condition.js';
@@ -35,7 +36,7 @@ export interface NodeStage {
 
 /** Creates the Node of an agent. */
 export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirectory, signal: AbortSignal): Promise<NodeStage> => {
-  const {identity, settings, flags, clients, runtime, runtimeVersion, naming, files, clock, random, log, metrics} = parts;
+  const {identity, settings, flags, clients, runtime, runtimeVersion, gate, naming, files, clock, random, log, metrics} = parts;
   const {events, registered, api} = cluster;
   const startup = new StartupTimes(clock, metrics, bootTimeOf(String((await files.read('/proc/stat')) ?? '')));
   const addresses = new NodeAddresses({find: () => identity.addresses(), registered, log});
@@ -50,6 +51,7 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
     runtime: {version: runtimeVersion, health, images: new NodeImages({runtime, clock, log})},
     condition,
     pods,
+    declaredFeatures: declaredFeatures(settings, gate),
   });
   const lifecycle = new NodeLifecycle({
     client: clients.heartbeats,

@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {mayUseLimitedSwap} from '#src/platlet/resize/swap.js';
+import {declaredFeatures} from '#src/platlet/node/declared-features.js';
 import {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import {ResourceState} from '#src/platlet/resize/resource-state.js';
 import type {PodAdmission} from '#src/platlet/worker/pod-admission.js';
@@ -23,7 +24,10 @@ interface Before {
 }
 
 /** Which resources of Guaranteed pods are reserved piece by piece, and stay as they are. */
-const fixedResources = (settings: Settings, gate: (name: GateName) => boolean): {readonly cpu: boolean; readonly memory: boolean} => ({
+export const fixedResources = (
+  settings: Pick<Settings, 'cpuManagerPolicy' | 'memoryManagerPolicy'>,
+  gate: (name: GateName) => boolean,
+): {readonly cpu: boolean; readonly memory: boolean} => ({
   cpu: settings.cpuManagerPolicy === 'static' && !gate('InPlacePodVerticalScalingExclusiveCPUs'),
   memory: settings.memoryManagerPolicy === 'Static' && !gate('InPlacePodVerticalScalingExclusiveMemory'),
 });
@@ -41,6 +45,7 @@ export const podResizes = async (
       allocated: await open('allocated_pods_state'),
       actuated: await open('actuated_pods_state'),
       isReady: () => directory.sources.isReady,
+      declaredFeatures: declaredFeatures(settings, gate),
       node: {
         naming,
         get capacity() {

@@ -25,6 +25,8 @@ export interface NodeFacts {
   readonly failures: NodeFailures;
   /** The volumes in use; undefined while unknown. */
   readonly volumesInUse: readonly string[] | undefined;
+  /** What the node can do that not every node can; undefined if it declares nothing. */
+  readonly declaredFeatures?: readonly string[] | undefined;
 }
 
 /** The maximum number of names per image. */
@@ -93,6 +95,7 @@ export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<No
     ...(runtimeStatus?.supplementalGroupsPolicy === undefined
       ? {}
       : {features: {supplementalGroupsPolicy: runtimeStatus.supplementalGroupsPolicy}}),
+    ...(facts.declaredFeatures ? {declaredFeatures: [...facts.declaredFeatures]} : {}),
     conditions: nodeConditions(
       naming,
       {...failures, ...(notReady.length > 0 ? {notReady: notReady.join(', ')} : {})},

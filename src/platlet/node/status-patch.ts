@@ -13,6 +13,7 @@ const fields = [
   'features',
   'runtimeHandlers',
   'volumesInUse',
+  'declaredFeatures',
 ] as const satisfies readonly (keyof NodeStatus)[];
 
 /** Returns the merge patch between two maps of quantities: removed keys are set to null. */

@@ -114,5 +114,7 @@ export const isResizing = (pod: Frozen<Pod>, runtime: RuntimePod, {actuated, pod
     latestOf(runtime, container.name)?.state === 'running' &&
     !sameCpuAndMemory(cpuAndMemoryOf(effectiveResources(pod, container, podLevel)), cpuAndMemoryOf(actuated?.containers[container.name]));
   if ([...containers, ...initContainers.filter(isSidecar)].some(differs)) return true;
-  return podLevel && resources !== undefined && !sameCpuAndMemory(cpuAndMemoryOf(resources), cpuAndMemoryOf(actuated?.pod));
+  // A pod of which nothing runs yet gets its cgroup with what is allocated.
+  const hasRun = runtime.containers.some(({state}) => state === 'running');
+  return podLevel && hasRun && resources !== undefined && !sameCpuAndMemory(cpuAndMemoryOf(resources), cpuAndMemoryOf(actuated?.pod));
 };

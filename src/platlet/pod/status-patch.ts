@@ -7,7 +7,7 @@ import {mayRestart} from '#src/model/pod/restart.js';
 import {specContainers} from '#src/model/pod/spec-containers.js';
 import {transientConditions} from './conditions.js';
 import {statusesByName, type ContainerStatuses} from './container-statuses.js';
-import type {OwnStatus} from './status.js';
+import type {OwnStatus, PodResourcesStatus} from './status.js';
 
 const ownFields = [
   'phase',
@@ -22,7 +22,11 @@ const ownFields = [
   'initContainerStatuses',
   'containerStatuses',
   'ephemeralContainerStatuses',
+  'resources',
+  'allocatedResources',
 ] as const;
+
+type Status = NonNullable<Frozen<Pod>['status']> & PodResourcesStatus;
 
 const lastProbe: ReadonlySet<string> = new Set(['lastProbeTime']);
 
@@ -46,7 +50,8 @@ const addressPatch = (own: readonly {readonly ip: string}[], before: readonly {r
 ];
 
 /** Returns the strategic merge patch that updates the stored status to `own`; undefined if it is up to date. */
-export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<string, unknown> | undefined => {
+export const statusPatch = ({status: stored = {}}: Frozen<Pod>, own: OwnStatus): Record<string, unknown> | undefined => {
+  const status: Status = stored;
   const patch: Record<string, unknown> = {};
   for (const field of ownFields) {
     if (own[field] === undefined) {
@@ -76,13 +81,9 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
 };
 
 /** Whether two statuses differ only in what a patch has set, as far as the node reads them. */
-export const differsByPatch = (
-  before: Frozen<Pod>['status'] = {},
-  now: Frozen<Pod>['status'] = {},
-  patch: Record<string, unknown>,
-): boolean => {
+export const differsByPatch = (before: Status = {}, now: Status = {}, patch: Record<string, unknown>): boolean => {
   const patched = new Set(((patch['conditions'] ?? []) as readonly Frozen<PodCondition>[]).map(({type}) => type));
-  const others = ({conditions = []}: typeof before) => conditions.filter(({type}) => !patched.has(type));
+  const others = ({conditions = []}: Status) => conditions.filter(({type}) => !patched.has(type));
   return ownFields.every(field => field in patch || sameJson(before[field], now[field])) && sameJson(others(before), others(now));
 };
 

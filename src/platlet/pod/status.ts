@@ -6,6 +6,13 @@ import {wireTime} from '#src/api/time.js';
 import {conditionStates, rejectedConditions, type ConditionState} from './conditions.js';
 import {containerStatuses, finalStatuses, statusesByName, type ContainerInputs, type ContainerStatuses} from './container-statuses.js';
 import {isTerminalPhase, phaseOf, type Phase} from './phase.js';
+import type {Requirements} from './resources/pod-resources.js';
+
+/** The resources of a pod itself; only where these can be resized. */
+export interface PodResourcesStatus {
+  readonly resources?: Requirements;
+  readonly allocatedResources?: Readonly<Record<string, string>>;
+}
 
 /** The fields of a pod status that the node sets. Others are left unchanged. */
 export type OwnStatus = Pick<
@@ -23,7 +30,8 @@ export type OwnStatus = Pick<
   | 'initContainerStatuses'
   | 'containerStatuses'
   | 'ephemeralContainerStatuses'
->;
+> &
+  PodResourcesStatus;
 
 /** Why a pod fails or is terminated, regardless of its containers. */
 export interface PodOutcome {
@@ -46,6 +54,7 @@ export interface StatusInputs extends ContainerInputs {
   readonly stage: 'running' | 'ending' | 'finished';
   readonly outcome?: PodOutcome;
   readonly resize?: readonly ConditionState[];
+  readonly podResources?: PodResourcesStatus | undefined;
   readonly disruption?: ConditionState;
   /** Whether the pod is a static pod. */
   readonly isStatic?: boolean;
@@ -131,6 +140,7 @@ export const podStatus = (pod: Frozen<Pod>, inputs: StatusInputs): OwnStatus => 
     conditions: timedConditions(pod, states, now),
     ...(hostIP ? {hostIP, hostIPs: hostAddresses.map(ip => ({ip}))} : {}),
     ...(podIP ? {podIP, podIPs: podAddresses.map(ip => ({ip}))} : {}),
+    ...inputs.podResources,
     ...statuses,
   };
 };

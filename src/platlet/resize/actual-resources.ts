@@ -1,8 +1,9 @@
 // What containers and pods run with, by the kernel or the runtime, in the terms of the API. Pure.
 
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, ContainerStatus} from '#src/api/pod.js';
+import type {AnyContainer, ContainerStatus, Pod} from '#src/api/pod.js';
 import {formatQuantity, milliQuantity, quantityOf} from '#src/api/quantity.js';
+import {formatResourceList, podLimits, podRequests} from '#src/model/pod/requests.js';
 import {leastShares, milliOfShares, sharesOf, weightOf} from '#src/platlet/cgroups/numbers.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
@@ -63,6 +64,30 @@ const updated = (
   const text = memory ?? oldMemory;
   if (text !== undefined) amounts['memory'] = text;
   return amounts;
+};
+
+/**
+ * Returns the resources that the status of a pod shows of the pod itself: before it runs what is allocated to it, then
+ * what its cgroup has.
+ */
+export const reportedPodResources = (
+  pod: Frozen<Pod>,
+  actual: ActualResources | undefined,
+  before: Frozen<{readonly resources?: Requirements}> | undefined,
+): {readonly resources: Requirements; readonly allocatedResources: Amounts} => {
+  const [requests, limits] = [formatResourceList(podRequests(pod, {podLevel: true})), formatResourceList(podLimits(pod, {podLevel: true}))];
+  if (pod.status?.phase !== 'Running') return {resources: {requests, limits}, allocatedResources: requests};
+  const own = pod.spec?.resources ?? {};
+  const {cpuRequest} = cpuAndMemoryOf({requests});
+  const known = {cpuRequest: actual && cpuRequestOf(actual, cpuRequest), cpuLimit: actual && cpuLimitOf(actual)};
+  const memoryRequest = own.requests?.['memory'] ?? requests['memory'];
+  const memoryLimit = actual?.memoryLimitBytes ? bytesText(actual.memoryLimitBytes) : undefined;
+  const {resources: old} = before ?? {};
+  const shown = {
+    requests: updated({...own.requests}, old?.requests, {cpu: known.cpuRequest, memory: memoryRequest}, leastShares),
+    limits: updated({...own.limits}, old?.limits, {cpu: known.cpuLimit, memory: memoryLimit}, leastCpuLimit),
+  };
+  return {resources: shown as Requirements, allocatedResources: requests};
 };
 
 /** Returns the resources that the status of a container shows. */

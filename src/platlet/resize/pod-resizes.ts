@@ -8,6 +8,7 @@ import {compareQuantities, zeroQuantity} from '#src/api/quantity.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {onAbort} from '#src/base/signals.js';
+import {featuresForUpdate} from '#src/model/pod/required-features.js';
 import {podRequests} from '#src/model/pod/requests.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
@@ -28,6 +29,8 @@ export interface NodeResizes {
   readonly node: ResizeNode;
   /** Whether all pods of the node are known. */
   isReady(): boolean;
+  /** The features that the node declares; undefined if it declares none and none are asked for. */
+  readonly declaredFeatures?: readonly string[] | undefined;
 }
 
 export interface PodResizesParts {
@@ -138,7 +141,9 @@ export class PodResizes {
     const uid = uidOf(pod);
     const before = this.#desired.get(uid);
     this.#desired.set(uid, pod);
-    if (!before || !asksForResize(before, pod)) return;
+    if (!before) return;
+    this.#checkFeatures(before, pod);
+    if (!asksForResize(before, pod)) return;
     for (const operation of resizeOperations(before, pod)) this.metrics.requestedResizes.add({...operation});
     if (this.allocatedTo(pod) === pod) {
       this.#pending.delete(uid);
@@ -147,6 +152,14 @@ export class PodResizes {
     }
     this.#pending.add(uid);
     this.retry('pod_updated');
+  }
+
+  #checkFeatures(before: Frozen<Pod>, now: Frozen<Pod>): void {
+    const {declaredFeatures} = this.#parts.resizes;
+    if (!declaredFeatures) return;
+    const missing = featuresForUpdate(before as Pod, now.spec as NonNullable<Pod['spec']>).filter(name => !declaredFeatures.includes(name));
+    const text = `Pod requires node features that are not available: ${missing.join(', ')}`;
+    if (missing.length > 0) this.#parts.events.warning(now, 'FailedNodeDeclaredFeaturesCheck', text);
   }
 
   /** Called with pods of which only the statuses have changed: a resize to less may be done, which makes room. */

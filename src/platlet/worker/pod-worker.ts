@@ -264,7 +264,7 @@ export class PodWorker {
       runtimeName: node.runtimeName,
       isStarted: (of, instance) => prober.isStarted(pod, of, instance),
       isReady: (of, instance) => prober.isReady(pod, of, instance),
-      ...this.#resizer.statusOf(stage),
+      ...this.#resizer.statusOf(pod, stage),
       now: clock.now(),
       startTime: this.#startTime,
       hostAddresses: node.addresses,
@@ -298,7 +298,7 @@ export class PodWorker {
     if (this.#termination || pod.metadata?.deletionTimestamp || isDone(pod, containerStatuses(pod, this.#statusInputs('running'))))
       return this.#enter('terminating');
     await resizes.saved();
-    this.#resizer.observe(pod, this.#runtime);
+    await this.#resizer.observe(pod, this.#runtime);
     this.#report('running');
     const network = pod.spec?.hostNetwork ? undefined : node.networkError();
     if (network !== undefined) {

@@ -9,7 +9,7 @@ import {effectiveResources, isResizing, type PodResize, type Resizable, type Res
 import {isStaticPod} from '#src/platlet/pod/origin.js';
 import type {ContainerInputs} from '#src/platlet/pod/container-statuses.js';
 import type {StatusInputs} from '#src/platlet/pod/status.js';
-import {reportedResources} from '#src/platlet/resize/actual-resources.js';
+import {reportedPodResources, reportedResources} from '#src/platlet/resize/actual-resources.js';
 import {memoryProblem} from '#src/platlet/pod/resources/memory-check.js';
 import {completedMessage, errorMessage} from '#src/platlet/pod/resources/messages.js';
 import {withAmountsOf, type Requirements} from '#src/platlet/pod/resources/pod-resources.js';
@@ -25,6 +25,8 @@ const generationOf = ({metadata}: Frozen<Pod>): number => metadata?.generation ?
 export class PodResizer {
   readonly #parts: WorkerParts;
   readonly #uid: string;
+  /** The limits of the pod's group; only where the resources of pods can be resized. */
+  #limits: ActualResources | undefined;
 
   constructor(parts: WorkerParts, uid: string) {
     this.#parts = parts;
@@ -53,20 +55,26 @@ export class PodResizer {
     await actuated.setContainer(this.#uid, container.name, effectiveResources(pod, container, podLevel));
   }
 
-  /** Notes whether a pod is still being resized. */
-  observe(pod: Frozen<Pod>, runtime: RuntimePod): void {
-    const {conditions} = this.#parts.ports.resizes;
+  /** Notes whether a pod is still being resized, and what it has. */
+  async observe(pod: Frozen<Pod>, runtime: RuntimePod): Promise<void> {
+    const {cgroups, resizes} = this.#parts.ports;
+    const {conditions, podLevel} = resizes;
+    if (podLevel) this.#limits = await cgroups.limitsOf(pod);
     if (isResizing(pod, runtime, this.#inputs)) return void conditions.setInProgress(this.#uid, generationOf(pod));
     const generation = conditions.clear(this.#uid, 'progress');
     if (generation !== undefined) recordEvent(this.#parts, pod, ['Normal', 'ResizeCompleted', completedMessage(pod, generation)]);
   }
 
   /** Returns what the status of a pod shows of its resources and of its resizes. */
-  statusOf(stage: StatusInputs['stage']): Pick<StatusInputs, 'resize'> & Pick<ContainerInputs, 'resourcesOf'> {
-    const {conditions} = this.#parts.ports.resizes;
+  statusOf(
+    pod: Frozen<Pod>,
+    stage: StatusInputs['stage'],
+  ): Pick<StatusInputs, 'resize' | 'podResources'> & Pick<ContainerInputs, 'resourcesOf'> {
+    const {conditions, podLevel} = this.#parts.ports.resizes;
     const actuated = this.#inputs.actuated?.containers;
     return {
       resize: stage === 'finished' ? [] : conditions.statesOf(this.#uid),
+      podResources: podLevel ? reportedPodResources(pod, this.#limits, this.#parts.statuses.statusOf(this.#uid)) : undefined,
       resourcesOf({container}, latest, before) {
         const {requests} = container.resources ?? {};
         const resources = reportedResources(container, latest, actuated?.[container.name], before);

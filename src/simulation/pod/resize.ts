@@ -63,7 +63,7 @@ const startOrDefer = (
   const {pending} = resizing;
   const {message, isEvent} = decision;
   const reason = decision.is === 'infeasible' ? 'Infeasible' : 'Deferred';
-  resizing.pending = {reason, message, generation};
+  resizing.pending = {reason, message, generation, since: pending?.reason === reason ? pending.since : now};
   if (!isEvent || (pending?.reason === reason && pending.generation === generation)) return;
   recordEvent('Warning', `Resize${reason}`, pendingMessage(pod, reason, generation, message));
 };

@@ -9,6 +9,7 @@ export interface Resizing {
   /** By container; only containers that can be resized. */
   allocated: ReadonlyMap<string, Amounts>;
   actual: ReadonlyMap<string, Amounts>;
-  pending?: Rejection & {readonly generation: number};
+  /** `since`: when it got its reason, by the timeline. */
+  pending?: Rejection & {readonly generation: number; readonly since: number};
   progress?: {readonly doneAt: number; readonly generation: number};
 }

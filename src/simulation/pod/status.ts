@@ -1,4 +1,5 @@
 import type {ContainerStatus} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
 import {conditionTrue, type ConditionState} from '#src/platlet/pod/conditions.js';
 import {declaredResources, type ContainerInputs, type WaitingReason} from '#src/platlet/pod/container-statuses.js';
 import {podStatus, rejectedStatus, type OwnStatus} from '#src/platlet/pod/status.js';
@@ -7,9 +8,16 @@ import type {ContainerRecord, PodRecord} from './record.js';
 import {isReady, isStarted, runtimeOf} from './runtime-view.js';
 
 /** Returns the conditions of a pending or running resize. */
-const resizeConditions = ({resizing: {pending, progress}}: PodRecord): ConditionState[] => [
+const resizeConditions = ({resizing: {pending, progress}}: PodRecord, timeline: Timeline): ConditionState[] => [
   ...(pending
-    ? [{...conditionTrue('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}]
+    ? [
+        {
+          ...conditionTrue('PodResizePending', pending.reason),
+          message: pending.message,
+          observedGeneration: pending.generation,
+          lastTransitionTime: wireTime(timeline.wallOf(pending.since)),
+        },
+      ]
     : []),
   ...(progress ? [{...conditionTrue('PodResizeInProgress'), observedGeneration: progress.generation}] : []),
 ];
@@ -61,7 +69,7 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], ti
     podAddresses: addresses,
     hasSandbox: sandbox === 'up',
     stage: isFinished ? 'finished' : termination ? 'ending' : 'running',
-    resize: resizeConditions(record),
+    resize: resizeConditions(record, timeline),
     ...(termination?.disruption ? {disruption: termination.disruption} : {}),
     ...(termination
       ? {

@@ -145,6 +145,33 @@ test('pods have groups in the one tree of version 2, with their limits', async t
   stop();
 });
 
+for (const [version, shares] of [
+  [1, {cpuShares: 512}],
+  [2, {cpuShares: 500, cpuWeight: 20}],
+] as const)
+  test(`the limits of a pod that runs are read and changed one by one, in version ${version}`, async t => {
+    using host = await cgroupHost(version);
+    const {cgroups, stop} = await aNode(host);
+    await cgroups.start();
+    await cgroups.ensure(guaranteed);
+    const quota = {cpuQuota: 50_000, cpuPeriod: 100_000};
+    t.deepEqual(await cgroups.limitsOf(guaranteed), {...shares, ...quota, memoryLimitBytes: 1_048_576});
+    const more = {cpu: '1', memory: '2Mi'};
+    const grown = {...guaranteed, spec: {...guaranteed.spec!, containers: [{name: 'a', resources: {requests: more, limits: more}}]}};
+    await cgroups.ensure(grown, true);
+    t.like(await cgroups.limitsOf(guaranteed), {...quota, memoryLimitBytes: 1_048_576});
+    const {cpuQuota, cpuPeriod} = cgroups.limitsFor(grown);
+    await cgroups.change(guaranteed, {cpuQuota: cpuQuota!, cpuPeriod: cpuPeriod!});
+    t.like(await cgroups.limitsOf(guaranteed), {cpuQuota: 100_000, memoryLimitBytes: 1_048_576});
+    await cgroups.ensure(grown);
+    t.like(await cgroups.limitsOf(guaranteed), {memoryLimitBytes: 2_097_152});
+    await cgroups.ensure(burstable);
+    t.like(await cgroups.limitsOf(burstable), {cpuQuota: -1, memoryLimitBytes: undefined});
+    t.is(await cgroups.limitsOf(guaranteed, 'no-container'), undefined);
+    t.is(await cgroups.memoryOf(guaranteed, 'no-container'), undefined);
+    stop();
+  });
+
 test('the group of a pod goes with what is in it, and so do those of pods that are gone', async t => {
   using host = await cgroupHost(1);
   const {cgroups, stop} = await aNode(host);

@@ -1,5 +1,6 @@
 import test, {type ExecutionContext} from 'ava';
 import {systemClock} from '#src/base/clock.js';
+import {containerOf} from '#src/platlet/cri/states.js';
 import {procedures} from '#src/platlet/cri/procedures.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {exitCodeOf} from '#src/platlet/cri/streams.js';
@@ -136,6 +137,24 @@ test('sandboxes and containers are grouped by pod, newest first, and others left
   t.deepEqual(others, []);
   t.deepEqual([found?.pod, found?.sandboxes.map(({id}) => id), found?.containers.map(({id}) => id)], [pod, ['s1', 's0'], ['c1', 'c0']]);
   t.is(server.received.length, 2);
+});
+
+test('a container has the resources that the runtime reports', t => {
+  const status = {id: 'c', metadata: {name: 'c', attempt: 0}, createdAt: 1, image: {image: 'i'}, imageRef: 'r'};
+  const reported = (linux?: object) =>
+    containerOf(
+      procedures.containerStatus.response.decode(
+        procedures.containerStatus.response.encode({status: {...status, ...(linux ? {resources: {linux}} : {})}}),
+      ).status,
+    ).resources;
+  t.is(reported(), undefined);
+  t.is(reported({}), undefined);
+  t.deepEqual(reported({cpuShares: 102, cpuPeriod: 100_000, cpuQuota: 10_000, memoryLimitInBytes: 1024}), {
+    cpuShares: 102,
+    cpuQuota: 10_000,
+    cpuPeriod: 100_000,
+    memoryLimitBytes: 1024,
+  });
 });
 
 test('the exit code is in the text of the error stream', t => {

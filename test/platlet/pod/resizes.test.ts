@@ -2,9 +2,12 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoints/checkpoint.js';
+import {fixedResources} from '#src/platlet/agent/pod-resizes.js';
+import {declaredFeatures} from '#src/platlet/node/declared-features.js';
 import {computeActions} from '#src/platlet/pod/actions.js';
 import {isResizing} from '#src/platlet/pod/resize-actions.js';
-import {reportedResources} from '#src/platlet/resize/actual-resources.js';
+import {reportedPodResources, reportedResources} from '#src/platlet/resize/actual-resources.js';
+import {containerResources} from '#src/platlet/inputs/resources.js';
 import {resizeDecision, type ResizeNode} from '#src/platlet/pod/admission/resize.js';
 import {memoryProblem} from '#src/platlet/pod/resources/memory-check.js';
 import {completedMessage, errorMessage, pendingMessage, startedMessage} from '#src/platlet/pod/resources/messages.js';
@@ -340,6 +343,48 @@ test('events of a resize name the resources of all containers', t => {
   t.is(errorMessage(pod, 2, 'some error occurred'), `Pod resize error: ${summary},"error":"some error occurred"}`);
   t.is(pendingMessage(pod, 'Deferred', 2, 'too little'), `Pod resize Deferred: ${summary},"error":"too little"}`);
   t.is(completedMessage(aPod(), 3), 'Pod resize completed: {"containers":[{"name":"app","resources":{}}],"generation":3}');
+});
+
+test('what a node cannot resize, and declares that it can, goes by its policies and gates', t => {
+  const gates =
+    (...on: readonly string[]) =>
+    (name: string) =>
+      on.includes(name);
+  const settings = (cpuManagerPolicy: string, memoryManagerPolicy = 'None') => ({cpuManagerPolicy, memoryManagerPolicy});
+  t.deepEqual(fixedResources(settings('static', 'Static'), gates()), {cpu: true, memory: true});
+  t.deepEqual(fixedResources(settings('none'), gates()), {cpu: false, memory: false});
+  const exclusive = gates('InPlacePodVerticalScalingExclusiveCPUs', 'InPlacePodVerticalScalingExclusiveMemory');
+  t.deepEqual(fixedResources(settings('static', 'Static'), exclusive), {cpu: false, memory: false});
+
+  t.is(declaredFeatures(settings('none'), gates()), undefined);
+  t.deepEqual(declaredFeatures(settings('none'), gates('NodeDeclaredFeatures')), ['GuaranteedQoSPodCPUResize']);
+  t.deepEqual(declaredFeatures(settings('static'), gates('NodeDeclaredFeatures')), []);
+  t.deepEqual(
+    declaredFeatures(settings('static'), name => exclusive(name) || gates('NodeDeclaredFeatures')(name)),
+    ['GuaranteedQoSPodCPUResize'],
+  );
+  t.deepEqual(declaredFeatures(settings('static'), gates('NodeDeclaredFeatures', 'InPlacePodLevelResourcesVerticalScaling')), [
+    'InPlacePodLevelResourcesVerticalScaling',
+  ]);
+});
+
+test('the status of a pod shows its own resources: first what is allocated, then what its cgroup has', t => {
+  const pod = aPod({resources: amounts('200m 300m 64Mi 128Mi') as {}});
+  const running = {...pod, status: {phase: 'Running'}};
+  const allocatedResources = {cpu: '200m', memory: '64Mi'};
+  t.deepEqual(reportedPodResources(pod, undefined, undefined), {resources: amounts('200m 300m 64Mi 128Mi'), allocatedResources});
+  const actual = {cpuShares: 102, cpuQuota: 20_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 26};
+  t.deepEqual(reportedPodResources(running, actual, undefined), {resources: amounts('100m 200m 64Mi 64Mi'), allocatedResources});
+});
+
+test('a container without limits of its own has those of its pod', t => {
+  const settings = {enforcesCpuLimits: true, cpuPeriod: 100_000, memoryCapacity: 2 ** 30, pageSizes: [], killsGroups: false};
+  const pod = aPod({resources: amounts('200m 300m 64Mi 128Mi') as {}});
+  t.like(containerResources(pod, container('app', '100m - - 64Mi'), settings), {
+    cpuShares: 102,
+    cpuQuota: 30_000,
+    memoryLimitBytes: 2 ** 26,
+  });
 });
 
 test('a changed spec is counted by what it adds, removes, raises and lowers', t => {
