@@ -32,6 +32,12 @@ export interface NodeConfiguration {
   readonly reservation: Reservation;
 }
 
+/** What the node lacks and what it can do, as its status shows it. */
+export interface ReportedFeatures {
+  readonly condition: NodeCondition;
+  readonly declaredFeatures: readonly string[] | undefined;
+}
+
 export interface AgentNodeParts {
   readonly naming: Naming;
   readonly clock: Clock;
@@ -39,9 +45,8 @@ export interface AgentNodeParts {
   readonly configuration: NodeConfiguration;
   readonly addresses: NodeAddresses;
   readonly runtime: ReportedRuntime;
-  readonly condition: NodeCondition;
+  readonly reported: ReportedFeatures;
   readonly pods: Pick<PodDirectory, 'runtime' | 'sources'>;
-  readonly declaredFeatures: readonly string[] | undefined;
 }
 
 /** Returns the identity that an agent registers its node with. */
@@ -112,7 +117,7 @@ export class AgentNode {
 
   /** Returns the new status of the Node, computed over its current one. */
   async status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus> {
-    const {naming, clock, identity, configuration, addresses, runtime, condition, pods} = this.#parts;
+    const {naming, clock, identity, configuration, addresses, runtime, reported, pods} = this.#parts;
     const {settings} = configuration;
     const problem = joinedProblems(this.#problems());
     const found = await addresses.current();
@@ -130,9 +135,9 @@ export class AgentNode {
         maxImages: settings.nodeStatusMaxImages,
         // No supported type of volume is attached. An empty list lets volumes left by another agent be detached.
         volumesInUse: pods.sources.isReady ? [] : undefined,
-        declaredFeatures: this.#parts.declaredFeatures,
+        declaredFeatures: reported.declaredFeatures,
         failures: {
-          pressures: condition.pressures,
+          pressures: reported.condition.pressures,
           ...(problem === undefined ? {} : {notReady: problem}),
           ...(settings.cpuCFSQuota ? {} : {remark: '. WARNING: CPU hardcapping unsupported'}),
         },

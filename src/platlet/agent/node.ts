@@ -49,9 +49,8 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
     configuration: {settings, reservation: reservationOf(settings, !flags.allocatesThresholds)},
     addresses,
     runtime: {version: runtimeVersion, health, images: new NodeImages({runtime, clock, log})},
-    condition,
+    reported: {condition, declaredFeatures: declaredFeatures(settings, gate)},
     pods,
-    declaredFeatures: declaredFeatures(settings, gate),
   });
   const lifecycle = new NodeLifecycle({
     client: clients.heartbeats,

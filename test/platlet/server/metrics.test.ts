@@ -14,7 +14,8 @@ import {servedAgent} from './served.js';
 
 /** The metrics of the original's node agent that concern what this agent does, without its name. */
 const original = `
-  active_pods admission_rejections_total cgroup_manager_duration_seconds cgroup_version container_requested_resizes_total containers_per_pod_count desired_pods eviction_stats_age_seconds
+  active_pods admission_rejections_total cgroup_manager_duration_seconds cgroup_version container_requested_resizes_total containers_per_pod_count
+  credential_provider_config_info credential_provider_plugin_duration credential_provider_plugin_errors_total desired_pods eviction_stats_age_seconds
   evictions http_inflight_requests http_requests_duration_seconds http_requests_total image_garbage_collected_total image_pull_duration_seconds
   lifecycle_handler_http_fallbacks_total managed_ephemeral_containers mirror_pods node_name node_startup_duration_seconds
   node_startup_post_registration_duration_seconds node_startup_pre_kubelet_duration_seconds node_startup_pre_registration_duration_seconds
