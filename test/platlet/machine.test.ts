@@ -163,7 +163,7 @@ const runtimeWithPods = async (clock: VirtualClock): Promise<MemoryRuntime> => {
   for (const uid of ['one', 'two', 'other']) {
     const pod = {uid, namespace: 'default', name: uid};
     const sandbox = await runtime.runSandbox({pod, attempt: 0, hostname: uid} as SandboxConfig, '');
-    const config = {name: 'app', attempt: 0, image: {image: 'x'}, annotations: {}} as unknown as ContainerConfig;
+    const config = {name: 'app', attempt: 0, image: {image: 'x'}, annotations: {}, resources: {}} as unknown as ContainerConfig;
     await runtime.startContainer(await runtime.createContainer(sandbox, config));
     if (uid === 'two') await runtime.stopSandbox(sandbox);
   }
