@@ -207,6 +207,23 @@ test('admission counts what is allocated to other pods', async t => {
   t.is(await stateOf(plane), '1600m 500m 500m PodResizePending Deferred 2');
 });
 
+test('pods that were deleted by force do not count, though they still run', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = new MemoryRuntime(plane.clock, () => ({stopsAfter: Infinity}));
+  await using _ = await anAgent(plane, runtime, {configs: withResources});
+  await run(plane, 'pod', asking({cpu: '500m'}));
+  await run(plane, 'other', asking({cpu: '1500m'}));
+  await plane.clock.advance(1_000);
+  await resizeTo(plane, {cpu: '1'});
+  await plane.clock.advance(500);
+  await podsOf(plane).delete('other', {namespace: 'default', gracePeriodSeconds: 0});
+  await plane.clock.advance(500);
+  t.is(await stateOf(plane), '1 1 1');
+  await run(plane, 'third', asking({cpu: '1'}));
+  await plane.clock.advance(500);
+  t.is(describePod(await podNamed(plane, 'third')), 'Running: app ready');
+});
+
 test('what is allocated outlives the agent, and a resize goes on after it', async t => {
   await using plane = await aPlaneWithNode();
   await using runtime = new MemoryRuntime(plane.clock);

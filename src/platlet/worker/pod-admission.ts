@@ -18,7 +18,7 @@ export interface PodAdmissionParts {
   readonly freshNode?: (() => Promise<Frozen<Node>>) | undefined;
   readonly condition: Pick<NodeCondition, 'pressures'>;
   /** The pods that are already admitted. */
-  readonly working: Pick<WorkingPods, 'active'>;
+  readonly working: Pick<WorkingPods, 'active' | 'isRemoved'>;
   /** The unsafe sysctls that are allowed; a trailing `*` matches any suffix. */
   readonly allowedSysctls: readonly string[];
   readonly features: NodeFeatures;
@@ -35,8 +35,8 @@ export class PodAdmission {
   /** Returns the decision about a pod, by the cached Node or by a given one. */
   admit(pod: Frozen<Pod>, node: Frozen<Node> | undefined = this.#parts.node()): Admission {
     const {naming, condition, working, allowedSysctls, features} = this.#parts;
-    // A pod that is here already is to be resized.
-    const pods = working.active.filter(({metadata}) => metadata?.uid !== pod.metadata?.uid);
+    // A pod that is here already is to be resized. Those that were deleted by force do not count, as in the original.
+    const pods = working.active.filter(({metadata: {uid = ''} = {}}) => uid !== pod.metadata?.uid && !working.isRemoved(uid));
     const allocation = emptyAllocation();
     for (const each of pods) allocate(allocation, each);
     return admit({naming, node, pressures: condition.pressures, allowedSysctls, features, isShuttingDown: false, allocation, pods}, pod);
