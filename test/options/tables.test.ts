@@ -173,11 +173,12 @@ test('refuses a table in which a flag is declared twice', t => {
 });
 
 test('warns once of a deprecated flag and of one whose subject is not built', t => {
-  const {warnings} = parseFlags(platletFlags, ['--max-pods=10', '--max-pods=10', '--cloud-provider=external']);
+  const {warnings} = parseFlags(platletFlags, ['--max-pods=10', '--max-pods=10', '--make-iptables-util-chains']);
 
   t.deepEqual(warnings, [
     'Flag --max-pods has been deprecated, set this in the configuration file named by --config instead',
-    'Flag --cloud-provider has no effect: what it governs is not part of this build yet',
+    'Flag --make-iptables-util-chains has been deprecated, set this in the configuration file named by --config instead',
+    'Flag --make-iptables-util-chains has no effect: what it governs is not part of this build yet',
   ]);
 });
 

@@ -15,12 +15,14 @@ import {startAgent} from '#src/platlet/agent/agent.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {tracingOf} from '#src/platlet/config/settings.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
+import {driverProblem} from '#src/platlet/cgroups/driver.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {loadProviders, type InstalledProviders} from '#src/platlet/credential-providers/load.js';
 import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
-import {nodeAddresses, nodeNameOf, type NodeAddress} from '#src/platlet/node/addresses.js';
+import {nodeAddresses, nodeNameOf, providedAddressesOf, type NodeAddress} from '#src/platlet/node/addresses.js';
+import {uninitializedTaint} from '#src/platlet/node/node-object.js';
 import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
@@ -78,6 +80,8 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const runtime = runtimeOf(given, settings, metrics);
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
+  const problem = driverProblem(await runtime.cgroupDriver(), settings.cgroupDriver);
+  if (problem !== undefined) throw new Error(problem);
   const machine = await readMachine({
     files: systemFiles,
     platform: process.platform,
@@ -94,7 +98,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const security = await agentSecurity({settings, delegate, naming, clock, random, files: systemFiles, log, signal, withUid});
   const {follow, ...serving} = await agentServing(given, settings, {host, name: naming.agent, signal});
   const agent = await startAgent({
-    identity: {...identityOf(given, settings), nodeName, hostname: nodeName, addresses, machine},
+    identity: {...identityOf(given, settings, naming), nodeName, hostname: nodeName, addresses, machine},
     settings,
     clients: connection ? clientsOf(connection, settings) : standaloneClients(naming),
     runtime,
@@ -167,11 +171,21 @@ const openTracing = async ({clock, log}: Given, settings: Settings, {network, na
 const openMeter = ({showHiddenMetricsForVersion}: Settings): MetricsRegistry =>
   new MetricsRegistry({process: true, showsHidden: showHiddenMetricsForVersion !== '', release: binaryVersion});
 
-const identityOf = ({parsed, version}: Given, settings: Settings): Pick<AgentIdentity, 'labels' | 'taints' | 'version'> => ({
-  labels: Object.fromEntries(parsed.options.nodeLabels),
-  taints: settings.registerWithTaints as never,
-  version: version.gitVersion,
-});
+type Identity = Pick<AgentIdentity, 'labels' | 'taints' | 'version' | 'hasExternalCloud' | 'providedAddresses'>;
+
+const identityOf = ({parsed: {options}, version}: Given, settings: Settings, naming: Naming): Identity => {
+  const hasExternalCloud = isExternalCloud(options);
+  const taints = settings.registerWithTaints as unknown as AgentIdentity['taints'];
+  return {
+    labels: Object.fromEntries(options.nodeLabels),
+    taints: hasExternalCloud ? [...taints, uninitializedTaint(naming)] : taints,
+    version: version.gitVersion,
+    hasExternalCloud,
+    providedAddresses: hasExternalCloud ? providedAddressesOf(options.nodeIp) : undefined,
+  };
+};
+
+const isExternalCloud = ({cloudProvider}: {readonly cloudProvider: string}): boolean => cloudProvider === 'external';
 
 const agentFlags = ({parsed: {options}}: Given, settings: Settings): AgentFlags => ({
   rootDir: options.rootDir,
@@ -270,6 +284,7 @@ const addressesOf = ({parsed: {options}, clock}: Given, nodeName: string, host: 
     nodeName,
     hostname: nodeName,
     nodeIps: options.nodeIp,
+    hasExternalCloud: isExternalCloud(options),
     interfaces: () => Object.values(networkInterfaces()).flatMap(all => (all ?? []).map(({address}) => address)),
     defaultAddress,
     resolve: name => systemNetwork(clock).resolve(name === nodeName ? host : name),

@@ -45,7 +45,6 @@ export const node = flagSection('Remaining node agent options', {
     shownDefault: 'empty',
   },
   'cloud-provider': {
-    ...pending,
     type: 'string',
     help: 'Empty for no cloud provider, "external" for one outside the agent.',
     oneOf: ['', 'external'],
@@ -67,9 +66,9 @@ export const node = flagSection('Remaining node agent options', {
     shownDefault: 'same as runtime endpoint',
   },
   'cgroup-driver': {
-    ...row,
+    ...inFile,
     type: 'string',
-    help: 'The cgroup driver: cgroupfs or systemd.',
+    help: 'The cgroup driver: cgroupfs. The agent does not start with systemd, whether the flag or the runtime asks for it.',
     default: 'cgroupfs',
     oneOf: ['cgroupfs', 'systemd'],
   },
@@ -83,7 +82,8 @@ export const node = flagSection('Remaining node agent options', {
     help: 'The absolute name of the cgroup for other processes outside the kernel. Needs --cgroup-root.',
   },
   'hairpin-mode': {
-    ...row,
+    ...inFile,
+    withoutEffect: 'the network of pods is that of the container runtime, as in the original',
     type: 'string',
     help: 'Hairpin mode, which lets a pod reach itself through a service: promiscuous-bridge, hairpin-veth or none.',
     default: 'promiscuous-bridge',
@@ -113,7 +113,7 @@ export const node = flagSection('Remaining node agent options', {
     type: 'multimap',
     help: 'Headers for that URL, as name:value pairs, comma separated. Repeatable; headers of one name are sent in order.',
   },
-  runonce: {...row, type: 'bool', help: 'Exit once the pods from files or the URL have been started. Exclusive with --enable-server.'},
+  runonce: {...inFile, type: 'bool', help: 'Refused, as by the original, which no longer exits once pods have been started.'},
   'pod-cidr': {
     ...inFile,
     type: 'cidr',
@@ -144,7 +144,8 @@ export const node = flagSection('Remaining node agent options', {
     default: '/var/lib/platlet',
   },
   'volume-plugin-dir': {
-    ...row,
+    ...inFile,
+    withoutEffect: 'volumes of such plugins (flexVolume) are refused',
     type: 'path',
     help: 'The directory searched for volume plugins of third parties.',
     default: '/usr/libexec/plat/platlet-plugins/volume/exec/',

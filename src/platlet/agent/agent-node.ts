@@ -50,7 +50,10 @@ export interface AgentNodeParts {
 }
 
 /** Returns the identity that an agent registers its node with. */
-export const nodeIdentity = ({nodeName, hostname, machine, labels, taints}: AgentIdentity, settings: Settings): NodeIdentity => ({
+export const nodeIdentity = (
+  {nodeName, hostname, machine, labels, taints, providedAddresses}: AgentIdentity,
+  settings: Settings,
+): NodeIdentity => ({
   name: nodeName,
   hostname,
   architecture: machine.architecture,
@@ -59,6 +62,7 @@ export const nodeIdentity = ({nodeName, hostname, machine, labels, taints}: Agen
   taints,
   controllerAttaches: settings.enableControllerAttachDetach,
   providerId: settings.providerID,
+  providedAddresses,
 });
 
 /** Computes the desired Node object of an agent. */

@@ -39,7 +39,12 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
   const {identity, settings, flags, clients, runtime, runtimeVersion, gate, naming, files, clock, random, log, metrics} = parts;
   const {events, registered, api} = cluster;
   const startup = new StartupTimes(clock, metrics, bootTimeOf(String((await files.read('/proc/stat')) ?? '')));
-  const addresses = new NodeAddresses({find: () => identity.addresses(), registered, log});
+  const addresses = new NodeAddresses({
+    find: () => identity.addresses(),
+    registered,
+    keepsShown: identity.hasExternalCloud ?? false,
+    log,
+  });
   const health = new RuntimeHealth({runtime, clock, log, signal});
   const condition = new NodeCondition();
   const node = new AgentNode({

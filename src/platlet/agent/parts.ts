@@ -29,6 +29,10 @@ export interface AgentIdentity {
   readonly hostname: string;
   /** Returns the current addresses of the machine. Rejects if it has none. */
   addresses(): Promise<readonly NodeAddress[]>;
+  /** Whether an external cloud provider sets the addresses of the Node: those that it has are kept. */
+  readonly hasExternalCloud?: boolean;
+  /** The addresses of `--node-ip` for that provider, comma separated. */
+  readonly providedAddresses?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
   readonly machine: Machine;

@@ -37,7 +37,9 @@ export const writtenOf = (row: FieldRow, value: Value): unknown => (isTime(row) 
 
 /** Whether any code reads a field. */
 export const hasEffect = ({flag, withoutEffect}: FieldRow): boolean =>
-  flag === undefined ? !withoutEffect : (platletFlags.rows as Readonly<Record<string, FlagRow>>)[flag]?.implementation !== 'pending';
+  flag === undefined ? !withoutEffect : flagHasEffect((platletFlags.rows as Readonly<Record<string, FlagRow>>)[flag]);
+
+const flagHasEffect = (row: FlagRow | undefined): boolean => row?.implementation !== 'pending' && !row?.withoutEffect;
 
 /** Returns the default of a field: with a configuration file, or with flags only. */
 export const defaultOf = (row: FieldRow, withFile: boolean): Value => {

@@ -8,6 +8,8 @@ export interface AddressParts {
   readonly hostname: string;
   /** The addresses of `--node-ip`; `0.0.0.0` and `::` prefer a family. */
   readonly nodeIps: readonly string[];
+  /** Whether an external cloud provider sets addresses: without `--node-ip` the agent has none but its host name. */
+  readonly hasExternalCloud: boolean;
   /** The addresses of the machine's interfaces. */
   interfaces(): readonly string[];
   /** The address of the interface with the default route; undefined if there is none. */
@@ -61,16 +63,23 @@ const foundAddress = async (parts: AddressParts, preferred: 4 | 6): Promise<stri
 
 /** Returns the addresses of a node: one, or one per IP family, and then its host name. Rejects if it has none. */
 export const nodeAddresses = async (parts: AddressParts): Promise<readonly NodeAddress[]> => {
-  const {nodeIps, hostname, interfaces} = parts;
+  const {nodeIps, hasExternalCloud, hostname, interfaces} = parts;
   const [first] = nodeIps;
   const given = nodeIps.filter(address => !isUnspecified(address));
   for (const address of given) {
     const problem = addressProblem(address, interfaces());
     if (problem !== undefined) throw new Error(`failed to validate nodeIP: ${problem}`);
   }
+  if (hasExternalCloud && nodeIps.length === 0) return [{type: 'Hostname', address: hostname}];
   const addresses = given.length > 0 ? given : [await foundAddress(parts, first === '::' ? 6 : 4)];
   return [...addresses.map(address => ({type: 'InternalIP' as const, address})), {type: 'Hostname', address: hostname}];
 };
+
+/**
+ * Returns the addresses of `--node-ip` for an external cloud provider, comma separated; undefined if there are none.
+ */
+export const providedAddressesOf = (nodeIps: readonly string[]): string | undefined =>
+  nodeIps.filter(address => !isUnspecified(address)).join(',') || undefined;
 
 /** Returns the node name for a host name, trimmed and in lower case. Throws if it is empty. */
 export const nodeNameOf = (hostname: string): string => {

@@ -10,6 +10,8 @@ export interface NodeAddressesParts {
   find(): Promise<readonly NodeAddress[]>;
   /** Returns the Node as the API server has it; undefined while there is none. */
   registered(): Frozen<Node> | undefined;
+  /** Whether addresses that the Node shows are kept, since an external cloud provider has set them. */
+  readonly keepsShown: boolean;
   readonly log: Log;
 }
 
@@ -36,11 +38,12 @@ export class NodeAddresses {
     return [];
   }
 
-  /** Returns the addresses of the machine; undefined if detection fails. */
+  /** Returns the addresses that the Node is to show; undefined to leave them, also if detection fails. */
   async current(): Promise<readonly NodeAddress[] | undefined> {
-    const {find, log} = this.#parts;
+    const {find, registered, keepsShown, log} = this.#parts;
     try {
-      return (this.#found = await find());
+      this.#found = await find();
+      return keepsShown && (registered()?.status?.addresses ?? []).length > 0 ? undefined : this.#found;
     } catch (error) {
       log.error({err: error}, 'failed to set the addresses of the node');
       return undefined;

@@ -7,6 +7,16 @@ import type {Node} from '#src/api/types.js';
 /** The annotation that tells the attach/detach controller to manage the node's volumes. */
 export const attachAnnotation = (naming: Naming): string => naming.subKey('volumes', 'controller-managed-attach-detach');
 
+/** The annotation with the addresses of `--node-ip`, for an external cloud provider. */
+const providedAddresses = (naming: Naming): string => naming.subKey('alpha', 'provided-node-ip');
+
+/** The taint of a node that an external cloud provider has to initialize. */
+export const uninitializedTaint = (naming: Naming): Taints[number] => ({
+  key: naming.subKey('node.cloudprovider', 'uninitialized'),
+  value: 'true',
+  effect: 'NoSchedule',
+});
+
 type Taints = readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
 
 export interface NodeIdentity {
@@ -21,11 +31,23 @@ export interface NodeIdentity {
   /** Whether the attach/detach controller attaches its volumes. */
   readonly controllerAttaches: boolean;
   readonly providerId: string;
+  /** The addresses of `--node-ip` with an external cloud provider, comma separated. */
+  readonly providedAddresses?: string | undefined;
 }
 
 /** Returns the Node that an agent registers, without a status. */
 export const newNode = (naming: Naming, identity: NodeIdentity): Node => {
-  const {name, hostname, architecture, operatingSystem, labels, taints, controllerAttaches, providerId} = identity;
+  const {
+    name,
+    hostname,
+    architecture,
+    operatingSystem,
+    labels,
+    taints,
+    controllerAttaches,
+    providerId,
+    providedAddresses: provided,
+  } = identity;
   return {
     metadata: {
       name,
@@ -37,7 +59,10 @@ export const newNode = (naming: Naming, identity: NodeIdentity): Node => {
         [naming.labels.os]: operatingSystem,
         ...labels,
       },
-      annotations: controllerAttaches ? {[attachAnnotation(naming)]: 'true'} : {},
+      annotations: {
+        ...(controllerAttaches ? {[attachAnnotation(naming)]: 'true'} : {}),
+        ...(provided ? {[providedAddresses(naming)]: provided} : {}),
+      },
     },
     spec: {
       ...(providerId ? {providerID: providerId} : {}),
@@ -57,7 +82,7 @@ const ownLabels = (naming: Naming): readonly string[] => [
 ];
 
 /**
- * Returns the merge patch that reconciles the agent's labels and annotation of a Node; undefined if they are up to
+ * Returns the merge patch that reconciles the agent's labels and annotations of a Node; undefined if they are up to
  * date. Taints and other labels are not touched.
  */
 export const ownMetadataPatch = (
@@ -66,11 +91,12 @@ export const ownMetadataPatch = (
   {metadata: wanted = {}}: Frozen<Node>,
 ): {readonly labels: Record<string, string>; readonly annotations: Record<string, string | null>} | undefined => {
   const stale = ownLabels(naming).filter(key => wanted.labels?.[key] !== undefined && found.labels?.[key] !== wanted.labels[key]);
-  const attach = attachAnnotation(naming);
-  const attaches = wanted.annotations?.[attach];
-  if (stale.length === 0 && found.annotations?.[attach] === attaches) return undefined;
+  const annotations = [attachAnnotation(naming), providedAddresses(naming)].filter(
+    key => found.annotations?.[key] !== wanted.annotations?.[key],
+  );
+  if (stale.length === 0 && annotations.length === 0) return undefined;
   return {
     labels: Object.fromEntries(stale.map(key => [key, wanted.labels?.[key] ?? ''])),
-    annotations: {[attach]: attaches ?? null},
+    annotations: Object.fromEntries(annotations.map(key => [key, wanted.annotations?.[key] ?? null])),
   };
 };

@@ -1,5 +1,11 @@
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
+import {noLog} from '#src/base/log.js';
+import {driverProblem} from '#src/platlet/cgroups/driver.js';
+import {nodeAddresses, providedAddressesOf, type AddressParts} from '#src/platlet/node/addresses.js';
+import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
+import {newNode, ownMetadataPatch, uninitializedTaint, type NodeIdentity} from '#src/platlet/node/node-object.js';
 import {nodeStatusOf, type NodeFacts} from '#src/platlet/node/node-status.js';
 import {nodeStatusPatch} from '#src/platlet/node/status-patch.js';
 
@@ -45,4 +51,69 @@ test('addresses that cannot be found leave those of the Node as they are', t => 
   const addresses = [{type: 'InternalIP' as const, address: '10.0.0.1'}];
   t.deepEqual(statusOf({addresses}).addresses, addresses);
   t.deepEqual(nodeStatusOf(naming('plat'), facts, {addresses}, 0).addresses, addresses);
+});
+
+const machine = (fields: Partial<AddressParts>): AddressParts => ({
+  nodeName: 'node',
+  hostname: 'node',
+  nodeIps: [],
+  hasExternalCloud: false,
+  interfaces: () => ['10.0.0.1', 'fd00::1'],
+  defaultAddress: async () => '10.0.0.1',
+  resolve: async () => [],
+  ...fields,
+});
+
+const hostname = {type: 'Hostname', address: 'node'} as const;
+const internal = (address: string) => ({type: 'InternalIP', address}) as const;
+
+for (const [what, fields, addresses] of [
+  ['without addresses has its host name alone', {}, [hostname]],
+  ['with an address has it until the provider sets others', {nodeIps: ['10.0.0.1']}, [internal('10.0.0.1'), hostname]],
+  ['with 0.0.0.0 has that of the default route', {nodeIps: ['0.0.0.0']}, [internal('10.0.0.1'), hostname]],
+] as const)
+  test(`a node of an external cloud provider ${what}`, async t =>
+    t.deepEqual(await nodeAddresses(machine({hasExternalCloud: true, ...fields})), addresses));
+
+test('the addresses that an external cloud provider has set are kept', async t => {
+  const registered = (addresses: NonNullable<Node['status']>['addresses']) => (): Node => ({status: {addresses: addresses!}});
+  const found = (node: () => Node | undefined, keepsShown: boolean) =>
+    new NodeAddresses({find: async () => [hostname], registered: node, keepsShown, log: noLog}).current();
+  const set = registered([{type: 'ExternalIP', address: '192.0.2.1'}]);
+  t.is(await found(set, true), undefined);
+  t.deepEqual(await found(registered([]), true), [hostname]);
+  t.deepEqual(await found(() => undefined, true), [hostname]);
+  t.deepEqual(await found(set, false), [hostname]);
+});
+
+test('a node shows an external cloud provider the addresses that it was given, and until it is initialized a taint', t => {
+  const names = naming('kubernetes');
+  t.deepEqual(uninitializedTaint(names), {key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule'});
+  t.is(providedAddressesOf(['10.0.0.1', 'fd00::1']), '10.0.0.1,fd00::1');
+  t.is(providedAddressesOf(['0.0.0.0']), undefined);
+  const identity: NodeIdentity = {
+    name: 'node',
+    hostname: 'node',
+    architecture: 'amd64',
+    operatingSystem: 'linux',
+    labels: {},
+    taints: [],
+    controllerAttaches: true,
+    providerId: '',
+  };
+  const provided = newNode(names, {...identity, providedAddresses: '10.0.0.1'});
+  t.is(provided.metadata?.annotations?.['alpha.kubernetes.io/provided-node-ip'], '10.0.0.1');
+  t.is(ownMetadataPatch(names, provided, provided), undefined);
+  // Without a provider the annotation goes.
+  t.deepEqual(ownMetadataPatch(names, provided, newNode(names, identity)), {
+    labels: {},
+    annotations: {'alpha.kubernetes.io/provided-node-ip': null},
+  });
+});
+
+test('the agent has no cgroup driver but cgroupfs, and the runtime decides which one is asked for', t => {
+  t.is(driverProblem(undefined, 'cgroupfs'), undefined);
+  t.is(driverProblem('cgroupfs', 'systemd'), undefined);
+  t.regex(driverProblem('systemd', 'cgroupfs')!, /^the container runtime asks for the cgroup driver systemd, /);
+  t.regex(driverProblem(undefined, 'systemd')!, /^--cgroup-driver, .* asks for the cgroup driver systemd, /);
 });
