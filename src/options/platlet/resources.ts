@@ -56,7 +56,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     oneOf: enforceable,
   },
   'reserved-cpus': {
-    ...row,
+    ...inFile,
     type: 'string',
     help: 'CPUs kept for the system and the platform, for example 0-3,7. Takes precedence over the counts in the reserved flags.',
     check: (list: string) => (/^(?:\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)?$/.test(list) ? undefined : 'must be a list of CPUs such as 0-3,7'),

@@ -23,6 +23,7 @@ import {podResizes} from './pod-resizes.js';
 import {runPods, workersOf} from './pods.js';
 import {openPorts} from './ports.js';
 import {staticPodSources} from './static-pods.js';
+import {topologyOf} from './topology.js';
 
 /** A running agent. Disposing of it stops the agent; its pods keep running. */
 export interface RunningAgent extends AsyncDisposable {
@@ -30,8 +31,10 @@ export interface RunningAgent extends AsyncDisposable {
 }
 
 /** Starts an agent. Rejects with a one-line error if a requirement is not met. */
-export const startAgent = async (parts: AgentParts): Promise<RunningAgent> => {
+export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   await using undo = new Undo();
+  const {settings} = await topologyOf(given);
+  const parts = {...given, settings};
   const signal = lifetimeOf(undo);
   const host = await openHost(parts, undo);
   const cluster = clusterOf(parts, signal);

@@ -1,6 +1,8 @@
 // Validation of reserved CPUs and memory.
 
 import {compareQuantities, parseQuantity, zeroQuantity} from '#src/api/quantity.js';
+import {messageOf} from '#src/base/message.js';
+import {parseCpuSet} from '#src/platlet/topology/cpuset.js';
 import {quoted, messagesIf, type Check} from './checks.js';
 
 /** The checks of reserved CPUs and memory. */
@@ -40,11 +42,10 @@ const isZeroAmount = (amount: unknown): boolean => {
 
 /** Returns what is invalid in a CPU list such as `0-3,7`. */
 const cpuSetError = (text: string): string | undefined => {
-  for (const part of text.split(',')) {
-    const [first = '', last = first, ...rest] = part.split('-');
-    for (const number of [first, last, ...rest])
-      if (!/^\d{1,9}$/.test(number)) return `strconv.Atoi: parsing ${quoted(number)}: invalid syntax`;
-    if (rest.length > 0 || Number(last) < Number(first)) return `invalid range ${quoted(part)} (${first} > ${last})`;
+  try {
+    parseCpuSet(text);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
   }
-  return undefined;
 };
