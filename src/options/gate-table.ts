@@ -71,10 +71,13 @@ export const gateTable = {
     ContainerStopSignals: [absent, alpha, alpha, alpha],
     CoordinatedLeaderElection: [alpha, beta, beta, beta],
     CRDObservedGenerationTracking: [absent, absent, absent, beta],
+    CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
+    CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
     CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
     CSIServiceAccountTokenSecrets: [absent, absent, absent, betaOn],
     CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DeploymentReplicaSetTerminatingReplicas: [absent, alpha, alpha, betaOn],
+    DisableCPUQuotaWithExclusiveCPUs: [absent, betaOn, betaOn, betaOn],
     DRAAdminAccess: [alpha, alpha, betaOn, betaOn],
     DRAConsumableCapacity: [absent, absent, alpha, alpha],
     DRADeviceBindingConditions: [absent, absent, alpha, alpha],
@@ -188,11 +191,11 @@ export const gateTable = {
   ...withoutEffect('it concerns the webhooks of a cloud controller manager, which is another program', {
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
   }),
+  ...withoutEffect('no option of the topology manager is in beta any more: those that are left are stable', {
+    TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
+  }),
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
-    CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
-    CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
-    DisableCPUQuotaWithExclusiveCPUs: [absent, betaOn, betaOn, betaOn],
     EventedPLEG: [alpha, alpha, alpha, alpha],
     GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
     GracefulNodeShutdownBasedOnPodPriority: [betaOn, betaOn, betaOn, betaOn],
@@ -202,7 +205,6 @@ export const gateTable = {
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
-    TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {
     LocalStorageCapacityIsolationFSQuotaMonitoring: [beta, beta, beta, beta],

@@ -6,10 +6,18 @@ import type {NodeFacts} from '#src/platlet/worker/parts.js';
 import {PodAdmission} from '#src/platlet/worker/pod-admission.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {NodeStage} from './node.js';
+import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
 
 /** Returns what admits pods to the node. */
-export const admissionOf = (parts: AgentParts, {known, fresh, condition}: NodeStage, working: WorkingPods): PodAdmission => {
+export const admissionOf = (
+  parts: AgentParts,
+  {
+    node: {known, fresh, condition},
+    working,
+    managers,
+  }: {readonly node: NodeStage; readonly working: WorkingPods; readonly managers: ResourceManagers},
+): PodAdmission => {
   const {naming, settings, gate} = parts;
   return new PodAdmission({
     naming,
@@ -17,6 +25,7 @@ export const admissionOf = (parts: AgentParts, {known, fresh, condition}: NodeSt
     freshNode: fresh,
     condition,
     working,
+    managers,
     allowedSysctls: settings.allowedUnsafeSysctls,
     features: {podLevelResources: gate('PodLevelResources'), declared: declaredFeatures(settings, gate) ?? []},
   });

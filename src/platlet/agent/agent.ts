@@ -3,6 +3,7 @@
 
 import {setMaxListeners} from 'node:events';
 import {Undo} from '#src/base/undo.js';
+import type {FeatureContext} from '#src/platlet/feature/feature.js';
 import type {AgentPorts} from '#src/platlet/server/ports.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
@@ -10,7 +11,7 @@ import type {PodWorkers} from '#src/platlet/worker/pod-workers.js';
 import {admissionOf, nodeFactsOf} from './admission.js';
 import {answersOf} from './answers.js';
 import {clusterOf, type Cluster} from './cluster.js';
-import {startFeatures} from './features.js';
+import {features, startFeatures} from './features.js';
 import {openHost, type AgentHost} from './host.js';
 import {checkMachine} from './machine-checks.js';
 import {imageGarbageOf} from './image-garbage.js';
@@ -22,8 +23,9 @@ import {podPortsOf, type MachinePorts} from './pod-ports.js';
 import {podResizes} from './pod-resizes.js';
 import {runPods, workersOf} from './pods.js';
 import {openPorts} from './ports.js';
+import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
+import {managerFeatures, resourceManagers, topologyOf} from './resource-managers.js';
 import {staticPodSources} from './static-pods.js';
-import {topologyOf} from './topology.js';
 
 /** A running agent. Disposing of it stops the agent; its pods keep running. */
 export interface RunningAgent extends AsyncDisposable {
@@ -33,17 +35,18 @@ export interface RunningAgent extends AsyncDisposable {
 /** Starts an agent. Rejects with a one-line error if a requirement is not met. */
 export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   await using undo = new Undo();
-  const {settings} = await topologyOf(given);
-  const parts = {...given, settings};
+  const machine = await topologyOf(given);
+  const parts = {...given, settings: machine.settings};
   const signal = lifetimeOf(undo);
   const host = await openHost(parts, undo);
   const cluster = clusterOf(parts, signal);
   await checkMachineOf(parts, cluster);
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
   const node = await nodeOf(parts, cluster, directory, signal);
-  const admission = admissionOf(parts, node, directory.working);
+  const managers = await resourceManagers(parts, machine, directory);
+  const admission = admissionOf(parts, {node, working: directory.working, managers});
   const resizes = await podResizes(parts, {host, cluster, directory, node, admission}, signal);
-  const ports = await podPortsOf(parts, {host, cluster, node, working: directory.working, resizes}, signal);
+  const ports = await podPortsOf(parts, {host, cluster, node, working: directory.working, managers, resizes}, signal);
   const {workers, prober} = workersOf(parts, {
     directory,
     admission,
@@ -55,7 +58,7 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   const stats = measurementsOf(parts, {host, directory, volumes: ports.volumes}, signal);
   const answers = answersOf(parts, {host, directory, prober, stats});
   const open = await openPorts(parts, cluster, answers, undo, signal);
-  await begin(parts, {cluster, host, directory, node, ports, workers, stats}, open.port, signal);
+  await begin(parts, {cluster, host, directory, node, managers, ports, workers, stats}, open.port, signal);
   const cleanup = undo.move();
   return {ports: open, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -79,6 +82,7 @@ interface Stages {
   readonly host: AgentHost;
   readonly directory: PodDirectory;
   readonly node: NodeStage;
+  readonly managers: ResourceManagers;
   readonly ports: MachinePorts;
   readonly workers: PodWorkers;
   readonly stats: NodeStatsReader;
@@ -87,7 +91,7 @@ interface Stages {
 /** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
-  {cluster, host: {hierarchy}, directory, node: stage, ports, workers, stats}: Stages,
+  {cluster, host: {hierarchy}, directory, node: stage, managers, ports, workers, stats}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -102,7 +106,7 @@ const begin = async (
     followNode(stage, settings.registerNode, clock, signal);
   }
   const containers = await runPods(parts, workers, {directory, ports, api, node: known, garbage: flags.garbage, events, signal});
-  await startFeatures({
+  const context: FeatureContext = {
     settings,
     flags,
     gate,
@@ -121,5 +125,6 @@ const begin = async (
     events,
     metrics,
     signal,
-  });
+  };
+  await startFeatures(context, [...features, ...managerFeatures(managers)]);
 };

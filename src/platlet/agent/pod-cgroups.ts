@@ -16,6 +16,7 @@ import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
+import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
 
 /** The results of the earlier stages. */
@@ -24,12 +25,13 @@ interface Before {
   readonly cluster: Pick<Cluster, 'events' | 'node'>;
   readonly node: Pick<NodeStage, 'node'>;
   readonly working: Pick<WorkingPods, 'active'>;
+  readonly managers: Pick<ResourceManagers, 'isUnthrottled'>;
 }
 
 /** Creates the cgroups above those of pods. Rejects if the machine does not support them. */
 export const podCgroups = async (
   {settings, flags, gate, naming, clock, log, host, identity, metrics}: AgentParts,
-  {hierarchy, cluster, node: {node}, working}: Before,
+  {hierarchy, cluster, node: {node}, working, managers}: Before,
   signal: AbortSignal,
 ): Promise<PodCgroups> => {
   const capacity = parsedAmounts(node.capacity);
@@ -62,7 +64,14 @@ export const podCgroups = async (
     log,
     signal,
   });
-  const cgroups = new NodeCgroups({writer, classes, allocatable, settings: groups, clock});
+  const cgroups = new NodeCgroups({
+    writer,
+    classes,
+    allocatable,
+    settings: groups,
+    isUnthrottled: pod => managers.isUnthrottled(pod),
+    clock,
+  });
   await cgroups.start();
   return measuredCgroups(cgroups, metrics, clock);
 };

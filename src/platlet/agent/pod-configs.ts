@@ -7,6 +7,7 @@ import {NodePodConfigs, type PodConfigSettings} from '#src/platlet/inputs/pod-co
 import type {Cluster} from './cluster.js';
 import type {AgentHost} from './host.js';
 import type {NodeStage} from './node.js';
+import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
 import {cpuPeriodOf, pageSizesOf} from './pod-cgroups.js';
 import type {PodInputs} from './pod-objects.js';
@@ -19,12 +20,13 @@ interface Before {
   readonly node: Pick<NodeStage, 'addresses' | 'allocatable'>;
   readonly inputs: PodInputs;
   readonly volumes: PodVolumesStage;
+  readonly managers: ResourceManagers;
 }
 
 /** Creates the builder of pod configurations. */
 export const podConfigs = async (
   parts: AgentParts,
-  {host: agentHost, cluster, node, inputs, volumes: {volumes, mounts}}: Before,
+  {host: agentHost, cluster, node, inputs, volumes: {volumes, mounts}, managers}: Before,
 ): Promise<NodePodConfigs> => {
   const {naming, host, random} = parts;
   const {objects, services, handlerOf} = inputs;
@@ -37,7 +39,7 @@ export const podConfigs = async (
     environments: new Environments({objects, services, naming, hostAddresses, allocatable: node.allocatable, volumes}),
     mounts,
     handlerOf,
-    settings: await configSettings(parts, agentHost),
+    settings: {...(await configSettings(parts, agentHost)), managers},
   });
 };
 

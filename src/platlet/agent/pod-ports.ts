@@ -10,6 +10,7 @@ import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {AgentHost} from './host.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
+import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
 import {podCgroups} from './pod-cgroups.js';
 import {podConfigs} from './pod-configs.js';
@@ -30,6 +31,7 @@ interface Before {
   readonly cluster: Cluster;
   readonly node: NodeStage;
   readonly working: WorkingPods;
+  readonly managers: ResourceManagers;
   readonly resizes: PodResizes;
 }
 
@@ -39,15 +41,15 @@ interface Before {
  */
 export const podPortsOf = async (
   parts: AgentParts,
-  {host, cluster, node, working, resizes}: Before,
+  {host, cluster, node, working, managers, resizes}: Before,
   signal: AbortSignal,
 ): Promise<MachinePorts> => {
   const {folders, hierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);
   const volumes = podVolumes(parts, {folders, cluster, node, inputs}, signal);
-  const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes});
+  const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes, managers});
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
-  const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working}, signal);
+  const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working, managers}, signal);
   const output = new ContainerFiles(parts.host, folders);
   return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output, resizes};
 };

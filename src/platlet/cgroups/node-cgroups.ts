@@ -26,6 +26,8 @@ export interface NodeCgroupsParts {
   readonly classes: QosGroups;
   readonly allocatable: NodeAllocatable;
   readonly settings: NodeCgroupSettings;
+  /** Whether the cpu limit of a pod is not enforced by a quota. Absent: all are. */
+  isUnthrottled?(pod: Frozen<Pod>): boolean;
   readonly clock: Clock;
 }
 
@@ -70,7 +72,8 @@ export class NodeCgroups implements PodCgroups {
 
   limitsFor(pod: Frozen<Pod>): CgroupLimits {
     const {settings} = this.#parts;
-    return podCgroupLimits(pod, settings, settings.pageSizes);
+    const enforcesCpuLimits = settings.enforcesCpuLimits && !this.#parts.isUnthrottled?.(pod);
+    return podCgroupLimits(pod, {...settings, enforcesCpuLimits}, settings.pageSizes);
   }
 
   limitsOf(pod: Frozen<Pod>, container = ''): Promise<ActualResources | undefined> {

@@ -62,7 +62,12 @@ export const takeDistributed = (request: AssignmentRequest, groupSize: number): 
 };
 
 /** Returns CPUs, those of a preferred set first. Throws if there are not enough. */
-export const takePreferring = (preferred: CpuSet, available: CpuSet, count: number, take: (from: CpuSet, some: number) => CpuSet): CpuSet => {
+export const takePreferring = (
+  preferred: CpuSet,
+  available: CpuSet,
+  count: number,
+  take: (from: CpuSet, some: number) => CpuSet,
+): CpuSet => {
   const first = take(preferred, Math.min(preferred.size, count));
   return union(first, take(new Set([...available].filter(cpu => !first.has(cpu))), count - first.size));
 };

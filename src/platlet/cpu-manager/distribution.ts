@@ -1,6 +1,7 @@
 // Over which NUMA nodes CPUs are distributed: the least number of nodes, and of those the ones that leave the machine
 // most balanced. Pure.
 
+import {combinations} from '#src/platlet/topology/combinations.js';
 import type {FreeCpus} from './free-cpus.js';
 
 /** The NUMA nodes that give the same number of CPUs, and those that give the remainder, group by group. */
@@ -15,16 +16,6 @@ interface Scored {
   readonly balance: number;
   readonly remainder: readonly number[];
 }
-
-/** Returns all choices of `count` items, in order. */
-export const combinations = function* <T>(items: readonly T[], count: number): Generator<readonly T[]> {
-  if (count === 0) {
-    yield [];
-    return;
-  }
-  for (let at = 0; at <= items.length - count; at++)
-    for (const rest of combinations(items.slice(at + 1), count - 1)) yield [items[at]!, ...rest];
-};
 
 const thousandths = (value: number): number => Math.round(value * 1000) / 1000;
 

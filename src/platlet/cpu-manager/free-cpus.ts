@@ -1,6 +1,15 @@
 // The free CPUs of a machine while CPUs are taken from them for one container. Pure but for its own state.
 
-import {cpusIn, cpusOf, idsAt, idsWithin, placesOf, type CpuLevel, type CpuPlaces, type CpuTopology} from '#src/platlet/topology/cpu-topology.js';
+import {
+  cpusIn,
+  cpusOf,
+  idsAt,
+  idsWithin,
+  placesOf,
+  type CpuLevel,
+  type CpuPlaces,
+  type CpuTopology,
+} from '#src/platlet/topology/cpu-topology.js';
 import {ascending, difference, union, type CpuSet, noCpus} from '#src/platlet/topology/cpuset.js';
 
 /** How single CPUs are taken: core by core, or from all cores of a socket first. */

@@ -15,12 +15,23 @@ import type {Environments} from './environment.js';
 import {hostNetworkHostsFile, podHostsFile} from './hosts-file.js';
 import {kernelHostname, podNames} from './hostname.js';
 import {podResolver} from './resolver.js';
-import {containerResources, sandboxResources, sandboxUpdate, type ResourceSettings} from './resources.js';
+import {containerResources, sandboxResources, sandboxUpdate, type AssignedResources, type ResourceSettings} from './resources.js';
 import {sandboxConfig} from './sandbox-config.js';
 import {containerSecurity, type SecuritySettings} from './security.js';
 
+/** What the resource managers have assigned. */
+export interface AssignedToContainers {
+  /** Resolves once the assignments are saved: other agent processes must not give them to other containers. */
+  saved(): Promise<void>;
+  assignedTo(pod: Frozen<Pod>, container: Frozen<AnyContainer>): AssignedResources;
+  /** Whether the cpu limit of a pod is not enforced by a quota, since containers of it have CPUs of their own. */
+  isUnthrottled(pod: Frozen<Pod>): boolean;
+}
+
 export interface PodConfigSettings {
   readonly resources: ResourceSettings;
+  /** The resource managers of the node; absent without them. */
+  readonly managers?: AssignedToContainers;
   readonly security: SecuritySettings;
   /** The name of the agent in messages. */
   readonly agent: string;
@@ -80,12 +91,13 @@ export class NodePodConfigs implements PodConfigs {
     for (const [reason, message] of warnings) events.warning(pod, reason, message);
     const hostname = kernelHostname(pod, podNames(pod, settings.clusterDomain));
     const volumeGroups = mounts.groupsOf?.(pod) ?? [];
-    const resources = sandboxResources(pod, settings.resources);
+    const resources = sandboxResources(pod, settings.resources, settings.managers?.isUnthrottled(pod));
     return {handler, config: sandboxConfig(pod, {attempt, cgroupParent, hostname, dns, logDirectory, resources, volumeGroups})};
   }
 
   resources(pod: Frozen<Pod>, container: Frozen<AnyContainer>): ContainerResources {
-    return containerResources(pod, container, this.#parts.settings.resources);
+    const {settings} = this.#parts;
+    return containerResources(pod, container, settings.resources, settings.managers?.assignedTo(pod, container));
   }
 
   sandboxUpdate(pod: Frozen<Pod>, limits: ContainerResources): SandboxUpdate {
@@ -108,6 +120,7 @@ export class NodePodConfigs implements PodConfigs {
     const mounts: MountConfig[] = [...(await this.#parts.mounts.mountsOf(pod, container, environment))];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
+    await settings.managers?.saved();
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
     return containerConfig({...request, attempt}, {environment, mounts, resources, security});

@@ -19,6 +19,17 @@ export interface ResourceSettings {
   readonly killsGroups: boolean;
 }
 
+/** What the resource managers of the node have assigned to a container. */
+export interface AssignedResources {
+  /** The CPUs and the NUMA nodes that it may use; empty: all. */
+  readonly cpus: string;
+  readonly memoryNodes: string;
+  /** Whether its cpu limit is not enforced by a quota, since the CPUs are its own. */
+  readonly isUnthrottled: boolean;
+}
+
+const unlimitedQuota = -1;
+
 const listOf = (list: Readonly<Record<string, string>> | undefined): ResourceList =>
   new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 
@@ -37,11 +48,26 @@ const cpuAndMemory = (
   };
 };
 
+const withoutQuota = (resources: ContainerResources): ContainerResources =>
+  resources.cpuQuota === undefined ? resources : {...resources, cpuQuota: unlimitedQuota};
+
 /** Returns the resources of a container. Limits of cpu and memory that it does not have are those of its pod. */
-export const containerResources = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, settings: ResourceSettings): ContainerResources => {
+export const containerResources = (
+  pod: Frozen<Pod>,
+  container: Frozen<AnyContainer>,
+  settings: ResourceSettings,
+  assigned?: AssignedResources,
+): ContainerResources => {
   const limits = listOf(container.resources?.limits);
+  const own = cpuAndMemory(
+    listOf(container.resources?.requests),
+    listOf(limitsWithin(pod.spec?.resources, container.resources ?? {})),
+    settings,
+  );
   return {
-    ...cpuAndMemory(listOf(container.resources?.requests), listOf(limitsWithin(pod.spec?.resources, container.resources ?? {})), settings),
+    ...(assigned?.isUnthrottled ? withoutQuota(own) : own),
+    ...(assigned?.cpus ? {cpusetCpus: assigned.cpus} : {}),
+    ...(assigned?.memoryNodes ? {cpusetMems: assigned.memoryNodes} : {}),
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacity),
     hugepageLimits: Object.entries(hugePageLimits(limits, settings.pageSizes)).map(([pageSize, limit]) => ({pageSize, limit})),
     ...(settings.killsGroups ? {unified: {'memory.oom.group': '1'}} : {}),
@@ -66,11 +92,12 @@ export const sandboxUpdate = (pod: Frozen<Pod>, limits: ContainerResources, sett
 };
 
 /** Returns the summed resources of the containers of a pod, and the pod overhead. */
-export const sandboxResources = (pod: Frozen<Pod>, settings: ResourceSettings): SandboxUpdate => {
+export const sandboxResources = (pod: Frozen<Pod>, settings: ResourceSettings, isUnthrottled = false): SandboxUpdate => {
   const withoutOverhead = {...pod, spec: {...pod.spec!, overhead: {}}};
   const {overhead} = pod.spec ?? {};
+  const own = cpuAndMemory(podRequests(withoutOverhead), podLimits(withoutOverhead), settings);
   return {
-    resources: cpuAndMemory(podRequests(withoutOverhead), podLimits(withoutOverhead), settings),
+    resources: isUnthrottled ? withoutQuota(own) : own,
     ...(overhead ? {overhead: cpuAndMemory(listOf(overhead), listOf(overhead), settings)} : {}),
   };
 };

@@ -30,6 +30,25 @@ const counters = {
     labels: ['resource', 'requirement', 'operation'],
   },
   admissionRejections: {name: 'admission_rejections_total', help: 'Pods that the agent did not admit, by reason.', labels: ['reason']},
+  alignedResources: {
+    name: 'container_aligned_compute_resources_count',
+    help: 'Allocations of resources that are aligned, by scope and by what they are aligned to.',
+    labels: ['scope', 'boundary'],
+  },
+  unalignedResources: {
+    name: 'container_aligned_compute_resources_failure_count',
+    help: 'Allocations of resources that could not be aligned, by scope and by what they had to be aligned to.',
+    labels: ['scope', 'boundary'],
+  },
+  cpuPinningErrors: {name: 'cpu_manager_pinning_errors_total', help: 'Allocations of exclusive CPUs that failed.'},
+  cpuPinnings: {name: 'cpu_manager_pinning_requests_total', help: 'Allocations of exclusive CPUs.'},
+  memoryPinningErrors: {name: 'memory_manager_pinning_errors_total', help: 'Allocations of memory on NUMA nodes that failed.'},
+  memoryPinnings: {name: 'memory_manager_pinning_requests_total', help: 'Allocations of memory on NUMA nodes.'},
+  topologyErrors: {
+    name: 'topology_manager_admission_errors_total',
+    help: 'Pods that were not admitted since their resources could not be aligned.',
+  },
+  topologyRequests: {name: 'topology_manager_admission_requests_total', help: 'Pods whose resources had to be aligned.'},
   evictions: {name: 'evictions', help: 'Pods that the agent has evicted, by signal.', labels: ['eviction_signal']},
   credentialProviderErrors: {
     name: 'credential_provider_plugin_errors_total',
@@ -142,6 +161,11 @@ const histograms = {
     labels: ['operation_type'],
     buckets: usualBuckets,
   },
+  topologyDuration: {
+    name: 'topology_manager_admission_duration_ms',
+    help: 'Duration of the allocation of the resources of a pod, in milliseconds.',
+    buckets: exponentialBuckets(0.05, 2, 15),
+  },
   workerStart: {
     name: 'pod_worker_start_duration_seconds',
     help: 'Time from when the agent saw a pod until its worker began.',
@@ -162,6 +186,16 @@ const histograms = {
 } as const satisfies Readonly<Record<string, Row & {readonly buckets: readonly number[]}>>;
 
 const gauges = {
+  cpusPerNuma: {
+    name: 'cpu_manager_allocation_per_numa',
+    help: 'CPUs that containers have exclusively, by NUMA node.',
+    labels: ['numa_node'],
+  },
+  exclusiveCpus: {name: 'cpu_manager_exclusive_cpu_allocation_count', help: 'CPUs that containers have exclusively.'},
+  sharedPool: {
+    name: 'cpu_manager_shared_pool_size_millicores',
+    help: 'The size of the pool of CPUs that containers share, without reserved CPUs, in millicores.',
+  },
   credentialProviderConfigInfo: {
     name: 'credential_provider_config_info',
     help: 'The digest of the configuration of credential providers; the value is always 1.',

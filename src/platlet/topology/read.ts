@@ -95,9 +95,7 @@ const placesOfThreads = async (host: Sysfs, threads: readonly Thread[]): Promise
 };
 
 const perNode = (threads: readonly Thread[]): ReadonlyMap<number, CpuSet> =>
-  new Map(
-    threads.map(({numaNode}) => [numaNode, new Set(threads.flatMap(thread => (thread.numaNode === numaNode ? [thread.cpu] : [])))]),
-  );
+  new Map(threads.map(({numaNode}) => [numaNode, new Set(threads.flatMap(thread => (thread.numaNode === numaNode ? [thread.cpu] : [])))]));
 
 const readHugePages = async (host: Sysfs, folder: string): Promise<NumaNode['hugePages']> => {
   const names = await host.list(folder);

@@ -8,6 +8,7 @@ import type {NodeCondition} from '#src/platlet/node/node-condition.js';
 import {admit, type Admission} from '#src/platlet/pod/admission/admission.js';
 import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import type {NodeFeatures} from '#src/platlet/pod/admission/features.js';
+import type {ManagerRefusal} from '#src/platlet/pod/admission/managers.js';
 import type {WorkingPods} from './working-pods.js';
 
 export interface PodAdmissionParts {
@@ -22,6 +23,11 @@ export interface PodAdmissionParts {
   /** The unsafe sysctls that are allowed; a trailing `*` matches any suffix. */
   readonly allowedSysctls: readonly string[];
   readonly features: NodeFeatures;
+  /** The managers of CPUs, memory and devices; absent without them. */
+  readonly managers?: {
+    /** Allocates the resources of a pod beside those of the active ones. Returns why it cannot. */
+    reserve(pod: Frozen<Pod>, active: readonly Frozen<Pod>[]): ManagerRefusal | undefined;
+  };
 }
 
 /** Decides which pods the node takes. */
@@ -34,12 +40,23 @@ export class PodAdmission {
 
   /** Returns the decision about a pod, by the cached Node or by a given one. */
   admit(pod: Frozen<Pod>, node: Frozen<Node> | undefined = this.#parts.node()): Admission {
-    const {naming, condition, working, allowedSysctls, features} = this.#parts;
+    const {naming, condition, working, allowedSysctls, features, managers} = this.#parts;
     // A pod that is here already is to be resized. Those that were deleted by force do not count, as in the original.
     const pods = working.active.filter(({metadata: {uid = ''} = {}}) => uid !== pod.metadata?.uid && !working.isRemoved(uid));
     const allocation = emptyAllocation();
     for (const each of pods) allocate(allocation, each);
-    return admit({naming, node, pressures: condition.pressures, allowedSysctls, features, isShuttingDown: false, allocation, pods}, pod);
+    const pressures = condition.pressures;
+    const reserve = (each: Frozen<Pod>): ManagerRefusal | undefined => managers?.reserve(each, pods);
+    return admit({naming, node, pressures, allowedSysctls, features, isShuttingDown: false, allocation, pods, reserve}, pod);
+  }
+
+  /**
+   * Allocates the resources of a pod that was admitted by an earlier agent process, unless the managers still have
+   * them.
+   */
+  resume(pod: Frozen<Pod>): ManagerRefusal | undefined {
+    const {managers, working} = this.#parts;
+    return managers?.reserve(pod, working.active);
   }
 
   /** Reads the Node from the server; undefined without one. */

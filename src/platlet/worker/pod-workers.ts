@@ -6,6 +6,7 @@ import type {Container, Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {withClockHeld} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
+import {managerRejection} from '#src/platlet/pod/admission/managers.js';
 import {preemptedOutcome, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
@@ -112,7 +113,7 @@ export class PodWorkers {
     if (this.#refused.has(uid)) return;
     if (this.#hasPredecessor(pod)) return void this.#waiting.set(uid, pod);
     if (isTerminalPhase(pod.status?.phase)) return this.#start(pod).terminate();
-    if (hasRun(pod) || pod.metadata?.deletionTimestamp) return this.#take(pod);
+    if (hasRun(pod) || pod.metadata?.deletionTimestamp) return this.#resume(pod);
     this.#admit(pod);
   }
 
@@ -122,6 +123,17 @@ export class PodWorkers {
     const key = keyText(keyOf(pod));
     for (const worker of this.#working.all) if (worker.stage !== 'finished' && keyText(keyOf(worker.pod)) === key) return true;
     return false;
+  }
+
+  /** A pod that runs already keeps running, even if what it has is no longer allocated. */
+  #resume(pod: Frozen<Pod>): void {
+    const refusal = pod.metadata?.deletionTimestamp ? undefined : this.#admission.resume(pod);
+    if (refusal)
+      this.#parts.telemetry.log.warn(
+        {pod: keyText(keyOf(pod)), reason: managerRejection(refusal).message},
+        'failed to allocate the resources of a running pod',
+      );
+    this.#take(pod);
   }
 
   #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {

@@ -50,7 +50,10 @@ for (const [name, how, available, count, expected] of packed)
   test(`of the CPUs ${available} of ${name} ${count} are taken ${how}`, t => {
     const request = {topology: machines[name], available: parseCpuSet(available), count, order: how === 'spread' ? how : 'packed'} as const;
 
-    t.is(outcome(() => takePacked(request, how === 'caches')), expected);
+    t.is(
+      outcome(() => takePacked(request, how === 'caches')),
+      expected,
+    );
   });
 
 /** Which CPUs are taken in groups of a size. */
@@ -73,7 +76,13 @@ const distributed: readonly (readonly [MachineName, number, string, number, stri
   ['dualSocketMultiNumaPerSocketHT', 1, '0-79', 48, '0-7,10-17,20-27,40-47,50-57,60-67'],
   ['dualSocketMultiNumaPerSocketHT', 1, '1-29,32-39,41-69,72-79', 48, '1-8,10-17,20-27,41-48,50-57,60-67'],
   ['dualSocketMultiNumaPerSocketHT', 1, '2-29,31-39,42-69,71-79', 48, '10-17,20-27,31-38,50-57,60-67,71-78'],
-  ['dualSocketMultiNumaPerSocketHT', 1, '0-2,10-12,20-22,30-32,40-41,50-51,60-61,70-71', 16, '0-1,10-11,20-21,30-31,40-41,50-51,60-61,70-71'],
+  [
+    'dualSocketMultiNumaPerSocketHT',
+    1,
+    '0-2,10-12,20-22,30-32,40-41,50-51,60-61,70-71',
+    16,
+    '0-1,10-11,20-21,30-31,40-41,50-51,60-61,70-71',
+  ],
   ['dualSocketHT', 1, '1-5,7-11', 1, '1'],
   ['dualSocketHT', 2, '1-5,7-11', 1, '2'],
   ['dualSocketMultiNumaPerSocketHT', 1, '0-79', 26, '0-6,10-16,40-45,50-55'],
@@ -82,15 +91,30 @@ const distributed: readonly (readonly [MachineName, number, string, number, stri
   ['dualSocketMultiNumaPerSocketHT', 2, '0-79', 62, '0-7,10-17,20-27,30-36,40-47,50-57,60-67,70-76'],
   ['dualSocketMultiNumaPerSocketHT', 1, '0-8,10-18,20-48,50-58,60-79', 62, '0-7,10-17,20-27,30-37,40-46,50-56,60-67,70-77'],
   ['dualSocketMultiNumaPerSocketHT', 2, '0-8,10-18,20-48,50-58,60-79', 62, '0-7,10-16,20-27,30-37,40-47,50-56,60-67,70-77'],
-  ['dualSocketMultiNumaPerSocketHT', 1, '0-3,10-13,20-23,30-36,40-43,50-53,60-63,70-76', 34, '0-3,10-13,20-23,30-34,40-43,50-53,60-63,70-74'],
-  ['dualSocketMultiNumaPerSocketHTLarge', 1, '0,30-31,43-47,62-63,75-79,94,96,101-111,126-128,158-159,171-175,190-191,203-207,222-223,229-239,254-255', 28, '43-47,75-79,96,101-105,171-174,203-206,229-232'],
+  [
+    'dualSocketMultiNumaPerSocketHT',
+    1,
+    '0-3,10-13,20-23,30-36,40-43,50-53,60-63,70-76',
+    34,
+    '0-3,10-13,20-23,30-34,40-43,50-53,60-63,70-74',
+  ],
+  [
+    'dualSocketMultiNumaPerSocketHTLarge',
+    1,
+    '0,30-31,43-47,62-63,75-79,94,96,101-111,126-128,158-159,171-175,190-191,203-207,222-223,229-239,254-255',
+    28,
+    '43-47,75-79,96,101-105,171-174,203-206,229-232',
+  ],
 ];
 
 for (const [name, groupSize, available, count, expected] of distributed)
   test(`of the CPUs ${available} of ${name} ${count} are distributed over NUMA nodes in groups of ${groupSize}`, t => {
     const request = {topology: machines[name], available: parseCpuSet(available), count, order: 'packed'} as const;
 
-    t.is(outcome(() => takeDistributed(request, groupSize)), expected);
+    t.is(
+      outcome(() => takeDistributed(request, groupSize)),
+      expected,
+    );
   });
 
 test('too few CPUs are refused in words', t => {

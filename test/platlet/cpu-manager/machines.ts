@@ -12,17 +12,25 @@ const valuesOf = (row: string): readonly number[] =>
 const machine = (rows: Readonly<Record<CpuLevel, string>>): CpuTopology => {
   const [sockets, numaNodes, cores, caches] = [rows.socket, rows.numaNode, rows.core, rows.uncoreCache].map(valuesOf);
   return topologyOf(
-    new Map(
-      sockets!.map((socket, cpu) => [cpu, {socket, numaNode: numaNodes![cpu]!, core: cores![cpu]!, uncoreCache: caches![cpu]!}]),
-    ),
+    new Map(sockets!.map((socket, cpu) => [cpu, {socket, numaNode: numaNodes![cpu]!, core: cores![cpu]!, uncoreCache: caches![cpu]!}])),
   );
 };
 
 /** The machines of the tables. */
 export const machines = {
   dualSocketHT: machine({socket: '0-1 0-1 0-1 0-1 0-1 0-1', numaNode: '0-1 0-1 0-1 0-1 0-1 0-1', core: '0-5 0-5', uncoreCache: '0x12'}),
-  dualSocketMultiNumaPerSocketHT: machine({socket: '0x20 1x20 0x20 1x20', numaNode: '0x10 1x10 2x10 3x10 0x10 1x10 2x10 3x10', core: '0-39 0-39', uncoreCache: '0x80'}),
-  dualSocketMultiNumaPerSocketHTLarge: machine({socket: '0x64 1x64 0x64 1x64', numaNode: '0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16 0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16', core: '0-127 0-127', uncoreCache: '0x256'}),
+  dualSocketMultiNumaPerSocketHT: machine({
+    socket: '0x20 1x20 0x20 1x20',
+    numaNode: '0x10 1x10 2x10 3x10 0x10 1x10 2x10 3x10',
+    core: '0-39 0-39',
+    uncoreCache: '0x80',
+  }),
+  dualSocketMultiNumaPerSocketHTLarge: machine({
+    socket: '0x64 1x64 0x64 1x64',
+    numaNode: '0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16 0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16',
+    core: '0-127 0-127',
+    uncoreCache: '0x256',
+  }),
   dualSocketNoHT: machine({socket: '0x4 1x4', numaNode: '0x4 1x4', core: '0-7', uncoreCache: '0x8'}),
   singleSocketHT: machine({socket: '0x8', numaNode: '0x8', core: '0-3 0-3', uncoreCache: '0x8'}),
   uncoreDualSocketNoSMT: machine({socket: '0x8 1x8', numaNode: '0x16', core: '0-15', uncoreCache: '0x4 1x4 2x4 3x4'}),

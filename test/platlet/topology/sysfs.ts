@@ -52,7 +52,9 @@ export const sysfsHost = (files: ReadonlyMap<string, string>): Pick<Host, 'read'
     return text === undefined ? undefined : Buffer.from(`${text}\n`);
   },
   list: async path =>
-    [...new Set([...files.keys()].flatMap(file => (file.startsWith(`${path}/`) ? [file.slice(path.length + 1).split('/')[0]!] : [])))].sort(),
+    [
+      ...new Set([...files.keys()].flatMap(file => (file.startsWith(`${path}/`) ? [file.slice(path.length + 1).split('/')[0]!] : []))),
+    ].sort(),
 });
 
 export const cpus = (text: string): ReadonlySet<number> => (text === '' ? noCpus : parseCpuSet(text));

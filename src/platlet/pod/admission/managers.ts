@@ -3,7 +3,7 @@ import type {Rejection} from './rejection.js';
 /** Why a resource manager (CPU, memory, devices or topology) cannot allocate what a pod requests. */
 export type ManagerRefusal =
   | {readonly is: 'topology'}
-  | {readonly is: 'smt-alignment'; readonly requested: number; readonly cpusPerCore: number}
+  | {readonly is: 'smt-alignment'; readonly requested: number; readonly cpusPerCore: number; readonly availableCpus?: number}
   | {readonly is: 'failed'; readonly error: string};
 
 /** Returns the rejection for a failed allocation. */
@@ -12,11 +12,12 @@ export const managerRejection = (refusal: ManagerRefusal): Rejection => {
     case 'topology':
       return {reason: 'TopologyAffinityError', message: 'Resources cannot be allocated with Topology locality'};
     case 'smt-alignment': {
-      const {requested, cpusPerCore} = refusal;
-      return {
-        reason: 'SMTAlignmentError',
-        message: `SMT Alignment Error: requested ${requested} cpus not multiple cpus per core = ${cpusPerCore}`,
-      };
+      const {requested, cpusPerCore, availableCpus} = refusal;
+      const why =
+        availableCpus === undefined
+          ? `requested ${requested} cpus not multiple cpus per core = ${cpusPerCore}`
+          : `not enough free physical CPUs: available physical CPUs = ${availableCpus}, requested CPUs = ${requested}, CPUs per core = ${cpusPerCore}`;
+      return {reason: 'SMTAlignmentError', message: `SMT Alignment Error: ${why}`};
     }
     case 'failed':
       return {reason: 'UnexpectedAdmissionError', message: `Allocate failed due to ${refusal.error}, which is unexpected`};

@@ -1,0 +1,69 @@
+// The resource managers of a node, as admission and the creation of containers use them.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
+import type {CpuManager} from '#src/platlet/cpu-manager/manager.js';
+import type {AssignedToContainers} from '#src/platlet/inputs/pod-configs.js';
+import type {AssignedResources} from '#src/platlet/inputs/resources.js';
+import type {ManagerRefusal} from '#src/platlet/pod/admission/managers.js';
+import {formatCpuSet} from '#src/platlet/topology/cpuset.js';
+import type {HintProvider} from '#src/platlet/topology-manager/hints.js';
+import {allocatedContainers, type TopologyManager} from '#src/platlet/topology-manager/manager.js';
+import type {PodSources} from '#src/platlet/sources/pod-sources.js';
+
+export interface ResourceManagersParts {
+  readonly cpus: CpuManager;
+  readonly topology: TopologyManager;
+  readonly providers: readonly HintProvider[];
+  readonly files: readonly Pick<CheckpointFile, 'saved'>[];
+  /** Whether exclusive CPUs are used without a quota. */
+  readonly dropsQuota: boolean;
+  readonly sources: Pick<PodSources, 'isReady'>;
+}
+
+/** The resource managers of a node. */
+export class ResourceManagers implements AssignedToContainers {
+  readonly #parts: ResourceManagersParts;
+
+  constructor(parts: ResourceManagersParts) {
+    this.#parts = parts;
+  }
+
+  get cpus(): Pick<CpuManager, 'affinityOf'> {
+    return this.#parts.cpus;
+  }
+
+  /** Allocates the resources of a pod. Returns why they cannot be allocated. */
+  reserve(pod: Frozen<Pod>, active: readonly Frozen<Pod>[]): ManagerRefusal | undefined {
+    this.release([...active, pod]);
+    return this.#parts.topology.admit(pod);
+  }
+
+  /** Releases the resources of other pods than these, once all pods of the node are known. */
+  release(active: readonly Frozen<Pod>[]): void {
+    if (this.#parts.sources.isReady) for (const provider of this.#parts.providers) provider.retain(active);
+  }
+
+  isUnthrottled(pod: Frozen<Pod>): boolean {
+    return allocatedContainers(pod).some(container => this.#isUnthrottled(pod, container));
+  }
+
+  async saved(): Promise<void> {
+    for (const file of this.#parts.files) await file.saved();
+  }
+
+  assignedTo(pod: Frozen<Pod>, container: Frozen<AnyContainer>): AssignedResources {
+    const {cpus} = this.#parts;
+    return {
+      cpus: formatCpuSet(cpus.affinityOf(pod.metadata?.uid ?? '', container.name)),
+      memoryNodes: '',
+      isUnthrottled: this.#isUnthrottled(pod, container),
+    };
+  }
+
+  #isUnthrottled({metadata}: Frozen<Pod>, {name}: Frozen<AnyContainer>): boolean {
+    const {cpus, dropsQuota} = this.#parts;
+    return dropsQuota && cpus.exclusiveOf(metadata?.uid ?? '', name).size > 0;
+  }
+}
