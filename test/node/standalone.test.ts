@@ -1,4 +1,5 @@
-import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {availableParallelism} from 'node:os';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import type {Pod} from '#src/api/pod.js';
@@ -67,4 +68,57 @@ contained('an agent without an API server runs the pods of its files', async t =
   await until(t, 'the pod is gone', async () => (await plain()) === undefined);
   t.is((await fetch('http://127.0.0.1:19548/healthz')).status, 200);
   t.false(lines.some(line => line.startsWith('E') && line.includes('lease')));
+});
+
+contained('whole CPUs of Guaranteed pods are exclusive, and the others of the node share the rest', async t => {
+  await using node = await startContainerd();
+  const [manifests, out] = [join(node.agentFolder, 'manifests'), join(node.agentFolder, 'out')];
+  mkdirSync(manifests);
+  mkdirSync(out);
+  const add = (name: string, resources: object): void => {
+    const command = ['sh', '-c', `while true; do grep Cpus_allowed_list /proc/self/status > /out/${name}; sleep 0.1; done`];
+    const container = {name: 'app', image: recipes.busybox.reference, command, resources, volumeMounts: [{name: 'out', mountPath: '/out'}]};
+    const volumes = [{name: 'out', hostPath: {path: out}}];
+    writeFileSync(join(manifests, `${name}.json`), manifest(name, {terminationGracePeriodSeconds: 0, containers: [container], volumes}));
+  };
+  const all = availableParallelism() - 1;
+  const amounts = {cpu: String(all), memory: '20Mi'};
+  const exclusive = {requests: amounts, limits: amounts};
+  await using agent = runAgent([
+    '--hostname-override=alone',
+    '--naming=kubernetes',
+    `--container-runtime-endpoint=${node.endpoint}`,
+    `--root-dir=${join(node.agentFolder, 'root')}`,
+    `--cert-dir=${join(node.agentFolder, 'pki')}`,
+    `--cgroup-root=${node.cgroup}`,
+    `--pod-manifest-path=${manifests}`,
+    '--file-check-frequency=100ms',
+    `--port=19550`,
+    `--read-only-port=${port}`,
+    '--healthz-port=19548',
+    '--fail-cgroupv1=false',
+    '--cpu-manager-policy=static',
+    '--cpu-manager-reconcile-period=200ms',
+    '--reserved-cpus=0',
+  ]);
+  await agent.ready;
+  const cpusOf = (name: string): string | undefined => {
+    const file = join(out, name);
+    return existsSync(file) ? /:\s*(\S+)/.exec(readFileSync(file, 'utf8'))?.[1] : undefined;
+  };
+  add('shared', {});
+  await until(t, 'the first pod has all CPUs', () => cpusOf('shared') === `0-${all}`);
+  add('exclusive', exclusive);
+  await until(t, 'the next one has its own', () => cpusOf('exclusive') === (all === 1 ? '1' : `1-${all}`));
+  await until(t, 'the first one has lost them', () => cpusOf('shared') === '0');
+  add('refused', exclusive);
+  const refused = async () => (await pods()).find(({metadata}) => metadata?.name === 'refused-alone')?.status;
+  await until(t, 'a third one is refused', async () => (await refused())?.reason === 'UnexpectedAdmissionError');
+  rmSync(join(manifests, 'exclusive.json'));
+  await until(t, 'the CPUs are shared again', () => cpusOf('shared') === `0-${all}`);
+  t.like(JSON.parse(readFileSync(join(node.agentFolder, 'root', 'cpu_manager_state'), 'utf8')), {
+    policyName: 'static',
+    defaultCpuSet: `0-${all}`,
+    entries: undefined,
+  });
 });

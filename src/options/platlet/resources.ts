@@ -1,8 +1,6 @@
 import {naming} from '#src/api/naming.js';
 import {flagSection} from '#src/options/flag.js';
-import {inFile, pending} from './markers.js';
-
-const row = {...inFile, ...pending} as const;
+import {inFile} from './markers.js';
 
 /** These flags and values also have aliases with upstream's prefix. */
 const original = naming('kubernetes').component;
@@ -62,7 +60,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     check: (list: string) => (/^(?:\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)?$/.test(list) ? undefined : 'must be a list of CPUs such as 0-3,7'),
   },
   'reserved-memory': {
-    ...row,
+    ...inFile,
     type: 'each',
     label: 'list',
     help: 'Memory kept on each NUMA node, as node:type=quantity,...;node:... The sum of a type must be what the reserved flags and the eviction threshold add up to.',
@@ -98,7 +96,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     range: {above: '0'},
   },
   'memory-manager-policy': {
-    ...row,
+    ...inFile,
     type: 'string',
     help: 'The policy for allocating memory: None or Static.',
     default: 'None',

@@ -1,12 +1,15 @@
-// Part of the fifth stage of an agent: the topology of the machine, and the managers of its CPUs.
+// Part of the fifth stage of an agent: the topology of the machine, and the managers of its CPUs and its memory.
 
 import {join} from 'node:path';
+import {quantityOf} from '#src/api/quantity.js';
 import {runEvery} from '#src/base/clock.js';
+import {totalReservation} from '#src/platlet/cgroups/allocatable.js';
 import {bytesOf, milliOf} from '#src/platlet/cgroups/numbers.js';
 import {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import {openCpuManager} from '#src/platlet/cpu-manager/open.js';
 import {CpuReconciler} from '#src/platlet/cpu-manager/reconcile.js';
 import type {AgentFeature} from '#src/platlet/feature/feature.js';
+import {openMemoryManager} from '#src/platlet/memory-manager/open.js';
 import {reservationOf} from '#src/platlet/node/capacity.js';
 import type {Machine} from '#src/platlet/node/machine.js';
 import {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
@@ -56,14 +59,15 @@ export const managerFeatures = (managers: ResourceManagers): readonly AgentFeatu
 
 /** Opens the resource managers. Rejects if their settings or their saved states do not fit the machine. */
 export const resourceManagers = async (
-  {settings, flags, gate, naming, host, clock, log, metrics}: AgentParts,
+  {settings, flags, gate, naming, identity, host, clock, log, metrics}: AgentParts,
   {topology, reserved}: AgentTopology,
   {sources}: Pick<PodDirectory, 'sources'>,
 ): Promise<ResourceManagers> => {
   const order = {nodes: topology.nodes, options: topologyOptions(settings.topologyManagerPolicyOptions)};
   const policy = settings.topologyManagerPolicy as TopologyPolicy;
   checkNumaOrder(policy, order);
-  const {agent, system} = reservationOf(settings, !flags.allocatesThresholds);
+  const reservation = reservationOf(settings, !flags.allocatesThresholds);
+  const {agent, system} = reservation;
   const cpuFile = new CheckpointFile({host, path: join(flags.rootDir, 'cpu_manager_state'), clock, log});
   const cpus = await openCpuManager({
     settings,
@@ -74,13 +78,24 @@ export const resourceManagers = async (
     file: cpuFile,
     metrics,
   });
-  const providers = [cpus];
+  const memoryFile = new CheckpointFile({host, path: join(flags.rootDir, 'memory_manager_state'), clock, log});
+  const memory = await openMemoryManager({
+    settings,
+    naming,
+    nodes: topology.nodes,
+    reservation: totalReservation(new Map([['memory', quantityOf(identity.machine.memoryBytes, 'BinarySI')]]), reservation),
+    file: memoryFile,
+    metrics,
+    withPodLevel: gate('PodLevelResources'),
+  });
+  const providers = [cpus, memory];
   const scope = settings.topologyManagerScope as 'container' | 'pod';
   return new ResourceManagers({
     cpus,
+    memory,
     topology: new TopologyManager({policy, scope, order, providers, metrics, clock}),
     providers,
-    files: [cpuFile],
+    files: [cpuFile, memoryFile],
     dropsQuota: gate('DisableCPUQuotaWithExclusiveCPUs'),
     sources,
   });

@@ -42,6 +42,17 @@ export const nodeAllocatable = (capacity: ResourceList, reservation: Reservation
     }),
   );
 
+/**
+ * Returns what is reserved of each resource in all, with eviction thresholds; none of resources that are not reserved.
+ */
+export const totalReservation = (capacity: ResourceList, reservation: Reservation): ResourceList =>
+  new Map(
+    [...capacity].flatMap(([name, amount]) => {
+      const total = addQuantities(reservedOf(reservation, name), thresholdOf(reservation, name, amount));
+      return compareQuantities(total, zeroQuantity) === 0 ? [] : [[name, total]];
+    }),
+  );
+
 /** Throws if more is reserved than the capacity of the node. */
 export const checkReservation = (capacity: ResourceList, reservation: Reservation): void => {
   for (const [name, amount] of capacity) {

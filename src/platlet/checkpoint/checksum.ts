@@ -17,3 +17,10 @@ export const goMap = <T>(entries: Iterable<readonly [string, T]>, print: (value:
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => `${key}:${print(value)}`)
     .join(' ')}]`;
+
+/** Returns a map with numeric keys as Go prints it. */
+export const goNumberMap = <T>(entries: Iterable<readonly [number, T]>, print: (value: T) => string): string =>
+  `map[${[...entries]
+    .sort(([a], [b]) => a - b)
+    .map(([key, value]) => `${key}:${print(value)}`)
+    .join(' ')}]`;

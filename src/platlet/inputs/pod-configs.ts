@@ -21,8 +21,11 @@ import {containerSecurity, type SecuritySettings} from './security.js';
 
 /** What the resource managers have assigned. */
 export interface AssignedToContainers {
-  /** Resolves once the assignments are saved: other agent processes must not give them to other containers. */
-  saved(): Promise<void>;
+  /**
+   * Called before a container is created. Resolves once the assignments are saved: no other agent process gives them to
+   * other containers then.
+   */
+  creating(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<void>;
   assignedTo(pod: Frozen<Pod>, container: Frozen<AnyContainer>): AssignedResources;
   /** Whether the cpu limit of a pod is not enforced by a quota, since containers of it have CPUs of their own. */
   isUnthrottled(pod: Frozen<Pod>): boolean;
@@ -120,7 +123,7 @@ export class NodePodConfigs implements PodConfigs {
     const mounts: MountConfig[] = [...(await this.#parts.mounts.mountsOf(pod, container, environment))];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
-    await settings.managers?.saved();
+    await settings.managers?.creating(pod, container);
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
     return containerConfig({...request, attempt}, {environment, mounts, resources, security});

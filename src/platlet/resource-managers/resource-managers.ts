@@ -7,6 +7,7 @@ import type {CpuManager} from '#src/platlet/cpu-manager/manager.js';
 import type {AssignedToContainers} from '#src/platlet/inputs/pod-configs.js';
 import type {AssignedResources} from '#src/platlet/inputs/resources.js';
 import type {ManagerRefusal} from '#src/platlet/pod/admission/managers.js';
+import type {MemoryManager} from '#src/platlet/memory-manager/manager.js';
 import {formatCpuSet} from '#src/platlet/topology/cpuset.js';
 import type {HintProvider} from '#src/platlet/topology-manager/hints.js';
 import {allocatedContainers, type TopologyManager} from '#src/platlet/topology-manager/manager.js';
@@ -14,6 +15,7 @@ import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 
 export interface ResourceManagersParts {
   readonly cpus: CpuManager;
+  readonly memory: MemoryManager;
   readonly topology: TopologyManager;
   readonly providers: readonly HintProvider[];
   readonly files: readonly Pick<CheckpointFile, 'saved'>[];
@@ -49,15 +51,17 @@ export class ResourceManagers implements AssignedToContainers {
     return allocatedContainers(pod).some(container => this.#isUnthrottled(pod, container));
   }
 
-  async saved(): Promise<void> {
+  async creating(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<void> {
+    this.#parts.memory.creating(pod, container);
     for (const file of this.#parts.files) await file.saved();
   }
 
   assignedTo(pod: Frozen<Pod>, container: Frozen<AnyContainer>): AssignedResources {
-    const {cpus} = this.#parts;
+    const {cpus, memory} = this.#parts;
+    const uid = pod.metadata?.uid ?? '';
     return {
-      cpus: formatCpuSet(cpus.affinityOf(pod.metadata?.uid ?? '', container.name)),
-      memoryNodes: '',
+      cpus: formatCpuSet(cpus.affinityOf(uid, container.name)),
+      memoryNodes: memory.nodesOf(uid, container.name).join(','),
       isUnthrottled: this.#isUnthrottled(pod, container),
     };
   }

@@ -8,7 +8,7 @@ import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {noLog} from '#src/base/log.js';
 import {folderHost, put, textOf} from '#test/platlet/host.js';
 import {cpus} from '#test/platlet/topology/sysfs.js';
-import {aGuaranteed, cpusOfPod, managersOf, stateFile} from './managers.js';
+import {aGuaranteed, cpusOfPod, managersOf, savedBy, stateFile} from './managers.js';
 
 const smt = {sockets: 1, coresPerNuma: 4, threads: 2} as const;
 
@@ -111,7 +111,7 @@ test('CPUs come back when a pod is gone, but not before all sources have told th
   const managers = await managersOf(host);
   const [one, two] = [aGuaranteed('one', ['3']), aGuaranteed('two', ['3'])];
   managers.reserve(one, []);
-  await managers.saved();
+  await savedBy(managers);
   const unready = await managersOf(host, {isReady: () => false});
 
   t.is(unready.reserve(two, [])?.is, 'failed');
@@ -126,14 +126,14 @@ test('an agent that starts again keeps the assignments, and refuses another poli
   const pod = aGuaranteed('one', ['2']);
   const before = await managersOf(host);
   before.reserve(pod, []);
-  await before.saved();
+  await savedBy(before);
 
   const after = await managersOf(host);
 
   t.is(cpusOfPod(after, pod), '1-2');
   t.is(after.reserve(pod, []), undefined);
   t.is(cpusOfPod(after, pod), '1-2');
-  await after.saved();
+  await savedBy(after);
   const file = stateFile(host);
   await t.throwsAsync(managersOf(host, {settings: {cpuManagerPolicy: 'none'}}), {
     message: `could not restore state from checkpoint: configured policy "none" differs from state checkpoint policy "static", please drain this node and delete the CPU manager checkpoint file "${file}" before restarting Platlet`,
@@ -152,7 +152,7 @@ test('an agent that starts again keeps the assignments, and refuses another poli
 test('the policy none writes a state, too', async t => {
   using host = folderHost();
   const managers = await managersOf(host, {settings: {cpuManagerPolicy: 'none'}});
-  await managers.saved();
+  await savedBy(managers);
 
   t.is(await textOf(host, stateFile(host)), formatCpuState('none', {shared: cpus(''), assignments: new Map()}));
   t.is(managers.reserve(aGuaranteed('one', ['9']), []), undefined);

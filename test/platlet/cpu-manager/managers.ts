@@ -89,6 +89,9 @@ export const aGuaranteed = (uid: string, cpu: readonly string[], init: readonly 
   } as Pod;
 };
 
+/** Resolves when the assignments are on disk. */
+export const savedBy = (managers: ResourceManagers): Promise<void> => managers.creating({}, {name: ''} as Frozen<AnyContainer>);
+
 /** The CPUs of each container of a pod. */
 export const cpusOfPod = (managers: ResourceManagers, pod: Frozen<Pod>): string =>
   [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]
