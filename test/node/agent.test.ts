@@ -98,7 +98,7 @@ contained('a node registers and runs a pod', async t => {
 });
 
 contained('an agent whose port is in use names the flags to change', async t => {
-  const second = runAgent(await flags());
+  const second = runAgent([...(await flags()), `--root-dir=${join(node.agentFolder, 'second')}`]);
   await t.throwsAsync(second.ready, {
     message: 'cannot listen on 0.0.0.0:19250 (--address and --port): the port is in use already: choose another, or 0 for a free one',
   });
