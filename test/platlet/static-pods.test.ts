@@ -66,6 +66,17 @@ test('a static pod is a pod of its node, with a uid of its own', t => {
   t.is(uid(manifest({metadata: {name: 'web', uid: 'own'}})), 'own');
 });
 
+test('a static pod requests what it is limited to', t => {
+  const limits = {cpu: '1', memory: '1Gi'};
+  const {spec} = staticPod(
+    manifest({}, {containers: [{name: 'app', image: 'x', resources: {limits, requests: {cpu: '500m'}}}]}),
+    origin,
+    settings,
+  );
+
+  t.deepEqual(spec!.containers[0]!.resources, {limits, requests: {cpu: '500m', memory: '1Gi'}});
+});
+
 const refusals: readonly (readonly [value: unknown, text: string])[] = [
   ['x', 'invalid pod: the manifest is no object'],
   [{kind: 'Service', apiVersion: 'v1'}, 'invalid pod: {"apiVersion":"v1","kind":"Service"}'],

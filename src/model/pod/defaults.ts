@@ -1,4 +1,14 @@
-import type {AnyContainer, EnvVar, Lifecycle, LifecycleHandler, PodSpec, PodTemplateSpec, Probe, Volume} from '#src/api/pod.js';
+import type {
+  AnyContainer,
+  EnvVar,
+  Lifecycle,
+  LifecycleHandler,
+  PodSpec,
+  PodTemplateSpec,
+  Probe,
+  Volume,
+  ResourceRequirements,
+} from '#src/api/pod.js';
 import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {containersOf} from './containers.js';
@@ -36,6 +46,11 @@ const defaultReference = ({
   if (fieldRef) fieldRef.apiVersion ||= 'v1';
   if (resourceFieldRef) resourceFieldRef.divisor ??= '0';
   if (fileKeyRef) fileKeyRef.optional ??= false;
+};
+
+/** Sets missing requests to the limits: in pods, not in templates. */
+export const requestLimits = (resources: ResourceRequirements | undefined): void => {
+  if (resources?.limits) resources.requests = {...resources.limits, ...resources.requests};
 };
 
 const defaultContainer = (container: AnyContainer): void => {

@@ -7,7 +7,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {containersOf} from '#src/model/pod/containers.js';
-import {defaultPodSpec} from '#src/model/pod/defaults.js';
+import {defaultPodSpec, requestLimits} from '#src/model/pod/defaults.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
 /** The source of a static pod. */
@@ -98,6 +98,7 @@ export const staticPod = (value: unknown, origin: Origin, {naming, node, refuses
   pod.spec = {...spec!, nodeName: node, tolerations: [...(spec!.tolerations ?? []), {operator: 'Exists', effect: 'NoExecute'}]};
   pod.status = {phase: 'Pending'};
   defaultPodSpec(pod.spec);
+  for (const {resources} of containersOf(pod.spec)) requestLimits(resources);
   const reference = refusesReferences ? referenceOf(pod) : undefined;
   if (reference !== undefined) throw new ManifestError(`static pods may not reference ${reference}`);
   const names = containersOf(pod.spec).map(({name}) => name);

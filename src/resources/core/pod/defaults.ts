@@ -1,5 +1,5 @@
-import type {Pod, PodSpec, ResourceRequirements} from '#src/api/pod.js';
-import {defaultPodSpec} from '#src/model/pod/defaults.js';
+import type {Pod, PodSpec} from '#src/api/pod.js';
+import {defaultPodSpec, requestLimits} from '#src/model/pod/defaults.js';
 import {containerLimits, containerRequests, formatResourceList} from '#src/model/pod/requests.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isHugePages, isPodLevelResource} from '#src/model/resource-names.js';
@@ -13,11 +13,6 @@ const hostPortsOf = ({hostNetwork, containers, initContainers}: PodSpec): void =
   if (!hostNetwork) return;
   for (const {ports = []} of [...(containers ?? []), ...(initContainers ?? [])])
     for (const port of ports) port.hostPort ||= port.containerPort;
-};
-
-/** Sets missing requests to the limits. */
-const requestLimits = (resources: ResourceRequirements | undefined): void => {
-  if (resources?.limits) resources.requests = {...resources.limits, ...resources.requests};
 };
 
 const supported = (amounts: Record<string, string>, which: (name: string) => boolean): Record<string, string> =>
