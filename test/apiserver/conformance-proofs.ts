@@ -39,8 +39,8 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
     'discovery is aggregated for clients that accept it, and lists for others',
   ),
   'AggregatedDiscovery: support aggregated discovery interface': [
-    'apiserver/discovery.test.ts',
-    'the aggregated form has the same content',
+    'reference/served.test.ts',
+    'the aggregated document describes groups, versions and resources as the original does',
   ],
   'server version: find the server version': here('the version of the server is plain numbers, with or without a slash at the end'),
   'Namespaces: ensure that all services are removed when a namespace is deleted': here(

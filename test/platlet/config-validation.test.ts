@@ -33,6 +33,7 @@ const rows: readonly Row[] = [
   [{nodeLeaseDurationSeconds: 0}, 'nodeLeaseDurationSeconds must be greater than 0'],
   [{systemCgroups: '/system'}, 'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified'],
   [{systemCgroups: '/system', cgroupRoot: '/'}],
+  [{systemCgroups: '/', cgroupRoot: '/'}, 'system container cannot be root ("/")'],
   [{podLogsDir: ''}, 'podLogsDir was not specified'],
   [{podLogsDir: 'logs'}, 'pod logs path "logs" must be absolute path'],
   [{podLogsDir: '/a/../b'}, 'pod logs path "/a/../b" must be normalized'],

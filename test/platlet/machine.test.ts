@@ -1,13 +1,14 @@
 import {randomUUID} from 'node:crypto';
 import {rm} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 import {setImmediate} from 'node:timers/promises';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {createLog} from '#src/observe/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {emptyRoot, enterGroup} from '#src/platlet/system-cgroups/processes.js';
 import {cleanNode} from '#src/platlet/clean/clean-node.js';
 import {unshareFolder} from '#src/platlet/host/shared-folder.js';
 import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
@@ -231,6 +232,44 @@ test('what cannot be removed is said, and the rest is removed', async t => {
     (await runtime.pods()).map(({pod}) => pod.uid),
     ['one', 'other'],
   );
+});
+
+/**
+ * Processes by the folder of their cgroup, which a write of `cgroup.procs` moves; kernel threads have no executable.
+ */
+const processHost = (processes: Record<string, string[]>, threads: readonly string[] = [], stuck: readonly string[] = []) => ({
+  read: async (path: string) => Buffer.from((processes[dirname(path)] ?? []).join('\n')),
+  async writeInto(path: string, pid: string) {
+    if (stuck.includes(pid)) throw new Error('EINVAL: invalid argument, write');
+    for (const pids of Object.values(processes)) if (pids.includes(pid)) pids.splice(pids.indexOf(pid), 1);
+    (processes[dirname(path)] ??= []).push(pid);
+  },
+  async linkTarget(path: string) {
+    if (threads.some(pid => path === `/proc/${pid}/exe`)) throw Object.assign(new Error('ENOENT'), {code: 'ENOENT'});
+    return '/bin/x';
+  },
+});
+const createdGroups = () => {
+  const created: string[] = [];
+  return {created, create: async (group: string) => void created.push(group), foldersOf: (group: string) => [join('/cpu', group)]};
+};
+
+test('the agent moves into its own cgroup, once', async t => {
+  const processes = {'/cpu': ['1', '7']};
+  const groups = createdGroups();
+  await enterGroup(processHost(processes), groups, '/agent', 7);
+  await enterGroup(processHost(processes, [], ['7']), groups, '/agent', 7);
+  t.deepEqual(processes, {'/cpu': ['1'], '/cpu/agent': ['7']} as typeof processes);
+  t.true(groups.created.includes('/agent'));
+});
+
+test('the processes of the root move into the cgroup of the system, but for the first one and threads of the kernel', async t => {
+  const processes = {'/cpu': ['1', '2', '7', '8'], '/cpu/other': ['9']};
+  await emptyRoot(processHost(processes, ['2']), createdGroups(), '/system');
+  t.deepEqual(processes, {'/cpu': ['1', '2'], '/cpu/other': ['9'], '/cpu/system': ['7', '8']} as typeof processes);
+  await t.throwsAsync(emptyRoot(processHost({'/cpu': ['5']}, [], ['5']), createdGroups(), '/system'), {
+    message: 'failed to move PID 5 into the system container "/system": EINVAL: invalid argument, write',
+  });
 });
 
 test('the folder of an agent is that of one agent at a time', async t => {

@@ -74,10 +74,10 @@ export const node = flagSection('Remaining node agent options', {
   },
   'cgroup-root': {...inFile, type: 'string', help: 'The cgroup under which pods run.', shownDefault: 'empty'},
   'cgroups-per-qos': {...inFile, type: 'bool', help: 'Create the cgroup hierarchy of QoS classes.', default: 'true'},
-  'platlet-cgroups': {...row, type: 'string', help: "The absolute name of the agent's own cgroup."},
+  'platlet-cgroups': {...inFile, type: 'string', help: "The absolute name of the agent's own cgroup."},
   'runtime-cgroups': {type: 'string', help: "The absolute name of the runtime's cgroup, which is measured."},
   'system-cgroups': {
-    ...row,
+    ...inFile,
     type: 'string',
     help: 'The absolute name of the cgroup for other processes outside the kernel. Needs --cgroup-root.',
   },

@@ -5,9 +5,10 @@ import {eviction} from '#src/platlet/eviction-manager/feature.js';
 import {imageGarbage} from '#src/platlet/image-garbage/feature.js';
 import {logRotation} from '#src/platlet/log-rotation/feature.js';
 import {oomWatch} from '#src/platlet/oom-watch/feature.js';
+import {systemCgroups} from '#src/platlet/system-cgroups/feature.js';
 
 /** The features, in the order in which they start. */
-export const features: readonly AgentFeature[] = [imageGarbage, eviction, logRotation, oomWatch];
+export const features: readonly AgentFeature[] = [systemCgroups, imageGarbage, eviction, logRotation, oomWatch];
 
 /** Starts the features. A feature that fails to start is logged. */
 export const startFeatures = async (context: FeatureContext, all: readonly AgentFeature[] = features): Promise<void> => {

@@ -201,6 +201,7 @@ const hasAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
 const isNormal = (path: string): boolean => path === '/' || (!path.endsWith('/') && !/\/(\/|\.\.?(\/|$))/.test(path));
 
 const places: readonly Check[] = [
+  ({systemCgroups}) => messagesIf(systemCgroups === '/', 'system container cannot be root ("/")'),
   ({systemCgroups, cgroupRoot}) =>
     messagesIf(
       systemCgroups !== '' && cgroupRoot === '',

@@ -54,7 +54,7 @@ export interface FeatureContext {
   readonly stats: Pick<NodeStatsReader, 'read'>;
   readonly reclaim: NodeReclaim;
   /** The cgroups of the node. */
-  readonly cgroups: Pick<CgroupHierarchy, 'version' | 'foldersOf'>;
+  readonly cgroups: Pick<CgroupHierarchy, 'version' | 'foldersOf' | 'create'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
