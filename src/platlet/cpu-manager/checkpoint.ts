@@ -1,7 +1,8 @@
 // The content of the file `cpu_manager_state`, in the format of the original. Pure.
 
 import {messageOf} from '#src/base/message.js';
-import {fnv1a, goMap} from '#src/platlet/checkpoint/checksum.js';
+import {fnv1a} from '#src/base/text/fnv.js';
+import {goMap} from '#src/platlet/checkpoint/go-text.js';
 import {corrupted, isFields, parsedFields} from '#src/platlet/checkpoint/fields.js';
 import {formatCpuSet, parseCpuSet, type CpuSet} from '#src/platlet/topology/cpuset.js';
 

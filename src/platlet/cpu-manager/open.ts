@@ -4,7 +4,7 @@ import type {GateName} from '#src/options/gate-table.js';
 import type {Naming} from '#src/api/naming.js';
 import {messageOf} from '#src/base/message.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
-import {goMap} from '#src/platlet/checkpoint/checksum.js';
+import {goMap} from '#src/platlet/checkpoint/go-text.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {CpuTopology} from '#src/platlet/topology/cpu-topology.js';
 import {noCpus, type CpuSet} from '#src/platlet/topology/cpuset.js';

@@ -1,6 +1,7 @@
 // The content of the file `memory_manager_state`, in the format of the original. Pure.
 
-import {fnv1a, goMap, goNumberMap} from '#src/platlet/checkpoint/checksum.js';
+import {fnv1a} from '#src/base/text/fnv.js';
+import {goMap, goNumberMap} from '#src/platlet/checkpoint/go-text.js';
 import {corrupted, isFields, parsedFields, type Fields} from '#src/platlet/checkpoint/fields.js';
 import type {MemoryBlock, MemoryState, MemoryTable, NodeMemory} from './state.js';
 

@@ -3,7 +3,7 @@
 
 import type {Files} from '#src/base/files/files.js';
 import {messageOf} from '#src/base/message.js';
-import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoints/checkpoint.js';
+import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoint/text-checkpoint.js';
 import {orderedRequirements, type PodResources, type Requirements} from '#src/platlet/pod/resources/pod-resources.js';
 
 interface Entry {

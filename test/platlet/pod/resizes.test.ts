@@ -1,7 +1,7 @@
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoints/checkpoint.js';
+import {formatCheckpoint, parseCheckpoint} from '#src/platlet/checkpoint/text-checkpoint.js';
 import {fixedResources} from '#src/platlet/agent/pod-resizes.js';
 import {declaredFeatures} from '#src/platlet/node/declared-features.js';
 import {computeActions} from '#src/platlet/pod/actions.js';
