@@ -81,7 +81,8 @@ export const folderHost = (): FolderHost => {
       next: async () => kernelMessages.shift(),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     }),
-    [Symbol.dispose]: () => rmSync(root, {recursive: true, force: true}),
+    // State that is written in the background may come in between.
+    [Symbol.dispose]: () => rmSync(root, {recursive: true, force: true, maxRetries: 10, retryDelay: 5}),
   };
 };
 
