@@ -1,6 +1,7 @@
 // Runs the program of a credential provider: the request is its input, the response its output.
 
 import {spawn} from 'node:child_process';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import type {Clock} from '#src/base/clock.js';
 
 export interface ProviderCall {
@@ -19,12 +20,14 @@ const maxBytes = 4 * 1024 * 1024;
 export const runProvider = async ({path, args, env, input}: ProviderCall, clock: Clock): Promise<string> => {
   const ending = new AbortController();
   using _ = clock.schedule(timeoutMs, () => ending.abort(new Error('context deadline exceeded')));
-  const child = spawn(path, args, {
-    env: {...process.env, ...Object.fromEntries(env.map(({name, value}) => [name, value]))},
-    stdio: ['pipe', 'pipe', 'pipe'],
-    signal: ending.signal,
-    killSignal: 'SIGKILL',
-  });
+  const child = confineErrors(
+    spawn(path, args, {
+      env: {...process.env, ...Object.fromEntries(env.map(({name, value}) => [name, value]))},
+      stdio: ['pipe', 'pipe', 'pipe'],
+      signal: ending.signal,
+      killSignal: 'SIGKILL',
+    }),
+  );
   const kept = (stream: NodeJS.ReadableStream): Buffer[] => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -2,6 +2,7 @@
 // that it gets open, and the lock stays for as long as that file is open here.
 
 import {spawn} from 'node:child_process';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import * as fs from 'node:fs/promises';
 import type {FileHandle} from 'node:fs/promises';
 import {runEvery, type Clock} from '#src/base/clock.js';
@@ -25,10 +26,12 @@ export const hasWaiter = (table: string, inode: number): boolean =>
 /** Locks an open file, and waits for a process that has it locked if asked to. Resolves to whether it is locked. */
 const lock = (file: FileHandle, waits: boolean, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const child = spawn('flock', ['--exclusive', ...(waits ? [] : ['--nonblock']), '3'], {
-      stdio: ['ignore', 'ignore', 'pipe', file.fd],
-      signal,
-    });
+    const child = confineErrors(
+      spawn('flock', ['--exclusive', ...(waits ? [] : ['--nonblock']), '3'], {
+        stdio: ['ignore', 'ignore', 'pipe', file.fd],
+        signal,
+      }),
+    );
     let text = '';
     child.stderr!.setEncoding('utf8').on('data', (part: string) => (text += part));
     child.on('error', reject);

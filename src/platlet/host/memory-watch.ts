@@ -2,6 +2,7 @@
 // process in Perl, which Debian always has, creates them and reports events.
 
 import {spawn} from 'node:child_process';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {createInterface} from 'node:readline';
 import type {MemoryThreshold, MemoryWatch} from './host.js';
 
@@ -48,7 +49,7 @@ while (1) {
 export const openMemoryWatch = async (crossed: () => void, failed: (message: string) => void): Promise<MemoryWatch> => {
   const number = eventfd2[process.arch];
   if (number === undefined) throw new Error(`notifications of memory are not supported on ${process.arch}`);
-  const child = spawn('perl', ['-e', script, String(number)], {stdio: ['pipe', 'pipe', 'pipe']});
+  const child = confineErrors(spawn('perl', ['-e', script, String(number)], {stdio: ['pipe', 'pipe', 'pipe']}));
   let errors = '';
   let isStopped = false;
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
