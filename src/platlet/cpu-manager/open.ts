@@ -5,6 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {messageOf} from '#src/base/message.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import {goMap} from '#src/platlet/checkpoint/go-text.js';
+import {restoredState} from '#src/platlet/checkpoint/restore.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {CpuTopology} from '#src/platlet/topology/cpu-topology.js';
 import {noCpus, type CpuSet} from '#src/platlet/topology/cpuset.js';
@@ -54,19 +55,12 @@ export const cpuPolicyOf = ({
 export const openCpuManager = async (setup: CpuManagerSetup): Promise<CpuManager> => {
   const {settings, naming, file, metrics, gate} = setup;
   const policy = cpuPolicyOf(setup);
-  const saved = await readState(file, settings.cpuManagerPolicy, naming);
+  const saved = await restoredState<CpuState>(
+    file,
+    {manager: 'CPU manager', naming},
+    text => parseCpuState(text, settings.cpuManagerPolicy),
+    {shared: noCpus, assignments: new Map()},
+  );
   const state = policy ? checkedState(policy, saved) : saved;
   return new CpuManager({policy, state, file, metrics, withPodLevel: gate('PodLevelResources')});
-};
-
-const readState = async (file: CheckpointFile, policy: string, naming: Naming): Promise<CpuState> => {
-  const text = await file.read();
-  try {
-    return text === undefined ? {shared: noCpus, assignments: new Map()} : parseCpuState(text, policy);
-  } catch (cause) {
-    throw new Error(
-      `could not restore state from checkpoint: ${messageOf(cause)}, please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(file.path)} before restarting ${naming.inWords('Kubelet')}`,
-      {cause},
-    );
-  }
 };

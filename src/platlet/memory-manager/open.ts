@@ -1,9 +1,9 @@
 // Opens the memory manager: checks its settings, and reads its state.
 
 import type {Naming} from '#src/api/naming.js';
-import {messageOf} from '#src/base/message.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
+import {restoredState} from '#src/platlet/checkpoint/restore.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {NumaNode} from '#src/platlet/topology/read.js';
 import {parseMemoryState} from './checkpoint.js';
@@ -41,19 +41,10 @@ export const openMemoryManager = async (setup: MemoryManagerSetup): Promise<Memo
   if (policy === 'BestEffort') throw new Error('policy "BestEffort" is not available for platform "linux"');
   if (policy !== 'None' && policy !== 'Static') throw new Error(`unknown policy: ${JSON.stringify(policy)}`);
   const machine = policy === 'Static' ? unused(setup) : undefined;
-  const saved = await readState(file, policy, naming);
+  const saved = await restoredState<MemoryState>(file, {manager: 'memory manager', naming}, text => parseMemoryState(text, policy), {
+    machine: new Map(),
+    assignments: new Map(),
+  });
   const state = machine ? checkedMemory(saved, machine) : saved;
   return new MemoryManager({policy, state, file, metrics, withPodLevel});
-};
-
-const readState = async (file: CheckpointFile, policy: string, naming: Naming): Promise<MemoryState> => {
-  const text = await file.read();
-  try {
-    return text === undefined ? {machine: new Map(), assignments: new Map()} : parseMemoryState(text, policy);
-  } catch (cause) {
-    throw new Error(
-      `could not restore state from checkpoint: ${messageOf(cause)}, please drain this node and delete the memory manager checkpoint file ${JSON.stringify(file.path)} before restarting ${naming.inWords('Kubelet')}`,
-      {cause},
-    );
-  }
 };
