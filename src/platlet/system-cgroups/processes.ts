@@ -17,18 +17,13 @@ const processesIn = async (host: ProcessHost, folder: string): Promise<readonly 
     .split('\n')
     .filter(Boolean);
 
-/** Moves a process into a cgroup, in every hierarchy in which it is not in it yet. */
-const moveProcess = async (host: ProcessHost, folders: readonly string[], pid: string): Promise<void> => {
-  for (const folder of folders) {
-    if ((await processesIn(host, folder)).includes(pid)) continue;
-    await host.writeInto(join(folder, 'cgroup.procs'), pid);
-  }
-};
+const moveInto = (host: ProcessHost, folder: string, pid: string): Promise<void> => host.writeInto(join(folder, 'cgroup.procs'), pid);
 
-/** Creates a cgroup, and moves a process into it. */
+/** Creates a cgroup, and moves a process into it, in every hierarchy in which it is not in it yet. */
 export const enterGroup = async (host: ProcessHost, cgroups: Cgroups, group: string, pid: number): Promise<void> => {
   await cgroups.create(group);
-  await moveProcess(host, cgroups.foldersOf(group), String(pid));
+  for (const folder of cgroups.foldersOf(group))
+    if (!(await processesIn(host, folder)).includes(String(pid))) await moveInto(host, folder, String(pid));
 };
 
 /** Threads of the kernel have no executable, and stay in the root. */
@@ -48,6 +43,9 @@ const isKernelThread = async (host: ProcessHost, pid: string): Promise<boolean> 
 export const emptyRoot = async (host: ProcessHost, cgroups: Cgroups, group: string): Promise<void> => {
   await cgroups.create(group);
   const folders = cgroups.foldersOf(group);
+  const moveIntoAll = async (pid: string): Promise<void> => {
+    for (const folder of folders) await moveInto(host, folder, pid);
+  };
   let failure: Error | undefined;
   for (let round = 0; round <= maxRounds; round++) {
     const all = new Set((await Promise.all(cgroups.foldersOf('/').map(folder => processesIn(host, folder)))).flat());
@@ -56,7 +54,7 @@ export const emptyRoot = async (host: ProcessHost, cgroups: Cgroups, group: stri
     if (pids.length === 0) return;
     failure = undefined;
     for (const pid of pids)
-      await moveProcess(host, folders, pid).catch((error: unknown) => {
+      await moveIntoAll(pid).catch((error: unknown) => {
         failure = new Error(`failed to move PID ${pid} into the system container ${JSON.stringify(group)}: ${messageOf(error)}`);
       });
   }
