@@ -1,5 +1,5 @@
-// One audit event and its two texts: a line of JSON (audit.k8s.io/v1) and the legacy line. Encoded on first use; never
-// changed.
+// One audit event and its two texts: a line of JSON (version v1 of the group `audit`) and the legacy line. Encoded on
+// first use; never changed.
 
 import type {AuditLevel} from '#src/api/audit.js';
 import {printedValue} from '#src/api/field-error.js';

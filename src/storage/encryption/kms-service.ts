@@ -1,4 +1,4 @@
-// The gRPC services of key management plugins, versions v1beta1 and v2 (k8s.io/kms), at unix sockets. They encrypt and
+// The gRPC services of key management plugins, versions v1beta1 and v2, at unix sockets. They encrypt and
 // decrypt keys, never values.
 
 import type {Clock} from '#src/base/clock.js';

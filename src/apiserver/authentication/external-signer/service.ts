@@ -1,4 +1,4 @@
-// The gRPC service `v1.ExternalJWTSigner` (k8s.io/externaljwt) at a unix socket, which signs service account tokens and
+// The gRPC service `v1.ExternalJWTSigner` at a unix socket, which signs service account tokens and
 // publishes its keys.
 
 import {messageOf} from '#src/base/message.js';
