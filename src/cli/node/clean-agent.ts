@@ -3,10 +3,11 @@
 import {join} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {podsGroup} from '#src/platlet/cgroups/qos-groups.js';
 import {cleanNode, type Cleaned} from '#src/platlet/clean/clean-node.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
-import {NodeFolders} from '#src/platlet/host/folders.js';
+import {containerLogsOf, NodeFolders} from '#src/platlet/host/folders.js';
 import {unshareFolder} from '#src/platlet/host/shared-folder.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import type {Invocation} from '#src/program/program.js';
@@ -29,9 +30,6 @@ export interface CleanOptions {
   readonly all: boolean;
 }
 
-/** The folder with a link to the log of each container, which an agent with the usual folder for logs has. */
-const containerLogs = '/var/log/containers';
-const usualPodLogs = '/var/log/pods';
 const requestTimeoutMs = 120_000;
 
 /** Removes what an agent has left. Rejects in one line if an agent runs there, or the runtime does not answer. */
@@ -57,9 +55,9 @@ const cleanLocked = async (place: AgentPlace, {graceSeconds, all}: CleanOptions,
   return await cleanNode({
     runtime,
     host: systemHost,
-    folders: new NodeFolders({root, podLogs, ...(podLogs === usualPodLogs ? {containerLogs} : {})}),
+    folders: new NodeFolders({root, podLogs, containerLogs: containerLogsOf(podLogs)}),
     hierarchy: await cgroupHierarchy(systemHost),
-    podsGroup: join('/', place.cgroupRoot, 'kubepods'),
+    podsGroup: join('/', place.cgroupRoot, podsGroup),
     graceSeconds,
     all,
   });

@@ -20,6 +20,7 @@ import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {loadProviders, type InstalledProviders} from '#src/platlet/credential-providers/load.js';
 import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
+import {containerLogsOf} from '#src/platlet/host/folders.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeAddresses, nodeNameOf, providedAddressesOf, type NodeAddress} from '#src/platlet/node/addresses.js';
 import {uninitializedTaint} from '#src/platlet/node/node-object.js';
@@ -190,7 +191,7 @@ const isExternalCloud = ({cloudProvider}: {readonly cloudProvider: string}): boo
 const agentFlags = ({parsed: {options}}: Given, settings: Settings): AgentFlags => ({
   rootDir: options.rootDir,
   ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
-  ...(settings.podLogsDir === usualPodLogs ? {containerLogs: containerLogsFolder} : {}),
+  containerLogs: containerLogsOf(settings.podLogsDir),
   allocatesThresholds: options.experimentalAllocatableIgnoreEviction,
   garbage: {
     minAgeMs: options.minimumContainerTtlDuration,
@@ -254,11 +255,6 @@ const checkMemoryWatch = async (): Promise<void> => {
     throw new Error(`--kernel-memcg-notification needs perl on a machine with cgroup v1: ${messageOf(error)}`, {cause: error});
   }
 };
-
-/** The folder with a link to the log of each container. */
-const containerLogsFolder = '/var/log/containers';
-/** Only with the usual folder for logs, which only one agent of a machine has. */
-const usualPodLogs = '/var/log/pods';
 
 /** How long the runtime may take to answer for the first time. */
 const reachMs = 5_000;

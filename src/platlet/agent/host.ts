@@ -23,7 +23,7 @@ const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
  */
 export const openHost = async ({host, flags, settings}: AgentParts, undo: Undo): Promise<AgentHost> => {
   const {rootDir, containerLogs} = flags;
-  const folders = new NodeFolders({root: rootDir, podLogs: settings.podLogsDir, ...(containerLogs ? {containerLogs} : {})});
+  const folders = new NodeFolders({root: rootDir, podLogs: settings.podLogsDir, containerLogs});
   await makeFolders(host, folders);
   const shared = await sharedRoot(host, rootDir);
   undo.defer(() => shared[Symbol.asyncDispose]());

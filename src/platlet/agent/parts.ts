@@ -53,7 +53,7 @@ export interface AgentClients {
 export interface AgentFlags {
   /** The data directory of the agent, and the directory with links to container logs. */
   readonly rootDir: string;
-  readonly containerLogs?: string;
+  readonly containerLogs?: string | undefined;
   /** The cgroup of the runtime, whose usage is reported. */
   readonly runtimeGroup?: string;
   readonly garbage: GarbageLimits;

@@ -1,6 +1,7 @@
 // The stage of an agent after admission: what is allocated to the pods of its node, and how that changes.
 
 import {join} from 'node:path';
+import {stateFiles} from '#src/platlet/host/folders.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {mayUseLimitedSwap} from '#src/platlet/resize/swap.js';
@@ -42,8 +43,8 @@ export const podResizes = async (
   const open = (name: string): Promise<ResourceState> => ResourceState.open({files, path: join(flags.rootDir, name)});
   return new PodResizes({
     resizes: {
-      allocated: await open('allocated_pods_state'),
-      actuated: await open('actuated_pods_state'),
+      allocated: await open(stateFiles.allocated),
+      actuated: await open(stateFiles.actuated),
       isReady: () => directory.sources.isReady,
       declaredFeatures: declaredFeatures(settings, gate),
       node: {

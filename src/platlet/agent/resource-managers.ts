@@ -9,6 +9,7 @@ import {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import {openCpuManager} from '#src/platlet/cpu-manager/open.js';
 import {CpuReconciler} from '#src/platlet/cpu-manager/reconcile.js';
 import type {AgentFeature} from '#src/platlet/feature/feature.js';
+import {stateFiles} from '#src/platlet/host/folders.js';
 import {openMemoryManager} from '#src/platlet/memory-manager/open.js';
 import {reservationOf} from '#src/platlet/node/capacity.js';
 import type {Machine} from '#src/platlet/node/machine.js';
@@ -68,7 +69,7 @@ export const resourceManagers = async (
   checkNumaOrder(policy, order);
   const reservation = reservationOf(settings, !flags.allocatesThresholds);
   const {agent, system} = reservation;
-  const cpuFile = new CheckpointFile({host, path: join(flags.rootDir, 'cpu_manager_state'), clock, log});
+  const cpuFile = new CheckpointFile({host, path: join(flags.rootDir, stateFiles.cpus), clock, log});
   const cpus = await openCpuManager({
     settings,
     gate,
@@ -78,7 +79,7 @@ export const resourceManagers = async (
     file: cpuFile,
     metrics,
   });
-  const memoryFile = new CheckpointFile({host, path: join(flags.rootDir, 'memory_manager_state'), clock, log});
+  const memoryFile = new CheckpointFile({host, path: join(flags.rootDir, stateFiles.memory), clock, log});
   const memory = await openMemoryManager({
     settings,
     naming,

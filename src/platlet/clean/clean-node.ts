@@ -1,10 +1,10 @@
 // Removes from a machine what an agent has left on it: its pods in the runtime with their networks, mounts, cgroups,
 // folders and logs. The images of the runtime and the certificates of the agent stay.
 
-import {join} from 'node:path';
+import {join, relative} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import {removeGroup, type CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
-import type {NodeFolders} from '#src/platlet/host/folders.js';
+import {stateFiles, type NodeFolders} from '#src/platlet/host/folders.js';
 import {mountsBelow, removeUnmounted, type Host} from '#src/platlet/host/host.js';
 import {keptParameters} from '#src/platlet/host/kernel-parameters.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
@@ -43,10 +43,7 @@ const ownNames = [
   'device-plugins',
   'checkpoints',
   'image_manager',
-  'allocated_pods_state',
-  'actuated_pods_state',
-  'cpu_manager_state',
-  'memory_manager_state',
+  ...Object.values(stateFiles),
   'graceful_node_shutdown_state',
   keptParameters,
 ];
@@ -60,11 +57,14 @@ export const podsOfAgent = async (host: Pick<Host, 'list'>, folders: NodeFolders
   return new Set([...(await host.list(folders.pods)), ...logged]);
 };
 
+/** Does a part of the work. Its failure is noted, and the rest is done. */
+type Attempt = <T>(what: string, work: () => Promise<T>) => Promise<T | undefined>;
+
 /** Removes all that an agent has left. An agent that runs creates it again: it has to be stopped before. */
 export const cleanNode = async (parts: CleanParts): Promise<Cleaned> => {
   const {host, folders, hierarchy, podsGroup} = parts;
   const failures: string[] = [];
-  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+  const attempt: Attempt = async (what, work) => {
     try {
       return await work();
     } catch (error) {
@@ -81,8 +81,7 @@ export const cleanNode = async (parts: CleanParts): Promise<Cleaned> => {
   const mounts = (await mountsBelow(host, folders.root)).filter(({path}) => path !== folders.root).length;
   const parameters = await parametersIn(host, folders.root);
   for (const name of ownNames) await attempt(join(folders.root, name), () => removeOwn(host, join(folders.root, name)));
-  for (const uid of new Set([...uids, ...pods.map(({pod}) => pod.uid)]))
-    await attempt(`logs of ${uid}`, () => removeLogs(host, folders, uid));
+  await removeLogs(parts, new Set([...uids, ...pods.map(({pod}) => pod.uid)]), attempt);
   return {
     containers: pods.reduce((sum, {containers}) => sum + containers.length, 0),
     sandboxes: pods.reduce((sum, {sandboxes}) => sum + sandboxes.length, 0),
@@ -105,17 +104,21 @@ const removeOwn = async (host: Host, path: string): Promise<void> => {
   else if (kind !== undefined) await host.removeFile(path);
 };
 
-const removeLogs = async (host: Host, {podLogs, containerLogs}: NodeFolders, uid: string): Promise<void> => {
-  for (const name of await host.list(podLogs)) {
-    if (logFolder.exec(name)?.[1] !== uid) continue;
-    const folder = join(podLogs, name);
-    await host.removeTree(folder);
-    if (containerLogs === undefined) continue;
-    for (const link of await host.list(containerLogs)) {
-      const path = join(containerLogs, link);
-      if ((await host.linkStatus(path))?.kind === 'link' && (await host.linkTarget(path)).startsWith(`${folder}/`))
-        await host.removeFile(path);
-    }
+/** Removes the logs of pods, and the links to them. */
+const removeLogs = async (
+  {host, folders: {podLogs, containerLogs}}: CleanParts,
+  uids: ReadonlySet<string>,
+  attempt: Attempt,
+): Promise<void> => {
+  const isOwn = (name: string): boolean => uids.has(logFolder.exec(name)?.[1] ?? '');
+  for (const name of await host.list(podLogs))
+    if (isOwn(name)) await attempt(join(podLogs, name), () => host.removeTree(join(podLogs, name)));
+  if (containerLogs === undefined) return;
+  for (const name of await host.list(containerLogs)) {
+    const link = join(containerLogs, name);
+    if ((await host.linkStatus(link))?.kind !== 'link') continue;
+    const [folder = ''] = relative(podLogs, await host.linkTarget(link)).split('/', 1);
+    if (isOwn(folder)) await attempt(link, () => host.removeFile(link));
   }
 };
 

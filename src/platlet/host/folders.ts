@@ -6,13 +6,28 @@ import type {Frozen} from '#src/api/key.js';
 import {volumeFolderPrefix} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 
+/** The names of the files with the state of a node's resources, in the data directory of the agent. */
+export const stateFiles = {
+  allocated: 'allocated_pods_state',
+  actuated: 'actuated_pods_state',
+  cpus: 'cpu_manager_state',
+  memory: 'memory_manager_state',
+} as const;
+
+/** The log directory of pods by default. Only one agent of a machine has it, and it alone keeps links to logs. */
+const usualPodLogs = '/var/log/pods';
+const usualContainerLogs = '/var/log/containers';
+
+/** Returns the directory with a link to each container log, for a log directory of pods; undefined if there is none. */
+export const containerLogsOf = (podLogs: string): string | undefined => (podLogs === usualPodLogs ? usualContainerLogs : undefined);
+
 export interface FolderSettings {
   /** The data directory of the agent. */
   readonly root: string;
   /** The directory of pod logs. */
   readonly podLogs: string;
   /** The directory with a link to each container log; undefined if there is none. */
-  readonly containerLogs?: string;
+  readonly containerLogs?: string | undefined;
 }
 
 /** Returns the paths of the agent's files. */
