@@ -4,6 +4,7 @@
 import {setMaxListeners} from 'node:events';
 import {Undo} from '#src/base/undo.js';
 import type {FeatureContext} from '#src/platlet/feature/feature.js';
+import {pluginRegistration} from '#src/platlet/plugin-watcher/feature.js';
 import type {AgentPorts} from '#src/platlet/server/ports.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
@@ -126,5 +127,5 @@ const begin = async (
     metrics,
     signal,
   };
-  await startFeatures(context, [...features, ...managerFeatures(managers)]);
+  await startFeatures(context, [...features, ...managerFeatures(managers), pluginRegistration(parts.files, {})]);
 };

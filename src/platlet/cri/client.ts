@@ -2,11 +2,12 @@
 
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import type {Draft} from '#src/platlet/rpc/codec.js';
+import type {Procedure} from '#src/platlet/rpc/procedure.js';
+import {rpcErrorText} from '#src/platlet/rpc/rpc-error.js';
 import {RuntimeError, type RuntimeErrorKind} from '#src/platlet/runtime/runtime.js';
 import {DecodeError} from '#src/schema/decode/error.js';
-import {codeName, GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
-import type {Draft} from './messages/codec.js';
-import type {Procedure} from './procedures.js';
+import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
 
 export interface CriClientParts {
   /** `unix:///path` of the socket. */
@@ -25,16 +26,8 @@ const kinds: Readonly<Record<number, RuntimeErrorKind>> = {
   [grpcCodes.unavailable]: 'unavailable',
 };
 
-/** Returns the error of a procedure with the original's message. */
-const runtimeError = (error: GrpcError, path: string, endpoint: string): RuntimeError => {
-  const own = `${endpoint}: `;
-  const text = error.message.startsWith(`${path} was not answered within`)
-    ? 'context deadline exceeded'
-    : error.message.startsWith(own)
-      ? `connection error: desc = ${JSON.stringify(error.message.slice(own.length))}`
-      : error.message;
-  return new RuntimeError(kinds[error.code] ?? 'failed', `rpc error: code = ${codeName(error.code)} desc = ${text}`, {cause: error});
-};
+const runtimeError = (error: GrpcError, path: string, endpoint: string): RuntimeError =>
+  new RuntimeError(kinds[error.code] ?? 'failed', rpcErrorText(error, path, endpoint), {cause: error});
 
 /**
  * Calls a runtime over one connection, which is opened on demand, and again after a restart of the runtime. It is not

@@ -10,7 +10,7 @@ import type {
   SandboxSecurity,
 } from '#src/platlet/runtime/configs.js';
 import type {ImageSpec} from '#src/platlet/runtime/images.js';
-import type {Draft, Value} from './messages/codec.js';
+import type {Draft, Value} from '#src/platlet/rpc/codec.js';
 import type * as common from './messages/common.js';
 import type {containerConfig} from './messages/containers.js';
 import type {sandboxConfig} from './messages/sandboxes.js';

@@ -1,29 +1,14 @@
 // The procedures of the container runtime interface, version 1.
 
-import type {Message} from './messages/codec.js';
+import {procedureOf} from '#src/platlet/rpc/procedure.js';
 import {containerId, emptyMessage, sandboxId} from './messages/common.js';
 import * as containers from './messages/containers.js';
 import * as images from './messages/images.js';
 import * as sandboxes from './messages/sandboxes.js';
 import * as usage from './messages/usage.js';
 
-/** A procedure with the types of its messages. */
-export interface Procedure<Request, Response> {
-  readonly path: string;
-  readonly request: Message<Request>;
-  readonly response: Message<Response>;
-}
-
-const of =
-  (service: string) =>
-  <Request, Response>(name: string, request: Message<Request>, response: Message<Response>): Procedure<Request, Response> => ({
-    path: `/runtime.v1.${service}/${name}`,
-    request,
-    response,
-  });
-
-const runtime = of('RuntimeService');
-const image = of('ImageService');
+const runtime = procedureOf('runtime.v1.RuntimeService');
+const image = procedureOf('runtime.v1.ImageService');
 
 export const procedures = {
   version: runtime('Version', images.versionRequest, images.versionResponse),

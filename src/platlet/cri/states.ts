@@ -4,7 +4,7 @@ import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import {identityOf} from '#src/platlet/runtime/labels.js';
 import {RuntimeError} from '#src/platlet/runtime/runtime.js';
 import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
-import type {Value} from './messages/codec.js';
+import type {Value} from '#src/platlet/rpc/codec.js';
 import type {imageSpec} from './messages/common.js';
 import type {containerItem, containerStatus} from './messages/containers.js';
 import type {image} from './messages/images.js';

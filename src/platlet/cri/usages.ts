@@ -3,7 +3,7 @@
 import type {FilesystemUsage} from '#src/platlet/runtime/images.js';
 import {identityOf} from '#src/platlet/runtime/labels.js';
 import type {ContainerUsage, CpuUsage, InterfaceUsage, MemoryUsage, SandboxUsage} from '#src/platlet/runtime/usage.js';
-import type {Value} from './messages/codec.js';
+import type {Value} from '#src/platlet/rpc/codec.js';
 import type {containerStats, filesystemUsage, sandboxStats} from './messages/usage.js';
 
 /** Returns an object without its undefined members. */

@@ -14,6 +14,9 @@ export const stateFiles = {
   memory: 'memory_manager_state',
 } as const;
 
+/** The directory in which plugins register themselves, in the data directory of the agent. */
+export const pluginsFolder = 'plugins_registry';
+
 /** The log directory of pods by default. Only one agent of a machine has it, and it alone keeps links to logs. */
 const usualPodLogs = '/var/log/pods';
 const usualContainerLogs = '/var/log/containers';

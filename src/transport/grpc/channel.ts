@@ -103,6 +103,8 @@ export interface StreamListener {
 export interface OpenStream extends Disposable {
   /** `sent` is called once the message has left, or with the error of a stream that ended. */
   send(message: Buffer, sent?: (error?: Error | null) => void): void;
+  /** Tells the server that no further message follows. */
+  end(): void;
   /** Stops receiving, so that the sender has to wait. Messages that have arrived are still delivered. */
   pause(): void;
   resume(): void;
@@ -206,6 +208,7 @@ export class GrpcChannel implements AsyncDisposable {
     const stream = await this.#begin(session => this.#request(session, path, headers, listener));
     return {
       send: (message, sent) => void stream.write(frameOf(message), sent),
+      end: () => void stream.end(),
       pause: () => void stream.pause(),
       resume: () => void stream.resume(),
       [Symbol.dispose]: () => stream.close(constants.NGHTTP2_CANCEL),

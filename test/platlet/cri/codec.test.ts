@@ -14,7 +14,7 @@ import {
   time,
   wrappedInt,
   wrappedLong,
-} from '#src/platlet/cri/messages/codec.js';
+} from '#src/platlet/rpc/codec.js';
 import {procedures} from '#src/platlet/cri/procedures.js';
 
 const inner = message({name: text(1)});

@@ -1,6 +1,6 @@
 // Messages shared by several calls.
 
-import {flag, int, repeated, map, message, nested, oneOf, text, texts, wrappedInt, ints} from './codec.js';
+import {flag, int, repeated, map, message, nested, oneOf, text, texts, wrappedInt, ints} from '#src/platlet/rpc/codec.js';
 
 export const emptyMessage = message<Record<never, never>>({});
 export const sandboxId = message({podSandboxId: text(1)});

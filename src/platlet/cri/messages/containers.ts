@@ -1,6 +1,6 @@
 // Messages of containers and of commands in them.
 
-import {bytes, flag, int, ints, repeated, map, message, nested, oneOf, text, texts, time, type Message} from './codec.js';
+import {bytes, flag, int, ints, repeated, map, message, nested, oneOf, text, texts, time, type Message} from '#src/platlet/rpc/codec.js';
 import {containerResources, containerSecurityContext, idMapping, imageSpec} from './common.js';
 import {signal} from './signals.js';
 

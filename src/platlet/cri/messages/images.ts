@@ -1,6 +1,6 @@
 // Messages of images and of the runtime itself.
 
-import {flag, repeated, map, message, nested, oneOf, text, texts, time, unsigned, wrappedInt} from './codec.js';
+import {flag, repeated, map, message, nested, oneOf, text, texts, time, unsigned, wrappedInt} from '#src/platlet/rpc/codec.js';
 import {imageSpec} from './common.js';
 import {containerStatus} from './containers.js';
 import {sandboxConfig, sandboxStatus} from './sandboxes.js';

@@ -1,6 +1,6 @@
 // Messages of sandboxes.
 
-import {flag, int, repeated, map, message, nested, oneOf, text, texts, time} from './codec.js';
+import {flag, int, repeated, map, message, nested, oneOf, text, texts, time} from '#src/platlet/rpc/codec.js';
 import {containerResources, namespaceOption, sandboxSecurityContext} from './common.js';
 import {containerStatus} from './containers.js';
 

@@ -1,6 +1,6 @@
 // The stop signals of containers, by their numbers in the CRI.
 
-import {oneOf} from './codec.js';
+import {oneOf} from '#src/platlet/rpc/codec.js';
 
 const numbers = (count: number): readonly number[] => Array.from({length: count}, (_, index) => index + 1);
 

@@ -1,6 +1,6 @@
 // Messages of resource usage.
 
-import {double, unsigned, repeated, map, message, nested, text, time, wrappedLong, wrappedUnsigned} from './codec.js';
+import {double, unsigned, repeated, map, message, nested, text, time, wrappedLong, wrappedUnsigned} from '#src/platlet/rpc/codec.js';
 import {containerMetadata} from './containers.js';
 import {sandboxMetadata} from './sandboxes.js';
 

@@ -1,4 +1,4 @@
-// The messages of the container runtime interface as tables of fields, from which types, reader and writer are derived.
+// Messages of remote procedures as tables of fields, from which types, reader and writer are derived.
 // Unknown fields are skipped. An absent field has the zero value of its type; absent messages and wrapped values are
 // undefined, which differs from zero.
 

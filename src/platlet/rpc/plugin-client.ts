@@ -1,0 +1,109 @@
+// The client of a plugin: a process of the same machine with a unix socket.
+
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {GrpcChannel, GrpcError, grpcCodes, type OpenStream} from '#src/transport/grpc/channel.js';
+import type {Draft} from './codec.js';
+import type {Procedure} from './procedure.js';
+import {rpcErrorText} from './rpc-error.js';
+
+export interface PluginClientParts {
+  /** The path of the socket, which may begin with `unix://`. */
+  readonly endpoint: string;
+  readonly clock: Clock;
+  readonly connectTimeoutMs?: number;
+  readonly log?: Log | undefined;
+}
+
+/** The error of a call, as the original's clients print it. `code` is the gRPC status code. */
+export class PluginError extends Error {
+  override readonly name = 'PluginError';
+  readonly code: number;
+
+  constructor(code: number, message: string, options: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Receives a stream of messages. `ended` is called once, with the error unless the plugin ended the stream. */
+export interface PluginListener<Response> {
+  message(message: Response): void;
+  ended(error?: PluginError): void;
+}
+
+const maxMessageBytes = 16 << 20;
+
+/** Calls a plugin over one connection, which is opened on demand. */
+export class PluginClient implements AsyncDisposable {
+  readonly #endpoint: string;
+  readonly #channel: GrpcChannel;
+
+  constructor({endpoint, clock, connectTimeoutMs, log = noLog}: PluginClientParts) {
+    this.#endpoint = endpoint.startsWith('unix:') ? endpoint : `unix://${endpoint}`;
+    this.#channel = new GrpcChannel({
+      servers: [this.#endpoint],
+      clock,
+      log,
+      maxMessageBytes,
+      ...(connectTimeoutMs === undefined ? {} : {connectTimeoutMs}),
+    });
+  }
+
+  /** Calls a procedure. Without a time limit it may take any time. Throws `PluginError`. */
+  async call<Request, Response>(
+    {path, request, response}: Procedure<Request, Response>,
+    message: Draft<NoInfer<Request>>,
+    timeoutMs?: number,
+  ): Promise<Response> {
+    try {
+      return response.decode(await this.#channel.call(path, request.encode(message), timeoutMs));
+    } catch (error) {
+      throw this.#error(error, path);
+    }
+  }
+
+  /** Calls a procedure that answers with a stream. Throws `PluginError` if the plugin is not reached. */
+  async stream<Request, Response>(
+    {path, request, response}: Procedure<Request, Response>,
+    message: Draft<NoInfer<Request>>,
+    listener: PluginListener<Response>,
+  ): Promise<Disposable> {
+    let failure: unknown;
+    let stream: OpenStream | undefined;
+    try {
+      stream = await this.#channel.stream(
+        path,
+        {},
+        {
+          message: bytes => {
+            try {
+              if (failure === undefined) listener.message(response.decode(bytes));
+            } catch (error) {
+              failure = error;
+              stream?.[Symbol.dispose]();
+            }
+          },
+          ended: error => listener.ended(failure || error ? this.#error(failure ?? error, path) : undefined),
+        },
+      );
+      stream.send(request.encode(message));
+      stream.end();
+      return stream;
+    } catch (error) {
+      throw this.#error(error, path);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#channel[Symbol.asyncDispose]();
+  }
+
+  #error(error: unknown, path: string): PluginError {
+    if (error instanceof GrpcError) return new PluginError(error.code, rpcErrorText(error, path, this.#endpoint), {cause: error});
+    const what = error instanceof DecodeError ? `${path}: ${error.message}` : messageOf(error);
+    return new PluginError(grpcCodes.internal, what, {cause: error});
+  }
+}
