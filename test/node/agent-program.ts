@@ -73,6 +73,7 @@ export const agentFlags = (
   `--port=${port}`,
   `--healthz-port=${healthPort}`,
   '--read-only-port=0',
+  '--make-iptables-util-chains=false',
   '--fail-cgroupv1=false',
 ];
 

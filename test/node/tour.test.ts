@@ -23,6 +23,7 @@ contained('the commands of the README with real containers print the output it s
     'cgroup-root': node.cgroup,
     port: '19750',
     'healthz-port': '19748',
+    'make-iptables-util-chains': 'false',
   };
   const blocks = blocksOf('README.md', {of: 'Pods in real containers'});
   t.true(blocks.length > 0);

@@ -173,12 +173,15 @@ test('refuses a table in which a flag is declared twice', t => {
 });
 
 test('warns once of a deprecated flag and of one whose subject is not built', t => {
-  const {warnings} = parseFlags(platletFlags, ['--max-pods=10', '--max-pods=10', '--make-iptables-util-chains']);
+  const rows = {
+    old: {type: 'int', help: 'x', deprecated: 'set new instead'},
+    later: {type: 'bool', help: 'x', implementation: 'pending'},
+  } as const;
+  const table = flagTable({program: 'p', summary: 's', sections: [flagSection('a', rows)]});
 
-  t.deepEqual(warnings, [
-    'Flag --max-pods has been deprecated, set this in the configuration file named by --config instead',
-    'Flag --make-iptables-util-chains has been deprecated, set this in the configuration file named by --config instead',
-    'Flag --make-iptables-util-chains has no effect: what it governs is not part of this build yet',
+  t.deepEqual(parseFlags(table, ['--old=10', '--old=10', '--later']).warnings, [
+    'Flag --old has been deprecated, set new instead',
+    'Flag --later has no effect: what it governs is not part of this build yet',
   ]);
 });
 

@@ -71,6 +71,7 @@ export const folderHost = (): FolderHost => {
       if (at >= 0) mounted.splice(at, 1);
     },
     mounts: () => Promise.resolve([...mounted]),
+    execute: async () => undefined,
     async kill(pid) {
       killed.push(pid);
     },

@@ -62,7 +62,7 @@ export const demonstrateContainers = async (
 
 /** Starts an agent. Disposing of it removes all that it has left, also when a signal has stopped the demo. */
 const temporaryAgent = async (
-  {plane}: ScenarioContext,
+  {plane, print}: ScenarioContext,
   dataDir: string,
   invocation: Invocation<(typeof demoFlags)['rows']>,
 ): Promise<AsyncDisposable> => {
@@ -72,7 +72,8 @@ const temporaryAgent = async (
     async [Symbol.asyncDispose]() {
       await agent[Symbol.asyncDispose]();
       const {signal: stopping} = new AbortController();
-      const {failures} = await cleanAgent(agent.place, {graceSeconds: 1, all: false}, {clock, log, stopping});
+      const {chains, failures} = await cleanAgent(agent.place, {graceSeconds: 1, all: false}, {clock, log, stopping});
+      if (chains.length > 0) print(`Its chains of iptables are removed: ${chains.join(', ')}.`);
       if (failures.length > 0) throw new Error(`what the node has left could not be removed: ${failures.join('; ')}`);
     },
   };

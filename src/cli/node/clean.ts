@@ -27,8 +27,9 @@ const placeOf = (options: NodeOptions): AgentPlace => {
 };
 
 /** Returns what was done in lines. */
-export const cleanedText = ({containers, sandboxes, mounts, parameters}: Cleaned): readonly string[] => [
+export const cleanedText = ({containers, sandboxes, mounts, chains, parameters}: Cleaned): readonly string[] => [
   `removed ${sandboxes} sandboxes with ${containers} containers and ${mounts} mounts`,
+  ...(chains.length > 0 ? [`removed chains of iptables: ${chains.join(', ')}`] : []),
   ...(parameters.length > 0 ? [`the agent has set these kernel parameters, which stay: ${parameters.join(', ')}`] : []),
 ];
 

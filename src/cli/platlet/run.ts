@@ -193,6 +193,7 @@ const agentFlags = ({parsed: {options}}: Given, settings: Settings): AgentFlags 
   ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
   containerLogs: containerLogsOf(settings.podLogsDir),
   allocatesThresholds: options.experimentalAllocatableIgnoreEviction,
+  mounterPath: options.experimentalMounterPath,
   garbage: {
     minAgeMs: options.minimumContainerTtlDuration,
     maxPerContainer: options.maximumDeadContainersPerContainer,

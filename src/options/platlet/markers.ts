@@ -1,5 +1,2 @@
 /** Flags that the configuration file replaces. */
 export const inFile = {deprecated: 'set this in the configuration file named by --config instead'} as const;
-
-/** Flags that no code reads yet. */
-export const pending = {implementation: 'pending'} as const;

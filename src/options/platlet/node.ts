@@ -5,9 +5,8 @@ import {isNodesOwnLabel, namedNodeLabels} from '#src/api/node/labels.js';
 import {flagSection} from '#src/options/flag.js';
 import {featureGates, help, logging, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
-import {inFile, pending} from './markers.js';
+import {inFile} from './markers.js';
 
-const row = {...inFile, ...pending} as const;
 const plat = naming('plat');
 
 /** Checked in both namings, because the server's is not known yet. */
@@ -89,7 +88,12 @@ export const node = flagSection('Remaining node agent options', {
     default: 'promiscuous-bridge',
     oneOf: ['promiscuous-bridge', 'hairpin-veth', 'none'],
   },
-  'make-iptables-util-chains': {...row, type: 'bool', help: 'Create the utility chains of iptables.', default: 'true'},
+  'make-iptables-util-chains': {
+    ...inFile,
+    type: 'bool',
+    help: 'Create the utility chains of iptables, where the machine has it, for the programs that look for them.',
+    default: 'true',
+  },
   'enable-controller-attach-detach': {...inFile, type: 'bool', help: 'Leave attaching volumes to the controller.', default: 'true'},
   'allowed-unsafe-sysctls': {...inFile, type: 'strings', help: 'Unsafe sysctls pods may set: names, or patterns that end in *.'},
   'protect-kernel-defaults': {
@@ -162,7 +166,11 @@ export const node = flagSection('Remaining node agent options', {
     default: 'false',
     deprecated: 'it will be removed',
   },
-  'experimental-mounter-path': {...pending, type: 'path', help: 'The mounter program.', deprecated: 'it will be removed'},
+  'experimental-mounter-path': {
+    type: 'path',
+    help: 'A mounter program with an image of its own: rootfs/etc/resolv.conf beside it gets the DNS servers of the cluster. It mounts no volumes: the original uses it for those of nfs, glusterfs, ceph and cifs alone, which only CSI drivers mount here.',
+    deprecated: 'it will be removed',
+  },
   'seccomp-default': {type: 'bool', help: "Give all workloads the runtime's own seccomp profile (RuntimeDefault)."},
   'contention-profiling': {...inFile, type: 'bool', help: 'Enable block profiling.'},
   ...verbosity,

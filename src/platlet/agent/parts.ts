@@ -59,6 +59,8 @@ export interface AgentFlags {
   readonly garbage: GarbageLimits;
   /** Whether pods may use what must stay free so that none is evicted. */
   readonly allocatesThresholds: boolean;
+  /** The program that mounts volumes from within an image of its own. */
+  readonly mounterPath?: string;
 }
 
 /** How the port of an agent is served: authentication, authorization and the paths of the program. */

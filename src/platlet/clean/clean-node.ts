@@ -9,6 +9,7 @@ import {mountsBelow, removeUnmounted, type Host} from '#src/platlet/host/host.js
 import {keptParameters} from '#src/platlet/host/kernel-parameters.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {createdChains, deleteKeptChains} from '#src/platlet/utility-chains/created-chains.js';
 
 export interface CleanParts {
   readonly runtime: Pick<Runtime, 'pods' | 'stopContainer' | 'removeContainer' | 'stopSandbox' | 'removeSandbox'>;
@@ -28,6 +29,8 @@ export interface Cleaned {
   readonly containers: number;
   readonly sandboxes: number;
   readonly mounts: number;
+  /** The chains of iptables: `KUBE-FIREWALL (filter, IPv4)`. */
+  readonly chains: readonly string[];
   /** What the agent has set and no one has set back: `vm/overcommit_memory=1 (0 before)`. */
   readonly parameters: readonly string[];
   /** One line each; empty if nothing is left. */
@@ -46,6 +49,7 @@ const ownNames = [
   ...Object.values(stateFiles),
   'graceful_node_shutdown_state',
   keptParameters,
+  createdChains,
 ];
 
 /** The name of the log folder of a pod: namespace, name and UID. */
@@ -80,12 +84,14 @@ export const cleanNode = async (parts: CleanParts): Promise<Cleaned> => {
   if (isGone === false) failures.push(`cgroup ${podsGroup}: it has processes that do not end`);
   const mounts = (await mountsBelow(host, folders.root)).filter(({path}) => path !== folders.root).length;
   const parameters = await parametersIn(host, folders.root);
+  const chains = (await attempt('chains of iptables', () => deleteKeptChains(host, folders.root))) ?? [];
   for (const name of ownNames) await attempt(join(folders.root, name), () => removeOwn(host, join(folders.root, name)));
   await removeLogs(parts, new Set([...uids, ...pods.map(({pod}) => pod.uid)]), attempt);
   return {
     containers: pods.reduce((sum, {containers}) => sum + containers.length, 0),
     sandboxes: pods.reduce((sum, {sandboxes}) => sum + sandboxes.length, 0),
     mounts,
+    chains,
     parameters,
     failures,
   };

@@ -22,6 +22,8 @@ export interface FeatureFlags {
   readonly rootDir: string;
   /** Whether allocatable resources include the hard eviction thresholds. */
   readonly allocatesThresholds: boolean;
+  /** The program that mounts volumes from within an image of its own; empty if there is none. */
+  readonly mounterPath?: string;
 }
 
 /** What can be reclaimed without evicting pods. */

@@ -54,6 +54,14 @@ export interface MemoryWatch extends Disposable {
   set(thresholds: readonly MemoryThreshold[]): void;
 }
 
+/** How a program ended. */
+export interface Finished {
+  /** -1 if a signal ended it. */
+  readonly exitCode: number;
+  /** What it printed, errors included. */
+  readonly output: string;
+}
+
 /** The size of a file system. */
 export interface Space {
   readonly totalBytes: number;
@@ -121,6 +129,8 @@ export interface Host {
   space(path: string): Promise<Space>;
   /** Returns a number for the file system that a path is on. */
   device(path: string): Promise<number>;
+  /** Runs a program of the machine to its end. Undefined if it is not installed. */
+  execute(program: string, args: readonly string[]): Promise<Finished | undefined>;
   /** Kills a process; one that is gone is no error. */
   kill(pid: number): Promise<void>;
   /** Sets the open file limit of this process. */

@@ -7,7 +7,7 @@ import {dirname} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
-import type {FileKind, FileStatus, HeldFile, Host, KernelLog, MountRequest} from './host.js';
+import type {FileKind, FileStatus, Finished, HeldFile, Host, KernelLog, MountRequest} from './host.js';
 import {openMemoryWatch} from './memory-watch.js';
 import {parseMounts} from './mount-table.js';
 
@@ -159,6 +159,18 @@ const unmount = async (path: string): Promise<void> => {
   }
 };
 
+const execute = (program: string, args: readonly string[]): Promise<Finished | undefined> =>
+  new Promise((resolve, reject) => {
+    execFile(program, args, (error, stdout, stderr) => {
+      const output = stdout + stderr;
+      const code: unknown = error?.code;
+      if (!error) resolve({exitCode: 0, output});
+      else if (code === 'ENOENT') resolve(undefined);
+      else if (typeof code === 'string') reject(error);
+      else resolve({exitCode: typeof code === 'number' ? code : -1, output});
+    });
+  });
+
 /** Returns the names in a folder, sorted; none if it is missing. */
 const list = async (path: string): Promise<readonly string[]> => (await orElse(fs.readdir(path), [])).sort();
 
@@ -206,6 +218,7 @@ export const systemHost: Host = {
   async device(path) {
     return (await fs.stat(path)).dev;
   },
+  execute,
   async kill(pid) {
     try {
       process.kill(pid, 'SIGKILL');
