@@ -91,6 +91,8 @@ export const gateTable = {
     EnvFiles: [absent, absent, alpha, betaOn],
     ExternalServiceAccountTokenSigner: [alpha, alpha, betaOn, betaOn],
     GenericWorkload: [absent, absent, absent, alpha],
+    GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
+    GracefulNodeShutdownBasedOnPodPriority: [betaOn, betaOn, betaOn, betaOn],
     HostnameOverride: [absent, absent, alpha, betaOn],
     HPAConfigurableTolerance: [absent, alpha, alpha, betaOn],
     HPAScaleToZero: [alpha, alpha, alpha, alpha],
@@ -197,8 +199,6 @@ export const gateTable = {
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     EventedPLEG: [alpha, alpha, alpha, alpha],
-    GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
-    GracefulNodeShutdownBasedOnPodPriority: [betaOn, betaOn, betaOn, betaOn],
     MemoryQoS: [alpha, alpha, alpha, alpha],
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],

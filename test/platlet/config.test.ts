@@ -240,11 +240,11 @@ for (const [logging, error] of refusedLogs)
 
 test('the fields of a file without an effect are named in one warning', async t => {
   using folder = aFolder({
-    config: `${head}maxPods: 5\nmemorySwap: {swapBehavior: LimitedSwap}\nshutdownGracePeriod: 30s\ncpuManagerPolicy: static\n`,
+    config: `${head}maxPods: 5\nmemorySwap: {swapBehavior: LimitedSwap}\ncpuManagerPolicy: static\n`,
     zeros: `${head}shutdownGracePeriod: 0s\nmemorySwap: {}\nlogging: {flushFrequency: 0, options: {json: {infoBufferSize: "0"}, text: {infoBufferSize: "0"}}}\n`,
   });
   const {warnings} = await folder.configure('--config=DIR/config');
-  t.deepEqual(warnings, ['Fields of the configuration file have no effect: memorySwap.swapBehavior, shutdownGracePeriod']);
+  t.deepEqual(warnings, ['Fields of the configuration file have no effect: memorySwap.swapBehavior']);
   t.deepEqual((await folder.configure('--config=DIR/zeros')).warnings, []);
 });
 

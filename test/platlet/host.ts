@@ -72,6 +72,9 @@ export const folderHost = (): FolderHost => {
     },
     mounts: () => Promise.resolve([...mounted]),
     execute: async () => undefined,
+    follow() {
+      throw new Error('not expected');
+    },
     async kill(pid) {
       killed.push(pid);
     },

@@ -152,8 +152,9 @@ export class AgentNode {
   }
 
   #problems(): readonly string[] {
-    const {runtime, pods} = this.#parts;
+    const {runtime, pods, reported} = this.#parts;
     const {runtimeProblems, networkProblem} = runtime.health;
-    return [...runtimeProblems, pods.runtime.error, networkProblem].filter(problem => problem !== undefined);
+    const shutdown = reported.condition.isShuttingDown ? 'node is shutting down' : undefined;
+    return [...runtimeProblems, pods.runtime.error, networkProblem, shutdown].filter(problem => problem !== undefined);
   }
 }

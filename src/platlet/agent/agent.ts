@@ -97,7 +97,7 @@ const begin = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const {settings, clients, flags, gate, naming, host, runtime, clock, log, metrics} = parts;
-  const {node, health, known, condition} = stage;
+  const {node, health, known, condition, lifecycle} = stage;
   const {events, api} = cluster;
   await health.start();
   await node.prepare();
@@ -116,6 +116,7 @@ const begin = async (
     runtime,
     node: cluster.node,
     condition,
+    reportNode: () => void lifecycle.report().catch(clock.unhandled),
     pods: directory,
     workers,
     stats,

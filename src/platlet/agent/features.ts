@@ -7,6 +7,7 @@ import {logRotation} from '#src/platlet/log-rotation/feature.js';
 import {oomWatch} from '#src/platlet/oom-watch/feature.js';
 import {containerizedMounter} from '#src/platlet/mounter/feature.js';
 import {utilityChains} from '#src/platlet/utility-chains/feature.js';
+import {gracefulShutdown} from '#src/platlet/shutdown/feature.js';
 import {systemCgroups} from '#src/platlet/system-cgroups/feature.js';
 
 /** The features, in the order in which they start. */
@@ -17,6 +18,7 @@ export const features: readonly AgentFeature[] = [
   eviction,
   logRotation,
   oomWatch,
+  gracefulShutdown,
   utilityChains,
 ];
 

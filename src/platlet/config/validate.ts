@@ -137,20 +137,35 @@ const choices: readonly Check[] = [
       ...messagesIf(timeAdded !== undefined, 'taint.TimeAdded is not nil'),
     ]),
   ({runOnce}) => messagesIf(runOnce, 'runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'),
-  ({shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical, shutdownGracePeriodByPodPriority: byPriority}) => [
-    ...messagesIf(
-      critical > total,
-      `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(total)}`,
-    ),
-    ...messagesIf(total !== 0 && total < 1000, `shutdownGracePeriod ${formatDuration(total)} must be either zero or otherwise >= 1 sec`),
-    ...messagesIf(
-      critical !== 0 && critical < 1000,
-      `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be either zero or otherwise >= 1 sec`,
-    ),
-    ...messagesIf(
-      byPriority.length > 0 && (total > 0 || critical > 0),
-      'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
-    ),
+  ({shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical, shutdownGracePeriodByPodPriority: byPriority}, {gate}) => [
+    ...(gate('GracefulNodeShutdown')
+      ? [
+          ...messagesIf(
+            critical > total,
+            `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be <= shutdownGracePeriod ${formatDuration(total)}`,
+          ),
+          ...messagesIf(
+            total !== 0 && total < 1000,
+            `shutdownGracePeriod ${formatDuration(total)} must be either zero or otherwise >= 1 sec`,
+          ),
+          ...messagesIf(
+            critical !== 0 && critical < 1000,
+            `shutdownGracePeriodCriticalPods ${formatDuration(critical)} must be either zero or otherwise >= 1 sec`,
+          ),
+        ]
+      : messagesIf(
+          total > 0 || critical > 0,
+          'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+        )),
+    ...(gate('GracefulNodeShutdownBasedOnPodPriority')
+      ? messagesIf(
+          byPriority.length > 0 && (total > 0 || critical > 0),
+          'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
+        )
+      : messagesIf(
+          byPriority.length > 0,
+          'Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
+        )),
   ],
 ];
 

@@ -5,10 +5,10 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {disruptedCondition, type ConditionState} from '#src/platlet/pod/conditions.js';
+import {disruptedCondition} from '#src/platlet/pod/conditions.js';
 import {killLimitMs} from '#src/platlet/pod/kill.js';
 import {isCritical} from '#src/platlet/pod/origin.js';
-import type {PodOutcome} from '#src/platlet/pod/status.js';
+import type {EndingPods} from '#src/platlet/worker/ending-pods.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {evictedReason} from '#src/platlet/eviction/message.js';
 
@@ -22,26 +22,9 @@ export interface Eviction {
   readonly isDisruption?: boolean;
 }
 
-/** The pods of a node that may be evicted. */
-export interface EvictablePods {
-  /** Those that are admitted and have not ended. */
-  active(): readonly Frozen<Pod>[];
-  end(
-    pod: Frozen<Pod>,
-    how: {
-      readonly outcome: PodOutcome;
-      readonly graceSeconds: number;
-      readonly disruption?: ConditionState;
-      readonly isEviction: true;
-    },
-  ): void;
-  /** How far the end of a pod has come: whether anything of it may run, or is left. */
-  progress(pod: Frozen<Pod>): 'running' | 'stopped' | 'gone';
-}
-
 export interface EvictorParts {
   readonly naming: Naming;
-  readonly pods: EvictablePods;
+  readonly pods: EndingPods;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly log: Log;

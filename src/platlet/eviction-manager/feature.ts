@@ -1,10 +1,9 @@
 import {join} from 'node:path';
 import {podsGroup} from '#src/platlet/cgroups/qos-groups.js';
 import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
-import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
-import type {PodWorkers} from '#src/platlet/worker/pod-workers.js';
+import {endingPods} from '#src/platlet/worker/ending-pods.js';
 import {findLayout, type DiskLayout} from '#src/platlet/eviction/disk-layout.js';
-import {Evictor, type EvictablePods} from './evictor.js';
+import {Evictor} from './evictor.js';
 import {EvictionManager, type EvictionSettings} from './manager.js';
 import {MemoryNotifier} from './memory-notifier.js';
 import {evictionReports} from './reports.js';
@@ -81,14 +80,4 @@ export const layoutOfNode = async ({
 };
 
 const evictorOf = ({naming, pods, workers, events, clock, log, signal}: FeatureContext): Evictor =>
-  new Evictor({naming, pods: evictablePods(pods, workers), events, clock, log, signal});
-
-/** Returns the pods of a node that may be evicted: those of its sources that its workers work on. */
-export const evictablePods = ({working, sources}: PodDirectory, workers: Pick<PodWorkers, 'terminate'>): EvictablePods => ({
-  active: () => working.active.filter(({metadata}) => sources.isKnown(metadata?.uid ?? '')),
-  end: ({metadata}, how) => workers.terminate(metadata?.uid ?? '', how),
-  progress({metadata}) {
-    const stage = working.get(metadata?.uid ?? '')?.stage ?? 'finished';
-    return stage === 'finished' ? 'gone' : stage === 'terminated' ? 'stopped' : 'running';
-  },
-});
+  new Evictor({naming, pods: endingPods(pods, workers), events, clock, log, signal});

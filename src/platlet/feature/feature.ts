@@ -49,6 +49,8 @@ export interface FeatureContext {
   readonly node: Regarding;
   /** Where a feature reports pressure: the Node shows it, and admission considers it. */
   readonly condition: NodeCondition;
+  /** Reports the status of the Node now. */
+  reportNode(): void;
   readonly pods: PodDirectory;
   /** Terminates pods. */
   readonly workers: Pick<PodWorkers, 'terminate'>;

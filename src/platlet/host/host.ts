@@ -62,6 +62,14 @@ export interface Finished {
   readonly output: string;
 }
 
+/** Hears a program that runs beside the agent. */
+export interface ProgramListener {
+  /** It has printed a line, also one of errors. */
+  line(text: string): void;
+  /** It has ended by itself, or could not be started. */
+  ended(message: string): void;
+}
+
 /** The size of a file system. */
 export interface Space {
   readonly totalBytes: number;
@@ -131,6 +139,11 @@ export interface Host {
   device(path: string): Promise<number>;
   /** Runs a program of the machine to its end. Undefined if it is not installed. */
   execute(program: string, args: readonly string[]): Promise<Finished | undefined>;
+  /**
+   * Starts a program with an open input, which ends with the agent however that ends. Disposing of it closes the input
+   * and ends it.
+   */
+  follow(program: string, args: readonly string[], listener: ProgramListener): Disposable;
   /** Kills a process; one that is gone is no error. */
   kill(pid: number): Promise<void>;
   /** Sets the open file limit of this process. */

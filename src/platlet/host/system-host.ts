@@ -7,6 +7,7 @@ import {dirname} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
+import {followProgram} from './follow-program.js';
 import type {FileKind, FileStatus, Finished, HeldFile, Host, KernelLog, MountRequest} from './host.js';
 import {openMemoryWatch} from './memory-watch.js';
 import {parseMounts} from './mount-table.js';
@@ -219,6 +220,7 @@ export const systemHost: Host = {
     return (await fs.stat(path)).dev;
   },
   execute,
+  follow: followProgram,
   async kill(pid) {
     try {
       process.kill(pid, 'SIGKILL');

@@ -186,6 +186,14 @@ const histograms = {
 } as const satisfies Readonly<Record<string, Row & {readonly buckets: readonly number[]}>>;
 
 const gauges = {
+  shutdownStart: {
+    name: 'graceful_shutdown_start_time_seconds',
+    help: 'When the last graceful shutdown of the node began, in seconds of Unix time.',
+  },
+  shutdownEnd: {
+    name: 'graceful_shutdown_end_time_seconds',
+    help: 'When the last graceful shutdown of the node ended, in seconds of Unix time; 0 while it goes on.',
+  },
   cpusPerNuma: {
     name: 'cpu_manager_allocation_per_numa',
     help: 'CPUs that containers have exclusively, by NUMA node.',

@@ -1,10 +1,12 @@
-// Resource pressure on a node, as the parts of its agent detect it.
+// What is wrong with a node, as the parts of its agent detect it: pressure on resources, and that it shuts down.
 
 import type {Pressure} from '#src/platlet/eviction/signals.js';
 
-/** The pressure on a node: its Node shows it, and admission considers it. */
+/** The state of a node: its Node shows it, and admission considers it. */
 export class NodeCondition {
   readonly #pressures = new Set<Pressure>();
+  /** Whether the machine is shutting down. */
+  isShuttingDown = false;
 
   /** The current pressures. */
   get pressures(): readonly Pressure[] {

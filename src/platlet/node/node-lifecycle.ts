@@ -112,6 +112,11 @@ export class NodeLifecycle {
     void this.#untilReady();
   }
 
+  /** Reports the status now, once the node is registered. */
+  async report(): Promise<void> {
+    await this.#syncStatus();
+  }
+
   async #untilReady(): Promise<void> {
     const {clock, signal, node} = this.#parts;
     const until = clock.monotonic() + fastForMs;

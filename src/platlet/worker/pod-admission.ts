@@ -17,7 +17,7 @@ export interface PodAdmissionParts {
   node(): Frozen<Node> | undefined;
   /** Reads the Node from the server, whose labels may be newer than those of the informer. Absent without a server. */
   readonly freshNode?: (() => Promise<Frozen<Node>>) | undefined;
-  readonly condition: Pick<NodeCondition, 'pressures'>;
+  readonly condition: Pick<NodeCondition, 'pressures' | 'isShuttingDown'>;
   /** The pods that are already admitted. */
   readonly working: Pick<WorkingPods, 'active' | 'isRemoved'>;
   /** The unsafe sysctls that are allowed; a trailing `*` matches any suffix. */
@@ -45,9 +45,9 @@ export class PodAdmission {
     const pods = working.active.filter(({metadata: {uid = ''} = {}}) => uid !== pod.metadata?.uid && !working.isRemoved(uid));
     const allocation = emptyAllocation();
     for (const each of pods) allocate(allocation, each);
-    const pressures = condition.pressures;
+    const {pressures, isShuttingDown} = condition;
     const reserve = (each: Frozen<Pod>): ManagerRefusal | undefined => managers?.reserve(each, pods);
-    return admit({naming, node, pressures, allowedSysctls, features, isShuttingDown: false, allocation, pods, reserve}, pod);
+    return admit({naming, node, pressures, allowedSysctls, features, isShuttingDown, allocation, pods, reserve}, pod);
   }
 
   /**

@@ -7,9 +7,10 @@ import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Evictor} from '#src/platlet/eviction-manager/evictor.js';
 import {EvictionManager, type EvictedNode, type EvictionSettings} from '#src/platlet/eviction-manager/manager.js';
-import {evictablePods, layoutOfNode} from '#src/platlet/eviction-manager/feature.js';
+import {layoutOfNode} from '#src/platlet/eviction-manager/feature.js';
 import {MemoryNotifier} from '#src/platlet/eviction-manager/memory-notifier.js';
 import {evictionReports} from '#src/platlet/eviction-manager/reports.js';
+import {endingPods} from '#src/platlet/worker/ending-pods.js';
 import {thresholdsOf, withAllocatable} from '#src/platlet/eviction/thresholds.js';
 import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -86,7 +87,7 @@ const evicting = async (
   const manager = new EvictionManager({
     settings: {...defaults, ...settings},
     node: evictedNode,
-    evictor: new Evictor({naming, pods: evictablePods(directory, workers), events, clock, log: noLog, signal}),
+    evictor: new Evictor({naming, pods: endingPods(directory, workers), events, clock, log: noLog, signal}),
     condition: agent.condition,
     reports: evictionReports({
       events,
