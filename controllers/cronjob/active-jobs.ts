@@ -137,3 +137,10 @@ export const syncActive = async (context: ChildContext, sync: CronJobSync, jobs:
   await syncExisting(context, sync, jobs);
   await removeMissing(context, sync, jobs);
 };
+
+/** Writes the status, if it has changed. */
+export const writeStatus = async ({writer}: Pick<KeyedContext, 'writer'>, {cronJob, status, changed}: CronJobSync): Promise<void> => {
+  if (!changed) return;
+  const {active = [], ...rest} = status;
+  await writer(kinds.cronJobs).updateStatus({...cronJob, status: {...rest, ...(active.length > 0 ? {active} : {})}} as CronJob);
+};

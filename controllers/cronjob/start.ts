@@ -34,12 +34,15 @@ const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
 };
 
 /** Whether the job of a start was created, according to the status. */
-export const isStarted = ({cronJob, status}: CronJobSync, at: number): boolean =>
+const isStarted = ({cronJob, status}: CronJobSync, at: number): boolean =>
   (status.active ?? []).some(({name, namespace}) => name === jobName(cronJob, at) && namespace === cronJob.metadata?.namespace) ||
   parseTime(status.lastScheduleTime) === at;
 
+/** `Thu, 01 Jan 2026 00:00:00 +0000` (RFC 1123 with a numeric zone). */
+const rfc1123 = (ms: number): string => new Date(ms).toUTCString().replace('GMT', '+0000');
+
 /** Deletes the active jobs. Rejects when one of them cannot be deleted. */
-export const replaceActive = async (context: ChildContext, sync: CronJobSync): Promise<void> => {
+const replaceActive = async (context: ChildContext, sync: CronJobSync): Promise<void> => {
   for (const {name = '', namespace = ''} of sync.status.active ?? []) {
     const job = await context.client
       .resource(kinds.jobs)
@@ -82,7 +85,7 @@ const create = async (
 };
 
 /** Starts the job and adds it to the status. Returns whether there was anything to add. */
-export const start = async (context: StartContext, sync: CronJobSync, at: number): Promise<boolean> => {
+const start = async (context: StartContext, sync: CronJobSync, at: number): Promise<boolean> => {
   const job = await create(context, sync, at);
   if (!job) return false;
   const {namespace = '', name = '', uid = '', resourceVersion = ''} = job.metadata ?? {};
@@ -91,4 +94,37 @@ export const start = async (context: StartContext, sync: CronJobSync, at: number
   Object.assign(sync.status, {active, lastScheduleTime: wireTime(at)});
   sync.changed = true;
   return true;
+};
+
+interface DueStart {
+  readonly at: number;
+  /** Whether so many starts were missed that not all were counted. */
+  readonly isLastOfMany: boolean;
+  readonly now: number;
+}
+
+/**
+ * Starts the job unless the deadline or the concurrency policy prevents it. Returns whether to wait for the next time.
+ */
+export const startIfAllowed = async (context: StartContext, sync: CronJobSync, {at, isLastOfMany, now}: DueStart): Promise<boolean> => {
+  const {cronJob, status} = sync;
+  const {startingDeadlineSeconds, concurrencyPolicy} = cronJob.spec ?? {};
+  const {events} = context;
+  if (isLastOfMany)
+    events.warning(
+      cronJob,
+      'TooManyMissedTimes',
+      'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+    );
+  if (startingDeadlineSeconds !== undefined && at + startingDeadlineSeconds * 1000 < now) {
+    events.warning(cronJob, 'MissSchedule', `Missed scheduled time to start a job: ${rfc1123(at)}`);
+    return true;
+  }
+  if (isStarted(sync, at)) return true;
+  if (concurrencyPolicy === 'Forbid' && (status.active ?? []).length > 0) {
+    events.normal(cronJob, 'JobAlreadyActive', 'Not starting job because prior execution is running and concurrency policy is Forbid');
+    return true;
+  }
+  if (concurrencyPolicy === 'Replace') await replaceActive(context, sync);
+  return start(context, sync, at);
 };

@@ -1,5 +1,6 @@
 import {defineController} from '#src/runtime/controller.js';
-import {sliceReconciler, type Options} from './reconcile.js';
+import type {Options} from './options.js';
+import {sliceReconciler} from './reconcile.js';
 
 /** Maintains the endpoint slices of services, one set for each address family and set of ports. */
 export default defineController<Options>({

@@ -1,5 +1,5 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {discover, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
+import type {ResourceClient} from '#src/client/client.js';
 import {unlessMissing} from '#src/client/missing.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
@@ -7,7 +7,33 @@ import {wireTime} from '#src/api/time.js';
 import type {Namespace} from '#src/api/types.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {discoveryProblem, nextConditions, parsingProblem, type ContentDeletion} from './conditions.js';
-import {ContentDeleter, isPods, type Leftover} from './content.js';
+import {ContentDeleter} from './content.js';
+import {deleteContent} from './deletion.js';
+
+type Namespaces = ResourceClient<Namespace>;
+
+/**
+ * Writes the result of `change`; on a conflict, of the latest version. Returns undefined if the namespace is gone.
+ */
+const write = async (
+  namespaces: Namespaces,
+  namespace: Namespace,
+  subresource: string,
+  change: (latest: Namespace) => Namespace | undefined,
+): Promise<Namespace | undefined> => {
+  for (let latest = namespace; ;) {
+    const changed = change(latest);
+    if (!changed) return latest;
+    try {
+      return await namespaces.update(changed, {subresource});
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (!isConflict(error)) throw error;
+    }
+    latest = await namespaces.get(namespace.metadata?.name ?? '');
+    if (latest.metadata?.uid !== namespace.metadata?.uid) throw new Error('namespace uid has changed across retries');
+  }
+};
 
 /** Deletes the content of a namespace, then removes the finalizer. Requeues while something is left. */
 export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContext<never>): Reconcile => {
@@ -15,49 +41,10 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
   const namespaces = client.resource(kinds.namespaces);
   const content = new ContentDeleter(client, clock);
 
-  const deleteContent = async (namespace: Namespace, signal: AbortSignal): Promise<ContentDeletion> => {
-    const {name = '', deletionTimestamp = ''} = namespace.metadata ?? {};
-    const {discovered, discoveryError} = await discover(client).then(
-      deletion => ({discovered: deletion, discoveryError: undefined}),
-      (error: unknown) => ({discovered: undefined, discoveryError: error}),
-    );
-    const leftovers: [FoundResource, Leftover][] = [];
-    for (const resource of podsFirst(discovered)) {
-      signal.throwIfAborted();
-      const left = await content.delete(resource, name, deletionTimestamp);
-      if (left.count > 0 || left.error !== undefined || left.estimateSeconds > 0) leftovers.push([resource, left]);
-      // Pods may need other objects of the namespace to terminate.
-      if (isPods(resource) && (left.count > 0 || left.error !== undefined)) break;
-    }
-    return {discovered, leftovers, ...(discoveryError === undefined ? {} : {discoveryError})};
-  };
-
   const updateConditions = async (namespace: Namespace, deletion: ContentDeletion): Promise<Namespace> => {
     const conditions = nextConditions(namespace.status?.conditions ?? [], deletion, {naming, now: wireTime(clock.now())});
     if (!conditions) return namespace;
     return namespaces.update({...namespace, status: {...namespace.status, conditions}}, {subresource: 'status'});
-  };
-
-  /**
-   * Writes the result of `change`; on a conflict, of the latest version. Returns undefined if the namespace is gone.
-   */
-  const write = async (
-    namespace: Namespace,
-    subresource: string,
-    change: (latest: Namespace) => Namespace | undefined,
-  ): Promise<Namespace | undefined> => {
-    for (let latest = namespace; ;) {
-      const changed = change(latest);
-      if (!changed) return latest;
-      try {
-        return await namespaces.update(changed, {subresource});
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        if (!isConflict(error)) throw error;
-      }
-      latest = await namespaces.get(namespace.metadata?.name ?? '');
-      if (latest.metadata?.uid !== namespace.metadata?.uid) throw new Error('namespace uid has changed across retries');
-    }
   };
 
   return async ({name}, {signal, log}) => {
@@ -65,10 +52,10 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
     // The cache may be stale; nothing may be deleted by mistake.
     const live = await unlessMissing(namespaces.get(name));
     if (!live?.metadata?.deletionTimestamp) return settled;
-    const marked = await unlessMissing(write(live, 'status', markTerminating));
+    const marked = await unlessMissing(write(namespaces, live, 'status', markTerminating));
     if (!marked?.metadata?.deletionTimestamp || (marked.spec?.finalizers ?? []).length === 0) return settled;
 
-    const deletion = await deleteContent(marked, signal);
+    const deletion = await deleteContent(client, content, marked, signal);
     const latest = await updateConditions(marked, deletion).catch((error: unknown) => {
       if (!isConflict(error) && !isNotFound(error)) log.error({err: error}, 'the conditions of a namespace could not be written');
       return marked;
@@ -77,14 +64,9 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
     if (error) throw error;
     const estimate = Math.max(0, ...deletion.leftovers.map(([, {estimateSeconds}]) => estimateSeconds));
     if (estimate > 0) return requeueAfter((Math.floor(estimate / 2) + 1) * 1000);
-    await unlessMissing(write(latest, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
+    await unlessMissing(write(namespaces, latest, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
     return settled;
   };
-};
-
-const podsFirst = (discovered: Discovered | undefined): FoundResource[] => {
-  const deletable = (discovered?.resources ?? []).filter(({namespaced, verbs}) => namespaced && verbs.includes('delete'));
-  return [...deletable.filter(isPods), ...deletable.filter(resource => !isPods(resource))];
 };
 
 const markTerminating = (namespace: Namespace): Namespace | undefined =>

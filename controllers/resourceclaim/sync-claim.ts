@@ -15,15 +15,9 @@ export interface ClaimSyncerParts extends Pick<KeyedContext, 'client' | 'lister'
   isDeleted(uid: string): boolean;
 }
 
-/**
- * Returns the function that removes reservations of finished pods, deallocates unused claims, and deletes those
- * generated for finished pods.
- */
-export const claimSyncer = ({client, lister, writer, keys, isDeleted}: ClaimSyncerParts): ((key: ObjectKey) => Promise<void>) => {
-  const claims = lister(kinds.resourceClaims);
+/** Returns what tells which reservations of claims are of pods that still run. */
+const consumers = ({client, lister, isDeleted}: ClaimSyncerParts) => {
   const pods = lister(kinds.pods);
-  const writes = writer(kinds.resourceClaims);
-
   const isInUse = async ({name, uid}: Consumer, namespace: string): Promise<boolean> => {
     if (isDeleted(uid)) return false;
     const pod = pods.get({namespace, name});
@@ -42,35 +36,51 @@ export const claimSyncer = ({client, lister, writer, keys, isDeleted}: ClaimSync
     }
     return valid;
   };
+  return inUse;
+};
 
-  const hasFinalizer = ({metadata}: Frozen<DeviceClaim>): boolean => metadata?.finalizers?.includes(keys.finalizer) ?? false;
+const hasFinalizer = ({metadata}: Frozen<DeviceClaim>, {finalizer}: ClaimKeys): boolean =>
+  metadata?.finalizers?.includes(finalizer) ?? false;
 
-  /** Writes the status. Updates fail if anything has changed meanwhile. */
-  const writeStatus = (claim: Frozen<DeviceClaim>, status: object) =>
-    unlessMissing(writes.updateStatus({...claim, status: {...claim.status, ...status}} as DeviceClaim));
+/**
+ * Returns the change of the status: fewer reservations, and no allocation once nobody uses the claim, since the next
+ * consumer may need another node; undefined if it stays.
+ */
+const releasedStatus = (claim: Frozen<DeviceClaim>, inUse: readonly Consumer[], isProtected: boolean): object | 'same' | undefined => {
+  const {metadata, status} = claim;
+  if (inUse.length < (status?.reservedFor?.length ?? 0))
+    return {reservedFor: inUse, ...(inUse.length === 0 && isProtected ? {allocation: undefined} : {})};
+  if (!isProtected || !metadata?.deletionTimestamp || inUse.length > 0) return undefined;
+  return status?.allocation ? {allocation: undefined} : 'same';
+};
 
-  const release = async (claim: Frozen<DeviceClaim>, valid: readonly Consumer[]): Promise<void> => {
-    const isProtected = hasFinalizer(claim);
-    const {metadata, status} = claim;
-    let current: Frozen<DeviceClaim> | undefined = claim;
-    if (valid.length < (status?.reservedFor?.length ?? 0)) {
-      // The next consumer may need another node.
-      const deallocates = valid.length === 0 && isProtected;
-      current = await writeStatus(claim, {reservedFor: valid, ...(deallocates ? {allocation: undefined} : {})});
-      if (current?.status?.allocation) return;
-    } else {
-      if (!isProtected || !metadata?.deletionTimestamp || valid.length > 0) return;
-      if (status?.allocation) current = await writeStatus(claim, {allocation: undefined});
-    }
-    if (current && hasFinalizer(current)) await unlessMissing(writes.update(withoutFinalizer<DeviceClaim>(current, keys.finalizer)));
+/**
+ * Returns the function that removes reservations of finished pods, deallocates unused claims, and deletes those
+ * generated for finished pods.
+ */
+export const claimSyncer = (parts: ClaimSyncerParts): ((key: ObjectKey) => Promise<void>) => {
+  const {lister, writer, keys} = parts;
+  const claims = lister(kinds.resourceClaims);
+  const pods = lister(kinds.pods);
+  const writes = writer(kinds.resourceClaims);
+  const consumersOf = consumers(parts);
+
+  const release = async (claim: Frozen<DeviceClaim>, inUse: readonly Consumer[]): Promise<void> => {
+    const status = releasedStatus(claim, inUse, hasFinalizer(claim, keys));
+    if (!status) return;
+    // Updates fail if anything has changed meanwhile.
+    const current =
+      status === 'same' ? claim : await unlessMissing(writes.updateStatus({...claim, status: {...claim.status, ...status}} as DeviceClaim));
+    if (!current || current.status?.allocation || !hasFinalizer(current, keys)) return;
+    await unlessMissing(writes.update(withoutFinalizer<DeviceClaim>(current, keys.finalizer)));
   };
 
   return async key => {
     const claim = claims.get(key);
     if (!claim) return;
-    const valid = await inUse(claim);
-    await release(claim, valid);
-    if (valid.length > 0) return;
+    const inUse = await consumersOf(claim);
+    await release(claim, inUse);
+    if (inUse.length > 0) return;
     const owner = controllerOf(claim);
     if (!owner || owner.apiVersion !== 'v1' || owner.kind !== 'Pod') return;
     const pod = pods.get({namespace: key.namespace, name: owner.name});

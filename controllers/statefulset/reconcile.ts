@@ -20,7 +20,7 @@ import {podWrites} from './pod-writes.js';
 import {revisionPairOf, type RevisionPair} from './revisions.js';
 import {updateStatefulSet, type StatefulSetSync} from './sync.js';
 import {completed, statusOf, written} from './status.js';
-import {storage} from './storage.js';
+import {Storage} from './storage.js';
 
 type Made = ObjectOf<typeof kinds.statefulSets>;
 type Revision = Frozen<ControllerRevision>;
@@ -71,7 +71,7 @@ class StatefulSetSyncer {
     this.#revisions = lister(kinds.controllerRevisions);
     this.#claimPods = claimer({client, parents: kinds.statefulSets, children: kinds.pods});
     this.#claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
-    this.#claims = storage(context);
+    this.#claims = new Storage(context);
     this.#podWriter = podWrites(context, this.#claims);
     this.#pieces = new Yielder(clock);
     this.#allowsMaxUnavailable = gates.enabled('MaxUnavailableStatefulSet');

@@ -61,63 +61,80 @@ export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>)
   return () => (checked ??= check());
 };
 
-/** Claims children of one kind for parents of another, by the rules of controller references (adopt, keep, release). */
-export const claimer = <T extends KubeObject>({client, parents, children: childKind}: ClaimerOptions<T>): Claim<T> => {
-  const {naming} = client;
-  const resource = client.resource(childKind);
-  const patch = ({metadata}: Frozen<T>, change: object) => {
+/** Returns what becomes of a child by the rules of controller references. Synchronous, as most are kept. */
+const claimAction = <T extends KubeObject>(
+  {metadata}: Frozen<KubeObject>,
+  child: Frozen<T>,
+  {selector, also}: Pick<ClaimOptions<T>, 'selector' | 'also'>,
+): 'keep' | 'ignore' | 'adopt' | 'release' => {
+  const {uid, deletionTimestamp, namespace} = metadata ?? {};
+  const isSelected = () => selector.matches(child.metadata?.labels) && (also?.(child) ?? true);
+  const owner = controllerOf(child);
+  if (owner) {
+    if (owner.uid !== uid) return 'ignore';
+    if (isSelected()) return 'keep';
+    return deletionTimestamp ? 'ignore' : 'release';
+  }
+  if (deletionTimestamp || child.metadata?.deletionTimestamp || namespace !== child.metadata?.namespace) return 'ignore';
+  return isSelected() ? 'adopt' : 'ignore';
+};
+
+/** Writes the owner references of children. */
+class References<T extends KubeObject> {
+  readonly #options: ClaimerOptions<T>;
+  readonly #parent: Frozen<KubeObject>;
+  readonly #finalizers: readonly string[];
+  readonly #mayAdopt: () => Promise<void>;
+
+  constructor(options: ClaimerOptions<T>, parent: Frozen<KubeObject>, finalizers: readonly string[]) {
+    this.#options = options;
+    this.#parent = parent;
+    this.#finalizers = finalizers;
+    this.#mayAdopt = mayAdopt(options.client, options.parents, parent);
+  }
+
+  #patch({metadata}: Frozen<T>, change: object) {
     const {namespace, name = '', uid} = metadata ?? {};
+    const {client, children} = this.#options;
     // The UID makes the patch conditional on this object.
-    return resource.patch(name, 'strategic', {metadata: {uid, ...change}}, namespace ? {namespace} : {});
-  };
+    return client.resource(children).patch(name, 'strategic', {metadata: {uid, ...change}}, namespace ? {namespace} : {});
+  }
 
-  return async (parent, children, {selector, also = () => true, finalizers = []}) => {
-    const {uid, deletionTimestamp, namespace} = parent.metadata ?? {};
-    const adoptable = mayAdopt(client, parents, parent);
-    const isSelected = (child: Frozen<T>) => selector.matches(child.metadata?.labels) && also(child);
+  async adopt(child: Frozen<T>): Promise<void> {
+    const {client, parents, children} = this.#options;
+    try {
+      await this.#mayAdopt();
+    } catch (error) {
+      throw new Error(`can't adopt ${children.kind} ${pathOf(child)} (${child.metadata?.uid}): ${messageOf(error)}`, {cause: error});
+    }
+    const finalizers = this.#finalizers.length > 0 ? {finalizers: this.#finalizers} : {};
+    await this.#patch(child, {ownerReferences: [controllerRefTo(this.#parent, parents, client.naming)], ...finalizers});
+  }
 
-    const adopt = async (child: Frozen<T>) => {
-      try {
-        await adoptable();
-      } catch (error) {
-        throw new Error(`can't adopt ${childKind.kind} ${pathOf(child)} (${child.metadata?.uid}): ${messageOf(error)}`, {cause: error});
-      }
-      await patch(child, {ownerReferences: [controllerRefTo(parent, parents, naming)], ...(finalizers.length > 0 ? {finalizers} : {})});
-    };
+  async release(child: Frozen<T>): Promise<void> {
+    const finalizers = this.#finalizers.length > 0 ? {'$deleteFromPrimitiveList/finalizers': this.#finalizers} : {};
+    try {
+      await this.#patch(child, {ownerReferences: [{$patch: 'delete', uid: this.#parent.metadata?.uid}], ...finalizers});
+    } catch (error) {
+      // It has no owners any more, or was recreated: in both cases it does not belong to the parent.
+      if (!isInvalid(error)) throw error;
+    }
+  }
+}
 
-    const release = async (child: Frozen<T>) => {
-      const own = {
-        ownerReferences: [{$patch: 'delete', uid}],
-        ...(finalizers.length > 0 ? {'$deleteFromPrimitiveList/finalizers': finalizers} : {}),
-      };
-      try {
-        await patch(child, own);
-      } catch (error) {
-        // It has no owners any more, or was recreated: in both cases it does not belong to the parent.
-        if (!isInvalid(error)) throw error;
-      }
-    };
-
-    /** Returns what to do with the child. Synchronous, as most are kept. */
-    const actionFor = (child: Frozen<T>): 'keep' | 'ignore' | 'adopt' | 'release' => {
-      const owner = controllerOf(child);
-      if (owner) {
-        if (owner.uid !== uid) return 'ignore';
-        if (isSelected(child)) return 'keep';
-        return deletionTimestamp ? 'ignore' : 'release';
-      }
-      if (deletionTimestamp || child.metadata?.deletionTimestamp || namespace !== child.metadata?.namespace) return 'ignore';
-      return isSelected(child) ? 'adopt' : 'ignore';
-    };
-
+/** Claims children of one kind for parents of another, by the rules of controller references (adopt, keep, release). */
+export const claimer =
+  <T extends KubeObject>(options: ClaimerOptions<T>): Claim<T> =>
+  async (parent, children, how) => {
+    const references = new References(options, parent, how.finalizers ?? []);
     const claimed: Frozen<T>[] = [];
     const errors: unknown[] = [];
     for (const child of children) {
-      const action = actionFor(child);
+      const action = claimAction(parent, child, how);
       if (action === 'ignore') continue;
       try {
-        if (action === 'adopt') await adopt(child);
-        if (action === 'release') await release(child);
+        if (action === 'adopt') await references.adopt(child);
+        if (action === 'release') await references.release(child);
         else claimed.push(child);
       } catch (error) {
         if (!isNotFound(error)) errors.push(error);
@@ -127,4 +144,3 @@ export const claimer = <T extends KubeObject>({client, parents, children: childK
     if (failure) throw failure;
     return claimed;
   };
-};

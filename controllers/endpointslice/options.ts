@@ -1,0 +1,6 @@
+import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
+
+export type Options = Pick<
+  ControllerManagerOptions,
+  'concurrentServiceEndpointSyncs' | 'endpointsliceUpdatesBatchPeriod' | 'maxEndpointsPerSlice'
+>;
