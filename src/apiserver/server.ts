@@ -5,7 +5,7 @@ import type {ApiRequest, ApiHandler} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Labels} from '#src/base/meter.js';
 import type {Tracer} from '#src/observe/tracer.js';
-import {noLog, type Log} from '#src/base/log.js';
+import {noLog} from '#src/base/log.js';
 import {ownValue} from '#src/base/own.js';
 import type {ActionContext, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
 import type {Authenticator} from '#src/api/authentication.js';
@@ -30,17 +30,15 @@ import type {Aggregation} from './aggregation/aggregation.js';
 import type {PeerProxy} from './peers/proxy.js';
 import type {Discovery} from './discovery/handler.js';
 import {dumpRoutes} from './handlers/flow-control-dumps.js';
-import {FlowControl} from './flowcontrol/flow-control.js';
-import {StoredObjectCounts} from './flowcontrol/stored-objects.js';
+import type {FlowControl} from './flowcontrol/flow-control.js';
+import {limitsOf, type Limits, type LimitSettings} from './flowcontrol/limits.js';
 import {WatchCounts} from './flowcontrol/watch-counts.js';
-import {workEstimator} from './flowcontrol/work-estimate.js';
 import {registryReader} from './registry/read/reader.js';
 import type {Registry} from './registry/registry.js';
 import {Interceptors} from './request/interceptors.js';
 import {RequestLog} from './request/request-log.js';
 import type {LargeRequests} from './request/large.js';
-import {InFlight, type InFlightLimits} from './flowcontrol/in-flight.js';
-import {RequestCounts} from './flowcontrol/request-counts.js';
+import type {InFlight} from './flowcontrol/in-flight.js';
 import {BodySizes} from './request/body-sizes.js';
 import {incomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './registry/stored-versions.js';
@@ -53,8 +51,7 @@ import {Bookmarks} from './watch/bookmarks.js';
 import type {WatchSettings} from './watch/request.js';
 
 /** The settings of a server besides its registry. Everything with a lifetime is passed in and closed by its owner. */
-export interface ApiServerSettings {
-  readonly registry: Registry;
+export interface ApiServerSettings extends LimitSettings {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly admission: readonly AdmissionPlugin[];
@@ -62,13 +59,7 @@ export interface ApiServerSettings {
   /** Signs tokens of service accounts; without it they cannot be requested. */
   readonly tokens?: TokenIssuer | undefined;
   authenticateToken: ActionContext['authenticateToken'];
-  readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
-  readonly maxInFlight: InFlightLimits;
-  /** The seats that priority and fairness divides; without it `maxInFlight` alone limits requests. */
-  readonly flowControl?: {readonly seats: number} | undefined;
-  /** The log of requests, if enabled. */
-  readonly log?: Log;
   /** Returns the health of the other components of the control plane. */
   components: VirtualContext['components'];
   /** The source of the metrics API's values; without it that API is not served. */
@@ -172,33 +163,17 @@ const wallTime =
 const dumpsOf = ({flowControl}: Pick<ApiServer, 'flowControl'>, clock: Clock): Route[] =>
   flowControl ? dumpRoutes(flowControl, wallTime(clock)) : [];
 
-/** What limits the requests that are executed at the same time. */
-const limitsOf = ({registry, flowControl, maxInFlight, requestTimeoutMs, log = noLog}: ApiServerSettings, watches: WatchCounts) => {
-  const {naming, clock, meter, gate} = registry.settings;
-  const counts = new RequestCounts(meter, clock);
-  const inFlight = new InFlight(maxInFlight, {counts, clock});
-  if (!flowControl) return {inFlight, flowControl: undefined};
-  const stored = new StoredObjectCounts(registry, clock);
-  const estimate = workEstimator({storedObjects: info => stored.of(info), watches, gate});
-  const {seats} = flowControl;
-  const parts = {naming, clock, meter, log: log.child({component: 'flow-control'}), seats, requestTimeoutMs, estimate, counts, inFlight};
-  return {inFlight, flowControl: new FlowControl(parts)};
-};
-
 const impersonationOf = ({settings: {authorizer, naming, gate}}: Registry): Impersonation =>
   gate('ConstrainedImpersonation') ? new ConstrainedImpersonation(authorizer, naming) : new PlainImpersonation(authorizer, naming);
 
 /** The metrics of requests, with the watches and long responses that are open when they are scraped. */
-const requestMetrics = (
-  registry: Registry,
-  open: {streams: WatchSettings['streams']; longLived: LongRunningResponses; storageMetrics: StorageMetrics},
-): RequestMetrics =>
+const requestMetrics = (registry: Registry, open: OpenResponses, storageMetrics: StorageMetrics): RequestMetrics =>
   new RequestMetrics(registry.settings.meter, {
     *longRunning() {
       for (const {labels} of open.streams) yield labels;
       for (const info of open.longLived.requests) yield longRunningLabels(info);
     },
-    stored: () => open.storageMetrics.objects(),
+    stored: () => storageMetrics.objects(),
     isServed: target => isServed(registry, target),
   });
 
@@ -208,12 +183,71 @@ const routeOf = ({aggregation, peers}: ApiServerSettings, here: ReturnType<typeo
   return info => interceptors.around(info, route(info));
 };
 
+/** The responses that stay open, and the watches among them. */
+class OpenResponses {
+  readonly streams: WatchSettings['streams'] = new Set();
+  readonly longLived = new LongRunningResponses();
+
+  /** Ends all watches and other long-running responses, or the oldest `most` watches. */
+  end(most: number): void {
+    for (const stream of [...this.streams].slice(0, Math.max(0, most))) stream.end();
+    if (most === Infinity) this.longLived.end();
+  }
+}
+
+/** What requests pass, and what their owners may look at and switch. */
+interface Serving {
+  readonly open: OpenResponses;
+  readonly storageMetrics: StorageMetrics;
+  readonly limits: Limits;
+  readonly watches: WatchCounts;
+  readonly draining: {rejects: boolean};
+  readonly interceptors: Interceptors;
+  readonly storedVersions: StoredVersionsBarrier;
+}
+
+/** Creates the handler of all requests: the chain, and behind it the routes. */
+const handlerOf = (settings: ApiServerSettings, serving: Serving): ApiHandler => {
+  const {registry, discovery, log = noLog} = settings;
+  const {naming, clock, random, authorizer, meter, cbor} = registry.settings;
+  const {open, watches, limits, interceptors, storedVersions} = serving;
+  const requests = requestMetrics(registry, open, serving.storageMetrics);
+  const services = resourceServices(settings, {
+    minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
+    streams: open.streams,
+    watches,
+    bookmarks: new Bookmarks(clock),
+    log: log.child({component: 'watch'}),
+    counter: (resource: Labels) => requests.watchEvents(resource),
+  });
+  const here = router(services, discovery, [...settings.routes, ...dumpsOf(limits, clock)]);
+  return buildHandlerChain({
+    clock,
+    random,
+    encodings: {naming, cbor},
+    authentication: {authenticators: settings.authenticators, anonymous: settings.anonymous},
+    authorizer,
+    impersonation: impersonationOf(registry),
+    access: new AccessMetrics(meter, clock, naming),
+    metrics: {requests, bodySizes: new BodySizes(meter, target => isServed(registry, target))},
+    requestTimeoutMs: settings.requestTimeoutMs,
+    limits: {...limits, bodies: incomingBodies(meter)},
+    longRunning: open.longLived,
+    draining: serving.draining,
+    route: routeOf(settings, here, interceptors),
+    checkPublished: (info, user) => storedVersions.check(info, user),
+    auditor: settings.auditor,
+    tracer: settings.tracer,
+    log: settings.log && new RequestLog(settings.log, clock),
+    failed: settings.failed,
+  });
+};
+
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {registry, discovery, log = noLog} = settings;
-  const {naming, clock, random, store, authorizer, meter, cbor} = registry.settings;
-  const streams: WatchSettings['streams'] = new Set();
-  const longLived = new LongRunningResponses();
+  const {naming, clock, store, authorizer, meter} = registry.settings;
+  const open = new OpenResponses();
   const storageMetrics = new StorageMetrics(registry, store);
   registry.settings.writes.start({
     admission: new AdmissionChain(settings.admission, {clock, meter, log}),
@@ -225,37 +259,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const draining = {rejects: false};
   const interceptors = new Interceptors(clock);
   const storedVersions = new StoredVersionsBarrier(naming);
-  const metrics = requestMetrics(registry, {streams, longLived, storageMetrics});
-  const bodySizes = new BodySizes(meter, target => isServed(registry, target));
-  const services = resourceServices(settings, {
-    minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds,
-    streams,
-    watches,
-    bookmarks: new Bookmarks(clock),
-    log: log.child({component: 'watch'}),
-    counter: (resource: Labels) => metrics.watchEvents(resource),
-  });
-  const here = router(services, discovery, [...settings.routes, ...dumpsOf(limits, clock)]);
-  const handler = buildHandlerChain({
-    clock,
-    random,
-    encodings: {naming, cbor},
-    authentication: {authenticators: settings.authenticators, anonymous: settings.anonymous},
-    authorizer,
-    impersonation: impersonationOf(registry),
-    access: new AccessMetrics(meter, clock, naming),
-    metrics: {requests: metrics, bodySizes},
-    requestTimeoutMs: settings.requestTimeoutMs,
-    limits: {...limits, bodies: incomingBodies(meter)},
-    longRunning: longLived,
-    draining,
-    route: routeOf(settings, here, interceptors),
-    checkPublished: (info, user) => storedVersions.check(info, user),
-    auditor: settings.auditor,
-    tracer: settings.tracer,
-    log: settings.log && new RequestLog(settings.log, clock),
-    failed: settings.failed,
-  });
+  const handler = handlerOf(settings, {open, storageMetrics, limits, watches, draining, interceptors, storedVersions});
   return {
     handler,
     registry,
@@ -269,11 +273,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     interceptors,
     storedVersions,
     get watchers() {
-      return streams.size;
+      return open.streams.size;
     },
-    endWatches(most = Infinity) {
-      for (const stream of [...streams].slice(0, Math.max(0, most))) stream.end();
-      if (most === Infinity) longLived.end();
-    },
+    endWatches: (most = Infinity) => open.end(most),
   };
 };

@@ -1,4 +1,5 @@
 import {InformerFactory} from '#informers/factory.js';
+import type {Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
@@ -33,38 +34,51 @@ const danglingCondition = ({spec}: Frozen<FlowSchema>, isThere: boolean) => {
   return {type: 'Dangling', status: isThere ? 'False' : 'True', reason: isThere ? 'Found' : 'NotFound', message};
 };
 
+const isSaid = ({status}: Frozen<FlowSchema>, wanted: ReturnType<typeof danglingCondition>): boolean => {
+  const current = status?.conditions?.find(({type}) => type === wanted.type);
+  return current?.status === wanted.status && current.reason === wanted.reason && current.message === wanted.message;
+};
+
+/** Writes the condition of a schema, unless it says that already. */
+class DanglingReport {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #levels: Lister<ObjectOf<typeof kinds.priorityLevelConfigurations>>;
+  readonly #reported = new WeakMap<Frozen<FlowSchema>, string>();
+
+  constructor(client: Client, clock: Clock, levels: Lister<ObjectOf<typeof kinds.priorityLevelConfigurations>>) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#levels = levels;
+  }
+
+  async report(schema: Frozen<FlowSchema>): Promise<void> {
+    const wanted = danglingCondition(schema, this.#levels.get(schema.spec?.priorityLevelConfiguration.name ?? '') !== undefined);
+    // The informer may not have received the report yet.
+    if (isSaid(schema, wanted) || this.#reported.get(schema) === wanted.status) return;
+    this.#reported.set(schema, wanted.status);
+    const name = schema.metadata?.name ?? '';
+    const {kind} = kinds.flowSchemas;
+    const status = {conditions: [{...wanted, lastTransitionTime: wireTime(this.#clock.now())}]};
+    const intent = {apiVersion: apiVersionOf(this.#client.naming, kinds.flowSchemas), kind, metadata: {name}, status};
+    await this.#client
+      .resource(kinds.flowSchemas)
+      .patch(name, 'apply', intent, {subresource: 'status', fieldManager, force: true})
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return;
+        this.#reported.delete(schema);
+        throw error;
+      });
+  }
+}
+
 /** Reports in the status of each flow schema whether its priority level exists (KEP-1040). */
 export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusParts, signal: AbortSignal): void => {
   const {clock} = rest;
   const informers = new InformerFactory({...rest, client, log, meter: noMeter, minResyncMs: 0, signal});
   const schemas = informers.informer(kinds.flowSchemas);
   const levels = informers.informer(kinds.priorityLevelConfigurations);
-  const apiVersion = apiVersionOf(client.naming, kinds.flowSchemas);
-
-  const reported = new WeakMap<Frozen<FlowSchema>, string>();
-  const report = async (schema: Frozen<FlowSchema>): Promise<void> => {
-    const wanted = danglingCondition(schema, levels.lister.get(schema.spec?.priorityLevelConfiguration.name ?? '') !== undefined);
-    const current = schema.status?.conditions?.find(({type}) => type === wanted.type);
-    if (current?.status === wanted.status && current.reason === wanted.reason && current.message === wanted.message) return;
-    // The informer may not have received the report yet.
-    if (reported.get(schema) === wanted.status) return;
-    reported.set(schema, wanted.status);
-    const name = schema.metadata?.name ?? '';
-    const status = {conditions: [{...wanted, lastTransitionTime: wireTime(clock.now())}]};
-    await client
-      .resource(kinds.flowSchemas)
-      .patch(
-        name,
-        'apply',
-        {apiVersion, kind: kinds.flowSchemas.kind, metadata: {name}, status},
-        {subresource: 'status', fieldManager, force: true},
-      )
-      .catch((error: unknown) => {
-        if (isNotFound(error)) return;
-        reported.delete(schema);
-        throw error;
-      });
-  };
+  const dangling = new DanglingReport(client, clock, levels.lister);
 
   let pendingRun: Disposable | undefined;
   const later = (afterMs: number) => {
@@ -79,7 +93,7 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
     try {
       if (!schemas.isSynced || !levels.isSynced) return later(retryMs);
       delayMs = settleMs;
-      for (const schema of schemas.lister.list()) await report(schema);
+      for (const schema of schemas.lister.list()) await dangling.report(schema);
     } catch (error) {
       if (signal.aborted) return;
       log.warn({err: error}, 'failed to update the status of flow schemas');

@@ -39,10 +39,22 @@ const withRecords = (change: Change, records: readonly StoredRecord[]): Change =
   ...(change.previous ? {previous: records[change.record ? 1 : 0]!} : {}),
 });
 
+type TranslatedRecords = (records: readonly StoredRecord[]) => Eventually<readonly StoredRecord[]>;
+
+/** Returns what translates records that need it. */
+const recordTranslator =
+  (translation: Translation): TranslatedRecords =>
+  records => {
+    if (records.every(record => translation.isCurrent(record))) return records;
+    try {
+      return translation.fromStored(records);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  };
+
 /** Returns a function that translates changes: each once for all watchers, those that come together in one step. */
-const changeTranslator = (
-  translatedRecords: (records: readonly StoredRecord[]) => Eventually<readonly StoredRecord[]>,
-): ((batch: readonly Change[]) => readonly Eventually<Change>[]) => {
+const changeTranslator = (translatedRecords: TranslatedRecords): ((batch: readonly Change[]) => readonly Eventually<Change>[]) => {
   const changes = new WeakMap<Change, Eventually<Change>>();
   const alone = (change: Change): Eventually<Change> =>
     andThen(translatedRecords(recordsOf(change)), records => withRecords(change, records));
@@ -70,40 +82,65 @@ const changeTranslator = (
   };
 };
 
+/** Reads a range. Filters apply after the translation of records stored in another version. */
+const translatedRange = (
+  store: Store,
+  translation: Translation,
+  translatedRecords: TranslatedRecords,
+  {filter, ...query}: Parameters<Store['range']>[0],
+): ReturnType<Store['range']> => {
+  const early = filter && {
+    known: (key: string, revision: number) => filter.known(key, revision),
+    passes: (record: StoredRecord) => !translation.isCurrent(record) || filter.passes(record),
+  };
+  return andThen(store.range({...query, filter: early}), range =>
+    andThen(translatedRecords(range.records), (records): Range => {
+      if (records === range.records) return range;
+      return {
+        ...range,
+        records: filter
+          ? records.filter(
+              (record, index) => record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record)),
+            )
+          : records,
+      };
+    }),
+  );
+};
+
+type Write = (value: Buffer, options: WriteOptions | undefined) => Promise<number>;
+
+/** Writes values after their translation, and remembers it. */
+const writeTranslator = (translation: Translation) => {
+  const put = new WeakMap<Buffer, Buffer>();
+  return {
+    /** The stored form of a value that was written. */
+    storedOf: (written: Buffer): Buffer => put.get(written) ?? written,
+    /** Writes a value after its translation: at once if that needs no waiting, so that writes keep their order. */
+    write(key: string, value: Buffer, options: WriteOptions | undefined, write: Write): Promise<number> {
+      const stored = (translated: Buffer | undefined): Promise<number> => {
+        if (!translated || translated === value) return write(value, options);
+        put.set(value, translated);
+        // What another thread has encoded is the value before its translation.
+        const {encoded: _, ...rest} = options ?? {};
+        return write(translated, rest);
+      };
+      try {
+        const translated = translation.toStored(value, {key, encoded: options?.encoded});
+        return translated instanceof Promise ? translated.then(stored) : stored(translated);
+      } catch (error) {
+        return Promise.reject(error as Error);
+      }
+    },
+  };
+};
+
 /**
  * A view of a store: values are translated on reads and translated back on writes. Watches end when `signal` aborts.
  */
 export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
-  const translatedRecords = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
-    if (records.every(record => translation.isCurrent(record))) return records;
-    try {
-      return translation.fromStored(records);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
-  };
-  const put = new WeakMap<Buffer, Buffer>();
-  /** Writes a value after its translation: at once if that needs no waiting, so that writes keep their order. */
-  const translatedWrite = (
-    key: string,
-    value: Buffer,
-    options: WriteOptions | undefined,
-    write: (value: Buffer, options: WriteOptions | undefined) => Promise<number>,
-  ): Promise<number> => {
-    const stored = (translated: Buffer | undefined): Promise<number> => {
-      if (!translated || translated === value) return write(value, options);
-      put.set(value, translated);
-      // What another thread has encoded is the value before its translation.
-      const {encoded: _, ...rest} = options ?? {};
-      return write(translated, rest);
-    };
-    try {
-      const translated = translation.toStored(value, {key, encoded: options?.encoded});
-      return translated instanceof Promise ? translated.then(stored) : stored(translated);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
-  };
+  const translatedRecords = recordTranslator(translation);
+  const writes = writeTranslator(translation);
   const translated = changeTranslator(translatedRecords);
   return {
     shared: store.shared,
@@ -111,35 +148,15 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     parts: store.parts,
     revision: key => store.revision(key),
     get: (key, options) => andThen(store.get(key, options), record => record && andThen(translatedRecords([record]), ([one]) => one)),
-    range: ({filter, ...query}) => {
-      // Filters apply after the translation of records stored in another version.
-      const early = filter && {
-        known: (key: string, revision: number) => filter.known(key, revision),
-        passes: (record: StoredRecord) => !translation.isCurrent(record) || filter.passes(record),
-      };
-      return andThen(store.range({...query, filter: early}), range =>
-        andThen(translatedRecords(range.records), (records): Range => {
-          if (records === range.records) return range;
-          return {
-            ...range,
-            records: filter
-              ? records.filter(
-                  (record, index) =>
-                    record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record)),
-                )
-              : records,
-          };
-        }),
-      );
-    },
+    range: query => translatedRange(store, translation, translatedRecords, query),
     count: (start, end, revision) => store.count(start, end, revision),
-    create: (key, value, options) => translatedWrite(key, value, options, (stored, rest) => store.create(key, stored, rest)),
+    create: (key, value, options) => writes.write(key, value, options, (stored, rest) => store.create(key, stored, rest)),
     update: (key, value, expected, options) =>
-      translatedWrite(key, value, options, (stored, rest) => store.update(key, stored, expected, rest)),
+      writes.write(key, value, options, (stored, rest) => store.update(key, stored, expected, rest)),
     ...(store.takeTurn && {takeTurn: (turn: number, revision: number) => store.takeTurn!(turn, revision)}),
     wouldReadBack: value => translation.wouldReadBack(value),
     readBack: (key, written, revision) =>
-      andThen(translatedRecords([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
+      andThen(translatedRecords([{key, value: writes.storedOf(written), revision, created: revision}]), ([record]) => record!.value),
     delete: (key, expected) => store.delete(key, expected),
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
     compact: revision => store.compact(revision),

@@ -2,7 +2,7 @@ import test from 'ava';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
-import {translationOf} from '#src/apiserver/custom/records.js';
+import {RecordTranslation} from '#src/apiserver/custom/records.js';
 import {translatedStore} from '#src/storage/translated-store.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
@@ -92,7 +92,7 @@ test('a batch of changes is converted in one call, and a failing one does not ho
   const family = customFamily(definition, env.server.registry.settings);
   const seen = translatedStore(
     store,
-    translationOf(family, family.versions[1]!, webhookConversion(definition, parts)),
+    new RecordTranslation(family, family.versions[1]!, webhookConversion(definition, parts)),
     new AbortController().signal,
   );
   seen.watch(

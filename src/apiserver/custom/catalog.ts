@@ -19,7 +19,7 @@ import {surveyed} from '#src/schema/custom/facts.js';
 import type {JsonSchema} from '#src/schema/json-schema.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
-import {translationOf} from './records.js';
+import {RecordTranslation} from './records.js';
 import {translatedStore} from '#src/storage/translated-store.js';
 
 /** The resources of a definition: its served versions, and the store of its objects. */
@@ -192,7 +192,7 @@ export class CustomCatalog implements CustomResources {
     const resourceOf = (version: CustomVersion): Resource => {
       const store = translatedStore(
         measuredStore(settings.store, rootOf(version.definition, settings), refOf(version.definition, settings), settings),
-        translationOf(family, version, conversion),
+        new RecordTranslation(family, version, conversion),
         signal,
       );
       return new Resource(version.definition, {

@@ -35,75 +35,89 @@ const pruned = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
  * The translation of stored records to one version of a custom resource (KEP-575, KEP-598): a record written by the
  * current definition is used unchanged; any other is pruned, defaulted in its stored version, and converted.
  */
-export const translationOf = ({versions, stored, mark}: CustomFamily, version: CustomVersion, conversion: Conversion): Translation => {
-  const isStored = version === stored;
-  const known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(bound, {bytesOf: ({value}) => value.length});
+export class RecordTranslation implements Translation {
+  readonly #family: CustomFamily;
+  readonly #version: CustomVersion;
+  readonly #conversion: Conversion;
+  readonly #isStored: boolean;
+  readonly #known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(bound, {bytesOf: ({value}) => value.length});
+
+  constructor(family: CustomFamily, version: CustomVersion, conversion: Conversion) {
+    this.#family = family;
+    this.#version = version;
+    this.#conversion = conversion;
+    this.#isStored = version === family.stored;
+  }
+
+  isCurrent({value}: Pick<StoredRecord, 'value'>): boolean {
+    return this.#isStored && markOf(value) === this.#family.mark;
+  }
+
+  fromStored(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> {
+    const result = records.map(record => (this.isCurrent(record) ? record : this.#remember(record)));
+    const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
+    if (left.length === 0) return result as StoredRecord[];
+    const originals = left.map(({record}) => this.#inOwnVersion(record));
+    return andThen(this.#conversion.convert(originals, this.#version.apiVersion), (objects): StoredRecord[] => {
+      for (const [at, {record, index}] of left.entries()) result[index] = this.#keep(record, pruned(objects[at]!, this.#version));
+      return result as StoredRecord[];
+    });
+  }
+
+  toStored(value: Buffer): Eventually<Buffer> {
+    if (this.#isStored) {
+      setMark(value, this.#family.mark);
+      return value;
+    }
+    const object = recordObject<KubeObject>(value, 0);
+    delete object.metadata!.resourceVersion;
+    const {stored} = this.#family;
+    return andThen(this.#conversion.convert([object], stored.apiVersion), ([converted]) => this.#storedRecord(converted!));
+  }
+
+  wouldReadBack(value: Buffer): Eventually<Buffer> {
+    if (this.#isStored) return value;
+    const version = this.#version;
+    const show = ([converted]: readonly KubeObject[]): Buffer =>
+      encodeRecord({...pruned(converted!, version), kind: version.kind.kind, apiVersion: version.apiVersion});
+    return andThen(this.toStored(value), record =>
+      andThen(this.#conversion.convert([this.#inOwnVersion({value: record, revision: 0})], version.apiVersion), show),
+    );
+  }
 
   /** The object of a record in its stored version, pruned and defaulted by that version. */
-  const inOwnVersion = ({value, revision}: Pick<StoredRecord, 'value' | 'revision'>): KubeObject => {
+  #inOwnVersion({value, revision}: Pick<StoredRecord, 'value' | 'revision'>): KubeObject {
     const object = recordObject<KubeObject>(value, revision);
-    const own = versions.find(({apiVersion}) => apiVersion === object.apiVersion);
+    const own = this.#family.versions.find(({apiVersion}) => apiVersion === object.apiVersion);
     own?.schema.coerce(object as PlainObject, 'drop');
     own?.schema.applyDefaults(object as PlainObject);
     // Objects stored before generations existed have generation 1.
     object.metadata!.generation ||= 1;
     return object;
-  };
-  const put = (record: StoredRecord, object: KubeObject): StoredRecord => {
-    const value = encodeRecord({...object, kind: version.kind.kind, apiVersion: version.apiVersion});
-    const isStale = isStored ? !sameContent(value, record.value) : (markOf(record.value) & ~incomplete) !== mark;
+  }
+
+  #storedRecord(converted: KubeObject): Buffer {
+    const {stored, mark} = this.#family;
+    pruned(converted, stored);
+    const record = encodeRecord({...converted, kind: stored.kind.kind, apiVersion: stored.apiVersion});
+    const complete = structuredClone(converted);
+    stored.schema.applyDefaults(complete as PlainObject);
+    // Readers of the storage version need its defaults.
+    setMark(record, isDeepStrictEqual(complete, converted) ? mark : mark | incomplete);
+    return record;
+  }
+
+  #keep(record: StoredRecord, object: KubeObject): StoredRecord {
+    const {kind, apiVersion} = this.#version;
+    const value = encodeRecord({...object, kind: kind.kind, apiVersion});
+    const isStale = this.#isStored ? !sameContent(value, record.value) : (markOf(record.value) & ~incomplete) !== this.#family.mark;
     const made = {value, ...(isStale ? {isStale} : {})};
-    known.set(`${record.key} ${record.revision}`, made);
+    this.#known.set(`${record.key} ${record.revision}`, made);
     return {...record, ...made};
-  };
-  const remember = (record: StoredRecord): StoredRecord | undefined => {
-    const made = known.get(`${record.key} ${record.revision}`);
+  }
+
+  #remember(record: StoredRecord): StoredRecord | undefined {
+    const made = this.#known.get(`${record.key} ${record.revision}`);
     return made && {...record, ...made};
-  };
-  const isCurrent = ({value}: Pick<StoredRecord, 'value'>): boolean => isStored && markOf(value) === mark;
-  const toStored = (value: Buffer): Eventually<Buffer> => {
-    if (isStored) {
-      setMark(value, mark);
-      return value;
-    }
-    const object = recordObject<KubeObject>(value, 0);
-    delete object.metadata!.resourceVersion;
-    const finish = ([converted]: readonly KubeObject[]): Buffer => {
-      pruned(converted!, stored);
-      const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
-      const complete = structuredClone(converted!);
-      stored.schema.applyDefaults(complete as PlainObject);
-      // Readers of the storage version need its defaults.
-      setMark(record, isDeepStrictEqual(complete, converted) ? mark : mark | incomplete);
-      return record;
-    };
-    const converted: Eventually<readonly KubeObject[]> = conversion.convert([object], stored.apiVersion);
-    return andThen(converted, finish);
-  };
-  return {
-    isCurrent,
-    fromStored(records) {
-      const result = records.map(record => (isCurrent(record) ? record : remember(record)));
-      const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
-      if (left.length === 0) return result as StoredRecord[];
-      const converted = conversion.convert(
-        left.map(({record}) => inOwnVersion(record)),
-        version.apiVersion,
-      );
-      const finish = (objects: readonly KubeObject[]): StoredRecord[] => {
-        for (const [at, {record, index}] of left.entries()) result[index] = put(record, pruned(objects[at]!, version));
-        return result as StoredRecord[];
-      };
-      return andThen(converted, finish);
-    },
-    toStored,
-    wouldReadBack(value) {
-      if (isStored) return value;
-      const show = ([converted]: readonly KubeObject[]): Buffer =>
-        encodeRecord({...pruned(converted!, version), kind: version.kind.kind, apiVersion: version.apiVersion});
-      return andThen(toStored(value), record =>
-        andThen(conversion.convert([inOwnVersion({value: record, revision: 0})], version.apiVersion), show),
-      );
-    },
-  };
-};
+  }
+}

@@ -1,5 +1,3 @@
-import {jsonText} from '#src/base/json/json.js';
-import {isBeyondRange} from '#src/base/json/number-range.js';
 import {bytesOfWeight, weightLeft} from '#src/base/json/json-weight.js';
 import {Yielder} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
@@ -9,11 +7,9 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {WebhookCaller, WebhookLocation} from '#src/apiserver/backends/webhook-caller.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
-import {beyondRange} from '#src/schema/decode/error.js';
-import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {checkIdentity, restoreMetadata} from './converted-object.js';
+import {accept, Fault} from './accepted-object.js';
 import type {Conversion} from './conversion.js';
-import type {ConversionFault, ConversionMetrics} from './conversion-metrics.js';
+import type {ConversionMetrics} from './conversion-metrics.js';
 import {objectsOf, reviewRequest, readResponse, reviewVersion, type ReviewRequest} from './conversion-review.js';
 
 export interface WebhookConversionParts {
@@ -36,16 +32,6 @@ const maxResponseValues = 1_000_000;
 
 const limits = {timeoutMs, maxBytes: maxResponseBytes, maxValues: maxResponseValues} as const;
 
-/** An error with its cause. */
-class Fault extends Error {
-  readonly fault: ConversionFault;
-
-  constructor(fault: ConversionFault, message: string, cause?: unknown) {
-    super(message, {cause});
-    this.fault = fault;
-  }
-}
-
 const versionOf = (apiVersion = ''): string => apiVersion.slice(apiVersion.indexOf('/') + 1);
 
 const locationOf = ({spec}: Definition): WebhookLocation => {
@@ -55,18 +41,58 @@ const locationOf = ({spec}: Definition): WebhookLocation => {
   return {url, service, caBundle: isBlank ? undefined : caBundle};
 };
 
-/** The conversion by the webhook of a definition. Objects that already have the version are not sent. */
-export const webhookConversion = (definition: Definition, {naming, clock, random, caller, metrics}: WebhookConversionParts): Conversion => {
-  const location = locationOf(definition);
-  const accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
-  const {name = ''} = definition.metadata ?? {};
-  const pieces = new Yielder(clock);
+/** The calls to the webhook of one definition. */
+class ConversionCalls {
+  readonly #parts: WebhookConversionParts;
+  readonly #name: string;
+  readonly #location: WebhookLocation;
+  readonly #accepted: readonly string[];
+  readonly #pieces: Yielder;
 
-  const callWebhook = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
-    const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
+  constructor(definition: Definition, parts: WebhookConversionParts) {
+    this.#parts = parts;
+    this.#name = definition.metadata?.name ?? '';
+    this.#location = locationOf(definition);
+    this.#accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
+    this.#pieces = new Yielder(parts.clock);
+  }
+
+  /** Returns the indexes of the objects of the next call. */
+  async nextPart(objects: readonly KubeObject[], others: readonly number[], from: number): Promise<readonly number[]> {
+    let to = from;
+    for (let weight = maxCallWeight; to < others.length && to - from < maxObjects; to++) {
+      weight = weightLeft(objects[others[to]!], weight);
+      if (weight < 0 && to > from) break;
+      const pause = this.#pieces.pause();
+      if (pause) await pause;
+    }
+    return others.slice(from, to);
+  }
+
+  /** Converts objects that do not have the version yet, by one call. */
+  async convertPart(originals: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> {
+    const {clock, metrics} = this.#parts;
+    const startedAt = clock.monotonic();
+    const [first] = originals;
+    const from = versionOf(first!.apiVersion);
+    try {
+      const converted = await this.#acceptAll(originals, await this.#call(originals.map(withoutRevision), apiVersion), apiVersion);
+      metrics.called(startedAt);
+      metrics.converted(this.#name, from, versionOf(apiVersion), startedAt, true);
+      return converted;
+    } catch (cause) {
+      if (cause instanceof Fault) metrics.called(startedAt, cause.fault);
+      metrics.converted(this.#name, from, versionOf(apiVersion), startedAt, false);
+      throw failureOf(first!, cause);
+    }
+  }
+
+  async #call(objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> {
+    const {naming, random, caller} = this.#parts;
+    const request: ReviewRequest = {naming, version: reviewVersion(this.#accepted), uid: random.uuid()};
     let received;
     try {
-      received = readResponse(await caller.call(location, reviewRequest(objects, apiVersion, request), limits), request);
+      received = readResponse(await caller.call(this.#location, reviewRequest(objects, apiVersion, request), limits), request);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }
@@ -75,60 +101,38 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     } catch (cause) {
       throw new Fault('malformed_response', `failed: ${(cause as Error).message}`, cause);
     }
-  };
+  }
 
-  /** Converts objects that do not have the version yet, by one call. */
-  const convertPart = async (originals: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> => {
-    const startedAt = clock.monotonic();
-    const [first] = originals;
-    const from = versionOf(first!.apiVersion);
-    try {
-      const answered = await callWebhook(originals.map(withoutRevision), apiVersion);
-      if (answered.length !== originals.length)
-        throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
-      const converted: KubeObject[] = [];
-      for (const [index, value] of answered.entries()) {
-        converted.push(accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}));
-        const pause = pieces.pause();
-        if (pause) await pause;
-      }
-      metrics.called(startedAt);
-      metrics.converted(name, from, versionOf(apiVersion), startedAt, true);
-      return converted;
-    } catch (cause) {
-      if (cause instanceof Fault) metrics.called(startedAt, cause.fault);
-      metrics.converted(name, from, versionOf(apiVersion), startedAt, false);
-      throw cause instanceof StatusError
-        ? cause
-        : plainFailure(
-            cause instanceof Fault
-              ? `conversion webhook for ${first!.apiVersion}, Kind=${first!.kind} ${cause.message}`
-              : (cause as Error).message,
-            cause,
-          );
-    }
-  };
-
-  /** Returns the indexes of the objects of the next call. */
-  const nextPart = async (objects: readonly KubeObject[], others: readonly number[], from: number): Promise<readonly number[]> => {
-    let to = from;
-    for (let weight = maxCallWeight; to < others.length && to - from < maxObjects; to++) {
-      weight = weightLeft(objects[others[to]!], weight);
-      if (weight < 0 && to > from) break;
-      const pause = pieces.pause();
+  async #acceptAll(originals: readonly KubeObject[], answered: readonly unknown[], apiVersion: string): Promise<KubeObject[]> {
+    if (answered.length !== originals.length)
+      throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
+    const converted: KubeObject[] = [];
+    for (const [index, value] of answered.entries()) {
+      converted.push(accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}));
+      const pause = this.#pieces.pause();
       if (pause) await pause;
     }
-    return others.slice(from, to);
-  };
+    return converted;
+  }
+}
 
+const failureOf = ({apiVersion, kind}: KubeObject, cause: unknown): unknown => {
+  if (cause instanceof StatusError) return cause;
+  const {message} = cause as Error;
+  return plainFailure(cause instanceof Fault ? `conversion webhook for ${apiVersion}, Kind=${kind} ${message}` : message, cause);
+};
+
+/** The conversion by the webhook of a definition. Objects that already have the version are not sent. */
+export const webhookConversion = (definition: Definition, parts: WebhookConversionParts): Conversion => {
+  const calls = new ConversionCalls(definition, parts);
   return {
     async convert(objects, apiVersion) {
       const result = [...objects];
       const others = [...objects.keys()].filter(index => objects[index]!.apiVersion !== apiVersion);
       for (let at = 0; at < others.length;) {
-        const part = await nextPart(objects, others, at);
+        const part = await calls.nextPart(objects, others, at);
         at += part.length;
-        const converted = await convertPart(
+        const converted = await calls.convertPart(
           part.map(index => objects[index]!),
           apiVersion,
         );
@@ -142,47 +146,4 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
 const withoutRevision = ({metadata = {}, ...object}: KubeObject): KubeObject => {
   const {resourceVersion: _, ...rest} = metadata;
   return {...object, metadata: rest};
-};
-
-/** Accepts a converted object from a webhook. Throws an error that describes what is wrong with it. */
-const accept = (
-  original: KubeObject,
-  value: unknown,
-  apiVersion: string,
-  {index, isAlone}: {readonly index: number; readonly isAlone: boolean},
-): KubeObject => {
-  const invalid = (what: string, why: string, cause?: unknown) =>
-    new Fault('invalid_converted_object', `returned invalid ${what}: ${why}`, cause);
-  const object = isAlone ? `object at index ${index}` : `converted object at index ${index}`;
-  const problem = formProblem(value);
-  if (problem !== undefined) throw invalid(object, problem);
-  const converted = value as PlainObject & KubeObject;
-  const {apiVersion: actual = '', kind = ''} = converted;
-  if (actual !== apiVersion) throw invalid(object, `invalid groupVersion (expected ${apiVersion}, received ${actual})`);
-  if (kind !== original.kind) throw invalid(object, `invalid kind (expected ${original.kind}, received ${kind})`);
-  try {
-    checkIdentity(original as PlainObject, converted);
-  } catch (cause) {
-    throw invalid(isAlone ? 'object' : object, (cause as Error).message, cause);
-  }
-  try {
-    restoreMetadata(original, converted);
-  } catch (cause) {
-    throw invalid(isAlone ? 'metadata' : `metadata in object at index ${index}`, (cause as Error).message, cause);
-  }
-  return converted;
-};
-
-/** An error shows values up to this weight: that of a MiB of text. */
-const maxShownWeight = (1024 * 1024) / bytesOfWeight;
-
-/** Why a value is not an object of any kind. */
-const formProblem = (value: unknown): string | undefined => {
-  if (value === null) return 'unexpected end of JSON input';
-  if (!isPlainObject(value))
-    return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
-  if (isBeyondRange(value)) return beyondRange().message;
-  if (typeof value['kind'] !== 'string' || value['kind'] === '')
-    return `Object 'Kind' is missing in '${weightLeft(value, maxShownWeight) < 0 ? '...' : jsonText(value)}'`;
-  return undefined;
 };

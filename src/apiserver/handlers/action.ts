@@ -3,7 +3,7 @@ import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {badRequest, StatusError, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Action} from '#src/resources/definition.js';
+import type {Action, ActionContext} from '#src/resources/definition.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
 import {namespaceMismatch, requestAttributes} from '#src/apiserver/registry/address.js';
 import {recordUnstored} from '#src/apiserver/registry/write/field-ownership.js';
@@ -13,10 +13,80 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import type {ServedResource} from '#src/apiserver/registry/resource.js';
-import {parseWriteQuery} from '#src/apiserver/registry/options.js';
+import {parseWriteQuery, type WriteQuery} from '#src/apiserver/registry/options.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import {noteSent} from './audited.js';
 import {encoded} from './encode.js';
 import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
+
+interface Asked {
+  readonly served: ServedResource;
+  readonly context: ResourceContext;
+  readonly action: Action;
+}
+
+/** The shape of the response that the client accepts. */
+const acceptedOf = ({served, context, action: {kind}}: Asked): Accepted => {
+  const {naming, cbor} = served.resource.settings;
+  return acceptedShape(context, 'outcome', {
+    naming,
+    cbor,
+    apiVersion: naming.apiVersion(kind.group, kind.version),
+    kind: kind.kind,
+    package: naming.packageOf(kind.group),
+  });
+};
+
+/** Reads the body as the action's kind, in the namespace of the address. */
+const readSent = async ({served, context, action}: Asked, fieldValidation: WriteQuery['fieldValidation']): Promise<KubeObject> => {
+  const {definition, settings} = served.resource;
+  const {naming, schemas, cbor, yaml} = settings;
+  const {namespace} = context.target;
+  const object = await readObject({
+    request: context.request,
+    naming,
+    schemas,
+    cbor,
+    yaml: yaml.of(context.user.name),
+    kind: action.kind,
+    otherVersions: action.otherVersions,
+    fieldValidation,
+    warn: text => context.warnings.add(text),
+  });
+  noteSent(context.notes, object);
+  if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) throw badRequest(namespaceMismatch);
+  if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
+  else if (definition.review) delete object.metadata?.namespace;
+  action.default?.(object);
+  return object;
+};
+
+/** What the action may use. */
+const actionContextOf = (services: ResourceServices, {served, context}: Asked, writing: WriteContext): ActionContext => {
+  const {namespace, name} = context.target;
+  return {
+    ...served.resource.hooks(context.user),
+    authorizer: services.authorizer,
+    authenticateToken: services.authenticateToken,
+    rulesFor: services.rulesFor,
+    reader: services.reader,
+    writer: registryWriter(services.registry, writing),
+    tokens: services.tokens,
+    namespace,
+    name,
+    dryRun: writing.dryRun,
+    warn: (text: string) => void context.warnings.add(text),
+  };
+};
+
+/** Throws if the object is invalid. A refused review is reported without kind and name. */
+const checkSent = ({served, action}: Asked, object: KubeObject, actionContext: ActionContext): void => {
+  const errors = collectErrors(action.validate?.(object, actionContext) ?? []);
+  if (errors.length === 0) return;
+  const {definition, settings} = served.resource;
+  const [kind, name] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
+  throw invalidObject({group: settings.naming.group(action.kind.group), kind}, name, errors);
+};
 
 /** Runs the action of a POST that does not store its body, and responds with its result. */
 export const runAction = async (
@@ -26,39 +96,16 @@ export const runAction = async (
   action: Action,
 ): Promise<ApiResponse> => {
   const {resource} = served;
-  const {definition} = resource;
-  const {naming, schemas, cbor, yaml} = resource.settings;
-  const accepted = acceptedShape(context, 'outcome', {
-    naming,
-    cbor,
-    apiVersion: naming.apiVersion(action.kind.group, action.kind.version),
-    kind: action.kind.kind,
-    package: naming.packageOf(action.kind.group),
-  });
+  const {naming, store, writes} = resource.settings;
+  const asked: Asked = {served, context, action};
+  const accepted = acceptedOf(asked);
   const query = parseWriteQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   if (subresource && context.mayMove) {
-    const record = await resource.settings.store.get(resource.key(namespace, name));
+    const record = await store.get(resource.key(namespace, name));
     if (record) checkStored(context, record.value);
   }
-  const object = await readObject({
-    request: context.request,
-    naming,
-    schemas,
-    cbor,
-    yaml: yaml.of(context.user.name),
-    kind: action.kind,
-    otherVersions: action.otherVersions,
-    fieldValidation: query.fieldValidation,
-    warn: text => context.warnings.add(text),
-  });
-  noteSent(context.notes, object);
-  if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) {
-    throw badRequest(namespaceMismatch);
-  }
-  if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
-  else if (definition.review) delete object.metadata?.namespace;
-  action.default?.(object);
+  const object = await readSent(asked, query.fieldValidation);
   const writing = writeContext(context, served, query.dryRun);
   recordUnstored(resource, action.kind, object, subresource, writing);
   const attributes = requestAttributes(resource, writing, {
@@ -69,32 +116,16 @@ export const runAction = async (
     name: name || (object.metadata?.name ?? ''),
     object,
   });
-  await resource.settings.writes.admission.run('admit', attributes);
-  const actionContext = {
-    ...resource.hooks(context.user),
-    authorizer: services.authorizer,
-    authenticateToken: services.authenticateToken,
-    rulesFor: services.rulesFor,
-    reader: services.reader,
-    writer: registryWriter(services.registry, writing),
-    tokens: services.tokens,
-    namespace,
-    name,
-    dryRun: query.dryRun,
-    warn: (text: string) => void context.warnings.add(text),
-  };
-  const errors = collectErrors(action.validate?.(object, actionContext) ?? []);
-  // A refused review is reported without kind and name.
-  const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
-  if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
-  await resource.settings.writes.admission.run('validate', attributes);
+  await writes.admission.run('admit', attributes);
+  const actionContext = actionContextOf(services, asked, writing);
+  checkSent(asked, object, actionContext);
+  await writes.admission.run('validate', attributes);
   const {
     kind = action.kind.kind,
     apiVersion = naming.apiVersion(action.kind.group, action.kind.version),
     ...outcome
   } = await action.run(object, actionContext);
-  const response = {kind, apiVersion, ...outcome};
-  return responseOf(accepted, response, isPretty(context));
+  return responseOf(accepted, {kind, apiVersion, ...outcome}, isPretty(context));
 };
 
 /** Throws for a Status that is not a success: it is an error like any other. */

@@ -95,54 +95,28 @@ const classified = (method: string, url: string): RequestInfo => {
   // Escaped slashes separate segments like others.
   const path = decoded(mark < 0 ? url : url.slice(0, mark));
   const query = mark < 0 ? noQuery : queryOf(url.slice(mark + 1));
-  const plain = (): RequestInfo => ({verb: method.toLowerCase(), path, query});
-
   const parts = path.split('/');
-  let at: number;
-  let group = '';
-  if (parts[1] === 'api') at = 2;
-  else if (parts[1] === 'apis') {
-    group = parts[2] ?? '';
-    at = 3;
-  } else return plain();
-  const version = parts[at++];
+  if (parts[1] !== 'api' && parts[1] !== 'apis') return {verb: method.toLowerCase(), path, query};
+  const isGrouped = parts[1] === 'apis';
   while (parts.at(-1) === '') parts.pop();
-  if (!version || (at > 3 && group === '') || parts.length <= at) return plain();
-  const watchPrefix = parts[at] === 'watch' && parts.length > at + 1;
-  if (watchPrefix) at++;
+  const group = (isGrouped && parts[2]) || '';
+  const versionAt = isGrouped ? 3 : 2;
+  const version = parts[versionAt];
+  const isOldWatch = parts[versionAt + 1] === 'watch' && parts.length > versionAt + 2;
+  const at = versionAt + (isOldWatch ? 2 : 1);
+  const rest = segmentsBelow(parts, at);
+  if (!version || (isGrouped && group === '') || rest < 0) return {verb: method.toLowerCase(), path, query};
 
-  let namespace = '';
-  let resource = parts[at]!;
-  let name = '';
-  let subresource = '';
-  let rest = at + 1;
-  if (resource === 'namespaces' && parts.length > at + 1) {
-    namespace = parts[at + 1]!;
-    if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) {
-      resource = parts[at + 2]!;
-      rest = at + 3;
-      // A namespace lies in no other: rights in one must not reach another by this path.
-      if (resource === 'namespaces') return plain();
-    }
-  }
+  const resource = parts[rest - 1]!;
   const item = parts.length > rest;
-  if (item) name = parts[rest]!;
-  // A path that continues below a name without subresource has no handler.
-  if (item && name === '' && parts.length > rest + 1) return plain();
+  const namespace = parts[at] === 'namespaces' ? (parts[at + 1] ?? '') : '';
   const spaced = resource === 'namespaces' ? item : rest > at + 1;
-  const verbs = item ? itemVerbs : collectionVerbs;
   if (spaced && (item || namespace !== '')) checkSegment('Namespace', namespace);
   // An unsupported method is reported before a malformed name.
-  if (item && verbs.has(method) && (method !== 'POST' || parts.length > rest + 1)) checkSegment('Name', name);
-  // The path behind a proxy is not split.
-  if (parts.length > rest + 1) subresource = parts[rest + 1] === 'proxy' ? 'proxy' : parts.slice(rest + 1).join('/');
-
-  let verb = verbs.get(method) ?? method.toLowerCase();
-  // Only reads can watch: under the old prefix every other method has a verb that nothing supports and nobody is
-  // granted.
-  if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
-  else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
-  if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = nameFromSelector(query.get('fieldSelector'));
+  if (item && itemVerbs.has(method) && (method !== 'POST' || parts.length > rest + 1)) checkSegment('Name', parts[rest]!);
+  const verb = isOldWatch ? oldWatchVerb(method) : verbOf(method, query, item ? itemVerbs : collectionVerbs);
+  const name = parts[rest] || (isOfMany(verb) ? nameFromSelector(query.get('fieldSelector')) : '');
+  const subresource = subresourceIn(parts, rest + 1);
   return {
     verb,
     path,
@@ -150,6 +124,38 @@ const classified = (method: string, url: string): RequestInfo => {
     ...(method === 'HEAD' ? {onlyHeaders: true} : {}),
     resource: {group, version, resource, subresource, namespace, name, item, ...(spaced && namespace === '' ? {inNoNamespace: true} : {})},
   };
+};
+
+/**
+ * Where the segments below a resource begin, of a path whose segments from `at` on name it, perhaps in a namespace; -1
+ * if they name none.
+ */
+const segmentsBelow = (parts: readonly string[], at: number): number => {
+  if (parts.length <= at) return -1;
+  const isNamespaced = parts[at] === 'namespaces' && parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!);
+  // A namespace lies in no other: rights in one must not reach another by this path.
+  if (isNamespaced && parts[at + 2] === 'namespaces') return -1;
+  const rest = isNamespaced ? at + 3 : at + 1;
+  // A path that continues below a name without subresource has no handler.
+  return parts.length > rest + 1 && parts[rest] === '' ? -1 : rest;
+};
+
+/** The path behind a proxy is not split. */
+const subresourceIn = (parts: readonly string[], at: number): string => {
+  if (parts.length <= at) return '';
+  return parts[at] === 'proxy' || parts.length === at + 1 ? parts[at]! : parts.slice(at).join('/');
+};
+
+const isOfMany = (verb: string): boolean => verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+
+/**
+ * Only reads can watch: under the old prefix every other method has a verb that nothing supports and nobody is granted.
+ */
+const oldWatchVerb = (method: string): string => (method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`);
+
+const verbOf = (method: string, query: URLSearchParams, verbs: typeof itemVerbs): string => {
+  const verb = verbs.get(method) ?? method.toLowerCase();
+  return verb === 'list' && method === 'GET' && truthy(query.get('watch')) ? 'watch' : verb;
 };
 
 /**
@@ -191,7 +197,7 @@ export const isLongRunning = ({verb, path, resource}: RequestInfo): boolean =>
 export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
   if (!resource) return {user, verb, path};
   const {group, version, subresource, namespace, name} = resource;
-  const selects = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  const selects = isOfMany(verb);
   const labelSelector = selects ? query.get('labelSelector') : null;
   const fieldSelector = selects ? query.get('fieldSelector') : null;
   return {

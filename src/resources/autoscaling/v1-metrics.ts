@@ -50,77 +50,103 @@ const metricOf = (name: unknown, selector: unknown): Fields => defined({name, se
 
 const amountIn = (value: unknown): string | undefined => (value === undefined ? undefined : canonicalQuantity(String(value)));
 
-const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
+/** How amounts are written in both forms: those of targets have a type. */
+const amountsIn = (names: AmountNames) => {
   const isTarget = names.amount === 'target';
   const typed = (type: string, amount: Fields): Fields => (isTarget ? {type, ...defined(amount)} : defined(amount));
-  const share = (older: Fields): Fields =>
-    typed(older[names.averageUtilization] === undefined ? 'AverageValue' : 'Utilization', {
-      averageUtilization: older[names.averageUtilization],
-      averageValue: isTarget ? amountIn(older[names.averageValue]) : amountIn(older[names.averageValue] ?? 0),
-    });
   // Current values are held by value in the older form: zero if absent.
   const measured = (amount: unknown): unknown => (isTarget ? amount : (amount ?? '0'));
-  const olderShare = (amount: Fields): Fields => ({
-    [names.averageUtilization]: amount['averageUtilization'],
-    [names.averageValue]: measured(amount['averageValue']),
-  });
+  const given = (amount: unknown): string | undefined => (isTarget ? amountIn(amount) : amountIn(amount ?? 0));
+  return {typed, measured, given};
+};
+
+const objectSource = (names: AmountNames): Source => {
+  const {typed} = amountsIn(names);
   return {
-    object: {
-      older: ({describedObject, metric}, {value, averageValue}) =>
-        defined({
-          target: describedObject,
-          metricName: (metric as Fields)['name'],
-          [names.value]: value ?? '0',
-          selector: (metric as Fields)['selector'],
-          averageValue,
-        }),
-      newer: older => ({
-        spec: {describedObject: older['target'], metric: metricOf(older['metricName'], older['selector'])},
-        amount: typed(older['averageValue'] === undefined ? 'Value' : 'AverageValue', {
-          // In the older form the value is required beside an average.
-          value: older['averageValue'] === undefined ? amountIn(older[names.value] ?? 0) : undefined,
-          averageValue: amountIn(older['averageValue']),
-        }),
+    older: ({describedObject, metric}, {value, averageValue}) =>
+      defined({
+        target: describedObject,
+        metricName: (metric as Fields)['name'],
+        [names.value]: value ?? '0',
+        selector: (metric as Fields)['selector'],
+        averageValue,
       }),
-    },
-    pods: {
-      older: ({metric}, {averageValue}) =>
-        defined({
-          metricName: (metric as Fields)['name'],
-          [names.averageValue]: measured(averageValue),
-          selector: (metric as Fields)['selector'],
-        }),
-      newer: older => ({
-        spec: {metric: metricOf(older['metricName'], older['selector'])},
-        amount: typed('AverageValue', {averageValue: amountIn(older[names.averageValue] ?? 0)}),
+    newer: older => ({
+      spec: {describedObject: older['target'], metric: metricOf(older['metricName'], older['selector'])},
+      amount: typed(older['averageValue'] === undefined ? 'Value' : 'AverageValue', {
+        // In the older form the value is required beside an average.
+        value: older['averageValue'] === undefined ? amountIn(older[names.value] ?? 0) : undefined,
+        averageValue: amountIn(older['averageValue']),
       }),
-    },
-    resource: {
-      older: ({name}, amount) => defined({name, ...olderShare(amount)}),
-      newer: older => ({spec: {name: older['name']}, amount: share(older)}),
-    },
-    containerResource: {
-      older: ({name, container}, amount) => defined({name, ...olderShare(amount), container}),
-      newer: older => ({spec: {name: older['name'], container: older['container']}, amount: share(older)}),
-    },
-    external: {
-      older: ({metric}, {value, averageValue}) =>
-        defined({
-          metricName: (metric as Fields)['name'],
-          metricSelector: (metric as Fields)['selector'],
-          [names.value]: measured(value),
-          [names.averageValue]: averageValue,
-        }),
-      newer: older => ({
-        spec: {metric: metricOf(older['metricName'], older['metricSelector'])},
-        amount: typed(older[names.value] === undefined ? 'AverageValue' : 'Value', {
-          value: isTarget ? amountIn(older[names.value]) : amountIn(older[names.value] ?? 0),
-          averageValue: amountIn(older[names.averageValue]),
-        }),
-      }),
-    },
+    }),
   };
 };
+
+const podsSource = (names: AmountNames): Source => {
+  const {typed, measured} = amountsIn(names);
+  return {
+    older: ({metric}, {averageValue}) =>
+      defined({
+        metricName: (metric as Fields)['name'],
+        [names.averageValue]: measured(averageValue),
+        selector: (metric as Fields)['selector'],
+      }),
+    newer: older => ({
+      spec: {metric: metricOf(older['metricName'], older['selector'])},
+      amount: typed('AverageValue', {averageValue: amountIn(older[names.averageValue] ?? 0)}),
+    }),
+  };
+};
+
+/** A source whose amount is a share of requests, or an average. Its fields are the name and, at the end, `others`. */
+const shareSource = (names: AmountNames, ...others: readonly string[]): Source => {
+  const {typed, measured, given} = amountsIn(names);
+  const otherFields = (from: Fields): Fields => Object.fromEntries(others.map(name => [name, from[name]]));
+  return {
+    older: (spec, amount) =>
+      defined({
+        name: spec['name'],
+        [names.averageUtilization]: amount['averageUtilization'],
+        [names.averageValue]: measured(amount['averageValue']),
+        ...otherFields(spec),
+      }),
+    newer: older => ({
+      spec: {name: older['name'], ...otherFields(older)},
+      amount: typed(older[names.averageUtilization] === undefined ? 'AverageValue' : 'Utilization', {
+        averageUtilization: older[names.averageUtilization],
+        averageValue: given(older[names.averageValue]),
+      }),
+    }),
+  };
+};
+
+const externalSource = (names: AmountNames): Source => {
+  const {typed, measured, given} = amountsIn(names);
+  return {
+    older: ({metric}, {value, averageValue}) =>
+      defined({
+        metricName: (metric as Fields)['name'],
+        metricSelector: (metric as Fields)['selector'],
+        [names.value]: measured(value),
+        [names.averageValue]: averageValue,
+      }),
+    newer: older => ({
+      spec: {metric: metricOf(older['metricName'], older['metricSelector'])},
+      amount: typed(older[names.value] === undefined ? 'AverageValue' : 'Value', {
+        value: given(older[names.value]),
+        averageValue: amountIn(older[names.averageValue]),
+      }),
+    }),
+  };
+};
+
+const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => ({
+  object: objectSource(names),
+  pods: podsSource(names),
+  resource: shareSource(names),
+  containerResource: shareSource(names, 'container'),
+  external: externalSource(names),
+});
 
 const converters = {target: sourcesIn(target), current: sourcesIn(current)};
 

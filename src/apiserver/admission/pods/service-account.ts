@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
-import type {AnyContainer, Pod, PodSpec, Volume} from '#src/api/pod.js';
+import type {Pod, PodSpec, Volume} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {ServiceAccount} from '#src/api/types.js';
 import {nameSuffix, type Random} from '#src/base/random.js';
@@ -9,6 +9,7 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
+import {forbiddenInEphemeral, forbiddenSecrets} from './mountable-secrets.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
 export interface ServiceAccountParts {
@@ -47,119 +48,90 @@ const mountToken = (spec: PodSpec, {naming, random}: ServiceAccountParts): void 
   if (needed && !existing) (spec.volumes ??= []).push(tokenVolume(name, naming));
 };
 
-/** Why a container must not reference its secrets. */
-function* forbiddenUses(
-  what: string,
-  {name, env = [], envFrom = []}: AnyContainer,
-  allowed: ReadonlySet<string>,
-  account: string,
-): Iterable<string> {
-  const so = (secret: string): string =>
-    `referencing secret.secretName="${secret}" is not allowed because service account ${account} does not reference that secret`;
-  for (const {name: variable, valueFrom} of env) {
-    const secret = valueFrom?.secretKeyRef?.name;
-    if (secret !== undefined && !allowed.has(secret)) yield `${what} ${name} with envVar ${variable} ${so(secret)}`;
-  }
-  for (const {secretRef} of envFrom) {
-    const secret = secretRef?.name;
-    if (secret !== undefined && !allowed.has(secret)) yield `${what} ${name} with envFrom ${so(secret)}`;
-  }
-}
-
-function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAccount>): Iterable<string> {
-  const own = account.metadata?.name ?? '';
-  const allowed = new Set((account.secrets ?? []).map(({name = ''}) => name));
-  for (const {secret} of spec.volumes ?? []) {
-    const name = secret?.secretName ?? '';
-    if (secret && !allowed.has(name))
-      yield `volume with secret.secretName="${name}" is not allowed because service account ${own} does not reference that secret`;
-  }
-  for (const container of spec.initContainers ?? []) yield* forbiddenUses('init container', container, allowed, own);
-  for (const container of spec.containers ?? []) yield* forbiddenUses('container', container, allowed, own);
-  const pull = new Set((account.imagePullSecrets ?? []).map(({name = ''}) => name));
-  for (const [at, {name = ''}] of (spec.imagePullSecrets ?? []).entries()) {
-    if (!pull.has(name))
-      yield `imagePullSecrets[${at}].name="${name}" is not allowed because service account ${own} does not reference that imagePullSecret`;
-  }
-}
-
 /** A created pod; undefined for other writes. */
 const created = (attributes: AdmissionAttributes) =>
   attributes.operation === 'CREATE' && !attributes.subresource ? podIn(attributes) : undefined;
+
+const checkMirror = (attributes: AdmissionAttributes, {spec}: Pod): void => {
+  if (spec?.serviceAccountName) throw refuse(attributes, 'a mirror pod may not reference service accounts');
+  if (secretNamesOf(spec!).length > 0) throw refuse(attributes, 'a mirror pod may not reference secrets');
+  const projections = (spec?.volumes ?? []).flatMap(({projected}) => projected?.sources ?? []);
+  if (projections.some(({serviceAccountToken}) => serviceAccountToken))
+    throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
+};
+
+/** Checks pods against their service accounts. */
+class AccountChecks {
+  readonly #naming: Naming;
+  readonly #reader: Reader;
+
+  constructor({naming, reader}: ServiceAccountParts) {
+    this.#naming = naming;
+    this.#reader = reader;
+  }
+
+  isMirror({metadata}: Pod): boolean {
+    return metadata?.annotations?.[this.#naming.key('config.mirror')] !== undefined;
+  }
+
+  #enforces({metadata}: Readonly<ServiceAccount>): boolean {
+    return /^(1|t|T|true|TRUE|True)$/.test(metadata?.annotations?.[this.#naming.key('enforce-mountable-secrets')] ?? '');
+  }
+
+  async accountOf(attributes: AdmissionAttributes, {serviceAccountName: name = ''}: Readonly<PodSpec>): Promise<Readonly<ServiceAccount>> {
+    const {namespace} = attributes;
+    const found = await this.#reader.get(kinds.serviceAccounts, namespace, name);
+    if (found) return found;
+    throw refuse(
+      attributes,
+      `error looking up service account ${namespace}/${name}: ${invalidName(name) ?? `serviceaccount "${name}" not found`}`,
+    );
+  }
+
+  async check(attributes: AdmissionAttributes, pod: Pod & {spec: PodSpec}): Promise<void> {
+    if (this.isMirror(pod)) return checkMirror(attributes, pod);
+    if (!pod.spec.serviceAccountName)
+      throw refuse(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata?.name ?? ''}`);
+    const account = await this.accountOf(attributes, pod.spec);
+    if (!this.#enforces(account)) return;
+    for (const why of forbiddenSecrets(pod.spec, account)) throw refuse(attributes, why);
+  }
+
+  async checkAdded(attributes: AdmissionAttributes): Promise<void> {
+    const {spec} = attributes.object as Pod;
+    const account = spec && (await this.accountOf(attributes, spec));
+    if (!account || !this.#enforces(account)) return;
+    for (const why of forbiddenInEphemeral(spec, account)) throw refuse(attributes, why);
+  }
+}
 
 /**
  * Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their
  * containers and adds its image pull secrets.
  */
 export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
-  const {naming, reader} = parts;
-  const isMirror = ({metadata}: Pod): boolean => metadata?.annotations?.[naming.key('config.mirror')] !== undefined;
-  const enforces = ({metadata}: Readonly<ServiceAccount>): boolean =>
-    /^(1|t|T|true|TRUE|True)$/.test(metadata?.annotations?.[naming.key('enforce-mountable-secrets')] ?? '');
-
-  const accountOf = async (
-    attributes: AdmissionAttributes,
-    {serviceAccountName: name = ''}: Readonly<PodSpec>,
-  ): Promise<Readonly<ServiceAccount>> => {
-    const {namespace} = attributes;
-    const found = await reader.get(kinds.serviceAccounts, namespace, name);
-    if (found) return found;
-    throw refuse(
-      attributes,
-      `error looking up service account ${namespace}/${name}: ${invalidName(name) ?? `serviceaccount "${name}" not found`}`,
-    );
-  };
-
-  const checkMirror = (attributes: AdmissionAttributes, {spec}: Pod): void => {
-    if (spec?.serviceAccountName) throw refuse(attributes, 'a mirror pod may not reference service accounts');
-    if (secretNamesOf(spec!).length > 0) throw refuse(attributes, 'a mirror pod may not reference secrets');
-    const projections = (spec?.volumes ?? []).flatMap(({projected}) => projected?.sources ?? []);
-    if (projections.some(({serviceAccountToken}) => serviceAccountToken))
-      throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
-  };
-
-  const check = async (attributes: AdmissionAttributes, pod: Pod & {spec: PodSpec}): Promise<void> => {
-    if (isMirror(pod)) return checkMirror(attributes, pod);
-    if (!pod.spec.serviceAccountName)
-      throw refuse(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata?.name ?? ''}`);
-    const account = await accountOf(attributes, pod.spec);
-    if (!enforces(account)) return;
-    for (const why of forbiddenSecrets(pod.spec, account)) throw refuse(attributes, why);
-  };
-
-  /** Ephemeral containers may only reference secrets that the pod may reference. */
-  const checkAdded = async (attributes: AdmissionAttributes): Promise<void> => {
-    const {spec} = attributes.object as Pod;
-    const account = spec && (await accountOf(attributes, spec));
-    if (!account || !enforces(account)) return;
-    const allowed = new Set((account.secrets ?? []).map(({name = ''}) => name));
-    for (const container of spec.ephemeralContainers ?? []) {
-      for (const why of forbiddenUses('ephemeral container', container, allowed, account.metadata?.name ?? ''))
-        throw refuse(attributes, why);
-    }
-  };
-
+  const checks = new AccountChecks(parts);
   return {
     name: 'ServiceAccount',
-    handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods, '', 'ephemeralcontainers')},
+    handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(parts.naming, kinds.pods, '', 'ephemeralcontainers')},
     async admit(attributes) {
       const pod = created(attributes);
       if (!pod) return;
-      if (isMirror(pod)) return checkMirror(attributes, pod);
+      if (checks.isMirror(pod)) return checkMirror(attributes, pod);
       const {spec} = pod;
       spec.serviceAccountName ||= defaultAccount;
       // The deprecated field is set as well.
       spec.serviceAccount = spec.serviceAccountName;
-      const account = await accountOf(attributes, spec);
+      const account = await checks.accountOf(attributes, spec);
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, parts);
       if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
         spec.imagePullSecrets = account.imagePullSecrets.map(({name}) => (name === undefined ? {} : {name}));
-      await check(attributes, pod);
+      await checks.check(attributes, pod);
     },
     async validate(attributes) {
-      if (attributes.operation === 'UPDATE' && attributes.subresource) return checkAdded(attributes);
+      if (attributes.operation === 'UPDATE' && attributes.subresource) return checks.checkAdded(attributes);
       const pod = created(attributes);
-      if (pod) await check(attributes, pod);
+      if (pod) await checks.check(attributes, pod);
     },
   };
 };
