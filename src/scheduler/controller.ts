@@ -1,8 +1,8 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {defineLongRunning, type LongRunningController} from '#src/runtime/controller.js';
+import {composeScheduler} from './composition.js';
 import {defaultSchedulerName} from './profile.js';
 import {featuresOf} from './devices/types.js';
-import {Scheduler} from './scheduler.js';
 import {defaultSettings, type Settings} from './settings.js';
 import {addEventHandlers, watchedKinds} from './event-handlers.js';
 
@@ -28,7 +28,7 @@ export const schedulerController = (settings: Settings = defaultSettings): LongR
       const gate = (name: string) => gates.enabled(name as never);
       // The kind is served with its gate only.
       if (featuresOf(gate).deviceTaintRules) context.lister(kinds.deviceTaintRules);
-      const scheduler = new Scheduler({...context, ...settings, gate});
+      const scheduler = composeScheduler({...context, ...settings, gate});
       const listeners = addEventHandlers(scheduler, informers);
       return async running => {
         await scheduler.run(running);

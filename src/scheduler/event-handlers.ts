@@ -34,60 +34,68 @@ const nodeHandler =
  * Updates cache and queue on changes of pods: assigned ones, and pending ones that name this scheduler. Terminated pods
  * count as deleted.
  */
-const podHandler = (scheduler: Scheduler) => {
-  const {cache, queue, nominator} = scheduler;
+class PodHandler {
+  readonly #scheduler: Scheduler;
 
-  const assigned = (pod: Frozen<Pod>): void => {
-    if (!cache.confirm(pod)) cache.setPod(scheduler.podInfo(pod), nodeOf(pod));
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  handle(change: Change<Pod>): void {
+    if (isResync(change)) return;
+    const {object: pod} = change;
+    if (change.type === 'deleted') return this.#removed(pod);
+    if (isTerminal(pod)) {
+      if (change.type === 'updated' && !isTerminal(change.old)) this.#removed(pod);
+    } else if (change.type === 'added') {
+      if (nodeOf(pod)) this.#assigned(pod);
+      else this.#unassigned(pod);
+    } else if (nodeOf(pod) && !nodeOf(change.old)) this.#assigned(pod);
+    else if (nodeOf(pod) || this.#scheduler.isOurs(pod)) this.#updated(change.old, pod);
+  }
+
+  #assigned(pod: Frozen<Pod>): void {
+    const {cache, queue, nominator} = this.#scheduler;
+    if (!cache.confirm(pod)) cache.setPod(this.#scheduler.podInfo(pod), nodeOf(pod));
     queue.delete(uidOf(pod));
     nominator.delete(uidOf(pod));
     queue.moveOn({kind: 'AssignedPodAdd', now: pod});
-  };
+  }
 
-  const unassigned = (pod: Frozen<Pod>): void => {
-    if (!scheduler.isOurs(pod)) return;
-    const info = scheduler.podInfo(pod);
+  #unassigned(pod: Frozen<Pod>): void {
+    const {queue, nominator} = this.#scheduler;
+    if (!this.#scheduler.isOurs(pod)) return;
+    const info = this.#scheduler.podInfo(pod);
     nominator.set(info, pod.status?.nominatedNodeName ?? '');
     queue.add(info);
-  };
+  }
 
-  const removed = (pod: Frozen<Pod>): void => {
+  #removed(pod: Frozen<Pod>): void {
+    const {cache, queue, nominator} = this.#scheduler;
     const cached = cache.pod(uidOf(pod));
     queue.delete(uidOf(pod));
     nominator.delete(uidOf(pod));
     cache.removePod(uidOf(pod));
     const old = cached && !nodeOf(pod) ? {...pod, spec: {...pod.spec!, nodeName: cached.node}} : pod;
     if (cached || pod.status?.nominatedNodeName) queue.moveOn({kind: 'AssignedPodDelete', old});
-  };
+  }
 
-  const updated = (old: Frozen<Pod>, pod: Frozen<Pod>): void => {
+  #updated(old: Frozen<Pod>, pod: Frozen<Pod>): void {
+    const {cache, queue, nominator} = this.#scheduler;
     const changes = podEvents(old, pod);
     if (nodeOf(old)) {
       if (isSchedulingEqual(old, pod) && cache.pod(uidOf(pod))?.assumed === false) cache.refreshPod(uidOf(pod), pod);
-      else cache.setPod(scheduler.podInfo(pod), nodeOf(pod));
+      else cache.setPod(this.#scheduler.podInfo(pod), nodeOf(pod));
       for (const kind of changes) queue.moveOn({kind, old, now: pod});
     } else if (!cache.isAssumed(uidOf(pod))) {
-      const info = scheduler.podInfo(pod);
+      const info = this.#scheduler.podInfo(pod);
       queue.update(info, old, changes);
       nominator.update(info, old.status?.nominatedNodeName ?? '', pod.status?.nominatedNodeName ?? '');
       if (old.status?.nominatedNodeName && old.status.nominatedNodeName !== pod.status?.nominatedNodeName)
         queue.moveOn({kind: 'AssignedPodDelete', old}, ({priority}) => priority <= info.priority);
-    } else if (pod.metadata?.deletionTimestamp && !old.metadata?.deletionTimestamp) removed(pod);
-  };
-
-  return (change: Change<Pod>): void => {
-    if (isResync(change)) return;
-    const {object: pod} = change;
-    if (change.type === 'deleted') return removed(pod);
-    if (isTerminal(pod)) {
-      if (change.type === 'updated' && !isTerminal(change.old)) removed(pod);
-    } else if (change.type === 'added') {
-      if (nodeOf(pod)) assigned(pod);
-      else unassigned(pod);
-    } else if (nodeOf(pod) && !nodeOf(change.old)) assigned(pod);
-    else if (nodeOf(pod) || scheduler.isOurs(pod)) updated(change.old, pod);
-  };
-};
+    } else if (pod.metadata?.deletionTimestamp && !old.metadata?.deletionTimestamp) this.#removed(pod);
+  }
+}
 
 /** Further kinds whose events requeue pods, by event name. */
 const watchedResources = {
@@ -121,17 +129,20 @@ const resourceHandler =
 export const watchedKinds: readonly Kind[] = [kinds.nodes, kinds.pods, ...Object.values(watchedResources)] as readonly Kind<KubeObject>[];
 
 /** Registers the scheduler's event handlers. */
-export const addEventHandlers = (scheduler: Scheduler, informers: Informers): Disposable[] => [
-  informers.informer(kinds.nodes).listen(nodeHandler(scheduler)),
-  informers.informer(kinds.pods).listen(podHandler(scheduler)),
-  ...Object.entries(watchedResources).map(([name, kind]) =>
-    informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources)),
-  ),
-  ...(scheduler.devices.features.deviceTaintRules
-    ? [
-        informers
-          .informer(kinds.deviceTaintRules)
-          .listen(change => !isResync(change) && scheduler.queue.moveOn({kind: 'ResourceSliceUpdate'})),
-      ]
-    : []),
-];
+export const addEventHandlers = (scheduler: Scheduler, informers: Informers): Disposable[] => {
+  const pods = new PodHandler(scheduler);
+  return [
+    informers.informer(kinds.nodes).listen(nodeHandler(scheduler)),
+    informers.informer(kinds.pods).listen(change => pods.handle(change)),
+    ...Object.entries(watchedResources).map(([name, kind]) =>
+      informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources)),
+    ),
+    ...(scheduler.devices.features.deviceTaintRules
+      ? [
+          informers
+            .informer(kinds.deviceTaintRules)
+            .listen(change => !isResync(change) && scheduler.queue.moveOn({kind: 'ResourceSliceUpdate'})),
+        ]
+      : []),
+  ];
+};

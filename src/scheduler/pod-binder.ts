@@ -6,6 +6,7 @@ import {messageOf} from '#src/base/message.js';
 import type {Cache} from './cache/cache.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
+import type {FailureHandler} from './failure-handler.js';
 import type {FilterSet} from '#src/scheduler/framework/fit.js';
 import type {SchedulerMetrics} from './metrics.js';
 import type {PluginName} from '#src/scheduler/framework/plugin.js';
@@ -24,9 +25,8 @@ export interface PodBinderParts {
   readonly nominator: Nominator;
   readonly reporter: Reporter;
   readonly metrics: SchedulerMetrics;
+  readonly failures: FailureHandler;
   gate(name: string): boolean;
-  /** Returns a pod that could not be bound to the queue. */
-  failed(queued: QueuedPod, message: string, since: number): void;
 }
 
 /** A reservation that a plugin made for a pod. */
@@ -72,7 +72,7 @@ export class PodBinder {
   }
 
   async #bind(queued: QueuedPod, node: string, reservations: readonly PluginReservation[], since: number): Promise<void> {
-    const {clock, log, signal, queue, reporter, metrics, failed} = this.#parts;
+    const {clock, log, signal, queue, reporter, metrics, failures} = this.#parts;
     const {info} = queued;
     const profile = info.pod.spec?.schedulerName ?? '';
     try {
@@ -88,7 +88,7 @@ export class PodBinder {
       if (signal.aborted) return;
       log.v(1).warn({pod: info.key, node, err: error}, 'a pod could not be bound');
       this.#forget(info);
-      failed(queued, messageOf(error), since);
+      failures.handleError(queued, messageOf(error), since);
     }
   }
 

@@ -8,6 +8,7 @@ import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Nominator} from '#src/scheduler/queue/nominator.js';
 import type {Candidate} from './candidates.js';
 
 export interface PreemptorParts {
@@ -17,10 +18,7 @@ export interface PreemptorParts {
   readonly events: EventRecorder;
   /** Aborts when the scheduler is to stop; pending writes are still finished. */
   readonly signal: AbortSignal;
-  /** Returns the pods nominated to a node. */
-  nominatedPods(node: string): Iterable<PodInfo> | undefined;
-  /** Moves a pending pod to the active queue. */
-  activate(uid: string): void;
+  readonly nominator: Nominator;
 }
 
 /** Returns the strategic patch that sets a victim's DisruptionTarget condition. */
@@ -58,11 +56,11 @@ export class Preemptor {
     return this.#preempting.has(uid);
   }
 
-  /** Evicts the victims, asynchronously. */
-  preempt(pod: PodInfo, candidate: Candidate): void {
+  /** Evicts the victims, asynchronously. `failed` is called if they cannot be evicted. */
+  preempt(pod: PodInfo, candidate: Candidate, failed: () => void): void {
     this.#preempting.add(pod.uid);
     const {clock} = this.#parts;
-    const running = this.#preempt(pod, candidate)
+    const running = this.#preempt(pod, candidate, failed)
       .catch((error: unknown) => clock.unhandled(error))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
@@ -73,14 +71,12 @@ export class Preemptor {
     await Promise.all(this.#running);
   }
 
-  async #preempt(pod: PodInfo, {node, victims}: Candidate): Promise<void> {
-    const {clock, log, activate, signal} = this.#parts;
+  async #preempt(pod: PodInfo, {node, victims}: Candidate, failed: () => void): Promise<void> {
+    const {clock, log, nominator, signal} = this.#parts;
     const hold = clock.hold();
     try {
       await Promise.all(
-        [...(this.#parts.nominatedPods(node) ?? [])]
-          .filter(({priority}) => priority < pod.priority)
-          .map(other => this.#clearNomination(other)),
+        [...(nominator.podsFor(node) ?? [])].filter(({priority}) => priority < pod.priority).map(other => this.#clearNomination(other)),
       );
       await Promise.all(victims.slice(0, -1).map(victim => this.#evict(victim, pod, node)));
       // Cleared before the last deletion, so that its event can requeue the pod.
@@ -90,7 +86,7 @@ export class Preemptor {
       this.#preempting.delete(pod.uid);
       if (signal.aborted) return;
       log.error({pod: pod.key, node, err: error}, 'pods could not be made to leave');
-      activate(pod.uid);
+      failed();
     } finally {
       hold[Symbol.dispose]();
     }
