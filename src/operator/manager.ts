@@ -112,20 +112,21 @@ export interface AssembledManager {
 /** Creates a manager. Nothing runs and nothing is requested before `run`. Throws a `TypeError` for invalid options. */
 export const createManager = (options: ManagerOptions): Manager => assembleManager(options, new MetricsRegistry()).manager;
 
-/** Creates a manager that records metrics in `meter`. Throws a `TypeError` for invalid options. */
-export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry): AssembledManager => {
-  const {name = 'operator', client, namespaces = [], concurrency, healthChecks = {}, readyChecks = {}, clock = systemClock} = options;
-  const {random = systemRandom, log = createLog({clock, program: name})} = options;
+/** The options with their defaults. Throws a `TypeError` for an invalid one. */
+const checkedOptions = (options: ManagerOptions) => {
+  const {name = 'operator', namespaces = [], concurrency, clock = systemClock, random = systemRandom} = options;
   if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1))
     throw new TypeError('concurrency must be a positive integer');
+  const {log = createLog({clock, program: name})} = options;
   const scope = {namespaces, ...(concurrency === undefined ? {} : {concurrency})};
-  const ending = new AbortController();
-  const taken = ['leaderElection', ...options.controllers.map(controller => controller.name)];
-  const health = checksOf('healthChecks', healthChecks, taken, log);
-  const readiness = checksOf('readyChecks', readyChecks, [cachesCheck], log);
-  const {leaderElection, webhooks} = options;
-  const serving = webhooks && new ManagedWebhooks(webhooks, {name, client, clock, random, log, meter});
-  const manager = new RuntimeManager({
+  return {...options, name, clock, random, log, scope};
+};
+
+type CheckedOptions = ReturnType<typeof checkedOptions>;
+
+const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: MetricsRegistry, signal: AbortSignal): RuntimeManager => {
+  const {name, client, clock, random, log, scope, leaderElection} = options;
+  return new RuntimeManager({
     name,
     controllers: options.controllers.map(controller => runtimeOf(controller, scope)),
     client,
@@ -136,15 +137,48 @@ export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry)
     freeze: options.freeze ?? false,
     meter,
     queueLabels: 'controller-runtime',
-    checks: health,
+    checks,
     naming: client.naming,
     options: {},
     gates: {enabled: () => true},
     startIntervalMs: 0,
     shutdownTimeoutMs: msOf(options.gracePeriod ?? '30s'),
     minResyncMs: 0,
-    ...(leaderElection ? {election: electionOf(leaderElection, {program: name, client, clock, random, log, signal: ending.signal})} : {}),
+    ...(leaderElection ? {election: electionOf(leaderElection, {program: name, client, clock, random, log, signal})} : {}),
   });
+};
+
+/** Runs a manager and its webhooks. `ending` is aborted at the end. */
+const runWithWebhooks = async (
+  manager: RuntimeManager,
+  serving: ManagedWebhooks | undefined,
+  {scope}: CheckedOptions,
+  {ending, signal}: {readonly ending: AbortController; readonly signal: AbortSignal},
+): Promise<RunOutcome> => {
+  try {
+    // Caches of converted kinds need the conversion webhook.
+    const keepers = serving ? await unlessAborted(serving.open(ending.signal), signal) : [];
+    for (const keeper of keepers) await manager.add(runtimeOf(keeper, scope));
+    return await manager.run(signal);
+  } catch (error) {
+    if (signal.aborted) return 'stopped'; // Stopped while the webhooks were being opened.
+    throw error;
+  } finally {
+    ending.abort();
+    await serving?.close();
+  }
+};
+
+/** Creates a manager that records metrics in `meter`. Throws a `TypeError` for invalid options. */
+export const assembleManager = (given: ManagerOptions, meter: MetricsRegistry): AssembledManager => {
+  const options = checkedOptions(given);
+  const {name, client, healthChecks = {}, readyChecks = {}, clock, random, log, webhooks} = options;
+  const ending = new AbortController();
+  const taken = ['leaderElection', ...options.controllers.map(controller => controller.name)];
+  const health = checksOf('healthChecks', healthChecks, taken, log);
+  const readiness = checksOf('readyChecks', readyChecks, [cachesCheck], log);
+  const serving = webhooks && new ManagedWebhooks(webhooks, {name, client, clock, random, log, meter});
+  const manager = runtimeManagerOf(options, health, meter, ending.signal);
   addCachesCheck(readiness, manager);
   return {
     health,
@@ -156,23 +190,10 @@ export const assembleManager = (options: ManagerOptions, meter: MetricsRegistry)
       },
       webhookPort: serving?.port ?? Promise.resolve(undefined),
       meter,
-      async run(signal) {
-        try {
-          // Caches of converted kinds need the conversion webhook.
-          const keepers = serving ? await unlessAborted(serving.open(ending.signal), signal) : [];
-          for (const keeper of keepers) await manager.add(runtimeOf(keeper, scope));
-          return await manager.run(signal);
-        } catch (error) {
-          if (signal.aborted) return 'stopped'; // Stopped while the webhooks were being opened.
-          throw error;
-        } finally {
-          ending.abort();
-          await serving?.close();
-        }
-      },
+      run: signal => runWithWebhooks(manager, serving, options, {ending, signal}),
       async add(controller) {
         if (controller.name in healthChecks) throw new TypeError(`there is a health check named ${controller.name}`);
-        await manager.add(runtimeOf(controller, scope));
+        await manager.add(runtimeOf(controller, options.scope));
       },
       remove: controller => manager.remove(controller),
       health: () => health.all('healthz'),

@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {isForbidden, isInvalid, isNotFound, type StatusError} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
@@ -24,35 +25,37 @@ export interface NodeHooks {
   refused(error: StatusError): void;
 }
 
+const recordSchedulable = (naming: Naming, agent: Agent, {spec}: Frozen<Node>): void => {
+  const {
+    machine: {name},
+    events,
+    schedulable: before,
+  } = agent;
+  agent.schedulable = !spec?.unschedulable;
+  const reason = agent.schedulable ? 'NodeSchedulable' : 'NodeNotSchedulable';
+  if (before !== undefined && before !== agent.schedulable)
+    events.normal(nodeReference(naming, name), reason, `Node ${name} status is now: ${reason}`);
+};
+
+const podsOn = (context: SimulationContext, {machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
+
+/** Renews the lease and reports the status. Returns the delay in ms until the next heartbeat has something to do. */
+const heartbeat = async (context: SimulationContext, look: NodeHooks['look'], agent: Agent, node: Frozen<Node>): Promise<number> => {
+  const {clock, random, naming} = context;
+  const isNew = agent.schedulable === undefined;
+  await renewNodeLease(context, agent, node);
+  const lookMs = look(agent, node);
+  await reportStatus(context, agent, node);
+  await reportVolumes(agent, node);
+  recordSchedulable(naming, agent, node);
+  // Renewals of many nodes are spread over the period.
+  if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
+  return isDrainRequested(naming, node) ? Math.min(lookMs, await drain(context, agent, node, podsOn(context, agent))) : lookMs;
+};
+
 /** Reconciles simulated nodes: registers each once, then renews its lease and reports its status. */
 export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused, announce, look}: NodeHooks): Reconcile => {
-  const {clock, random, naming, nodes, agents} = context;
-  const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
-
-  const recordSchedulable = (agent: Agent, {spec}: Frozen<Node>): void => {
-    const {
-      machine: {name},
-      events,
-      schedulable: before,
-    } = agent;
-    agent.schedulable = !spec?.unschedulable;
-    const reason = agent.schedulable ? 'NodeSchedulable' : 'NodeNotSchedulable';
-    if (before !== undefined && before !== agent.schedulable)
-      events.normal(nodeReference(naming, name), reason, `Node ${name} status is now: ${reason}`);
-  };
-
-  const heartbeat = async (agent: Agent, node: Frozen<Node>): Promise<number> => {
-    const isNew = agent.schedulable === undefined;
-    await renewNodeLease(context, agent, node);
-    const lookMs = look(agent, node);
-    await reportStatus(context, agent, node);
-    await reportVolumes(agent, node);
-    recordSchedulable(agent, node);
-    // Renewals of many nodes are spread over the period.
-    if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
-    return isDrainRequested(naming, node) ? Math.min(lookMs, await drain(context, agent, node, podsOn(agent))) : lookMs;
-  };
-
+  const {clock, naming, nodes, agents} = context;
   const reportRefusal = (error: unknown): never => {
     if (isForbidden(error) || isInvalid(error)) refused(error);
     throw error;
@@ -79,8 +82,8 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
         reported(name);
         return requeueIn(Infinity);
       }
-      if (wasPoweredOff) for (const pod of podsOn(agent)) context.enqueuePod(keyText(keyOf(pod)));
-      const afterMs = await heartbeat(agent, node);
+      if (wasPoweredOff) for (const pod of podsOn(context, agent)) context.enqueuePod(keyText(keyOf(pod)));
+      const afterMs = await heartbeat(context, look, agent, node);
       reported(name);
       return requeueIn(Math.min(afterMs, agent.renewAt - now));
     } catch (error) {

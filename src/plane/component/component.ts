@@ -91,6 +91,95 @@ export interface RunnableComponent {
   readonly openPort: () => Promise<(() => Promise<void>) | undefined>;
 }
 
+/** What the managers and the port of one component work with. */
+interface Composition<R> {
+  readonly component: Component<R>;
+  readonly parsed: Parsed<R>;
+  readonly connection: ComponentConnection;
+  readonly environment: ComponentEnvironment;
+  readonly checks: HealthChecks;
+  readonly debugPages: Map<string, DebugPages>;
+}
+
+const optionsOf = <R>({options}: Parsed<R>) => options as OptionsOf<R> & ComponentOptions;
+
+const electionIn = <R>({component, parsed, connection, environment}: Composition<R>, lock: SecondLock | undefined) => {
+  const {clock, random, log, metrics, signal} = environment;
+  return electionOf({
+    clock,
+    random,
+    log,
+    program: component.program,
+    options: optionsOf(parsed),
+    set: parsed.set,
+    signal,
+    meter: metrics,
+    client: (part, timeoutMs) => connection.lockClient(part, timeoutMs === undefined ? {} : {timeoutMs}),
+    watchSeconds: connection.watchSeconds,
+    emulated: parsed.versions.emulated,
+    coordinated: gateOf(parsed)('CoordinatedLeaderElection'),
+    ...(lock ? {second: lock} : {}),
+  });
+};
+
+const managerOf = <R>(composition: Composition<R>, {lock, ...plan}: ManagerPlan & {readonly lock?: SecondLock}): Manager => {
+  const {component, parsed, connection, environment, checks, debugPages} = composition;
+  const {clock, random, log, metrics, freeze = false} = environment;
+  const {naming} = connection;
+  const election = electionIn(composition, lock);
+  return new Manager({
+    clock,
+    random,
+    log,
+    ...plan,
+    name: naming.component(component.role),
+    naming,
+    options: optionsOf(parsed),
+    checks,
+    debugPages,
+    freeze,
+    meter: metrics,
+    gates: {enabled: gateOf(parsed)},
+    release: parsed.versions.emulated,
+    client: connection.client('shared-informers'),
+    ...(connection.host === undefined ? {} : {host: connection.host}),
+    ...(connection.authority === undefined ? {} : {serverAuthority: connection.authority}),
+    ...(connection.watchSeconds === undefined ? {} : {watchSeconds: connection.watchSeconds}),
+    ...(election ? {election} : {}),
+  });
+};
+
+/** Opens the port of a component, if its flags require one. Returns what closes it. */
+const openPortOf = async <R>(composition: Composition<R>): Promise<(() => Promise<void>) | undefined> => {
+  const {component, parsed, connection, environment, checks, debugPages} = composition;
+  const {clock, random, log, metrics, verbosity, signal} = environment;
+  const options = optionsOf(parsed);
+  if (options.securePort === 0 || (connection.opensPortOnlyOnRequest && !parsed.set.has('secure-port'))) return undefined;
+  const {openPort} = await import('./port.js');
+  const name = connection.naming.component(component.role);
+  const port = await openPort({
+    clock,
+    random,
+    log,
+    ...(await connection.reviewers(options)),
+    program: component.program,
+    options,
+    component: name,
+    version: versionInfoOf(parsed),
+    flags: () => flagValues(component.flags, options),
+    configuration: await component.configuration(options, connection.naming),
+    naming: connection.naming,
+    checks,
+    metrics,
+    debugPages,
+    verbosity,
+    signal,
+    gate: gateOf(parsed),
+  });
+  log.info({address: port.address, port: port.port, component: name}, 'serving');
+  return () => port.close();
+};
+
 /** Composes a component over a connection. Nothing runs and no port is open yet. Throws as `check` does. */
 export const createComponent = async <R>(
   component: Component<R>,
@@ -98,70 +187,16 @@ export const createComponent = async <R>(
   connection: ComponentConnection,
   environment: ComponentEnvironment,
 ): Promise<RunnableComponent> => {
-  const options = parsed.options as OptionsOf<R> & ComponentOptions;
-  const {set} = parsed;
-  const {naming} = connection;
-  const {program} = component;
-  const {clock, random, log, metrics, signal, freeze = false, checks = new HealthChecks(log)} = environment;
-  const shared = {clock, random, log};
-  const version = versionInfoOf(parsed);
-  const gate = gateOf(parsed);
-  const name = naming.component(component.role);
-  const debugPages = new Map<string, DebugPages>();
-  const lockClient = (part: string, timeoutMs?: number) => connection.lockClient(part, timeoutMs === undefined ? {} : {timeoutMs});
-  const managerOf = ({lock, ...plan}: ManagerPlan & {readonly lock?: SecondLock}): Manager => {
-    const coordination = {emulated: parsed.versions.emulated, coordinated: gate('CoordinatedLeaderElection')};
-    const own = {program, options, set, signal, meter: metrics, client: lockClient, watchSeconds: connection.watchSeconds};
-    const election = electionOf({...shared, ...own, ...coordination, ...(lock ? {second: lock} : {})});
-    return new Manager({
-      ...shared,
-      ...plan,
-      name,
-      naming,
-      options,
-      checks,
-      debugPages,
-      freeze,
-      meter: metrics,
-      gates: {enabled: gate},
-      release: parsed.versions.emulated,
-      client: connection.client('shared-informers'),
-      ...(connection.host === undefined ? {} : {host: connection.host}),
-      ...(connection.authority === undefined ? {} : {serverAuthority: connection.authority}),
-      ...(connection.watchSeconds === undefined ? {} : {watchSeconds: connection.watchSeconds}),
-      ...(election ? {election} : {}),
-    });
-  };
-  const plans = await component.plan({options, connection, clock, log});
-  const manager = managerOf(plans.first);
-  const second = plans.second && managerOf(plans.second);
+  const {clock, log, checks = new HealthChecks(log)} = environment;
+  const composition: Composition<R> = {component, parsed, connection, environment, checks, debugPages: new Map()};
+  const plans = await component.plan({options: optionsOf(parsed), connection, clock, log});
+  const manager = managerOf(composition, plans.first);
+  const second = plans.second && managerOf(composition, plans.second);
   return {
-    version,
+    version: versionInfoOf(parsed),
     checks,
     manager,
     run: stopping => (second ? runWithLeaderMigration(manager, second, stopping) : manager.run(stopping)),
-    async openPort() {
-      if (options.securePort === 0 || (connection.opensPortOnlyOnRequest && !set.has('secure-port'))) return undefined;
-      const {openPort} = await import('./port.js');
-      const port = await openPort({
-        ...shared,
-        ...(await connection.reviewers(options)),
-        program,
-        options,
-        component: name,
-        version,
-        flags: () => flagValues(component.flags, options),
-        configuration: await component.configuration(options, naming),
-        naming,
-        checks,
-        metrics,
-        debugPages,
-        verbosity: environment.verbosity,
-        signal,
-        gate,
-      });
-      log.info({address: port.address, port: port.port, component: name}, 'serving');
-      return () => port.close();
-    },
+    openPort: () => openPortOf(composition),
   };
 };
