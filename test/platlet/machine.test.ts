@@ -6,7 +6,10 @@ import {setImmediate} from 'node:timers/promises';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {createLog} from '#src/observe/log.js';
+import {noLog} from '#src/base/log.js';
+import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {lockOf} from '#src/cli/platlet/claim.js';
 import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {emptyRoot, enterGroup} from '#src/platlet/system-cgroups/processes.js';
 import {cleanNode} from '#src/platlet/clean/clean-node.js';
@@ -126,6 +129,21 @@ test('a locked file is one that others wait for, and have next', async t => {
   t.false(await second.isContended());
   await gone(path);
   t.true(await second.isContended());
+});
+
+test('an agent that is to leave when another wants its lock goes on once it has it', async t => {
+  const path = join(tmpdir(), `plat-lock-${randomUUID()}`);
+  const clock = new VirtualClock();
+  const ending = new AbortController();
+  await using undo = new Undo();
+  undo.defer(() => ending.abort());
+
+  const {contended} = await lockOf({lockFile: path, exitOnLockContention: true}, {clock, log: noLog}, undo, ending.signal);
+
+  t.not(contended, undefined);
+  await rm(path);
+  await clock.advance(10_000);
+  await contended;
 });
 
 test('waiting for a locked file ends with the signal', async t => {

@@ -1,5 +1,4 @@
-import {hostname, networkInterfaces} from 'node:os';
-import {resolve} from 'node:path';
+import {networkInterfaces} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
@@ -7,22 +6,16 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {gateOf} from '#src/options/parsed-options.js';
-import {binaryVersion} from '#src/options/versions.js';
 import {startAgent} from '#src/platlet/agent/agent.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {tracingOf} from '#src/platlet/config/settings.js';
-import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {driverProblem} from '#src/platlet/cgroups/driver.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
-import {loadProviders, type InstalledProviders} from '#src/platlet/credential-providers/load.js';
-import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
-import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {containerLogsOf} from '#src/platlet/host/folders.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
-import {nodeAddresses, nodeNameOf, providedAddressesOf, type NodeAddress} from '#src/platlet/node/addresses.js';
+import {nodeAddresses, providedAddressesOf, type NodeAddress} from '#src/platlet/node/addresses.js';
 import {uninitializedTaint} from '#src/platlet/node/node-object.js';
 import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
@@ -37,11 +30,12 @@ import type {ServerConnection} from '#src/cli/program/connection.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
 import {collectorOf} from '#src/transport/otlp/target.js';
 import type {Tracing} from '#src/transport/otlp/tracing.js';
-import {namingsOf, type AgentInvocation} from './configuration.js';
+import {claimMachine, type ClaimedMachine} from './claim.js';
+import type {AgentInvocation} from './configuration.js';
 import {joinCluster} from './joining.js';
 import {staticPodValidation} from './pod-validation.js';
 import {debugRoutes, metricRoutes} from './routes.js';
-import {defaultAddress, hasSwap, isCgroupV1, storageOf} from './machine.js';
+import {defaultAddress, storageOf} from './machine.js';
 import {agentServing} from './serving.js';
 
 type Given = AgentInvocation;
@@ -55,49 +49,19 @@ export const runPlatlet = async (given: Given): Promise<number> => {
 };
 
 const runAgent = async (given: Given, undo: Undo): Promise<void> => {
-  const {parsed, clock, log, stopping, ready, unhandled} = given;
-  const {options} = parsed;
-  const gate = gateOf(parsed);
-  const settings = await checkedSettings(given);
-  const meter = openMeter(settings);
-  unhandled.countIn(meter);
-  const host = options.hostnameOverride.trim() || hostname();
-  const nodeName = nodeNameOf(host);
-  const ending = new AbortController();
-  undo.defer(() => ending.abort());
-  const {signal} = ending;
-  const credentialProviders = await credentialProvidersOf(given);
-  const own = await lockAgentFolder(systemHost, resolve(options.rootDir), signal).catch((error: unknown) => {
-    throw new Error(`--root-dir: ${messageOf(error)}`, {cause: error});
-  });
-  undo.defer(() => own?.[Symbol.asyncDispose]());
-  const contended = await lockedUntil(given, undo, signal);
-  const joined = options.platconfig ? await joinCluster({given, settings, meter, nodeName, signal}) : undefined;
-  undo.defer(() => joined?.[Symbol.asyncDispose]());
-  const connection = joined?.connection;
-  const naming = connection?.naming ?? parsed.naming;
-  addBuildMetrics(meter, parsed, naming);
-  const metrics = agentMetrics(meter, naming);
-  const runtime = runtimeOf(given, settings, metrics);
-  undo.defer(() => runtime[Symbol.asyncDispose]());
-  const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
-  const problem = driverProblem(await runtime.cgroupDriver(), settings.cgroupDriver);
-  if (problem !== undefined) throw new Error(problem);
-  const machine = await readMachine({
-    files: systemFiles,
-    platform: process.platform,
-    arch: process.arch,
-    storageBytes: () => storageOf(options.rootDir),
-  });
+  const {clock, log, stopping, ready} = given;
+  const claimed = await claimMachine(given, undo);
+  const {settings, meter, nodeName, signal} = claimed;
+  const {joined, connection, naming} = await connected(given, claimed, undo);
+  const reached = await reachedRuntime(given, claimed, naming, undo);
+  const {runtime, runtimeVersion, machine} = reached;
   if (!connection && settings.podCIDR) await runtime.updatePodCidr(settings.podCIDR);
   const network = systemNetwork(clock);
   const tracing = await openTracing(given, settings, {network, name: naming.agent, nodeName});
   undo.defer(() => tracing?.close());
-  const addresses = () => addressesOf(given, nodeName, host);
-  const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
-  const withUid = gate('AllowParsingUserUIDFromCertAuth');
-  const security = await agentSecurity({settings, delegate, naming, clock, random, files: systemFiles, log, signal, withUid});
-  const {follow, ...serving} = await agentServing(given, settings, {host, name: naming.agent, signal});
+  const {follow, serving} = await servingOf(given, claimed, {connection, naming});
+  const gate = gateOf(given.parsed);
+  const addresses = () => addressesOf(given, nodeName, claimed.host);
   const agent = await startAgent({
     identity: {...identityOf(given, settings, naming), nodeName, hostname: nodeName, addresses, machine},
     settings,
@@ -113,11 +77,11 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     random,
     log,
     meter,
-    metrics,
+    metrics: reached.metrics,
     tracer: tracing?.tracer,
     gate,
-    credentialProviders,
-    serving: {...security, ...serving, routes: metricRoutes(meter), debugging: debugRoutes(given, settings, naming)},
+    credentialProviders: claimed.credentialProviders,
+    serving,
     validatePod: staticPodValidation({naming, clock, random, nodeName, gate: name => gate(name as GateName)}),
   });
   undo.defer(() => agent[Symbol.asyncDispose]());
@@ -125,33 +89,47 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   ready(
     `node ${nodeName} at work ${connection ? `against ${connection.server}` : 'without an API server'} (${naming.name} naming), with ${runtimeVersion.name} ${runtimeVersion.version}`,
   );
-  await Promise.race([untilStopped(stopping), ...(contended ? [contended] : []), ...(joined ? [joined.lost] : [])]);
+  await Promise.race([untilStopped(stopping), ...(claimed.contended ? [claimed.contended] : []), ...(joined ? [joined.lost] : [])]);
 };
 
-/** Loads the programs that provide credentials for images, before anything of the machine is touched. */
-const credentialProvidersOf = async ({parsed}: Given): Promise<InstalledProviders | undefined> => {
-  const {imageCredentialProviderConfig: configuration, imageCredentialProviderBinDir: programs} = parsed.options;
-  if (!configuration) return undefined;
-  const acceptsTokens = gateOf(parsed)('PlatletServiceAccountTokenForCredentialProviders');
-  return loadProviders({configuration, programs, namings: namingsOf(parsed), acceptsTokens}).catch((error: unknown) => {
-    throw new Error(`--image-credential-provider-config: ${messageOf(error)}`, {cause: error});
-  });
+/** Joins the cluster, if there is one. */
+const connected = async (given: Given, {settings, meter, nodeName, signal}: ClaimedMachine, undo: Undo) => {
+  const {parsed} = given;
+  const joined = parsed.options.platconfig ? await joinCluster({given, settings, meter, nodeName, signal}) : undefined;
+  undo.defer(() => joined?.[Symbol.asyncDispose]());
+  const connection = joined?.connection;
+  return {joined, connection, naming: connection?.naming ?? parsed.naming};
 };
 
-/**
- * Locks the file of `--lock-file`, once no other process has it. With `--exit-on-lock-contention` it returns a promise
- * that resolves when another process wants it.
- */
-const lockedUntil = async ({parsed: {options}, clock, log}: Given, undo: Undo, signal: AbortSignal): Promise<Promise<void> | undefined> => {
-  const {lockFile: path, exitOnLockContention} = options;
-  if (!path) return undefined;
-  log.info({file: path}, 'acquiring the file lock');
-  const lock = await lockFile(path, signal).catch((error: unknown) => {
-    throw new Error(`--lock-file: unable to acquire file lock on "${path}": ${messageOf(error)}`, {cause: error});
-  });
-  undo.defer(() => lock[Symbol.asyncDispose]());
-  if (!exitOnLockContention) return undefined;
-  return untilContended(lock, clock, signal).then(() => log.info({file: path}, 'another process wants the file lock'));
+/** Reaches the container runtime, and reads what the machine has. */
+const reachedRuntime = async (given: Given, {settings, meter}: ClaimedMachine, naming: Naming, undo: Undo) => {
+  const {parsed, clock, log, stopping} = given;
+  addBuildMetrics(meter, parsed, naming);
+  const metrics = agentMetrics(meter, naming);
+  const runtime = runtimeOf(given, settings, metrics);
+  undo.defer(() => runtime[Symbol.asyncDispose]());
+  const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
+  const problem = driverProblem(await runtime.cgroupDriver(), settings.cgroupDriver);
+  if (problem !== undefined) throw new Error(problem);
+  const storageBytes = () => storageOf(parsed.options.rootDir);
+  const machine = await readMachine({files: systemFiles, platform: process.platform, arch: process.arch, storageBytes});
+  return {metrics, runtime, runtimeVersion, machine};
+};
+
+interface Joined {
+  readonly connection: ServerConnection | undefined;
+  readonly naming: Naming;
+}
+
+/** What the agent's port serves, and whom. `follow` serves renewed certificates. */
+const servingOf = async (given: Given, {settings, meter, host, signal}: ClaimedMachine, {connection, naming}: Joined) => {
+  const {parsed, clock, log} = given;
+  const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
+  const withUid = gateOf(parsed)('AllowParsingUserUIDFromCertAuth');
+  const security = await agentSecurity({settings, delegate, naming, clock, random, files: systemFiles, log, signal, withUid});
+  const {follow, ...certificate} = await agentServing(given, settings, {host, name: naming.agent, signal});
+  const [routes, debugging] = [metricRoutes(meter), debugRoutes(given, settings, naming)];
+  return {follow, serving: {...security, ...certificate, routes, debugging}};
 };
 
 interface Traced {
@@ -168,9 +146,6 @@ const openTracing = async ({clock, log}: Given, settings: Settings, {network, na
   const resource = {'service.name': name, 'host.name': nodeName};
   return tracingTo({server: collectorOf(endpoint), samplingRatePerMillion, resource, network, clock, log});
 };
-
-const openMeter = ({showHiddenMetricsForVersion}: Settings): MetricsRegistry =>
-  new MetricsRegistry({process: true, showsHidden: showHiddenMetricsForVersion !== '', release: binaryVersion});
 
 type Identity = Pick<AgentIdentity, 'labels' | 'taints' | 'version' | 'hasExternalCloud' | 'providedAddresses'>;
 
@@ -228,34 +203,6 @@ const clientsOf = (connection: ServerConnection, settings: Settings): AgentClien
     timeoutMs: Math.min(settings.nodeStatusUpdateFrequency, settings.nodeLeaseDurationSeconds * 1000),
   }),
 });
-
-/** Returns the configuration, if the agent can work with it on this machine. */
-const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
-  const {options, settings} = parsed;
-  const v1 = await isCgroupV1();
-  try {
-    checkConfiguration(settings, options.config, {naming: parsed.naming, gate: gateOf(parsed), isCgroupV1: v1});
-  } catch (error) {
-    if (!v1 || !settings.failCgroupV1) throw error;
-    throw new Error(`${messageOf(error)} (--fail-cgroupv1=false, or failCgroupV1 of the configuration file, allows it)`, {cause: error});
-  }
-  if (v1)
-    log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
-  if (v1 && settings.kernelMemcgNotification) await checkMemoryWatch();
-  if (settings.failSwapOn && (await hasSwap()))
-    throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
-  return settings;
-};
-
-/** Rejects if the kernel's notifications about memory are not available. */
-const checkMemoryWatch = async (): Promise<void> => {
-  try {
-    const ignore = (): void => {};
-    using _ = await systemHost.openMemoryWatch(ignore, ignore);
-  } catch (error) {
-    throw new Error(`--kernel-memcg-notification needs perl on a machine with cgroup v1: ${messageOf(error)}`, {cause: error});
-  }
-};
 
 /** How long the runtime may take to answer for the first time. */
 const reachMs = 5_000;
