@@ -105,6 +105,7 @@ export const gateTable = {
     MatchLabelKeysInPodTopologySpread: [betaOn, betaOn, betaOn, betaOn],
     MatchLabelKeysInPodTopologySpreadSelectorMerge: [absent, absent, betaOn, betaOn],
     MaxUnavailableStatefulSet: [alpha, alpha, alpha, beta],
+    MemoryQoS: [alpha, alpha, alpha, alpha],
     MutableCSINodeAllocatableCount: [absent, alpha, beta, betaOn],
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
     MutablePVNodeAffinity: [absent, absent, absent, alpha],
@@ -199,7 +200,6 @@ export const gateTable = {
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     EventedPLEG: [alpha, alpha, alpha, alpha],
-    MemoryQoS: [alpha, alpha, alpha, alpha],
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],

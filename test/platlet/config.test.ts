@@ -240,11 +240,11 @@ for (const [logging, error] of refusedLogs)
 
 test('the fields of a file without an effect are named in one warning', async t => {
   using folder = aFolder({
-    config: `${head}maxPods: 5\nmemorySwap: {swapBehavior: LimitedSwap}\ncpuManagerPolicy: static\n`,
+    config: `${head}maxPods: 5\niptablesDropBit: 3\ncpuManagerPolicy: static\n`,
     zeros: `${head}shutdownGracePeriod: 0s\nmemorySwap: {}\nlogging: {flushFrequency: 0, options: {json: {infoBufferSize: "0"}, text: {infoBufferSize: "0"}}}\n`,
   });
   const {warnings} = await folder.configure('--config=DIR/config');
-  t.deepEqual(warnings, ['Fields of the configuration file have no effect: memorySwap.swapBehavior']);
+  t.deepEqual(warnings, ['Fields of the configuration file have no effect: iptablesDropBit']);
   t.deepEqual((await folder.configure('--config=DIR/zeros')).warnings, []);
 });
 
@@ -256,7 +256,7 @@ test('a field has an effect if some code reads it', t => {
   const isRead = (name: string) => new RegExp(`(?:settings\\.|given\\.|(?<![\\w.]))${name.replaceAll('.', '\\.')}(?!\\w)`).test(text);
   // The first two are also members of other types; validation refuses the third; the others only say what cannot be
   // resized.
-  const known = ['cgroupDriver', 'oomScoreAdj', 'runOnce', 'cpuManagerPolicy', 'memoryManagerPolicy', 'memorySwap.swapBehavior'];
+  const known = ['cgroupDriver', 'oomScoreAdj', 'runOnce', 'cpuManagerPolicy', 'memoryManagerPolicy'];
   const wrong = fieldRows.filter(([name, row]) => isRead(name) !== hasEffect(row)).map(([name]) => name);
   t.deepEqual(
     wrong.filter(name => !known.includes(name)),

@@ -25,6 +25,7 @@ import {podResizes} from './pod-resizes.js';
 import {runPods, workersOf} from './pods.js';
 import {openPorts} from './ports.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
+import {warnOfSwap} from '#src/platlet/volumes/swap.js';
 import {managerFeatures, resourceManagers, topologyOf} from './resource-managers.js';
 import {staticPodSources} from './static-pods.js';
 
@@ -74,6 +75,7 @@ const lifetimeOf = (undo: Undo): AbortSignal => {
 
 const checkMachineOf = async ({settings, host, flags, naming, identity, log}: AgentParts, {events, node}: Cluster): Promise<void> => {
   events.normal(node, 'Starting', `Starting ${naming.agent}.`);
+  warnOfSwap(identity.machine, events, node);
   await checkMachine({settings, host, root: flags.rootDir, naming, nodeName: identity.nodeName, events, log});
 };
 

@@ -16,6 +16,7 @@ import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
+import {protectsMemory} from '#src/platlet/resize/memory-settings.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
 
@@ -30,21 +31,24 @@ interface Before {
 
 /** Creates the cgroups above those of pods. Rejects if the machine does not support them. */
 export const podCgroups = async (
-  {settings, flags, gate, naming, clock, log, host, identity, metrics}: AgentParts,
+  parts: AgentParts,
   {hierarchy, cluster, node: {node}, working, managers}: Before,
   signal: AbortSignal,
 ): Promise<PodCgroups> => {
+  const {settings, flags, gate, naming, clock, log, host, identity, metrics} = parts;
+  const isProtected = protectsMemory(parts, hierarchy);
   const capacity = parsedAmounts(node.capacity);
   const reservation = reservationOf(settings, !flags.allocatesThresholds);
   checkReservation(capacity, reservation);
   const enforced = new Set(settings.enforceNodeAllocatable);
   const limits = podsLimits(capacity, reservation, enforced.has('pods'));
   const writer = new CgroupWriter(host, hierarchy);
-  const groups = cgroupSettings(settings, identity.machine);
+  const groups = {...cgroupSettings(settings, identity.machine), protectsMemory: isProtected};
   const classes = new QosGroups({
     writer,
     root: groups.root,
     memoryReserve: gate('QOSReserved') ? reservedMemoryOf(settings, limits) : undefined,
+    protectsMemory: isProtected,
     activePods: () => working.active,
     clock,
     log,
@@ -57,6 +61,7 @@ export const podCgroups = async (
       enforced,
       agentGroup: settings.kubeReservedCgroup,
       systemGroup: settings.systemReservedCgroup,
+      protectsMemory: isProtected,
     }),
     events: cluster.events,
     node: cluster.node,

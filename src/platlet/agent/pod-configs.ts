@@ -9,6 +9,7 @@ import type {AgentHost} from './host.js';
 import type {NodeStage} from './node.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
+import {memoryQosSettings, swapSettings} from '#src/platlet/resize/memory-settings.js';
 import {cpuPeriodOf, pageSizesOf} from './pod-cgroups.js';
 import type {PodInputs} from './pod-objects.js';
 import type {PodVolumesStage} from './pod-volumes.js';
@@ -39,31 +40,42 @@ export const podConfigs = async (
     environments: new Environments({objects, services, naming, hostAddresses, allocatable: node.allocatable, volumes}),
     mounts,
     handlerOf,
-    settings: {...(await configSettings(parts, agentHost)), managers},
+    settings: {...(await configSettings(parts, agentHost, node.allocatable)), managers},
   });
 };
 
 const configSettings = async (
-  {settings, naming, identity: {machine}, host}: AgentParts,
+  parts: AgentParts,
   {folders, hierarchy}: AgentHost,
-): Promise<PodConfigSettings> => ({
-  agent: naming.agent,
-  clusterDns: settings.clusterDNS,
-  clusterDomain: settings.clusterDomain,
-  resolverFile: settings.resolvConf,
-  security: {
-    seccomp: join(folders.root, 'seccomp'),
-    seccompDefault: settings.seccompDefault,
-    maskedPaths: await maskedFolders(host, machine.cores),
-  },
-  resources: {
-    enforcesCpuLimits: settings.cpuCFSQuota,
-    cpuPeriod: cpuPeriodOf(settings),
-    memoryCapacity: machine.memoryBytes,
-    pageSizes: pageSizesOf(machine),
-    killsGroups: hierarchy.version === 2 && settings.singleProcessOOMKill !== true,
-  },
-});
+  allocatable: NodeStage['allocatable'],
+): Promise<PodConfigSettings> => {
+  const {
+    settings,
+    naming,
+    identity: {machine},
+    host,
+  } = parts;
+  return {
+    agent: naming.agent,
+    clusterDns: settings.clusterDNS,
+    clusterDomain: settings.clusterDomain,
+    resolverFile: settings.resolvConf,
+    security: {
+      seccomp: join(folders.root, 'seccomp'),
+      seccompDefault: settings.seccompDefault,
+      maskedPaths: await maskedFolders(host, machine.cores),
+    },
+    resources: {
+      enforcesCpuLimits: settings.cpuCFSQuota,
+      cpuPeriod: cpuPeriodOf(settings),
+      memoryCapacity: machine.memoryBytes,
+      pageSizes: pageSizesOf(machine),
+      killsGroups: hierarchy.version === 2 && settings.singleProcessOOMKill !== true,
+      swap: await swapSettings(parts, hierarchy),
+      memoryQos: memoryQosSettings(parts, hierarchy, allocatable),
+    },
+  };
+};
 
 const thermalThrottle = (cpu: number): string => `/sys/devices/system/cpu/cpu${cpu}/thermal_throttle`;
 

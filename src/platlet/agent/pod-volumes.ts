@@ -2,7 +2,6 @@
 
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
-import type {Machine} from '#src/platlet/node/machine.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
@@ -15,6 +14,7 @@ import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import {VolumeResolver} from '#src/platlet/volumes/resolver.js';
 import {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {VolumeFolders} from '#src/platlet/volumes/volume-folders.js';
+import {excludesSwapOn} from '#src/platlet/volumes/swap.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
 import type {AgentParts} from './parts.js';
@@ -70,12 +70,6 @@ const pluginsOf = (
     hostPath(host),
     localVolume({host, folders, events}),
   ];
-};
-
-/** Whether tmpfs volumes are to be excluded from swap and the kernel supports `noswap`. */
-const excludesSwapOn = ({swapBytes, kernelVersion}: Machine): boolean => {
-  const [major = 0, minor = 0] = kernelVersion.split('.').map(part => parseInt(part, 10));
-  return swapBytes > 0 && (major > 6 || (major === 6 && minor >= 4));
 };
 
 /** Returns a check whether the runtime handler of a pod supports recursive read-only mounts. */

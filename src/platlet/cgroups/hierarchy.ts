@@ -113,13 +113,14 @@ const unifiedTree = (host: Host, root: string): CgroupHierarchy => ({
       parent = each;
     }
   },
-  async apply(group, {cpuShares, cpuQuota, cpuPeriod, memoryBytes, pids, hugePages = {}}) {
+  async apply(group, {cpuShares, cpuQuota, cpuPeriod, memoryBytes, memoryMin, pids, hugePages = {}}) {
     const file = (name: string): string => join(root, group, name);
     const enabled = (await textOf(host, file('cgroup.controllers'))).split(' ');
     await writeAll(host, [
       [file('cpu.weight'), cpuShares === undefined ? undefined : weightOf(cpuShares)],
       [file('cpu.max'), cpuPeriod === undefined ? undefined : `${cpuQuota || 'max'} ${cpuPeriod}`],
       [file('memory.max'), memoryBytes],
+      [file('memory.min'), memoryMin],
       [file('pids.max'), pids],
       ...(enabled.includes('hugetlb')
         ? Object.entries(hugePages).map(([size, bytes]) => [file(`hugetlb.${size}.max`), bytes] as const)

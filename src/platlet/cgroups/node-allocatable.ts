@@ -30,13 +30,18 @@ export interface EnforcementSettings {
   readonly enforced: ReadonlySet<string>;
   readonly agentGroup: string;
   readonly systemGroup: string;
+  /** Whether the memory of reserved groups is protected. */
+  readonly protectsMemory?: boolean;
 }
+
+const withMinimum = (limits: CgroupLimits, protectsMemory = false): CgroupLimits =>
+  protectsMemory && limits.memoryBytes !== undefined ? {...limits, memoryMin: limits.memoryBytes} : limits;
 
 /** Returns the reserved cgroups whose limits are enforced. */
 export const reservedGroups = (
   {prefix}: Naming,
   {agent, system}: Reservation,
-  {enforced, agentGroup, systemGroup}: EnforcementSettings,
+  {enforced, agentGroup, systemGroup, protectsMemory}: EnforcementSettings,
 ): readonly ReservedGroup[] => {
   const all = [
     {flag: 'system-reserved', name: 'system', title: 'System', group: systemGroup, reserved: system},
@@ -51,7 +56,7 @@ export const reservedGroups = (
   return all.flatMap(({flag, title, name, group, reserved}) =>
     (['all', 'compressible'] as const)
       .filter(part => enforced.has(part === 'all' ? flag : `${flag}-compressible`))
-      .map(part => ({title, name, group, limits: reservedLimits(reserved, part)})),
+      .map(part => ({title, name, group, limits: withMinimum(reservedLimits(reserved, part), protectsMemory)})),
   );
 };
 

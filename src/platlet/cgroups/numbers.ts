@@ -48,6 +48,8 @@ export interface PodCgroupSettings {
   readonly cpuPeriod: number;
   /** The pids limit of a pod; absent: the limit of the node. */
   readonly podPids?: number;
+  /** Whether requested memory is protected. */
+  readonly protectsMemory?: boolean;
 }
 
 /** Whether every container has a limit of a resource, so that their sum limits the pod. A limit of 0 counts as none. */
@@ -91,9 +93,16 @@ export const podCgroupLimits = (pod: Frozen<Pod>, settings: PodCgroupSettings, p
     cpuShares: qos === 'BestEffort' ? leastShares : sharesOf(milliOf(resourceOf(requests, 'cpu'))),
     ...(qos === 'BestEffort' ? {} : {cpuQuota: limitsCpu ? quotaOf(cpu, settings.cpuPeriod) : 0, cpuPeriod: settings.cpuPeriod}),
     ...(limitsMemory ? {memoryBytes: memory} : {}),
+    ...(settings.protectsMemory ? protectedMemory([pod]) : {}),
     ...(settings.podPids === undefined ? {} : {pids: settings.podPids}),
     hugePages: hugePageLimits(limits, pageSizes),
   };
+};
+
+/** Returns the memory that is protected for pods: the sum of their requests. */
+export const protectedMemory = (pods: readonly Frozen<Pod>[]): Pick<CgroupLimits, 'memoryMin'> => {
+  const bytes = pods.reduce((sum, pod) => sum + bytesOf(podRequests(pod, {podLevel: true}).get('memory')), 0);
+  return bytes > 0 ? {memoryMin: bytes} : {};
 };
 
 /** Returns the cpu shares of the cgroup of Burstable pods: the sum of their requests. */

@@ -5,9 +5,9 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import type {PodQosClass} from '#src/model/pod/qos.js';
+import {podQosClass, type PodQosClass} from '#src/model/pod/qos.js';
 import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
-import {burstableShares, leastShares, reservedMemoryLimits} from './numbers.js';
+import {burstableShares, leastShares, protectedMemory, reservedMemoryLimits} from './numbers.js';
 import type {CgroupWriter} from './writer.js';
 
 /** Memory reserved from lower QoS classes. */
@@ -24,6 +24,8 @@ export interface QosGroupsParts {
   readonly root: string;
   /** Absent: no memory is reserved. */
   readonly memoryReserve?: ReservedMemory | undefined;
+  /** Whether the requested memory of the classes is protected. */
+  readonly protectsMemory?: boolean;
   /** The active pods of the node. */
   activePods(): readonly Frozen<Pod>[];
   readonly clock: Clock;
@@ -81,14 +83,20 @@ export class QosGroups {
   }
 
   async #update(): Promise<void> {
-    const {writer, memoryReserve, activePods} = this.#parts;
+    const {writer, memoryReserve, protectsMemory, activePods} = this.#parts;
     const pods = [...new Map([...this.#pods, ...activePods().map(pod => [pod.metadata?.uid ?? '', pod] as const)]).values()];
     const memory = memoryReserve && reservedMemoryLimits(pods, memoryReserve.allocatableBytes, memoryReserve.percent);
     const limitsOf = (qos: 'Burstable' | 'BestEffort', cpuShares: number): CgroupLimits => ({
       cpuShares,
       ...(memory ? {memoryBytes: Math.max(0, memory[qos])} : {}),
     });
-    await writer.apply(this.groupOf('Burstable'), limitsOf('Burstable', burstableShares(pods)));
+    const burstable = pods.filter(pod => podQosClass(pod as Pod) === 'Burstable');
+    const all = pods.filter(pod => podQosClass(pod as Pod) !== 'BestEffort');
+    if (protectsMemory) await writer.apply(this.groupOf('Guaranteed'), protectedMemory(all));
+    await writer.apply(this.groupOf('Burstable'), {
+      ...limitsOf('Burstable', burstableShares(pods)),
+      ...(protectsMemory ? protectedMemory(burstable) : {}),
+    });
     await writer.apply(this.groupOf('BestEffort'), limitsOf('BestEffort', leastShares));
   }
 }

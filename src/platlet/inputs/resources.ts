@@ -8,6 +8,7 @@ import {bytesOf, hugePageLimits, milliOf, milliOfShares, quotaOf, sharesOf} from
 import {limitsWithin} from '#src/platlet/pod/resources/pod-resources.js';
 import {oomScoreAdj} from '#src/platlet/cgroups/oom-score.js';
 import type {ContainerResources, SandboxUpdate} from '#src/platlet/runtime/configs.js';
+import {memoryQos, swapLimits, type MemoryQosSettings, type SwapSettings} from './memory.js';
 
 export interface ResourceSettings {
   readonly enforcesCpuLimits: boolean;
@@ -17,6 +18,10 @@ export interface ResourceSettings {
   readonly pageSizes: readonly string[];
   /** Whether the OOM killer ends all processes of a container together; cgroups of version 2 only. */
   readonly killsGroups: boolean;
+  /** Absent where the kernel cannot limit swap. */
+  readonly swap?: SwapSettings | undefined;
+  /** Absent where memory is not protected. */
+  readonly memoryQos?: MemoryQosSettings | undefined;
 }
 
 /** What the resource managers of the node have assigned to a container. */
@@ -64,13 +69,21 @@ export const containerResources = (
     listOf(limitsWithin(pod.spec?.resources, container.resources ?? {})),
     settings,
   );
+  const {swap, memoryCapacity: memoryBytes} = settings;
+  const swapped = swap && swapLimits(pod, container, swap, {memoryBytes, limitBytes: own.memoryLimitBytes ?? 0});
+  const unified = {
+    ...(settings.killsGroups ? {'memory.oom.group': '1'} : {}),
+    ...swapped?.unified,
+    ...(settings.memoryQos && memoryQos(container, settings.memoryQos)),
+  };
   return {
     ...(assigned?.isUnthrottled ? withoutQuota(own) : own),
+    ...swapped,
     ...(assigned?.cpus ? {cpusetCpus: assigned.cpus} : {}),
     ...(assigned?.memoryNodes ? {cpusetMems: assigned.memoryNodes} : {}),
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacity),
     hugepageLimits: Object.entries(hugePageLimits(limits, settings.pageSizes)).map(([pageSize, limit]) => ({pageSize, limit})),
-    ...(settings.killsGroups ? {unified: {'memory.oom.group': '1'}} : {}),
+    ...(Object.keys(unified).length > 0 ? {unified} : {}),
   };
 };
 

@@ -7,6 +7,8 @@ export interface CgroupLimits {
   readonly cpuQuota?: number;
   readonly cpuPeriod?: number;
   readonly memoryBytes?: number;
+  /** The memory that is protected from being reclaimed; cgroups of version 2 only. */
+  readonly memoryMin?: number;
   readonly pids?: number;
   /** Bytes by the size of pages, such as `2MB`. */
   readonly hugePages?: Readonly<Record<string, number>>;

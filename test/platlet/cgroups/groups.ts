@@ -24,9 +24,9 @@ export interface TestGroups {
 
 /** The groups of a node whose pods are not running yet. */
 export const nodeCgroups = async ({host, clock, events, capacity, reservation, settings, signal}: TestGroups): Promise<NodeCgroups> => {
-  const {root, enforced} = settings;
+  const {root, enforced, protectsMemory = false} = settings;
   const writer = new CgroupWriter(host, await cgroupHierarchy(host));
-  const classes = new QosGroups({writer, root, activePods: () => [], clock, log: noLog, signal});
+  const classes = new QosGroups({writer, root, protectsMemory, activePods: () => [], clock, log: noLog, signal});
   const isEnforced = enforced.has('pods');
   const allocatable = new NodeAllocatable({
     writer,

@@ -28,6 +28,7 @@ const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
           'cpu.weight': '100',
           'cpu.max': 'max 100000',
           'memory.max': 'max',
+          'memory.min': '0',
           'pids.max': 'max',
           'hugetlb.2MB.max': 'max',
         }
@@ -142,6 +143,21 @@ test('pods have groups in the one tree of version 2, with their limits', async t
   t.is(await read('kubepods/podu/hugetlb.2MB.max'), '0');
   await cgroups.ensure(burstable);
   t.is(await read('kubepods/burstable/podb/cpu.max'), 'max 100000');
+  stop();
+});
+
+test('the memory that pods request is protected, in their groups and in those of their classes', async t => {
+  using host = await cgroupHost(2);
+  const {cgroups, stop} = await aNode(host, {protectsMemory: true});
+  await cgroups.start();
+  const read = (path: string) => textOf(host, join(host.root, 'cgroup', path, 'memory.min'));
+  await cgroups.ensure(guaranteed);
+  await cgroups.ensure(aPod({containers: [{name: 'a', resources: {requests: {memory: '2Mi'}}}]}, {uid: 'b'}));
+  t.is(await read('kubepods'), String(3 * 2 ** 20));
+  t.is(await read('kubepods/podu'), String(2 ** 20));
+  t.is(await read('kubepods/burstable'), String(2 * 2 ** 20));
+  t.is(await read('kubepods/burstable/podb'), String(2 * 2 ** 20));
+  t.is(await read('kubepods/besteffort'), '0');
   stop();
 });
 
