@@ -119,6 +119,7 @@ export const gateTable = {
     PlatletCrashLoopBackOffMax: [alpha, alpha, alpha, betaOn],
     PlatletFineGrainedAuthz: [alpha, betaOn, betaOn, betaOn],
     PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
+    PlatletPSI: [absent, alpha, betaOn, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
     PodLevelResources: [alpha, alpha, betaOn, betaOn],
@@ -203,13 +204,12 @@ export const gateTable = {
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
-    PlatletPSI: [absent, alpha, betaOn, betaOn],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {
     LocalStorageCapacityIsolationFSQuotaMonitoring: [beta, beta, beta, beta],
   }),
-  ...withoutEffect('the node agent always measures pods by their runtime', {
+  ...withoutEffect('the node agent always measures pods by their runtime, and by their control groups what that does not report', {
     PodAndContainerStatsFromCRI: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent runs on one operating system only', {

@@ -1,8 +1,37 @@
 import type {ResourceUsage} from './usage.js';
 
+/** How long tasks have waited for a resource: in microseconds in all, and in percent of the last seconds. */
+export interface PressureLine {
+  readonly total: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+
+/** Times at which some tasks waited, and at which all did. */
+export interface PressureStats {
+  readonly full: PressureLine;
+  readonly some: PressureLine;
+}
+
+export interface ResourcePressure {
+  readonly cpu?: PressureStats;
+  readonly memory?: PressureStats;
+  readonly io?: PressureStats;
+}
+
+/** What is swapped out, and what may still be if that is limited. */
+export interface SwapStats {
+  readonly usageBytes: number;
+  readonly availableBytes?: number;
+}
+
 /** Current usage, and the CPU time since the start. */
 export interface Consumption extends ResourceUsage {
   readonly cpuSeconds: number;
+  /** Where it is measured. */
+  readonly pressure?: ResourcePressure;
+  readonly swap?: SwapStats;
 }
 
 /** The number of probes of a container's current run, by result. */

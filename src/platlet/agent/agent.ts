@@ -57,7 +57,7 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
     events: cluster.events,
     signal,
   });
-  const stats = measurementsOf(parts, {host, directory, volumes: ports.volumes}, signal);
+  const stats = measurementsOf(parts, {host, directory, volumes: ports.volumes, cgroups: ports.cgroups}, signal);
   const answers = answersOf(parts, {host, directory, prober, stats});
   const open = await openPorts(parts, cluster, answers, undo, signal);
   await begin(parts, {cluster, host, directory, node, managers, ports, workers, stats}, open.port, signal);

@@ -4,6 +4,7 @@ import {claimUsage, systemGroups} from '#src/platlet/stats/agent-stats.js';
 import {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
 import {VolumeUsage} from '#src/platlet/stats/volume-stats.js';
 import {observeAgent} from '#src/platlet/metrics/observed.js';
+import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {AgentHost} from './host.js';
@@ -14,11 +15,12 @@ interface Before {
   readonly host: AgentHost;
   readonly directory: PodDirectory;
   readonly volumes: NodeVolumes;
+  readonly cgroups: Pick<PodCgroups, 'read'>;
 }
 
 /** Returns what measures the node, and adds what is measured of pods to the meter. */
-export const measurementsOf = (parts: AgentParts, {host, directory, volumes}: Before, signal: AbortSignal): NodeStatsReader => {
-  const {settings, identity, flags, naming, meter, clock, log, files, runtime} = parts;
+export const measurementsOf = (parts: AgentParts, {host, directory, volumes, cgroups}: Before, signal: AbortSignal): NodeStatsReader => {
+  const {settings, identity, flags, gate, naming, meter, clock, log, files, runtime} = parts;
   const {folders, hierarchy} = host;
   const usage = new VolumeUsage({
     clock,
@@ -39,7 +41,12 @@ export const measurementsOf = (parts: AgentParts, {host, directory, volumes}: Be
   return new NodeStatsReader({
     node: {name: identity.nodeName, machine: identity.machine},
     runtime,
-    system: {files, groups: systemGroups({host: parts.host, settings, naming, runtimeGroup: flags.runtimeGroup}, hierarchy)},
+    system: {
+      files,
+      groups: systemGroups({host: parts.host, settings, naming, runtimeGroup: flags.runtimeGroup}, hierarchy),
+      ofGroup: hierarchy.version === 2 ? cgroups.read : undefined,
+      withPressure: hierarchy.version === 2 && gate('PlatletPSI'),
+    },
     disks: {host: parts.host, rootDir: flags.rootDir, volumesOf: uid => usage.of(uid), logsOf: pod => folders.logs(pod)},
     pods: directory,
     clock,

@@ -84,6 +84,10 @@ export class NodeCgroups implements PodCgroups {
     return this.#parts.writer.memoryOf(this.#groupWithin(pod, container));
   }
 
+  read(pod: Frozen<Pod>, file: string, container = ''): Promise<string | undefined> {
+    return this.#parts.writer.read(this.#groupWithin(pod, container), file);
+  }
+
   async change(pod: Frozen<Pod>, limits: CgroupLimits): Promise<void> {
     await this.#parts.writer.change(this.#groupOf(pod), limits);
   }

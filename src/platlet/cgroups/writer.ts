@@ -1,5 +1,6 @@
 // Writes cgroups of a node, and skips those that exist with the same limits.
 
+import {join} from 'node:path';
 import type {Host} from '#src/platlet/host/host.js';
 import {removeGroup, type CgroupHierarchy} from './hierarchy.js';
 import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
@@ -48,6 +49,12 @@ export class CgroupWriter {
   /** Returns how much memory a group uses; undefined if it is not there. */
   async memoryOf(group: string): Promise<number | undefined> {
     return (await groupUsage(this.#host, this.#hierarchy, group))?.memoryBytes;
+  }
+
+  /** Returns the content of a file of a group in the unified hierarchy; undefined if it is not there. */
+  async read(group: string, file: string): Promise<string | undefined> {
+    const [folder = ''] = this.#hierarchy.foldersOf(group);
+    return this.#hierarchy.version === 2 ? (await this.#host.read(join(folder, file)))?.toString() : undefined;
   }
 
   /** Whether a cgroup exists in all hierarchies. */

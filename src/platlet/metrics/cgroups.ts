@@ -18,6 +18,7 @@ export const measuredCgroups = (cgroups: PodCgroups, {cgroupDuration}: Pick<Agen
     limitsFor: pod => cgroups.limitsFor(pod),
     limitsOf: (pod, container) => cgroups.limitsOf(pod, container),
     memoryOf: (pod, container) => cgroups.memoryOf(pod, container),
+    ...(cgroups.read ? {read: (pod, file, container) => cgroups.read!(pod, file, container)} : {}),
     change: (pod, limits) => measured('update', () => cgroups.change(pod, limits)),
     ensure(pod, isRunning) {
       const uid = pod.metadata?.uid ?? '';

@@ -65,6 +65,8 @@ export interface PodCgroups {
   limitsOf(pod: Frozen<Pod>, container?: string): Promise<ActualResources | undefined>;
   /** Returns the memory that a pod, or one of its containers, uses; undefined if the group is not found. */
   memoryOf(pod: Frozen<Pod>, container?: string): Promise<number | undefined>;
+  /** Reads a file of the group of a pod, or of one of its containers, in version 2; undefined if it is not there. */
+  read?(pod: Frozen<Pod>, file: string, container?: string): Promise<string | undefined>;
   /** Changes limits of a pod; those that are undefined stay as they are. */
   change(pod: Frozen<Pod>, limits: CgroupLimits): Promise<void>;
   /** Whether the cgroup of a pod exists. */

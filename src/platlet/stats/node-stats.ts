@@ -14,6 +14,7 @@ import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import type {FilesystemUsage} from '#src/platlet/runtime/images.js';
 import {interfacesOf} from './network.js';
+import {machineSwap, readPressure} from './pressure.js';
 import {podStats, type RuntimeUsage} from './pod-stats.js';
 import {UsageRates} from './usage-rates.js';
 import {spaceStats} from './volume-stats.js';
@@ -30,6 +31,10 @@ export interface MachineSources {
   readonly files: Pick<Files, 'read'>;
   /** The system cgroups. */
   readonly groups?: readonly SystemGroup[];
+  /** Reads a file of the cgroup of a pod, or of one of its containers by its id. Absent: none. */
+  readonly ofGroup?: ((pod: Frozen<Pod>, file: string, container?: string) => Promise<string | undefined>) | undefined;
+  /** Whether pressure on resources is measured. */
+  readonly withPressure?: boolean;
 }
 
 /** The directories of pods and of the agent. */
@@ -136,7 +141,8 @@ export class NodeStatsReader {
       sandboxes: firstOfEach(sandboxes, ({pod}) => pod.uid),
       fs: filesystems.images,
     };
-    const sources = {...disks, rates: this.#rates, since: this.#startedAt};
+    const {ofGroup, withPressure = false} = this.#parts.system;
+    const sources = {...disks, rates: this.#rates, since: this.#startedAt, ofGroup, withPressure};
     const measured = await Promise.all(known.map(pod => podStats(sources, pod, usage)));
     return {
       name,
@@ -169,7 +175,7 @@ export class NodeStatsReader {
   }
 
   /** Returns the statistics of the kernel. */
-  async #kernel(): Promise<Pick<NodeStats, 'cpuSeconds' | 'cpuMillis' | 'memoryBytes' | 'network' | 'processes'>> {
+  async #kernel(): Promise<Pick<NodeStats, 'cpuSeconds' | 'cpuMillis' | 'memoryBytes' | 'network' | 'processes' | 'swap' | 'pressure'>> {
     const {clock} = this.#parts;
     const {files} = this.#parts.system;
     const [stat, memory, network, pidMax, threadsMax, load] = await Promise.all(
@@ -180,12 +186,20 @@ export class NodeStatsReader {
     const cpuMs = usedProcessorMs(stat ?? '');
     const processes = processesOf(pidMax ?? '', threadsMax ?? '', load ?? '');
     const interfaces = interfacesOf(network ?? '');
+    const pressure = this.#parts.system.withPressure
+      ? await readPressure(
+          async name => (await files.read(name).catch(() => undefined))?.toString(),
+          resource => `/proc/pressure/${resource}`,
+        )
+      : undefined;
     return {
       cpuSeconds: cpuMs / 1000,
       cpuMillis: this.#rates.millis('/', {at: clock.now(), usageCoreNanoseconds: BigInt(Math.round(cpuMs)) * 1_000_000n}),
       memoryBytes: usedMemoryBytes(memory ?? ''),
       ...(interfaces.length > 0 ? {network: defaultFirst(interfaces)} : {}),
       ...(processes ? {processes} : {}),
+      swap: machineSwap(memory ?? ''),
+      ...(pressure ? {pressure} : {}),
     };
   }
 

@@ -10,6 +10,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import {limitsOf} from '#src/platlet/pod/container-limits.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import type {ContainerUsage, MemoryUsage, SandboxUsage} from '#src/platlet/runtime/usage.js';
+import {readPressure, readSwap} from './pressure.js';
 import type {UsageRates} from './usage-rates.js';
 
 export interface PodStatsParts {
@@ -19,6 +20,9 @@ export interface PodStatsParts {
   readonly since: number;
   volumesOf?(uid: string): readonly VolumeStats[];
   logsOf?(pod: Frozen<Pod>): string;
+  /** Reads a file of the cgroup of a pod, or of one of its containers by its id. Absent: none. */
+  readonly ofGroup?: ((pod: Frozen<Pod>, file: string, container?: string) => Promise<string | undefined>) | undefined;
+  readonly withPressure?: boolean;
 }
 
 /** The usage of all pods from the runtime. */
@@ -60,6 +64,7 @@ export const podStats = async (parts: PodStatsParts, pod: Frozen<Pod>, usage: Ru
     ...(sandbox?.cpu?.usageCoreNanoseconds === undefined
       ? total
       : {...consumption(rates, sandbox.id, sandbox), ...memoryOf(sandbox.memory)}),
+    ...(await groupStats(parts, pod)),
     ...(interfaces.length > 0 ? {network: interfaces} : {}),
     ...(volumes.length > 0 ? {volumes} : {}),
     ...(sandbox?.processes === undefined ? {} : {processes: sandbox.processes}),
@@ -87,10 +92,26 @@ const containerStats = async (
     ...limitsOf(container),
     ...consumption(parts.rates, instance.id, usage),
     ...memoryOf(usage.memory),
+    ...(await groupStats(parts, pod, instance.id)),
     probes: [],
     ...(usage.writableLayer ? {rootfs: {...rest, ...used}} : {}),
     ...(logs ? {logs: {...rest, ...logs}} : {}),
   };
+};
+
+/** Returns what the cgroup of a pod, or of one of its containers, tells of pressure and swap. */
+const groupStats = async (
+  {ofGroup, withPressure}: PodStatsParts,
+  pod: Frozen<Pod>,
+  container?: string,
+): Promise<Pick<Consumption, 'pressure' | 'swap'>> => {
+  if (!ofGroup) return {};
+  const read = (file: string): Promise<string | undefined> => ofGroup(pod, file, container);
+  const [pressure, swap] = await Promise.all([
+    withPressure ? readPressure(read, resource => `${resource}.pressure`) : undefined,
+    readSwap(read),
+  ]);
+  return {...(pressure ? {pressure} : {}), ...(swap ? {swap} : {})};
 };
 
 /** Returns the disk usage of a container's logs, including rotated ones. */

@@ -1,4 +1,4 @@
-import type {ContainerStats, NodeStats, PodStats} from '#src/api/node/stats.js';
+import type {ContainerStats, NodeStats, PodStats, ResourcePressure} from '#src/api/node/stats.js';
 import type {Family, Sample} from './exposition.js';
 
 /** The period of CPU quotas, in microseconds. */
@@ -9,6 +9,7 @@ interface Measured {
   readonly startedAt: number;
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
+  readonly pressure?: ResourcePressure;
   readonly container?: ContainerStats;
 }
 
@@ -17,6 +18,26 @@ const labelsOf = (
   id: string,
   {container = '', image = '', name = '', namespace = '', pod = ''}: Readonly<Record<string, string>> = {},
 ) => ({container, id, image, name, namespace, pod});
+
+const pressures = [
+  ['stalled', 'full', 'no tasks could make progress'],
+  ['waiting', 'some', 'tasks have waited'],
+] as const;
+
+/** How long tasks have waited for resources, where the kernel measures it. */
+const pressureFamilies = (measured: readonly Measured[], time: number): Family[] =>
+  (['cpu', 'memory', 'io'] as const).flatMap(resource =>
+    pressures.flatMap(([state, line, what]): Family[] => {
+      const samples = measured.flatMap(({labels, pressure}): Sample[] => {
+        const found = pressure?.[resource];
+        return found ? [[labels, found[line].total / 1e6, time]] : [];
+      });
+      const name = `container_pressure_${resource}_${state}_seconds_total`;
+      return samples.length > 0
+        ? [{name, help: `Time in which ${what} for want of ${resource}, in seconds`, type: 'counter', samples}]
+        : [];
+    }),
+  );
 
 const ofPod = (pod: PodStats): Measured[] => {
   const {namespace, name, uid} = pod;
@@ -81,6 +102,7 @@ export const containerMetrics = (node: NodeStats): Family[] => {
       'Memory that is worked with, in bytes',
       each(({memoryBytes}) => memoryBytes),
     ),
+    ...pressureFamilies(everything, time),
     gauge(
       'container_spec_cpu_period',
       'The period of the processor quota, in microseconds',

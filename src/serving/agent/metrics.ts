@@ -10,6 +10,12 @@ const containersOf = ({pods}: NodeStats): {readonly pod: PodStats; readonly cont
 const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'counter', samples});
 const gauge = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'gauge', samples});
 
+/** The swap that containers may use, where that is limited. */
+const swapLimits = (node: NodeStats): readonly Sample[] =>
+  containersOf(node).flatMap(({pod: {name: pod, namespace}, container: {name: container, swap}}): Sample[] =>
+    swap?.availableBytes === undefined ? [] : [[{container, namespace, pod}, swap.availableBytes + swap.usageBytes, node.time]],
+  );
+
 /** `/metrics/resource`: the usage of the node, its pods and their containers, for metrics servers. */
 export const resourceMetrics = (node: NodeStats): Family[] => {
   const {time} = node;
@@ -37,16 +43,17 @@ export const resourceMetrics = (node: NodeStats): Family[] => {
       ofContainers(({memoryBytes}) => memoryBytes),
     ),
     gauge('container_start_time_seconds', '[STABLE] When the container was started, in seconds of Unix time', startTimes),
+    gauge('container_swap_limit_bytes', '[ALPHA] What of the container may be swapped out, in bytes', swapLimits(node)),
     gauge(
       'container_swap_usage_bytes',
       '[ALPHA] What of the container is swapped out, in bytes',
-      ofContainers(() => 0),
+      ofContainers(({swap}) => swap?.usageBytes ?? 0),
     ),
     counter('node_cpu_usage_seconds_total', '[STABLE] Processor time that the node has used, in seconds of a core', [
       [{}, node.cpuSeconds, time],
     ]),
     gauge('node_memory_working_set_bytes', '[STABLE] Memory that the node works with, in bytes', [[{}, node.memoryBytes, time]]),
-    gauge('node_swap_usage_bytes', '[ALPHA] What of the node is swapped out, in bytes', [[{}, 0, time]]),
+    gauge('node_swap_usage_bytes', '[ALPHA] What of the node is swapped out, in bytes', [[{}, node.swap?.usageBytes ?? 0, time]]),
     counter(
       'pod_cpu_usage_seconds_total',
       '[STABLE] Processor time that the pod has used, in seconds of a core',
@@ -60,7 +67,7 @@ export const resourceMetrics = (node: NodeStats): Family[] => {
     gauge(
       'pod_swap_usage_bytes',
       '[ALPHA] What of the pod is swapped out, in bytes',
-      ofPods(pod => [podLabels(pod), 0, time]),
+      ofPods(pod => [podLabels(pod), pod.swap?.usageBytes ?? 0, time]),
     ),
     gauge('resource_scrape_error', '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise', [[{}, 0]]),
   ];

@@ -14,19 +14,35 @@ import {wireTime} from '#src/api/time.js';
 
 type Measured = Consumption & {readonly memory?: MemoryStats};
 
-const cpuOf = ({cpuMillis, cpuSeconds}: Consumption, time: string) => ({
+const cpuOf = ({cpuMillis, cpuSeconds, pressure}: Consumption, time: string) => ({
   time,
   usageNanoCores: Math.round(cpuMillis * 1e6),
   usageCoreNanoSeconds: Math.round(cpuSeconds * 1e9),
+  ...(pressure?.cpu ? {psi: pressure.cpu} : {}),
 });
 
-const memoryOf = ({memoryBytes, memory = {}}: Measured, time: string, limit?: number) => ({
+/** What is swapped out, and the pressure on disks. */
+const restOf = ({swap, pressure}: Consumption, time: string) => ({
+  ...(swap
+    ? {
+        swap: {
+          time,
+          ...(swap.availableBytes === undefined ? {} : {swapAvailableBytes: swap.availableBytes}),
+          swapUsageBytes: swap.usageBytes,
+        },
+      }
+    : {}),
+  ...(pressure?.io ? {io: {time, psi: pressure.io}} : {}),
+});
+
+const memoryOf = ({memoryBytes, memory = {}, pressure}: Measured, time: string, limit?: number) => ({
   time,
   ...(limit === undefined ? {} : {availableBytes: Math.max(0, limit - memoryBytes)}),
   usageBytes: memoryBytes,
   workingSetBytes: memoryBytes,
   rssBytes: memoryBytes,
   ...memory,
+  ...(pressure?.memory ? {psi: pressure.memory} : {}),
 });
 
 const fsOf = ({at, ...fs}: FilesystemStats, time: string) => ({time: at === undefined ? time : wireTime(at), ...fs});
@@ -48,6 +64,7 @@ const containerOf = (container: ContainerStats, time: string, isWhole: boolean) 
   startTime: wireTime(container.startedAt),
   cpu: cpuOf(container, time),
   memory: memoryOf(container, time, container.memoryLimitBytes),
+  ...restOf(container, time),
   ...(isWhole && container.rootfs ? {rootfs: fsOf(container.rootfs, time)} : {}),
   ...(isWhole && container.logs ? {logs: fsOf(container.logs, time)} : {}),
 });
@@ -70,6 +87,7 @@ const podOf = (pod: PodStats, time: string, isWhole: boolean) => ({
   containers: pod.containers.map(container => containerOf(container, time, isWhole)),
   cpu: cpuOf(pod, time),
   memory: memoryOf(pod, time),
+  ...restOf(pod, time),
   ...(isWhole
     ? {
         ...networkOf(pod.network, time),
@@ -112,6 +130,7 @@ export const summaryOf = (node: NodeStats, {onlyCpuAndMemory}: {readonly onlyCpu
       startTime: wireTime(node.startedAt),
       cpu: cpuOf(node, time),
       memory: memoryOf(node, time, node.machine.memoryBytes),
+      ...restOf(node, time),
       ...(onlyCpuAndMemory
         ? {}
         : {

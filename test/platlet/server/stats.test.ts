@@ -12,6 +12,11 @@ import {interfacesOf} from '#src/platlet/stats/network.js';
 import {NodeStatsReader} from '#src/platlet/stats/node-stats.js';
 import {VolumeUsage} from '#src/platlet/stats/volume-stats.js';
 import {claimUsage, systemGroups} from '#src/platlet/stats/agent-stats.js';
+import type {NodeStats} from '#src/api/node/stats.js';
+import {machineSwap, readPressure, readSwap} from '#src/platlet/stats/pressure.js';
+import {containerMetrics} from '#src/serving/agent/container-metrics.js';
+import type {Family} from '#src/serving/agent/exposition.js';
+import {resourceMetrics} from '#src/serving/agent/metrics.js';
 import {summaryOf} from '#src/serving/agent/summary.js';
 
 const never = new AbortController().signal;
@@ -72,6 +77,39 @@ test('the use of a control group is read from files of both versions', async t =
   t.is(await groupUsage(host, v2, '/none'), undefined);
   t.is(groupOfProcess('12:cpu,cpuacct:/a\n4:memory:/system/agent\n0::/\n'), '/system/agent');
   t.is(groupOfProcess('0::/system.slice/agent.service\n'), '/system.slice/agent.service');
+});
+
+test('pressure and swap are read from files of control groups', async t => {
+  const text = 'some avg10=1.50 avg60=0.25 avg300=0.00 total=2000000\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=1000000\n';
+  const files: Readonly<Record<string, string>> = {'cpu.pressure': text, 'memory.swap.current': '4096\n', 'memory.swap.max': '8192\n'};
+  const read = async (name: string) => files[name];
+  const cpu = {full: {total: 1_000_000, avg10: 0.5, avg60: 0, avg300: 0}, some: {total: 2_000_000, avg10: 1.5, avg60: 0.25, avg300: 0}};
+  t.deepEqual(await readPressure(read, resource => `${resource}.pressure`), {cpu});
+  t.deepEqual(await readSwap(read), {usageBytes: 4096, availableBytes: 4096});
+  t.deepEqual(await readSwap(async name => (name === 'memory.swap.max' ? 'max\n' : '0\n')), {usageBytes: 0});
+  t.is(await readSwap(async () => undefined), undefined);
+  t.is(await readPressure(async () => undefined, String), undefined);
+  t.deepEqual(machineSwap('SwapTotal:       2048 kB\nSwapFree:        1024 kB\n'), {usageBytes: 1_048_576, availableBytes: 1_048_576});
+  const consumed = {cpuMillis: 1, cpuSeconds: 1, memoryBytes: 1, pressure: {cpu, io: cpu}, swap: {usageBytes: 4096, availableBytes: 4096}};
+  const container = {...consumed, name: 'app', id: 'c', image: 'app', startedAt: 0, probes: []};
+  const node: NodeStats = {
+    ...consumed,
+    name: 'node',
+    time: 0,
+    startedAt: 0,
+    machine: {id: '', systemId: '', bootId: '', cores: 1, memoryBytes: 1, storageBytes: 1, imageBytes: 0},
+    pods: [{...consumed, namespace: 'default', name: 'pod', uid: 'u', startedAt: 0, containers: [container]}],
+    known: {pods: 1, active: 1, containers: {running: 1, exited: 0}},
+  };
+  const time = '1970-01-01T00:00:00Z';
+  const shown = {cpu: {psi: cpu}, io: {time, psi: cpu}, swap: {time, swapAvailableBytes: 4096, swapUsageBytes: 4096}};
+  t.like(summaryOf(node, {onlyCpuAndMemory: false}), {node: shown, pods: [{...shown, containers: [shown]}]});
+  const valueOf = (families: readonly Family[], name: string) => families.find(each => each.name === name)?.samples.at(-1)?.[1];
+  t.is(valueOf(containerMetrics(node), 'container_pressure_cpu_waiting_seconds_total'), 2);
+  t.is(valueOf(containerMetrics(node), 'container_pressure_cpu_stalled_seconds_total'), 1);
+  t.is(valueOf(containerMetrics(node), 'container_pressure_memory_stalled_seconds_total'), undefined);
+  t.is(valueOf(resourceMetrics(node), 'container_swap_usage_bytes'), 4096);
+  t.is(valueOf(resourceMetrics(node), 'container_swap_limit_bytes'), 8192);
 });
 
 const pod: Pod = {
@@ -211,7 +249,7 @@ test('statistics are sampled each ten seconds, unless somebody reads them', asyn
 test('a summary of processors and memory alone has nothing else', async t => {
   using node = await aNode();
   const summary = summaryOf(await node.stats.read(), {onlyCpuAndMemory: true}) as {readonly node: object; readonly pods: readonly object[]};
-  t.deepEqual(Object.keys(summary.node), ['nodeName', 'systemContainers', 'startTime', 'cpu', 'memory']);
+  t.deepEqual(Object.keys(summary.node), ['nodeName', 'systemContainers', 'startTime', 'cpu', 'memory', 'swap']);
   t.deepEqual(Object.keys(summary.pods[0]!), ['podRef', 'startTime', 'containers', 'cpu', 'memory']);
 });
 
