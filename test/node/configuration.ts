@@ -1,6 +1,6 @@
 // The configuration of a containerd and of the network of its pods, all in one folder.
 
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {networkPlugins} from './requirements.js';
 
@@ -47,22 +47,15 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   SystemdCgroup = false
 `;
 
-const podNetwork = (folder: string, subnet: string): string =>
-  JSON.stringify({
-    cniVersion: '0.4.0',
-    name: 'platnet',
-    plugins: [
-      {
-        type: 'bridge',
-        bridge: 'cni0',
-        isGateway: true,
-        ipMasq: false,
-        hairpinMode: true,
-        ipam: {type: 'host-local', dataDir: join(folder, 'cni/net'), ranges: [[{subnet}]], routes: [{dst: '0.0.0.0/0'}]},
-      },
-      {type: 'portmap', capabilities: {portMappings: true}, snat: true},
-    ],
-  });
+/** The network configuration that docs/nodes.md has, for a range and a folder of its own. */
+const podNetwork = (folder: string, subnet: string): string => {
+  const documented = /10-plat\.conflist <<'END'\n(.*?)\nEND\n/s.exec(readFileSync('docs/nodes.md', 'utf8'))?.[1] ?? '';
+  const {plugins, ...network} = JSON.parse(documented) as {plugins: [{ipam: object}, ...object[]]};
+  const [bridge, ...others] = plugins;
+  const ipam = {...bridge.ipam, dataDir: join(folder, 'cni/net'), ranges: [[{subnet}]]};
+  // Other nodes of a test have to see the addresses of pods.
+  return JSON.stringify({...network, plugins: [{...bridge, ipMasq: false, ipam}, ...others]});
+};
 
 /** Writes the configuration of the pods' network, after which they have one. */
 export const writePodNetwork = ({folder, pods}: Pick<ContainerdSettings, 'folder' | 'pods'>): void =>

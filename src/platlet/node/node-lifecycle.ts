@@ -10,6 +10,7 @@ import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {nodeReference, recordConditionEvents, type NodeStatus} from './conditions.js';
+import {ReadinessLog} from './readiness-log.js';
 import {periodJitter, retryDelay} from './node-lease.js';
 import {newNode, ownMetadataPatch, type NodeIdentity} from './node-object.js';
 import {nodeStatusPatch, statusDiffers} from './status-patch.js';
@@ -51,6 +52,7 @@ const fastForMs = 120_000;
 /** The registration and the status reports of a node. */
 export class NodeLifecycle {
   readonly #parts: NodeLifecycleParts;
+  readonly #readiness: ReadinessLog;
   #registered = false;
   #reportedAt = -Infinity;
   #reportJitterMs = 0;
@@ -60,6 +62,7 @@ export class NodeLifecycle {
 
   constructor(parts: NodeLifecycleParts) {
     this.#parts = parts;
+    this.#readiness = new ReadinessLog(parts.clock, parts.log, parts.node.identity.name);
   }
 
   get isRegistered(): boolean {
@@ -155,6 +158,7 @@ export class NodeLifecycle {
     const nodes = client.resource(kinds.nodes);
     const node = (fromCache ? registered() : undefined) ?? (await nodes.get(identity.name, {signal}));
     const next = await status(node.status);
+    this.#readiness.observe(next);
     this.#recordNews(node, next);
     const patch = this.#metadataOf(node);
     const now = clock.monotonic();

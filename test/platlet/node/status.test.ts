@@ -2,12 +2,15 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {driverProblem} from '#src/platlet/cgroups/driver.js';
 import {nodeAddresses, providedAddressesOf, type AddressParts} from '#src/platlet/node/addresses.js';
 import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
 import {newNode, ownMetadataPatch, uninitializedTaint, type NodeIdentity} from '#src/platlet/node/node-object.js';
 import {nodeStatusOf, type NodeFacts} from '#src/platlet/node/node-status.js';
+import {ReadinessLog} from '#src/platlet/node/readiness-log.js';
 import {nodeStatusPatch} from '#src/platlet/node/status-patch.js';
+import {recordingLog} from '#test/runtime/environment.js';
 
 const facts: NodeFacts = {
   machine: {
@@ -116,4 +119,20 @@ test('the agent has no cgroup driver but cgroupfs, and the runtime decides which
   t.is(driverProblem('cgroupfs', 'systemd'), undefined);
   t.regex(driverProblem('systemd', 'cgroupfs')!, /^the container runtime asks for the cgroup driver systemd, /);
   t.regex(driverProblem(undefined, 'systemd')!, /^--cgroup-driver, .* asks for the cgroup driver systemd, /);
+});
+
+test('why a node is not ready is logged once for each reason that lasts, and that it is ready again', async t => {
+  const clock = new VirtualClock(0);
+  const {log, lines, fields} = recordingLog();
+  const readiness = new ReadinessLog(clock, log, 'real');
+  const report = async (notReady?: string): Promise<void> => {
+    readiness.observe(statusOf({failures: {pressures: [], ...(notReady === undefined ? {} : {notReady})}}));
+    await clock.advance(1_000);
+  };
+  const network = 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized';
+  for (const reason of ['PLEG is not healthy', undefined, network, network, network, network, undefined, undefined]) await report(reason);
+
+  t.deepEqual(lines, ['warn the node is not ready', 'info the node is ready']);
+  t.like(fields[0], {node: 'real', message: network});
+  t.regex(String(fields[0]?.['remedy']), /docs\/nodes\.md/);
 });
