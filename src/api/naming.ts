@@ -299,6 +299,13 @@ export const runtimeApiSuffix = vocabularies.kubernetes.apiSuffix;
  */
 export const volumeFolderPrefix = `${vocabularies.kubernetes.domain}~`;
 
+/** The names of files that device plugins and other agents know, whatever the naming. */
+export const deviceFiles = {
+  /** The socket by which plugins register. */
+  socket: 'kubelet.sock',
+  checkpoint: 'kubelet_internal_checkpoint',
+} as const;
+
 /** The naming whose binary form a media type without parameters means. */
 export const namingOfMediaType = (type: string): Naming | undefined =>
   Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
+import {admitUnreserved, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import type {Agent} from './node/agent.js';
 import {allocate, releaseAllocation} from '#src/platlet/pod/admission/allocation.js';
@@ -83,7 +83,7 @@ export class Records {
     if (record.isFinished) return record;
     const isOld = pod.status?.startTime !== undefined;
     const node = nodes.get(agent.machine.name);
-    const admission = isOld || !node ? undefined : admit(nodeState(naming, node, agent), pod);
+    const admission = isOld || !node ? undefined : admitUnreserved(nodeState(naming, node, agent), pod);
     if (admission?.is === 'refused') {
       const {rejection} = admission;
       record.isFinished = true;

@@ -5,6 +5,7 @@ import test, {type ExecutionContext} from 'ava';
 import type {Pod} from '#src/api/pod.js';
 import {systemClock} from '#src/base/clock.js';
 import {createLog} from '#src/observe/log.js';
+import {FakeDevicePlugin} from '#test/platlet/device-manager/fake-device-plugin.js';
 import {runAgent} from './agent-program.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
@@ -120,4 +121,47 @@ contained('whole CPUs of Guaranteed pods are exclusive, and the others of the no
     defaultCpuSet: `0-${all}`,
     entries: undefined,
   });
+});
+
+contained('a container gets the devices that it requests from their plugin', async t => {
+  await using node = await startContainerd();
+  const [manifests, out] = [join(node.agentFolder, 'manifests'), join(node.agentFolder, 'out')];
+  mkdirSync(manifests);
+  mkdirSync(out);
+  const folder = join(node.agentFolder, 'root', 'device-plugins');
+  await using agent = runAgent([
+    '--hostname-override=alone',
+    '--naming=kubernetes',
+    `--container-runtime-endpoint=${node.endpoint}`,
+    `--root-dir=${join(node.agentFolder, 'root')}`,
+    `--cert-dir=${join(node.agentFolder, 'pki')}`,
+    `--cgroup-root=${node.cgroup}`,
+    `--pod-manifest-path=${manifests}`,
+    '--file-check-frequency=100ms',
+    '--port=19550',
+    `--read-only-port=${port}`,
+    '--healthz-port=0',
+    '--fail-cgroupv1=false',
+  ]);
+  await agent.ready;
+  await until(t, 'plugins may register', () => existsSync(join(folder, 'kubelet.sock')));
+  const plugin = new FakeDevicePlugin(join(folder, 'gpu.sock'), [['zero'], ['one']]);
+  plugin.allocation = ids => ({
+    envs: {GPU: ids.join()},
+    devices: [{hostPath: '/dev/null', containerPath: '/dev/gpu0', permissions: 'rw'}],
+    annotations: {'vendor.example/gpu': 'yes'},
+  });
+  await using _ = await plugin.listen();
+  await plugin.register(join(folder, 'kubelet.sock'), systemClock, 'vendor.example/gpu');
+  const command = ['sh', '-c', 'echo "$GPU $(ls -l /dev/gpu0 | cut -c 1)" > /out/seen; exec sleep 600'];
+  const resources = {limits: {'vendor.example/gpu': '1'}};
+  const app = {name: 'app', image: recipes.busybox.reference, command, resources, volumeMounts: [{name: 'out', mountPath: '/out'}]};
+  const volumes = [{name: 'out', hostPath: {path: out}}];
+  writeFileSync(join(manifests, 'gpu.json'), manifest('gpu', {terminationGracePeriodSeconds: 0, containers: [app], volumes}));
+
+  await until(t, 'the container has looked', () => existsSync(join(out, 'seen')) && readFileSync(join(out, 'seen'), 'utf8') !== '');
+  t.is(readFileSync(join(out, 'seen'), 'utf8'), 'one c\n');
+  t.deepEqual(plugin.calls, ['allocate one']);
+  rmSync(join(manifests, 'gpu.json'));
+  await until(t, 'the pod is gone', async () => (await pods()).length === 0);
 });

@@ -20,7 +20,7 @@ import {ResourceState} from '#src/platlet/resize/resource-state.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {PodSource} from '#src/platlet/sources/source.js';
 import type {Telemetry, WorkerPorts} from '#src/platlet/worker/parts.js';
-import {PodAdmission} from '#src/platlet/worker/pod-admission.js';
+import {PodAdmission, type PodAdmissionParts} from '#src/platlet/worker/pod-admission.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import {systemNetwork} from '#src/transport/network.js';
@@ -57,6 +57,8 @@ export interface TestAgentOptions extends Partial<Omit<WorkerPorts, 'runtime'>> 
   /** What the agent knows of resources; by default nothing, in memory. */
   readonly states?: Pick<NodeResizes, 'allocated' | 'actuated'>;
   readonly resizeNode?: Partial<ResizeNode>;
+  /** The managers of CPUs, memory and devices; none by default. */
+  readonly managers?: NonNullable<PodAdmissionParts['managers']>;
   /** Resolves when pods of the API may be acted on. */
   readonly apiReady?: Promise<unknown>;
 }
@@ -125,6 +127,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     tracer,
     states = {allocated: new ResourceState(), actuated: new ResourceState()},
     resizeNode = {},
+    managers,
     ...given
   } = options;
   const random = seededRandom(2);
@@ -142,6 +145,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     condition,
     working: directory.working,
     allowedSysctls: [],
+    ...(managers ? {managers} : {}),
     features: {podLevelResources: true, declared: []},
   });
   const ports: WorkerPorts = {
@@ -161,7 +165,7 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
           fixed: {cpu: false, memory: false},
           podLevel: false,
           ...resizeNode,
-          admit: pod => admission.admit(pod),
+          admit: pod => admission.admitResized(pod),
         },
       },
       clock,

@@ -1,4 +1,7 @@
 import test from 'ava';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {ManagerRefusal, Reserved} from '#src/platlet/pod/admission/managers.js';
 import type {Images} from '#src/platlet/pod/ports.js';
 import {eventsOf} from '#test/simulation/environment.js';
 import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, timeline, type AgentPlane} from './agent.js';
@@ -168,6 +171,38 @@ test('a node that lacks memory refuses pods that ask for none, until there is en
   await run(plane, 'second');
   await plane.clock.advance(1_000);
   t.is(describePod(await podNamed(plane, 'second')), 'Running: app ready');
+});
+
+test('a pod waits for its devices, the pods after it wait for it, and one that gets none is refused', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const answers = new Map<string, (refusal: ManagerRefusal | undefined) => void>();
+  const managers = {
+    reserve: ({metadata}: Frozen<Pod>): Reserved =>
+      metadata?.name === 'plain' ? undefined : new Promise(resolve => answers.set(metadata?.name ?? '', resolve)),
+    heldBeside: () => new Map(),
+  };
+  await using _ = await anAgent(plane, runtime, {managers});
+  for (const name of ['first', 'gone', 'second', 'plain']) await run(plane, name);
+  await plane.clock.advance(1_000);
+  t.deepEqual([...answers.keys()], ['first']);
+  await podsOf(plane).delete('gone', {namespace: 'default', gracePeriodSeconds: 0});
+  await plane.clock.advance(1_000);
+  t.deepEqual(runtime.calls, []);
+
+  answers.get('first')!(undefined);
+  await plane.clock.advance(1_000);
+  t.deepEqual([...answers.keys()], ['first', 'second']);
+  t.is(describePod(await podNamed(plane, 'first')), 'Running: app ready');
+
+  answers.get('second')!({is: 'failed', error: 'rpc error: code = Unknown desc = out of order'});
+  await plane.clock.advance(1_000);
+  t.like((await podNamed(plane, 'second')).status, {
+    phase: 'Failed',
+    reason: 'UnexpectedAdmissionError',
+    message: 'Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = out of order, which is unexpected',
+  });
+  t.is(describePod(await podNamed(plane, 'plain')), 'Running: app ready');
 });
 
 test('secrets for the images of a pod are looked for before its containers start', async t => {

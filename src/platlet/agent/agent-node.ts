@@ -14,6 +14,7 @@ import type {NodeImages} from '#src/platlet/node/node-images.js';
 import {newNode, type NodeIdentity} from '#src/platlet/node/node-object.js';
 import {nodeStatusOf} from '#src/platlet/node/node-status.js';
 import {joinedProblems, type RuntimeHealth} from '#src/platlet/node/runtime-health.js';
+import type {DeviceManager} from '#src/platlet/device-manager/manager.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {AgentIdentity} from './parts.js';
@@ -36,6 +37,7 @@ export interface NodeConfiguration {
 export interface ReportedFeatures {
   readonly condition: NodeCondition;
   readonly declaredFeatures: readonly string[] | undefined;
+  readonly devices: Pick<DeviceManager, 'count'>;
 }
 
 export interface AgentNodeParts {
@@ -140,6 +142,7 @@ export class AgentNode {
         // No supported type of volume is attached. An empty list lets volumes left by another agent be detached.
         volumesInUse: pods.sources.isReady ? [] : undefined,
         declaredFeatures: reported.declaredFeatures,
+        devices: reported.devices.count(),
         failures: {
           pressures: reported.condition.pressures,
           ...(problem === undefined ? {} : {notReady: problem}),

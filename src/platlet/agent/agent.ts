@@ -44,8 +44,8 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   const cluster = clusterOf(parts, signal);
   await checkMachineOf(parts, cluster);
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
-  const node = await nodeOf(parts, cluster, directory, signal);
   const managers = await resourceManagers(parts, machine, directory);
+  const node = await nodeOf(parts, {cluster, directory, managers}, signal);
   const admission = admissionOf(parts, {node, working: directory.working, managers});
   const resizes = await podResizes(parts, {host, cluster, directory, node, admission}, signal);
   const ports = await podPortsOf(parts, {host, cluster, node, working: directory.working, managers, resizes}, signal);
@@ -130,5 +130,6 @@ const begin = async (
     metrics,
     signal,
   };
-  await startFeatures(context, [...features, ...managerFeatures(managers), pluginRegistration(parts.files, {})]);
+  const plugins = pluginRegistration(parts.files, {DevicePlugin: managers.devices.registration});
+  await startFeatures(context, [...features, ...managerFeatures(managers), plugins]);
 };

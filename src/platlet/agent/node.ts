@@ -13,6 +13,7 @@ import {NodeImages} from '#src/platlet/node/node-images.js';
 import {NodeLease} from '#src/platlet/node/node-lease.js';
 import {NodeLifecycle} from '#src/platlet/node/node-lifecycle.js';
 import {RuntimeHealth} from '#src/platlet/node/runtime-health.js';
+import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {AgentNode, nodeIdentity} from './agent-node.js';
 import type {Cluster} from './cluster.js';
@@ -35,7 +36,11 @@ export interface NodeStage {
 }
 
 /** Creates the Node of an agent. */
-export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirectory, signal: AbortSignal): Promise<NodeStage> => {
+export const nodeOf = async (
+  parts: AgentParts,
+  {cluster, directory: pods, managers}: {readonly cluster: Cluster; readonly directory: PodDirectory; readonly managers: ResourceManagers},
+  signal: AbortSignal,
+): Promise<NodeStage> => {
   const {identity, settings, flags, clients, runtime, runtimeVersion, gate, naming, files, clock, random, log, metrics} = parts;
   const {events, registered, api} = cluster;
   const startup = new StartupTimes(clock, metrics, bootTimeOf(String((await files.read('/proc/stat')) ?? '')));
@@ -54,7 +59,7 @@ export const nodeOf = async (parts: AgentParts, cluster: Cluster, pods: PodDirec
     configuration: {settings, reservation: reservationOf(settings, !flags.allocatesThresholds)},
     addresses,
     runtime: {version: runtimeVersion, health, images: new NodeImages({runtime, clock, log})},
-    reported: {condition, declaredFeatures: declaredFeatures(settings, gate)},
+    reported: {condition, declaredFeatures: declaredFeatures(settings, gate), devices: managers.devices.manager},
     pods,
   });
   const lifecycle = new NodeLifecycle({

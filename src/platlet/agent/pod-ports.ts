@@ -51,5 +51,8 @@ export const podPortsOf = async (
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
   const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working, managers}, signal);
   const output = new ContainerFiles(parts.host, folders);
-  return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output, resizes};
+  const healthOf: Pick<WorkerPorts, 'healthOf'> = parts.gate('ResourceHealthStatus')
+    ? {healthOf: (pod, container) => managers.healthOf(pod, container)}
+    : {};
+  return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output, resizes, ...healthOf};
 };

@@ -55,7 +55,7 @@ export const podResizes = async (
         fixed: fixedResources(settings, gate),
         podLevel: gate('InPlacePodLevelResourcesVerticalScaling'),
         mayUseSwap: (pod, container) => hasSwap && mayUseLimitedSwap(naming, pod, container),
-        admit: pod => admission.admit(pod),
+        admit: pod => admission.admitResized(pod),
       },
     },
     clock,

@@ -9,7 +9,9 @@ import {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import {openCpuManager} from '#src/platlet/cpu-manager/open.js';
 import {CpuReconciler} from '#src/platlet/cpu-manager/reconcile.js';
 import type {AgentFeature} from '#src/platlet/feature/feature.js';
-import {stateFiles} from '#src/platlet/host/folders.js';
+import {devicePluginsFolder, stateFiles} from '#src/platlet/host/folders.js';
+import {deviceRegistration} from '#src/platlet/device-manager/feature.js';
+import {openDeviceManager} from '#src/platlet/device-manager/open.js';
 import {openMemoryManager} from '#src/platlet/memory-manager/open.js';
 import {reservationOf} from '#src/platlet/node/capacity.js';
 import type {Machine} from '#src/platlet/node/machine.js';
@@ -43,7 +45,9 @@ const wholeMachine = ({memoryBytes, hugepages}: Machine): WholeMachine => ({
   hugePages: Object.entries(hugepages).map(([size, total]) => ({pageBytes: bytesOf(size), count: total / bytesOf(size)})),
 });
 
-/** Returns the feature that keeps the CPUs of running containers as they are assigned. */
+/**
+ * Returns the features that keep the CPUs of running containers as they are assigned, and that let devices register.
+ */
 export const managerFeatures = (managers: ResourceManagers): readonly AgentFeature[] => [
   {
     name: 'CPU manager',
@@ -56,13 +60,14 @@ export const managerFeatures = (managers: ResourceManagers): readonly AgentFeatu
       });
     },
   },
+  deviceRegistration(managers.devices),
 ];
 
 /** Opens the resource managers. Rejects if their settings or their saved states do not fit the machine. */
 export const resourceManagers = async (
   {settings, flags, gate, naming, identity, host, clock, log, metrics}: AgentParts,
   {topology, reserved}: AgentTopology,
-  {sources}: Pick<PodDirectory, 'sources'>,
+  directory: PodDirectory,
 ): Promise<ResourceManagers> => {
   const order = {nodes: topology.nodes, options: topologyOptions(settings.topologyManagerPolicyOptions)};
   const policy = settings.topologyManagerPolicy as TopologyPolicy;
@@ -89,15 +94,20 @@ export const resourceManagers = async (
     metrics,
     withPodLevel: gate('PodLevelResources'),
   });
-  const providers = [cpus, memory];
+  const devices = await openDeviceManager(
+    {folder: join(flags.rootDir, devicePluginsFolder), nodes: topology.nodes.map(({id}) => id), naming, host, clock, log, metrics},
+    directory,
+  );
+  const providers = [cpus, memory, devices.manager];
   const scope = settings.topologyManagerScope as 'container' | 'pod';
   return new ResourceManagers({
     cpus,
     memory,
     topology: new TopologyManager({policy, scope, order, providers, metrics, clock}),
     providers,
-    files: [cpuFile, memoryFile],
+    devices,
+    files: [cpuFile, memoryFile, devices.file],
     dropsQuota: gate('DisableCPUQuotaWithExclusiveCPUs'),
-    sources,
+    sources: directory.sources,
   });
 };

@@ -53,7 +53,7 @@ export interface FeatureContext {
   reportNode(): void;
   readonly pods: PodDirectory;
   /** Terminates pods. */
-  readonly workers: Pick<PodWorkers, 'terminate'>;
+  readonly workers: Pick<PodWorkers, 'terminate' | 'wake'>;
   /** The statistics of the node and its pods. */
   readonly stats: Pick<NodeStatsReader, 'read'>;
   readonly reclaim: NodeReclaim;

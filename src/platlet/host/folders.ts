@@ -17,6 +17,9 @@ export const stateFiles = {
 /** The directory in which plugins register themselves, in the data directory of the agent. */
 export const pluginsFolder = 'plugins_registry';
 
+/** The directory of the sockets of device plugins, which they know, in the data directory of the agent. */
+export const devicePluginsFolder = 'device-plugins';
+
 /** The log directory of pods by default. Only one agent of a machine has it, and it alone keeps links to logs. */
 const usualPodLogs = '/var/log/pods';
 const usualContainerLogs = '/var/log/containers';

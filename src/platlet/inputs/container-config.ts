@@ -1,6 +1,7 @@
 // The configuration of a container. Pure.
 
 import {expandKnown} from '#src/model/pod/expansion.js';
+import type {ContainerOptions} from './container-options.js';
 import type {ContainerConfigRequest} from '#src/platlet/pod/ports.js';
 import type {ContainerConfig, ContainerResources, ContainerSecurity, MountConfig} from '#src/platlet/runtime/configs.js';
 import {identityLabels} from '#src/platlet/runtime/labels.js';
@@ -11,12 +12,14 @@ export interface ContainerFacts {
   readonly mounts: readonly MountConfig[];
   readonly resources: ContainerResources;
   readonly security: ContainerSecurity;
+  /** What it gets with its devices; the environment and the mounts have theirs already. */
+  readonly options: Pick<ContainerOptions, 'devices' | 'annotations' | 'cdiDevices'>;
 }
 
 /** Returns the configuration of a container. */
 export const containerConfig = (
   {pod, container, attempt, image, sandbox}: ContainerConfigRequest,
-  {environment, mounts, resources, security}: ContainerFacts,
+  {environment, mounts, resources, security, options}: ContainerFacts,
 ): ContainerConfig => {
   const expanded = (texts: readonly string[] = []): string[] => texts.map(text => expandKnown(text, name => environment.get(name)));
   return {
@@ -28,10 +31,10 @@ export const containerConfig = (
     workingDir: container.workingDir ?? '',
     environment: [...environment].map(([name, value]) => ({name, value})),
     mounts,
-    devices: [],
-    cdiDevices: [],
+    devices: options.devices,
+    cdiDevices: options.cdiDevices,
     labels: identityLabels(sandbox.pod, container.name),
-    annotations: containerAnnotations(pod, container, attempt),
+    annotations: {...options.annotations, ...containerAnnotations(pod, container, attempt)},
     logPath: `${container.name}/${attempt}.log`,
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

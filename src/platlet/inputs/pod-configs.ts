@@ -5,6 +5,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Random} from '#src/base/random.js';
+import {noOptions, type ContainerOptions} from './container-options.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {WaitingError, type ContainerConfigRequest, type PodConfigs, type PodMounts} from '#src/platlet/pod/ports.js';
@@ -27,6 +28,8 @@ export interface AssignedToContainers {
    */
   creating(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<void>;
   assignedTo(pod: Frozen<Pod>, container: Frozen<AnyContainer>): AssignedResources;
+  /** Returns what a container that is about to start gets with its devices. */
+  optionsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<ContainerOptions>;
   /** Whether the cpu limit of a pod is not enforced by a quota, since containers of it have CPUs of their own. */
   isUnthrottled(pod: Frozen<Pod>): boolean;
 }
@@ -119,14 +122,15 @@ export class NodePodConfigs implements PodConfigs {
       ...(targetId === undefined ? {} : {targetId}),
     });
     await host.makeFolder(join(sandbox.logDirectory, container.name), logMode);
-    const environment = await environments.of({pod, container, addresses: request.addresses});
-    const mounts: MountConfig[] = [...(await this.#parts.mounts.mountsOf(pod, container, environment))];
+    const options = (await settings.managers?.optionsOf(pod, container)) ?? noOptions;
+    const environment = new Map([...options.environment, ...(await environments.of({pod, container, addresses: request.addresses}))]);
+    const mounts: MountConfig[] = [...options.mounts, ...(await this.#parts.mounts.mountsOf(pod, container, environment))];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
     await settings.managers?.creating(pod, container);
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
-    return containerConfig({...request, attempt}, {environment, mounts, resources, security});
+    return containerConfig({...request, attempt}, {environment, mounts, resources, security, options});
   }
 
   async #handler(name: string): Promise<string> {

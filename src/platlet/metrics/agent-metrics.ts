@@ -63,6 +63,11 @@ const counters = {
   },
   hookFallbacks: {name: 'lifecycle_handler_http_fallbacks_total', help: 'Hooks over HTTPS that were answered by HTTP.'},
   orphanedRuntimePods: {name: 'orphaned_runtime_pods_total', help: 'Pods that the runtime had and no source of pods.'},
+  deviceRegistrations: {
+    name: 'device_plugin_registration_total',
+    help: 'Registrations of device plugins, by resource.',
+    labels: ['resource_name'],
+  },
   discardedEvents: {name: 'pleg_discard_events', help: 'Changes of pods in the runtime that were dropped.'},
   preemptions: {
     name: 'preemptions',
@@ -112,6 +117,12 @@ const histograms = {
     name: 'containers_per_pod_count',
     help: 'Containers of each pod that was started.',
     buckets: exponentialBuckets(1, 2, 5),
+  },
+  deviceAllocationDuration: {
+    name: 'device_plugin_alloc_duration_seconds',
+    help: 'Duration of allocations by device plugins, by resource.',
+    labels: ['resource_name'],
+    buckets: usualBuckets,
   },
   evictionStatsAge: {
     name: 'eviction_stats_age_seconds',

@@ -16,6 +16,14 @@ export interface CapacitySettings {
   readonly reservation: Reservation;
 }
 
+/** The numbers of devices as the Node shows them. */
+export interface DeviceCapacity {
+  readonly capacity: ReadonlyMap<string, number>;
+  readonly allocatable: ReadonlyMap<string, number>;
+  /** The resources whose plugins have been gone for long. */
+  readonly removed: readonly string[];
+}
+
 type Amounts = Record<string, string>;
 
 const kibi = (bytes: number): string => `${Math.floor(bytes / 1024)}Ki`;

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Image} from '#src/platlet/runtime/images.js';
 import type {RuntimeStatus, RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {NodeAddress} from './addresses.js';
-import {allocatableOf, capacityOf, type CapacitySettings} from './capacity.js';
+import {allocatableOf, capacityOf, type CapacitySettings, type DeviceCapacity} from './capacity.js';
 import {nodeConditions, type NodeFailures, type NodeStatus} from './conditions.js';
 import type {Machine} from './machine.js';
 
@@ -25,6 +25,8 @@ export interface NodeFacts {
   readonly failures: NodeFailures;
   /** The volumes in use; undefined while unknown. */
   readonly volumesInUse: readonly string[] | undefined;
+  /** The devices of plugins, counted. */
+  readonly devices?: DeviceCapacity | undefined;
   /** What the node can do that not every node can; undefined if it declares nothing. */
   readonly declaredFeatures?: readonly string[] | undefined;
 }
@@ -72,11 +74,15 @@ const missingCapacity = (capacity: Readonly<Record<string, string>>, {localStora
   return missing.length > 0 ? `missing node capacity for resources: ${missing.join(', ')}` : undefined;
 };
 
+const amountsOf = (counts: Iterable<readonly [string, number]>): Readonly<Record<string, string>> =>
+  Object.fromEntries([...counts].map(([name, count]) => [name, String(count)]));
+
 /** Returns the status of a node; fields, conditions and resources set by others are kept. */
 export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
   const {machine, settings, addresses, port, images, maxImages, runtimeStatus, failures, volumesInUse} = facts;
   const own = capacityOf(machine, settings);
-  const capacity = {...before?.capacity, ...own};
+  const {capacity: devices = [], allocatable: usable = [], removed = []} = facts.devices ?? {};
+  const capacity = {...before?.capacity, ...own, ...amountsOf(devices), ...amountsOf(removed.map(name => [name, 0]))};
   if (!settings.localStorage) delete capacity['ephemeral-storage'];
   const missing = missingCapacity(capacity, settings);
   const notReady = [failures.notReady, missing].filter(reason => reason !== undefined);
@@ -87,7 +93,7 @@ export const nodeStatusOf = (naming: Naming, facts: NodeFacts, before: Frozen<No
     ...(used.length > 0 ? {volumesInUse: used} : {}),
     ...(addresses ? {addresses: addresses.map(address => ({...address}))} : {}),
     capacity,
-    allocatable: allocatableOf(capacity, settings),
+    allocatable: {...allocatableOf(capacity, settings), ...amountsOf(usable)},
     daemonEndpoints: {kubeletEndpoint: {Port: port}},
     nodeInfo: nodeInfoOf(facts, before),
     ...(images ? {images: reportedImages(images, maxImages)} : {}),

@@ -35,7 +35,12 @@ export interface ContainerInputs {
     latest: ContainerInstance,
     before: Frozen<ContainerStatus> | undefined,
   ): Pick<ContainerStatus, 'resources' | 'allocatedResources'>;
+  /** The health of the devices that a container has, by resource; absent: it is not shown. */
+  healthOf?(container: string): readonly ResourceStatus[];
 }
+
+/** The health of the devices of a resource. */
+export type ResourceStatus = NonNullable<ContainerStatus['allocatedResourcesStatus']>[number];
 
 export interface ContainerStatuses {
   readonly initContainerStatuses?: ContainerStatus[];
@@ -152,6 +157,17 @@ const isReady = (of: SpecContainer, latest: ContainerInstance | undefined, isSta
 };
 
 const statusOf = (
+  pod: Frozen<Pod>,
+  of: SpecContainer,
+  before: Frozen<ContainerStatus> | undefined,
+  inputs: ContainerInputs,
+): ContainerStatus => {
+  const {allocatedResourcesStatus: _, ...status} = runStatusOf(pod, of, before, inputs);
+  const health = of.role === 'regular' ? (inputs.healthOf?.(of.container.name) ?? []) : [];
+  return health.length > 0 ? {...status, allocatedResourcesStatus: [...health]} : status;
+};
+
+const runStatusOf = (
   pod: Frozen<Pod>,
   of: SpecContainer,
   before: Frozen<ContainerStatus> | undefined,

@@ -2,11 +2,15 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {isPending} from '#src/base/eventually.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import type {CpuManager} from '#src/platlet/cpu-manager/manager.js';
+import type {ContainerOptions} from '#src/platlet/inputs/container-options.js';
+import type {DeviceStage} from '#src/platlet/device-manager/open.js';
 import type {AssignedToContainers} from '#src/platlet/inputs/pod-configs.js';
 import type {AssignedResources} from '#src/platlet/inputs/resources.js';
-import type {ManagerRefusal} from '#src/platlet/pod/admission/managers.js';
+import type {Reserved} from '#src/platlet/pod/admission/managers.js';
+import type {ResourceStatus} from '#src/platlet/pod/container-statuses.js';
 import type {MemoryManager} from '#src/platlet/memory-manager/manager.js';
 import {formatCpuSet} from '#src/platlet/topology/cpuset.js';
 import type {HintProvider} from '#src/platlet/topology-manager/hints.js';
@@ -16,6 +20,7 @@ import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 export interface ResourceManagersParts {
   readonly cpus: CpuManager;
   readonly memory: MemoryManager;
+  readonly devices: DeviceStage;
   readonly topology: TopologyManager;
   readonly providers: readonly HintProvider[];
   readonly files: readonly Pick<CheckpointFile, 'saved'>[];
@@ -27,6 +32,8 @@ export interface ResourceManagersParts {
 /** The resource managers of a node. */
 export class ResourceManagers implements AssignedToContainers {
   readonly #parts: ResourceManagersParts;
+  /** The pods whose resources are being allocated. */
+  readonly #reserving = new Set<Frozen<Pod>>();
 
   constructor(parts: ResourceManagersParts) {
     this.#parts = parts;
@@ -36,15 +43,40 @@ export class ResourceManagers implements AssignedToContainers {
     return this.#parts.cpus;
   }
 
-  /** Allocates the resources of a pod. Returns why they cannot be allocated. */
-  reserve(pod: Frozen<Pod>, active: readonly Frozen<Pod>[]): ManagerRefusal | undefined {
+  get devices(): DeviceStage {
+    return this.#parts.devices;
+  }
+
+  /** Allocates the resources of a pod, at once unless plugins take part. Returns why they cannot be allocated. */
+  reserve(pod: Frozen<Pod>, active: readonly Frozen<Pod>[]): Reserved {
     this.release([...active, pod]);
-    return this.#parts.topology.admit(pod);
+    const reserved = this.#parts.topology.admit(pod);
+    if (!isPending(reserved)) return reserved;
+    this.#reserving.add(pod);
+    return reserved.finally(() => this.#reserving.delete(pod));
+  }
+
+  /** The numbers of devices that count as allocatable for a pod that has devices, by resource. */
+  heldBeside(pod: Frozen<Pod>): ReadonlyMap<string, number> {
+    return this.#parts.devices.manager.heldBeside(pod);
+  }
+
+  /** Returns the health of the devices of a container, by resource. */
+  healthOf({metadata}: Frozen<Pod>, container: string): readonly ResourceStatus[] {
+    return [...this.#parts.devices.manager.healthOf(metadata?.uid ?? '', container)].map(([name, devices]) => ({
+      name,
+      resources: devices.map(({id, isHealthy}) => ({resourceID: id, health: isHealthy ? 'Healthy' : 'Unhealthy'})),
+    }));
+  }
+
+  optionsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<ContainerOptions> {
+    return this.#parts.devices.manager.optionsOf(pod, container);
   }
 
   /** Releases the resources of other pods than these, once all pods of the node are known. */
   release(active: readonly Frozen<Pod>[]): void {
-    if (this.#parts.sources.isReady) for (const provider of this.#parts.providers) provider.retain(active);
+    if (!this.#parts.sources.isReady) return;
+    for (const provider of this.#parts.providers) provider.retain([...active, ...this.#reserving]);
   }
 
   isUnthrottled(pod: Frozen<Pod>): boolean {

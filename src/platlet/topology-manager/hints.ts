@@ -2,6 +2,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {Eventually} from '#src/base/eventually.js';
 import type {ManagerRefusal} from '#src/platlet/pod/admission/managers.js';
 import type {NumaMask} from './mask.js';
 
@@ -34,9 +35,9 @@ export interface HintProvider {
   podHints(pod: Frozen<Pod>): ResourceHints | undefined;
   /**
    * Allocates what a container requests, on the NUMA nodes of the hint if possible. Changes nothing if it has been
-   * allocated. Throws `AllocationError`.
+   * allocated. Throws, or rejects with, an `AllocationError`.
    */
-  allocate(pod: Frozen<Pod>, container: Frozen<AnyContainer>, hint: TopologyHint): void;
+  allocate(pod: Frozen<Pod>, container: Frozen<AnyContainer>, hint: TopologyHint): Eventually<void>;
   /** Releases what containers hold that are not of these pods. */
   retain(pods: readonly Frozen<Pod>[]): void;
 }

@@ -3,8 +3,9 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
+import {runStepwise, settled, type Stepwise} from '#src/base/stepwise.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
-import type {ManagerRefusal} from '#src/platlet/pod/admission/managers.js';
+import type {ManagerRefusal, Reserved} from '#src/platlet/pod/admission/managers.js';
 import {AllocationError, type HintProvider, type TopologyHint} from './hints.js';
 import {mergeHints, type NumaOrder, type TopologyPolicy} from './merge.js';
 
@@ -53,13 +54,20 @@ export class TopologyManager {
     }
   }
 
-  /** Allocates the resources of a pod. Returns why they cannot be allocated; those allocated before stay. */
-  admit(pod: Frozen<Pod>): ManagerRefusal | undefined {
+  /**
+   * Allocates the resources of a pod, at once unless a manager has to wait. Returns why they cannot be allocated; those
+   * allocated before stay.
+   */
+  admit(pod: Frozen<Pod>): Reserved {
+    return runStepwise(this.#admission(pod));
+  }
+
+  *#admission(pod: Frozen<Pod>): Stepwise<ManagerRefusal | undefined> {
     const {metrics, clock, policy} = this.#parts;
     const begun = clock.monotonic();
     metrics.topologyRequests.add();
     try {
-      this.#allocate(pod);
+      yield* this.#allocate(pod);
       return undefined;
     } catch (error) {
       if (!(error instanceof AllocationError)) throw error;
@@ -70,12 +78,12 @@ export class TopologyManager {
     }
   }
 
-  #allocate(pod: Frozen<Pod>): void {
+  *#allocate(pod: Frozen<Pod>): Stepwise<void> {
     const {policy, scope, providers} = this.#parts;
     const ofPod = policy !== 'none' && scope === 'pod' ? this.#merged(providers.map(provider => provider.podHints(pod))) : undefined;
     for (const container of allocatedContainers(pod)) {
       const hint = policy === 'none' ? noHint : (ofPod ?? this.#merged(providers.map(provider => provider.containerHints(pod, container))));
-      for (const provider of providers) provider.allocate(pod, container, hint);
+      for (const provider of providers) yield* settled(provider.allocate(pod, container, hint));
       if (scope === 'container') this.#aligned();
     }
     if (scope === 'pod') this.#aligned();

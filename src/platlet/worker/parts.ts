@@ -9,6 +9,7 @@ import type {Random} from '#src/base/random.js';
 import type {Tracer} from '#src/observe/tracer.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {BackoffLimits} from '#src/platlet/pod/backoff.js';
+import type {ResourceStatus} from '#src/platlet/pod/container-statuses.js';
 import type {GarbageLimits} from '#src/platlet/pod/garbage.js';
 import type {PodPorts, PodStatuses} from '#src/platlet/pod/ports.js';
 import type {RestartGates} from '#src/platlet/pod/restart.js';
@@ -51,6 +52,8 @@ export interface Telemetry {
 /** What the workers of pods act through. */
 export interface WorkerPorts extends PodPorts {
   readonly resizes: PodResizes;
+  /** Returns the health of the devices of a container; absent: it is not shown. */
+  healthOf?(pod: Frozen<Pod>, container: string): readonly ResourceStatus[];
 }
 
 export interface WorkerParts {

@@ -250,7 +250,7 @@ export class PodWorker {
   }
 
   #statusInputs(stage: StatusInputs['stage']): StatusInputs {
-    const {node, handlers, clock} = this.#parts;
+    const {node, handlers, clock, ports} = this.#parts;
     const {prober} = handlers;
     const pod = this.#pod;
     const runtime = this.#runtime;
@@ -265,6 +265,7 @@ export class PodWorker {
       isStarted: (of, instance) => prober.isStarted(pod, of, instance),
       isReady: (of, instance) => prober.isReady(pod, of, instance),
       ...this.#resizer.statusOf(pod, stage),
+      ...(ports.healthOf ? {healthOf: container => ports.healthOf?.(pod, container) ?? []} : {}),
       now: clock.now(),
       startTime: this.#startTime,
       hostAddresses: node.addresses,

@@ -4,6 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {Container, Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import {isPending, type Eventually} from '#src/base/eventually.js';
 import {withClockHeld} from '#src/base/clock.js';
 import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import {managerRejection} from '#src/platlet/pod/admission/managers.js';
@@ -16,6 +17,7 @@ import {rejectedStatus} from '#src/platlet/pod/status.js';
 import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {recordEvent, type WorkerParts} from './parts.js';
+import type {Admission} from '#src/platlet/pod/admission/admission.js';
 import type {PodAdmission} from './pod-admission.js';
 import {PodWorker, type Termination} from './pod-worker.js';
 import type {WorkingPods} from './working-pods.js';
@@ -55,8 +57,10 @@ export class PodWorkers {
   readonly #parts: WorkerParts;
   readonly #admission: PodAdmission;
   readonly #working: WorkingPods;
-  /** Pods that wait for the victims of preemption to terminate. */
+  /** Pods that wait for the victims of preemption to terminate, or until it is decided about them or another pod. */
   readonly #waiting = new Map<string, Frozen<Pod>>();
+  /** Whether a plugin is allocating devices: pods are admitted one after the other. */
+  #isAdmitting = false;
   readonly #refused = new Set<string>();
   /** The monotonic time at which pods without workers arrived. */
   readonly #seenAt = new Map<string, number>();
@@ -127,19 +131,46 @@ export class PodWorkers {
 
   /** A pod that runs already keeps running, even if what it has is no longer allocated. */
   #resume(pod: Frozen<Pod>): void {
-    const refusal = pod.metadata?.deletionTimestamp ? undefined : this.#admission.resume(pod);
-    if (refusal)
-      this.#parts.telemetry.log.warn(
-        {pod: keyText(keyOf(pod)), reason: managerRejection(refusal).message},
-        'failed to allocate the resources of a running pod',
-      );
-    this.#take(pod);
+    if (this.#isAdmitting) return void this.#waiting.set(pod.metadata?.uid ?? '', pod);
+    const reserved = pod.metadata?.deletionTimestamp ? undefined : this.#admission.resume(pod);
+    this.#whenDecided(pod, reserved, (current, refusal) => {
+      if (refusal)
+        this.#parts.telemetry.log.warn(
+          {pod: keyText(keyOf(current)), reason: managerRejection(refusal).message},
+          'failed to allocate the resources of a running pod',
+        );
+      this.#waiting.delete(current.metadata?.uid ?? '');
+      this.#take(current);
+    });
+  }
+
+  /** Calls `decided` with a decision, and with the pod as it is then: at once, or when it is made. */
+  #whenDecided<T>(pod: Frozen<Pod>, decision: Eventually<T>, decided: (pod: Frozen<Pod>, decision: T) => void): void {
+    if (!isPending(decision)) return decided(pod, decision);
+    const uid = pod.metadata?.uid ?? '';
+    this.#waiting.set(uid, pod);
+    this.#isAdmitting = true;
+    const goOn = (made: T): void => {
+      this.#isAdmitting = false;
+      if (this.#parts.signal.aborted) return;
+      const current = this.#waiting.get(uid);
+      if (current) decided(current, made);
+      const others = [...this.#waiting.values()].filter(other => other !== current);
+      for (const other of others) this.#update(other);
+      this.#resizes.allAdmitted();
+    };
+    decision.then(goOn).catch((error: unknown) => this.#parts.clock.unhandled(error));
   }
 
   #admit(pod: Frozen<Pod>, fresh?: Frozen<Node> | 'unknown'): void {
+    if (this.#isAdmitting) return void this.#waiting.set(pod.metadata?.uid ?? '', pod);
+    const decision = this.#admission.admit(this.#resizes.allocatedTo(pod), typeof fresh === 'object' ? fresh : undefined);
+    this.#whenDecided(pod, decision, (current, admission) => this.#decided(current, fresh, admission));
+  }
+
+  #decided(pod: Frozen<Pod>, fresh: Frozen<Node> | 'unknown' | undefined, admission: Admission): void {
     const {statuses, clock, telemetry} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
-    const admission = this.#admission.admit(this.#resizes.allocatedTo(pod), typeof fresh === 'object' ? fresh : undefined);
     this.#waiting.delete(uid);
     if (fresh === undefined && admission.is === 'refused' && admission.rejection.reason === 'NodeAffinity') {
       const node = this.#admission.freshNode();

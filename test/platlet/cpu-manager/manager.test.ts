@@ -96,7 +96,7 @@ test('whole CPUs of Guaranteed pods are exclusive, and all others share the rest
 
   t.is(managers.reserve(one, []), undefined);
   t.is(managers.reserve(half, [one]), undefined);
-  const refusal = managers.reserve(most, [one, half]);
+  const refusal = await managers.reserve(most, [one, half]);
 
   t.is(cpusOfPod(managers, one), '1 0,2-3');
   t.is(cpusOfPod(managers, half), '0,2-3');
@@ -114,7 +114,7 @@ test('CPUs come back when a pod is gone, but not before all sources have told th
   await savedBy(managers);
   const unready = await managersOf(host, {isReady: () => false});
 
-  t.is(unready.reserve(two, [])?.is, 'failed');
+  t.is((await unready.reserve(two, []))?.is, 'failed');
   t.is(managers.reserve(two, []), undefined);
 
   t.is(cpusOfPod(managers, two), '1-3');
@@ -182,8 +182,8 @@ test('only whole cores are allocated with full-pcpus-only', async t => {
   const managers = await managersOf(host, {machine: smt, settings});
 
   t.is(managers.reserve(aGuaranteed('two', ['2']), []), undefined);
-  const odd = managers.reserve(aGuaranteed('odd', ['3']), [aGuaranteed('two', ['2'])]);
-  const many = managers.reserve(aGuaranteed('many', ['6']), [aGuaranteed('two', ['2'])]);
+  const odd = await managers.reserve(aGuaranteed('odd', ['3']), [aGuaranteed('two', ['2'])]);
+  const many = await managers.reserve(aGuaranteed('many', ['6']), [aGuaranteed('two', ['2'])]);
 
   t.is(cpusOfPod(managers, aGuaranteed('two', ['2'])), '1,5');
   t.deepEqual(managerRejection(odd!), {
@@ -232,7 +232,7 @@ test('resources are aligned on one NUMA node, or the pod is refused', async t =>
 
   t.is(managers.reserve(three, []), undefined);
   t.is(managers.reserve(two, [three]), undefined);
-  const refusal = managers.reserve(four, [three, two]);
+  const refusal = await managers.reserve(four, [three, two]);
 
   t.is(cpusOfPod(managers, three), '3-5');
   t.is(cpusOfPod(managers, two), '1-2');
@@ -250,7 +250,7 @@ test('the scope pod aligns all containers of a pod together', async t => {
 
   t.is(managers.reserve(pod, []), undefined);
   t.is(cpusOfPod(managers, pod), '3-4 5');
-  t.is(managers.reserve(aGuaranteed('wide', ['2', '1']), [pod])?.is, 'topology');
+  t.is((await managers.reserve(aGuaranteed('wide', ['2', '1']), [pod]))?.is, 'topology');
 });
 
 test('running containers get the CPUs of the shared pool as it changes', async t => {

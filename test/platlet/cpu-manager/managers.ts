@@ -7,6 +7,7 @@ import {noMeter} from '#src/base/meter.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {resourceManagers, topologyOf} from '#src/platlet/agent/resource-managers.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from '#src/platlet/agent/parts.js';
 import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
@@ -64,7 +65,11 @@ export const managersOf = async (
     metrics: agentMetrics(noMeter, plat),
   } as unknown as AgentParts;
   const found = await topologyOf(parts);
-  return resourceManagers({...parts, settings: found.settings}, found, {sources: {isReady: isReady()} as never});
+  return resourceManagers({...parts, settings: found.settings}, found, {
+    sources: {isReady: isReady()},
+    working: {active: []},
+    listed: [],
+  } as unknown as PodDirectory);
 };
 
 export const stateFile = (host: FolderHost): string => join(host.folders.root, 'cpu_manager_state');

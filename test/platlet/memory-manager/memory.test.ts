@@ -93,7 +93,7 @@ test('memory of Guaranteed pods is on one NUMA node if it fits there', async t =
   t.is(managers.reserve(one!, []), undefined);
   t.is(managers.reserve(two!, [one!]), undefined);
   t.is(managers.reserve(burstable, [one!, two!]), undefined);
-  const refusal = managers.reserve(three!, [one!, two!]);
+  const refusal = await managers.reserve(three!, [one!, two!]);
 
   t.deepEqual(
     [one!, two!, burstable].map(pod => nodesOf(managers, pod)),
@@ -190,5 +190,5 @@ test('CPUs and memory are aligned on the same NUMA node', async t => {
   t.is(managers.reserve(pod, []), undefined);
 
   t.like(managers.assignedTo(pod, pod.spec!.containers[0]!), {cpus: '2-3', memoryNodes: '1'});
-  t.is(managers.reserve(aPod('wide', ['1Gi'], [], {cpu: '2'}), [pod])?.is, 'topology');
+  t.is((await managers.reserve(aPod('wide', ['1Gi'], [], {cpu: '2'}), [pod]))?.is, 'topology');
 });

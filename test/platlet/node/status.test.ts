@@ -50,6 +50,15 @@ test('the volumes in use stay until those of this agent are known, and are shown
   t.is(nodeStatusPatch({volumesInUse: ['csi^old']}, next)['volumesInUse'], null);
 });
 
+test('devices of plugins are counted, and those of a plugin that is gone for good are none', t => {
+  const [gpu, nic] = ['vendor.example/gpu', 'vendor.example/nic'];
+  const devices = {capacity: new Map([[gpu, 3]]), allocatable: new Map([[gpu, 2]]), removed: [nic]};
+  const {capacity, allocatable} = nodeStatusOf(naming('plat'), {...facts, devices}, {capacity: {[nic]: '2', 'other.example/x': '1'}}, 0);
+
+  t.like(capacity, {[gpu]: '3', [nic]: '0', 'other.example/x': '1'});
+  t.like(allocatable, {[gpu]: '2', [nic]: '0', 'other.example/x': '1'});
+});
+
 test('addresses that cannot be found leave those of the Node as they are', t => {
   const addresses = [{type: 'InternalIP' as const, address: '10.0.0.1'}];
   t.deepEqual(statusOf({addresses}).addresses, addresses);

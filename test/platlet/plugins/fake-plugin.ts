@@ -3,13 +3,8 @@ import {dirname} from 'node:path';
 import {getInfo, notifyRegistrationStatus} from '#src/platlet/plugin-watcher/registration.js';
 import type {Draft} from '#src/platlet/rpc/codec.js';
 import type {Procedure} from '#src/platlet/rpc/procedure.js';
-import {GrpcServer, type Serve, type ServedCall} from './grpc-server.js';
-
-/** Returns a procedure with its implementation, as a server takes it. */
-export const serves = <Request, Response>(
-  {path, request, response}: Procedure<Request, Response>,
-  answer: (message: Request) => Draft<NoInfer<Response>> | Promise<Draft<NoInfer<Response>>>,
-): Readonly<Record<string, Serve>> => ({[path]: async message => response.encode(await answer(request.decode(message)))});
+import {serves} from '#src/platlet/rpc/served.js';
+import {GrpcServer, type Serve, type ServedCall} from '#src/transport/grpc/server.js';
 
 /** As `serves`, of a procedure that answers with a stream. */
 export const streams = <Request, Response>(

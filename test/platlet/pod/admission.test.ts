@@ -2,7 +2,7 @@ import test from 'ava';
 import {naming as namingOf} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
-import {admit, type NodeState} from '#src/platlet/pod/admission/admission.js';
+import {admit, type Admission, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {allocate, emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {preemptedOutcome, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
@@ -39,7 +39,7 @@ const stateOf = (fields: Partial<NodeState> = {}, pods: readonly Pod[] = []): No
 };
 
 const answer = (state: NodeState, pod: Pod): string => {
-  const admission = admit(state, pod);
+  const admission = admit(state, pod) as Admission;
   if (admission.is === 'refused') return `${admission.rejection.reason}: ${admission.rejection.message}`;
   return admission.is === 'preempting' ? `preempts ${admission.victims.map(({metadata}) => metadata?.name).join(' ')}` : 'admitted';
 };

@@ -14,6 +14,18 @@ const inputs = (containers: readonly ContainerInstance[], fields: Partial<Contai
   ...fields,
 });
 
+test('regular containers show the health of their devices, whatever was shown before', t => {
+  const resources = [{resourceID: 'a', health: 'Unhealthy'}];
+  const healthOf = (name: string) => (name === 'app' ? [{name: 'vendor.example/gpu', resources}] : []);
+  const shown = (given: Partial<ContainerInputs>): unknown => {
+    const pod = {...aPod(), status: before({...aStatus('app', 'started'), allocatedResourcesStatus: [{name: 'old.example/gpu'}]})};
+    return containerStatuses(pod, inputs([aRun('app')], given)).containerStatuses?.[0]?.allocatedResourcesStatus;
+  };
+
+  t.deepEqual(shown({healthOf}), [{name: 'vendor.example/gpu', resources}]);
+  t.is(shown({}), undefined);
+});
+
 /** A status in words: state, state before, ready, started, restarts. */
 const words = ({state, lastState, ready, started, restartCount}: ContainerStatus): string => {
   const one = ({waiting, running, terminated}: NonNullable<ContainerStatus['state']> = {}) =>

@@ -4,10 +4,12 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import type {Eventually} from '#src/base/eventually.js';
+import {runStepwise, settled, type Stepwise} from '#src/base/stepwise.js';
 import {insufficientResource, shortageOf, type NodeAllocation} from './allocation.js';
 import {pressureRejection} from './eviction.js';
 import {appArmorRejection, featureRejection, shutdownRejection, type NodeFeatures} from './features.js';
-import {managerRejection, type ManagerRefusal} from './managers.js';
+import {managerRejection, type Reserved} from './managers.js';
 import {placementRejection, systemRejection, unknownNodeRejection} from './predicates.js';
 import {preemptionVictims} from './preemption.js';
 import {isCritical} from '#src/platlet/pod/origin.js';
@@ -30,7 +32,9 @@ export interface NodeState {
   /** The admitted pods. */
   readonly pods: readonly Frozen<Pod>[];
   /** Reserves CPUs, memory and devices. */
-  reserve?(pod: Frozen<Pod>): ManagerRefusal | undefined;
+  reserve?(pod: Frozen<Pod>): Reserved;
+  /** Returns the least amounts that count as allocatable for the pod, by resource: those of devices that pods have. */
+  heldBeside?(pod: Frozen<Pod>): ReadonlyMap<string, number>;
 }
 
 /** The decision about a new pod. */
@@ -42,17 +46,40 @@ export type Admission =
 
 const refused = (rejection: Rejection): Admission => ({is: 'refused', rejection});
 
-/** Returns the decision about a pod, given the pods admitted before it. */
-export const admit = (state: NodeState, pod: Frozen<Pod>): Admission => {
-  const {naming, node, pressures, allowedSysctls, features, isShuttingDown, allocation, pods} = state;
+/** Returns the decision about a pod, given the pods admitted before it. It comes later only if `reserve` waits. */
+export const admit = (state: NodeState, pod: Frozen<Pod>): Eventually<Admission> => runStepwise(admission(state, pod));
+
+/** Returns the decision about a pod of a node that reserves nothing. */
+export const admitUnreserved = (state: Omit<NodeState, 'reserve' | 'heldBeside'>, pod: Frozen<Pod>): Admission =>
+  firstRejection(state, pod) ?? decision(state, pod);
+
+const admission = function* (state: NodeState, pod: Frozen<Pod>): Stepwise<Admission> {
+  const first = firstRejection(state, pod);
+  if (first) return first;
+  const held = yield* settled(state.reserve?.(pod));
+  return held ? refused(managerRejection(held)) : decision(state, pod);
+};
+
+const firstRejection = ({naming, pressures, allowedSysctls}: NodeState, pod: Frozen<Pod>): Admission | undefined => {
   const first = pressureRejection(naming, pressures, pod) ?? sysctlRejection(pod, allowedSysctls);
-  if (first) return refused(first);
-  const held = state.reserve?.(pod);
-  if (held) return refused(managerRejection(held));
+  return first && refused(first);
+};
+
+/** Returns the allocatable resources of a node for a pod. */
+const allocatableFor = ({node, heldBeside}: NodeState, pod: Frozen<Pod>): Readonly<Record<string, string>> => {
+  const allocatable = {...node?.status?.allocatable};
+  for (const [resource, count] of heldBeside?.(pod) ?? [])
+    if (Number(allocatable[resource] ?? 0) < count) allocatable[resource] = String(count);
+  return allocatable;
+};
+
+/** The decision about a pod whose resources are reserved. */
+const decision = (state: NodeState, pod: Frozen<Pod>): Admission => {
+  const {naming, node, features, isShuttingDown, allocation, pods} = state;
   if (!node) return refused(unknownNodeRejection(naming));
   const wrong = systemRejection(naming, node, pod);
   if (wrong) return refused(wrong);
-  const allocatable = node.status?.allocatable ?? {};
+  const allocatable = allocatableFor(state, pod);
   const missing = insufficientResource(allocation, allocatable, pod);
   const victims =
     missing && isCritical(naming, pod) ? preemptionVictims(naming, pod, pods, shortageOf(allocation, allocatable, pod)) : undefined;

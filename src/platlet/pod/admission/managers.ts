@@ -1,3 +1,4 @@
+import type {Eventually} from '#src/base/eventually.js';
 import type {Rejection} from './rejection.js';
 
 /** Why a resource manager (CPU, memory, devices or topology) cannot allocate what a pod requests. */
@@ -5,6 +6,9 @@ export type ManagerRefusal =
   | {readonly is: 'topology'}
   | {readonly is: 'smt-alignment'; readonly requested: number; readonly cpusPerCore: number; readonly availableCpus?: number}
   | {readonly is: 'failed'; readonly error: string};
+
+/** The answer of the managers, which comes later if plugins take part. Undefined: everything is allocated. */
+export type Reserved = Eventually<ManagerRefusal | undefined>;
 
 /** Returns the rejection for a failed allocation. */
 export const managerRejection = (refusal: ManagerRefusal): Rejection => {

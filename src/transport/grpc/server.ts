@@ -4,8 +4,8 @@ import {once} from 'node:events';
 import {createServer, type Http2Session, type ServerHttp2Stream} from 'node:http2';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
-import {GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
-import {frameOf, Frames, LongMessage} from '#src/transport/grpc/frames.js';
+import {GrpcError, grpcCodes} from './channel.js';
+import {frameOf, Frames, LongMessage} from './frames.js';
 
 /** A call as its procedure sees it. */
 export interface ServedCall {
