@@ -306,6 +306,12 @@ export const deviceFiles = {
   checkpoint: 'kubelet_internal_checkpoint',
 } as const;
 
+/** The domain of folders of volume plugins on nodes, whatever the naming. */
+export const volumePluginDomain = vocabularies.kubernetes.domain;
+
+/** How the keys begin by which storage drivers are told of pods: drivers know no other naming. */
+export const csiContextPrefix = `csi.storage.${vocabularies.kubernetes.apiSuffix}/`;
+
 /** The naming whose binary form a media type without parameters means. */
 export const namingOfMediaType = (type: string): Naming | undefined =>
   Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

@@ -75,6 +75,7 @@ export const gateTable = {
     CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
     CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
     CSIServiceAccountTokenSecrets: [absent, absent, absent, betaOn],
+    CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DeploymentReplicaSetTerminatingReplicas: [absent, alpha, alpha, betaOn],
     DisableCPUQuotaWithExclusiveCPUs: [absent, betaOn, betaOn, betaOn],
@@ -199,7 +200,6 @@ export const gateTable = {
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
-    CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     EventedPLEG: [alpha, alpha, alpha, alpha],
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],

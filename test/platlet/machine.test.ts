@@ -18,7 +18,7 @@ import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
 import type {ContainerConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
 import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
-import {checkMachine, type MachineChecksParts} from '#src/platlet/agent/machine-checks.js';
+import {checkMachine, type MachineChecksParts} from '#src/platlet/machine-checks/machine-checks.js';
 import {folderHost, put, textOf, type FolderHost} from '#test/platlet/host.js';
 
 const names = [

@@ -87,6 +87,8 @@ export interface VolumeStats extends FilesystemStats {
   readonly name: string;
   readonly claim?: string;
   readonly isEphemeral: boolean;
+  /** Whether the driver of the volume reports that it is not in order; absent if it does not say. */
+  readonly isAbnormal?: boolean;
 }
 
 /** Parts of the memory in use, where they are known, and what is left below the limit. */

@@ -22,7 +22,7 @@ import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {runtimeCalls} from '#src/platlet/metrics/runtime-calls.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
-import {standaloneClient} from '#src/platlet/agent/standalone.js';
+import {standaloneClient} from '#src/platlet/standalone/standalone.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped} from '#src/program/program.js';
 import type {AgentClients, AgentFlags, AgentIdentity} from '#src/platlet/agent/parts.js';

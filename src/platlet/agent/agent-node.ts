@@ -17,6 +17,7 @@ import {joinedProblems, type RuntimeHealth} from '#src/platlet/node/runtime-heal
 import type {DeviceManager} from '#src/platlet/device-manager/manager.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {NodeStorage} from './node-storage.js';
 import type {AgentIdentity} from './parts.js';
 
 /** The container runtime as the status of a Node shows it. */
@@ -36,6 +37,7 @@ export interface NodeConfiguration {
 /** What the node lacks and what it can do, as its status shows it. */
 export interface ReportedFeatures {
   readonly condition: NodeCondition;
+  readonly storage: Pick<NodeStorage, 'problem' | 'inUse'>;
   readonly declaredFeatures: readonly string[] | undefined;
   readonly devices: Pick<DeviceManager, 'count'>;
 }
@@ -139,8 +141,8 @@ export class AgentNode {
         runtimeStatus: runtime.health.status,
         images: await runtime.images.current(),
         maxImages: settings.nodeStatusMaxImages,
-        // No supported type of volume is attached. An empty list lets volumes left by another agent be detached.
-        volumesInUse: pods.sources.isReady ? [] : undefined,
+        // Volumes of pods that are not known yet must not be detached.
+        volumesInUse: pods.sources.isReady ? reported.storage.inUse() : undefined,
         declaredFeatures: reported.declaredFeatures,
         devices: reported.devices.count(),
         failures: {
@@ -158,6 +160,7 @@ export class AgentNode {
     const {runtime, pods, reported} = this.#parts;
     const {runtimeProblems, networkProblem} = runtime.health;
     const shutdown = reported.condition.isShuttingDown ? 'node is shutting down' : undefined;
-    return [...runtimeProblems, pods.runtime.error, networkProblem, shutdown].filter(problem => problem !== undefined);
+    const problems = [...runtimeProblems, pods.runtime.error, networkProblem, reported.storage.problem(), shutdown];
+    return problems.filter(problem => problem !== undefined);
   }
 }

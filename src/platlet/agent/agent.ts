@@ -14,10 +14,11 @@ import {answersOf} from './answers.js';
 import {clusterOf, type Cluster} from './cluster.js';
 import {features, startFeatures} from './features.js';
 import {openHost, type AgentHost} from './host.js';
-import {checkMachine} from './machine-checks.js';
+import {checkMachine} from '#src/platlet/machine-checks/machine-checks.js';
 import {imageGarbageOf} from './image-garbage.js';
 import {measurementsOf} from './measurements.js';
 import {followNode, nodeOf, type NodeStage} from './node.js';
+import {nodeStorage, type NodeStorage} from './node-storage.js';
 import type {AgentParts} from './parts.js';
 import {podDirectory} from './pod-directory.js';
 import {podPortsOf, type MachinePorts} from './pod-ports.js';
@@ -44,11 +45,12 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   const cluster = clusterOf(parts, signal);
   await checkMachineOf(parts, cluster);
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
+  const storage = nodeStorage(parts, host, cluster, signal);
   const managers = await resourceManagers(parts, machine, directory);
-  const node = await nodeOf(parts, {cluster, directory, managers}, signal);
+  const node = await nodeOf(parts, {cluster, directory, storage, managers}, signal);
   const admission = admissionOf(parts, {node, working: directory.working, managers});
   const resizes = await podResizes(parts, {host, cluster, directory, node, admission}, signal);
-  const ports = await podPortsOf(parts, {host, cluster, node, working: directory.working, managers, resizes}, signal);
+  const ports = await podPortsOf(parts, {host, cluster, storage, node, working: directory.working, managers, resizes}, signal);
   const {workers, prober} = workersOf(parts, {
     directory,
     admission,
@@ -57,10 +59,10 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
     events: cluster.events,
     signal,
   });
-  const stats = measurementsOf(parts, {host, directory, volumes: ports.volumes, cgroups: ports.cgroups}, signal);
+  const stats = measurementsOf(parts, {host, cluster, directory, volumes: ports.volumes, cgroups: ports.cgroups}, signal);
   const answers = answersOf(parts, {host, directory, prober, stats});
   const open = await openPorts(parts, cluster, answers, undo, signal);
-  await begin(parts, {cluster, host, directory, node, managers, ports, workers, stats}, open.port, signal);
+  await begin(parts, {cluster, host, storage, directory, node, managers, ports, workers, stats}, open.port, signal);
   const cleanup = undo.move();
   return {ports: open, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
@@ -83,6 +85,7 @@ const checkMachineOf = async ({settings, host, flags, naming, identity, log}: Ag
 interface Stages {
   readonly cluster: Cluster;
   readonly host: AgentHost;
+  readonly storage: NodeStorage;
   readonly directory: PodDirectory;
   readonly node: NodeStage;
   readonly managers: ResourceManagers;
@@ -94,7 +97,7 @@ interface Stages {
 /** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
-  {cluster, host: {hierarchy}, directory, node: stage, managers, ports, workers, stats}: Stages,
+  {cluster, host: {hierarchy}, storage, directory, node: stage, managers, ports, workers, stats}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -106,6 +109,7 @@ const begin = async (
   if (!clients.isStandalone) {
     cluster.informers.start();
     node.listensAt(port);
+    storage.start();
     followNode(stage, settings.registerNode, clock, signal);
   }
   const containers = await runPods(parts, workers, {directory, ports, api, node: known, garbage: flags.garbage, events, signal});
@@ -130,6 +134,7 @@ const begin = async (
     metrics,
     signal,
   };
-  const plugins = pluginRegistration(parts.files, {DevicePlugin: managers.devices.registration});
+  const handlers = {CSIPlugin: storage.handler, DevicePlugin: managers.devices.registration};
+  const plugins = pluginRegistration(parts.files, handlers);
   await startFeatures(context, [...features, ...managerFeatures(managers), plugins]);
 };

@@ -12,7 +12,7 @@ import type {Client} from '#src/client/client.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {Recorder, type EventRecorder, type Regarding} from '#src/runtime/events/events.js';
 import type {AgentParts} from './parts.js';
-import {loggedEvents} from './standalone.js';
+import {loggedEvents} from '#src/platlet/standalone/standalone.js';
 
 /** The pods of a node in the API server. */
 export interface PodApi {

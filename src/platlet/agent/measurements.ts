@@ -7,19 +7,25 @@ import {observeAgent} from '#src/platlet/metrics/observed.js';
 import type {PodCgroups} from '#src/platlet/pod/ports.js';
 import type {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {Cluster} from './cluster.js';
 import type {AgentHost} from './host.js';
 import type {AgentParts} from './parts.js';
 
 /** The values of the stages before. */
 interface Before {
   readonly host: AgentHost;
+  readonly cluster: Pick<Cluster, 'events'>;
   readonly directory: PodDirectory;
   readonly volumes: NodeVolumes;
   readonly cgroups: Pick<PodCgroups, 'read'>;
 }
 
 /** Returns what measures the node, and adds what is measured of pods to the meter. */
-export const measurementsOf = (parts: AgentParts, {host, directory, volumes, cgroups}: Before, signal: AbortSignal): NodeStatsReader => {
+export const measurementsOf = (
+  parts: AgentParts,
+  {host, cluster, directory, volumes, cgroups}: Before,
+  signal: AbortSignal,
+): NodeStatsReader => {
   const {settings, identity, flags, gate, naming, meter, clock, log, files, runtime} = parts;
   const {folders, hierarchy} = host;
   const usage = new VolumeUsage({
@@ -29,7 +35,8 @@ export const measurementsOf = (parts: AgentParts, {host, directory, volumes, cgr
     periodMs: settings.volumeStatsAggPeriod,
     signal,
     pods: () => directory.shown,
-    pathsOf: uid => new Map([...volumes.mounted(uid)].map(([name, {path}]) => [name, path])),
+    mounted: uid => volumes.mounted(uid),
+    abnormal: (pod, name, message) => cluster.events.warning(pod, 'VolumeConditionAbnormal', `Volume ${name}: ${message}`),
   });
   observeAgent(meter, {
     naming,
@@ -37,6 +44,7 @@ export const measurementsOf = (parts: AgentParts, {host, directory, volumes, cgr
     cgroupVersion: hierarchy.version,
     pods: directory,
     claims: () => claimUsage(directory.shown, usage),
+    reportsHealth: gate('CSIVolumeHealth'),
   });
   return new NodeStatsReader({
     node: {name: identity.nodeName, machine: identity.machine},

@@ -17,6 +17,7 @@ import type {ResourceManagers} from '#src/platlet/resource-managers/resource-man
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {AgentNode, nodeIdentity} from './agent-node.js';
 import type {Cluster} from './cluster.js';
+import type {NodeStorage} from './node-storage.js';
 import type {AgentParts} from './parts.js';
 
 /** The Node of an agent and its health. */
@@ -35,10 +36,18 @@ export interface NodeStage {
   readonly fresh: (() => Promise<Frozen<Node>>) | undefined;
 }
 
+/** The results of the earlier stages. */
+interface Before {
+  readonly cluster: Cluster;
+  readonly directory: PodDirectory;
+  readonly storage: Pick<NodeStorage, 'problem' | 'inUse'>;
+  readonly managers: ResourceManagers;
+}
+
 /** Creates the Node of an agent. */
 export const nodeOf = async (
   parts: AgentParts,
-  {cluster, directory: pods, managers}: {readonly cluster: Cluster; readonly directory: PodDirectory; readonly managers: ResourceManagers},
+  {cluster, directory: pods, storage, managers}: Before,
   signal: AbortSignal,
 ): Promise<NodeStage> => {
   const {identity, settings, flags, clients, runtime, runtimeVersion, gate, naming, files, clock, random, log, metrics} = parts;
@@ -59,7 +68,7 @@ export const nodeOf = async (
     configuration: {settings, reservation: reservationOf(settings, !flags.allocatesThresholds)},
     addresses,
     runtime: {version: runtimeVersion, health, images: new NodeImages({runtime, clock, log})},
-    reported: {condition, declaredFeatures: declaredFeatures(settings, gate), devices: managers.devices.manager},
+    reported: {condition, storage, declaredFeatures: declaredFeatures(settings, gate), devices: managers.devices.manager},
     pods,
   });
   const lifecycle = new NodeLifecycle({

@@ -10,6 +10,7 @@ import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
 import type {AgentHost} from './host.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
+import type {NodeStorage} from './node-storage.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
 import {podCgroups} from './pod-cgroups.js';
@@ -29,6 +30,7 @@ export interface MachinePorts extends WorkerPorts {
 interface Before {
   readonly host: AgentHost;
   readonly cluster: Cluster;
+  readonly storage: NodeStorage;
   readonly node: NodeStage;
   readonly working: WorkingPods;
   readonly managers: ResourceManagers;
@@ -41,12 +43,12 @@ interface Before {
  */
 export const podPortsOf = async (
   parts: AgentParts,
-  {host, cluster, node, working, managers, resizes}: Before,
+  {host, cluster, storage, node, working, managers, resizes}: Before,
   signal: AbortSignal,
 ): Promise<MachinePorts> => {
   const {folders, hierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);
-  const volumes = podVolumes(parts, {folders, cluster, node, inputs}, signal);
+  const volumes = podVolumes(parts, {folders, cluster, storage, node, inputs}, signal);
   const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes, managers});
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
   const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working, managers}, signal);

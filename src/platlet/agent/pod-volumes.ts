@@ -12,11 +12,12 @@ import {Payloads} from '#src/platlet/volumes/payloads.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
 import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import {VolumeResolver} from '#src/platlet/volumes/resolver.js';
-import {PodTokens} from '#src/platlet/volumes/tokens.js';
+import type {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {VolumeFolders} from '#src/platlet/volumes/volume-folders.js';
 import {excludesSwapOn} from '#src/platlet/volumes/swap.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
+import type {NodeStorage} from './node-storage.js';
 import type {AgentParts} from './parts.js';
 import type {PodInputs} from './pod-objects.js';
 
@@ -32,22 +33,23 @@ export interface PodVolumesStage {
 interface Before {
   readonly folders: NodeFolders;
   readonly cluster: Pick<Cluster, 'events' | 'registered'>;
+  readonly storage: Pick<NodeStorage, 'plugin' | 'tokens'>;
   readonly node: Pick<NodeStage, 'allocatable' | 'health'>;
   readonly inputs: Pick<PodInputs, 'objects' | 'handlerOf'>;
 }
 
 /** Creates the volumes of pods. */
 export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSignal): PodVolumesStage => {
-  const {clients, clock, random, log, naming, host} = parts;
+  const {clients, clock, log, naming, host} = parts;
   const {folders, cluster, inputs} = before;
+  const {tokens} = before.storage;
   const {events} = cluster;
   const {objects} = inputs;
-  const tokens = new PodTokens({client: clients.main, clock, random, log});
-  const plugins = pluginsOf(parts, before, tokens);
+  const plugins = pluginsOf(parts, before);
   const resolver = new VolumeResolver({naming, plugins, claims: new Claims(clients.main), node: cluster.registered});
   const volumes = new NodeVolumes({
     operation: name => new VolumeOperation({resolver, host, clock, log, events, signal}, name),
-    folders: new VolumeFolders({host, folders, log}),
+    folders: new VolumeFolders({host, folders, log, plugins}),
     host,
     objects,
     tokens,
@@ -58,8 +60,7 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
 
 const pluginsOf = (
   {host, clock, random, identity}: Pick<AgentParts, 'host' | 'clock' | 'random' | 'identity'>,
-  {folders, cluster: {events}, node: {allocatable}, inputs: {objects}}: Before,
-  tokens: PodTokens,
+  {folders, cluster: {events}, storage: {plugin: csi, tokens}, node: {allocatable}, inputs: {objects}}: Before,
 ): readonly VolumePlugin[] => {
   const excludesSwap = excludesSwapOn(identity.machine);
   const allocatableMemory = (): number => quantityNumber(parseQuantity(allocatable()['memory'] ?? '0'));
@@ -69,6 +70,7 @@ const pluginsOf = (
     ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads}),
     hostPath(host),
     localVolume({host, folders, events}),
+    csi,
   ];
 };
 

@@ -3,7 +3,7 @@
 
 import {join} from 'node:path';
 import type {Frozen} from '#src/api/key.js';
-import {volumeFolderPrefix} from '#src/api/naming.js';
+import {volumeFolderPrefix, volumePluginDomain} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 
 /** The names of the files with the state of a node's resources, in the data directory of the agent. */
@@ -89,6 +89,26 @@ export class NodeFolders {
   /** The directory with the metadata of a plugin about a volume of a pod. */
   pluginState(uid: string, plugin: string, name: string): string {
     return join(this.pod(uid), 'plugins', `${volumeFolderPrefix}${plugin}`, name);
+  }
+
+  /** The directory of the volumes of a plugin in a pod. */
+  pluginVolumes(uid: string, plugin: string): string {
+    return join(this.volumes(uid), `${volumeFolderPrefix}${plugin}`);
+  }
+
+  /** The directory with links to the block devices of a pod. */
+  devices(uid: string): string {
+    return join(this.pod(uid), 'volumeDevices');
+  }
+
+  /** The directory with links to the block devices of a plugin in a pod. */
+  pluginDevices(uid: string, plugin: string): string {
+    return join(this.devices(uid), `${volumeFolderPrefix}${plugin}`);
+  }
+
+  /** The directory of a plugin for volumes that pods share. */
+  plugin(plugin: string): string {
+    return join(this.root, 'plugins', volumePluginDomain, plugin);
   }
 
   subPaths(uid: string): string {

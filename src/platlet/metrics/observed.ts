@@ -13,6 +13,7 @@ import {agentMetricName} from './agent-metrics.js';
 export interface ClaimUsage extends FilesystemStats {
   readonly namespace: string;
   readonly claim: string;
+  readonly isAbnormal?: boolean;
 }
 
 /** The worker of a pod. */
@@ -43,6 +44,8 @@ export interface ObservedParts {
   readonly cgroupVersion: 1 | 2;
   readonly pods: ObservedPods;
   claims(): readonly ClaimUsage[];
+  /** Whether the health of volumes is reported. */
+  readonly reportsHealth?: boolean;
 }
 
 type Rows = readonly (readonly [Labels, number])[];
@@ -113,7 +116,7 @@ export const observeAgent = (meter: Meter, parts: ObservedParts): void => {
 
 type AddGauge = (name: string, help: string, labels: readonly string[], read: () => Rows) => void;
 
-const observeClaims = (gauge: AddGauge, {claims}: ObservedParts): void => {
+const observeClaims = (gauge: AddGauge, {claims, reportsHealth}: ObservedParts): void => {
   const of = (name: string, help: string, value: (usage: ClaimUsage) => number | undefined): void =>
     gauge(`volume_stats_${name}`, help, ['namespace', 'persistentvolumeclaim'], () =>
       claims().flatMap(usage => {
@@ -127,4 +130,10 @@ const observeClaims = (gauge: AddGauge, {claims}: ObservedParts): void => {
   of('inodes', 'The most inodes of the volume.', ({inodes}) => inodes);
   of('inodes_free', 'The inodes that are free in the volume.', ({inodesFree}) => inodesFree);
   of('inodes_used', 'The inodes that are used in the volume.', ({inodesUsed}) => inodesUsed);
+  if (reportsHealth)
+    of(
+      'health_status_abnormal',
+      'Whether the driver of the volume reports that it is not in order (1) or that it is (0).',
+      ({isAbnormal}) => (isAbnormal === undefined ? undefined : Number(isAbnormal)),
+    );
 };

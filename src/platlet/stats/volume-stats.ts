@@ -7,6 +7,7 @@ import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {isLocalEphemeral} from '#src/platlet/eviction/pod-usage.js';
 import type {Host, Space} from '#src/platlet/host/host.js';
+import type {MeasuredVolume, MountedVolume} from '#src/platlet/volumes/plugin.js';
 import {diskUsage} from './disk-usage.js';
 
 export interface VolumeStatsParts {
@@ -17,8 +18,10 @@ export interface VolumeStatsParts {
   readonly periodMs: number;
   readonly signal: AbortSignal;
   pods(): readonly Frozen<Pod>[];
-  /** Returns the host paths of a pod's volumes, by volume name. */
-  pathsOf(uid: string): ReadonlyMap<string, string>;
+  /** Returns the mounted volumes of a pod, by their names. */
+  mounted(uid: string): ReadonlyMap<string, Pick<MountedVolume, 'path' | 'measure'>>;
+  /** Called with each measured volume that is not in order. */
+  abnormal?(pod: Frozen<Pod>, volume: string, message: string): void;
 }
 
 /** Returns the space of a file system as statistics. */
@@ -68,27 +71,34 @@ export class VolumeUsage {
   }
 
   async #volumesOf(pod: Frozen<Pod>): Promise<readonly VolumeStats[]> {
-    const paths = this.#parts.pathsOf(pod.metadata?.uid ?? '');
+    const mounted = this.#parts.mounted(pod.metadata?.uid ?? '');
     const measured: VolumeStats[] = [];
     for (const volume of pod.spec?.volumes ?? []) {
-      const path = paths.get(volume.name);
+      const known = mounted.get(volume.name);
       // A host path does not belong to the pod.
-      if (path === undefined || volume.hostPath) continue;
-      const found = await this.#measure(path, isOwnFileSystem(volume)).catch(() => undefined);
+      if (known === undefined || volume.hostPath) continue;
+      const found = await this.#measure(known, isOwnFileSystem(volume)).catch(() => undefined);
       if (!found) continue;
+      const {health, ...usage} = found;
+      if (health?.abnormal) this.#parts.abnormal?.(pod, volume.name, health.message);
       const claim = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);
       measured.push({
         name: volume.name,
         isEphemeral: isLocalEphemeral(volume),
         ...(claim === undefined ? {} : {claim}),
-        ...found,
+        ...usage,
+        ...(health ? {isAbnormal: health.abnormal} : {}),
       });
     }
     return measured;
   }
 
-  async #measure(path: string, isOwn: boolean): Promise<FilesystemStats | undefined> {
+  async #measure({path, measure}: Pick<MountedVolume, 'path' | 'measure'>, isOwn: boolean): Promise<MeasuredVolume | undefined> {
     const {clock, host, signal} = this.#parts;
+    if (measure) {
+      const found = await measure();
+      return found && {...found, at: clock.now()};
+    }
     const space = {...spaceStats(await host.space(path)), at: clock.now()};
     if (isOwn) return space;
     const used = await diskUsage(path, signal);

@@ -10,7 +10,7 @@ import {onAbort} from '#src/base/signals.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {giveToGroup} from './ownership.js';
-import type {MountedVolume, VolumeRequest} from './plugin.js';
+import {NotAttached, VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from './plugin.js';
 import type {VolumeResolver} from './resolver.js';
 
 export interface VolumeOperationParts {
@@ -22,16 +22,9 @@ export interface VolumeOperationParts {
   readonly signal: AbortSignal;
 }
 
-/** An error with a message for the event. */
-class VolumeError extends Error {
-  readonly what: string;
-  constructor(what: string, message: string) {
-    super(message);
-    this.what = what;
-  }
-}
-
 const backoff = exponential(500, 122_000);
+/** How often a volume that is not attached is looked at. */
+const attachMs = 100;
 
 /** Mounts one volume of a pod and keeps it up to date. */
 export class VolumeOperation {
@@ -45,6 +38,7 @@ export class VolumeOperation {
   readonly #ending: Disposable | undefined;
   #isStopped = false;
   #isProcessed = false;
+  #isAttached = true;
   #isRefreshed = true;
   /** The name in events: that of the persistent volume, if any. */
   #shownName = '';
@@ -70,6 +64,11 @@ export class VolumeOperation {
     return this.#isProcessed;
   }
 
+  /** Whether the volume is attached to the node, if it needs to be. */
+  get isAttached(): boolean {
+    return this.#isAttached;
+  }
+
   /** Resolves when the volume is mounted and was updated once more, unless that fails. */
   async mounted(pod: Frozen<Pod>): Promise<void> {
     this.#pod = pod;
@@ -93,25 +92,36 @@ export class VolumeOperation {
   }
 
   async #run(): Promise<void> {
-    const {events, log, clock} = this.#parts;
+    const {clock} = this.#parts;
     const pod = this.#pod!;
     using _ = clock.hold();
     this.#shownName = this.name;
     try {
       this.#result = await this.#setUp(pod);
+      this.#isAttached = true;
       this.#failures = 0;
       for (const resolve of this.#waiting.splice(0)) resolve();
     } catch (error) {
-      log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'failed to set up a volume');
-      const what = error instanceof VolumeError ? error.what : 'MountVolume.SetUp failed';
-      if (this.#isProcessed)
-        events.warning(pod, 'FailedMount', `${what} for volume ${JSON.stringify(this.#shownName)} : ${messageOf(error)}`);
-      if (this.#isStopped) return;
-      this.#retry = clock.schedule(backoff(this.#failures++), () => {
-        this.#retry = undefined;
-        return this.#running ?? this.#start();
-      });
+      this.#failed(pod, error);
     }
+  }
+
+  #failed(pod: Frozen<Pod>, error: unknown): void {
+    const {log, events} = this.#parts;
+    this.#isAttached = !(error instanceof NotAttached);
+    if (!this.#isAttached) return this.#retryAfter(attachMs);
+    log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'failed to set up a volume');
+    const {what, reason} = error instanceof VolumeError ? error : {what: 'MountVolume.SetUp failed', reason: 'FailedMount'};
+    if (this.#isProcessed) events.warning(pod, reason, `${what} for volume ${JSON.stringify(this.#shownName)} : ${messageOf(error)}`);
+    this.#retryAfter(backoff(this.#failures++));
+  }
+
+  #retryAfter(ms: number): void {
+    if (this.#isStopped) return;
+    this.#retry = this.#parts.clock.schedule(ms, () => {
+      this.#retry = undefined;
+      return this.#running ?? this.#start();
+    });
   }
 
   async #setUp(pod: Frozen<Pod>): Promise<MountedVolume> {
@@ -129,8 +139,13 @@ export class VolumeOperation {
     this.#isProcessed = true;
     this.#shownName = persistent?.metadata?.name ?? this.name;
     const plugin = resolver.pluginOf(request);
-    this.#isRefreshed = plugin.isRefreshed;
+    this.#isRefreshed = plugin.expand !== undefined || isRefreshed(plugin, request);
     if (!resolver.allowsNode(resolved)) throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
+    checkOptions(plugin, request);
+    if (this.#result && !isRefreshed(plugin, request)) {
+      await plugin.expand?.(request);
+      return this.#result;
+    }
     const mounted = await plugin.setUp(request);
     const groups = resolver.groupsOf(resolved);
     return groups.length > 0 ? {...mounted, groups} : mounted;
@@ -151,3 +166,12 @@ export class VolumeOperation {
     });
   }
 }
+
+const isRefreshed = ({isRefreshed: refreshed}: VolumePlugin, request: VolumeRequest): boolean =>
+  typeof refreshed === 'boolean' ? refreshed : refreshed(request);
+
+/** Throws if a persistent volume has mount options that its type does not support. */
+const checkOptions = ({hasMountOptions}: VolumePlugin, {persistent}: VolumeRequest): void => {
+  if (hasMountOptions || (persistent?.spec?.mountOptions ?? []).length === 0) return;
+  throw new VolumeError('MountVolume.MountOptionSupport check failed', 'mount options are not supported for this volume type');
+};

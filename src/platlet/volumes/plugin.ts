@@ -2,6 +2,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume} from '#src/api/pod.js';
+import type {FilesystemStats} from '#src/api/node/stats.js';
 import type {ObjectOf, kinds} from '#src/api/kinds/index.js';
 
 export type PersistentVolume = ObjectOf<typeof kinds.persistentVolumes>;
@@ -22,12 +23,41 @@ export interface VolumeRequest {
   giveToGroup(path: string): Promise<void>;
 }
 
+/** Why a volume cannot be used yet, with what the event says about the failed step. */
+export class VolumeError extends Error {
+  override readonly name = 'VolumeError';
+  readonly what: string;
+  readonly reason: string;
+
+  constructor(what: string, message: string, options?: ErrorOptions & {readonly reason?: string}) {
+    super(message, options);
+    this.what = what;
+    this.reason = options?.reason ?? 'FailedMount';
+  }
+}
+
+/** Thrown while a volume is not attached to the node. It is tried again soon, and is no failure. */
+export class NotAttached extends Error {
+  override readonly name = 'NotAttached';
+}
+
+/** The usage of a volume, and its condition if it is known. */
+export interface MeasuredVolume extends FilesystemStats {
+  readonly health?: {readonly abnormal: boolean; readonly message: string};
+}
+
 /** A mounted volume. */
 export interface MountedVolume {
   /** The path on the host. */
   readonly path: string;
+  /** Whether the path leads to a block device: it is no folder to mount. */
+  readonly isDevice?: boolean;
   /** Whether it is read-only for containers. */
   readonly isReadonly?: boolean;
+  /**
+   * Measures the volume; undefined if that is not possible. Without it the file system is measured.
+   */
+  readonly measure?: () => Promise<MeasuredVolume | undefined>;
   /** Supplemental groups that its users need. */
   readonly groups?: readonly number[];
 }
@@ -36,9 +66,19 @@ export interface VolumePlugin {
   /** The name in the plugin directory; undefined if its volumes have none. */
   readonly folder: string | undefined;
   /** Whether the volume is updated at each sync of the pod. */
-  readonly isRefreshed: boolean;
+  readonly isRefreshed: boolean | ((request: VolumeRequest) => boolean);
+  /** Whether persistent volumes may have mount options; default no. */
+  readonly hasMountOptions?: boolean;
+  /** Whether volumes may be block devices; default no. */
+  readonly hasDevices?: boolean;
   /** Whether the plugin supports the volume. */
   supports(request: Pick<VolumeRequest, 'volume' | 'persistent'>): boolean;
   /** Mounts the volume. It may be mounted already by an earlier process. */
   setUp(request: VolumeRequest): Promise<MountedVolume>;
+  /** Called at each sync of a pod whose volume is mounted: expands it if it has become larger. */
+  expand?(request: VolumeRequest): Promise<void>;
+  /** Unmounts the volumes of a pod. What is left in its folders is then unmounted and removed. */
+  tearDown?(uid: string): Promise<void>;
+  /** Called periodically: releases what pods that are gone have left on the node. */
+  sweep?(): void;
 }

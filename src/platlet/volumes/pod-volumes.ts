@@ -103,6 +103,7 @@ export class NodeVolumes implements PodVolumes {
 
   async sweep(isKnown: (uid: string) => boolean): Promise<void> {
     const {folders} = this.#parts;
+    folders.sweep();
     for (const uid of await folders.pods()) if (!isKnown(uid) && (await this.release(uid))) await folders.remove(uid);
   }
 
@@ -126,6 +127,7 @@ export class NodeVolumes implements PodVolumes {
   #lateText(operations: readonly VolumeOperation[]): string {
     const missing = operations.filter(({result}) => !result);
     const unprocessed = missing.filter(({isProcessed}) => !isProcessed);
-    return `Unable to attach or mount volumes: unmounted volumes=${listed(missing.map(({name}) => name))}, unattached volumes=[], failed to process volumes=${listed(unprocessed.map(({name}) => name))}: timed out waiting for the condition`;
+    const unattached = missing.filter(({isAttached}) => !isAttached);
+    return `Unable to attach or mount volumes: unmounted volumes=${listed(missing.map(({name}) => name))}, unattached volumes=${listed(unattached.map(({name}) => name))}, failed to process volumes=${listed(unprocessed.map(({name}) => name))}: timed out waiting for the condition`;
   }
 }

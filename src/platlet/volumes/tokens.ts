@@ -26,6 +26,7 @@ export interface TokenOptions {
 
 interface Token {
   readonly text: string;
+  readonly expirationTimestamp: string;
   readonly expiresAt: number;
   readonly lifeMs: number;
 }
@@ -47,23 +48,33 @@ export class PodTokens {
 
   /** Returns a token for a pod. If renewal fails, the old one is used until it expires. */
   async get(pod: Frozen<Pod>, options: TokenOptions): Promise<string> {
+    return (await this.#tokenOf(pod, options)).text;
+  }
+
+  /** Returns a token for a pod with the time at which it expires. */
+  async grant(pod: Frozen<Pod>, options: TokenOptions): Promise<{readonly token: string; readonly expirationTimestamp: string}> {
+    const {text, expirationTimestamp} = await this.#tokenOf(pod, options);
+    return {token: text, expirationTimestamp};
+  }
+
+  async #tokenOf(pod: Frozen<Pod>, options: TokenOptions): Promise<Token> {
     const {clock, log} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     const account = pod.spec?.serviceAccountName ?? '';
     const key = JSON.stringify([account, options.audience ?? '', options.expirationSeconds]);
     const tokens = this.#tokens.get(uid) ?? new Map<string, Token>();
     const known = tokens.get(key);
-    if (known && !this.#isDue(known)) return known.text;
+    if (known && !this.#isDue(known)) return known;
     try {
       const token = await this.#request(pod, account, options);
       this.#tokens.set(uid, tokens.set(key, token));
-      return token.text;
+      return token;
     } catch (error) {
       if (!known) throw new Error(`failed to fetch token: ${messageOf(error)}`, {cause: error});
       const name = `${JSON.stringify(account)}/${JSON.stringify(pod.metadata?.namespace ?? '')}/${formatDuration(options.expirationSeconds * 1000)}`;
       if (clock.now() > known.expiresAt) throw new Error(`token ${name} expired and refresh failed: ${messageOf(error)}`, {cause: error});
       log.error({serviceAccount: account, err: error}, 'could not update token');
-      return known.text;
+      return known;
     }
   }
 
@@ -91,6 +102,7 @@ export class PodTokens {
     const accounts = client.resource(kinds.serviceAccounts);
     const {spec, status} = (await accounts.create(body, {subresource: 'token', name: account, namespace})) as TokenRequest;
     const lifeMs = (spec?.expirationSeconds ?? expirationSeconds) * 1000;
-    return {text: status!.token, expiresAt: parseTime(status!.expirationTimestamp) ?? clock.now() + lifeMs, lifeMs};
+    const {token: text, expirationTimestamp} = status!;
+    return {text, expirationTimestamp, expiresAt: parseTime(expirationTimestamp) ?? clock.now() + lifeMs, lifeMs};
   }
 }

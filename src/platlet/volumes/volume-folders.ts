@@ -4,11 +4,14 @@ import {join} from 'node:path';
 import type {Log} from '#src/base/log.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import {mountsBelow, removeUnmounted, type Host} from '#src/platlet/host/host.js';
+import type {VolumePlugin} from './plugin.js';
 
 export interface VolumeFoldersParts {
   readonly host: Host;
   readonly folders: NodeFolders;
   readonly log: Log;
+  /** The types of volumes; those that are not unmounted by themselves. */
+  readonly plugins?: readonly Pick<VolumePlugin, 'tearDown' | 'sweep'>[];
 }
 
 const podMode = 0o750;
@@ -29,8 +32,10 @@ export class VolumeFolders {
 
   /** Unmounts and removes the volumes of a pod. Returns whether none is left. */
   async empty(uid: string): Promise<boolean> {
-    const {host, folders, log} = this.#parts;
+    const {host, folders, log, plugins = []} = this.#parts;
     try {
+      for (const {path} of await mountsBelow(host, folders.subPaths(uid))) await host.unmount(path);
+      for (const plugin of plugins) await plugin.tearDown?.(uid);
       // Mounts are unmounted first: removing a mount point would delete data of others.
       for (const {path} of await mountsBelow(host, folders.pod(uid))) await host.unmount(path);
       for (const folder of [folders.subPaths(uid), folders.volumes(uid), this.#plugins(uid)]) await removeUnmounted(host, folder);
@@ -46,6 +51,11 @@ export class VolumeFolders {
     const {host, folders, log} = this.#parts;
     if ((await mountsBelow(host, folders.pod(uid))).length === 0) return host.removeTree(folders.pod(uid));
     log.error({pod: uid}, `orphaned pod ${JSON.stringify(uid)} found, but volume paths are still present on disk`);
+  }
+
+  /** Releases what pods that are gone have left outside of their directories. */
+  sweep(): void {
+    for (const plugin of this.#parts.plugins ?? []) plugin.sweep?.();
   }
 
   /** Returns the uids of pods with a directory. */

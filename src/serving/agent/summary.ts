@@ -69,10 +69,11 @@ const containerOf = (container: ContainerStats, time: string, isWhole: boolean) 
   ...(isWhole && container.logs ? {logs: fsOf(container.logs, time)} : {}),
 });
 
-const volumeOf = ({name, claim, isEphemeral, ...fs}: VolumeStats, namespace: string, time: string) => ({
+const volumeOf = ({name, claim, isEphemeral, isAbnormal, ...fs}: VolumeStats, namespace: string, time: string) => ({
   ...fsOf(fs, time),
   name,
   ...(claim === undefined || isEphemeral ? {} : {pvcRef: {name: claim, namespace}}),
+  ...(isAbnormal === undefined ? {} : {volumeHealthStats: {abnormal: isAbnormal}}),
 });
 
 /** What a pod takes of the node's storage. */

@@ -34,6 +34,7 @@ export const grpcCodes = {
   notFound: 5,
   resourceExhausted: 8,
   failedPrecondition: 9,
+  aborted: 10,
   outOfRange: 11,
   unimplemented: 12,
   internal: 13,

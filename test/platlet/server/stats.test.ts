@@ -137,7 +137,15 @@ const aNode = async () => {
   const space = () => Promise.resolve({totalBytes: 1000, availableBytes: 400, inodes: 100, inodesFree: 30});
   const paths = new Map(['scratch', 'memory', 'data', 'host'].map(name => [name, join(root, 'scratch')]));
   const pods = () => [pod];
-  const volumes = new VolumeUsage({clock, log: noLog, host: {space}, periodMs: -1, signal: never, pods, pathsOf: () => paths});
+  const volumes = new VolumeUsage({
+    clock,
+    log: noLog,
+    host: {space},
+    periodMs: -1,
+    signal: never,
+    pods,
+    mounted: () => new Map([...paths].map(([name, path]) => [name, {path}])),
+  });
   await volumes.measure();
   const usage = {id: 'c', pod: {uid: 'u', namespace: 'default', name: 'pod'}, name: 'app', attempt: 0};
   const instance = {...usage, sandbox: 's', state: 'running', createdAt: 0, image: {image: 'app'}, imageRef: '', annotations: {}} as const;

@@ -15,7 +15,7 @@ export type TestVolumesParts = VolumeResolverParts &
 export const nodeVolumes = (parts: TestVolumesParts) => {
   const {naming, plugins, claims, node, host, clock, log, events, signal, objects, tokens} = parts;
   const resolver = new VolumeResolver({naming, plugins, claims, node});
-  const folders = new VolumeFolders({host, folders: parts.folders, log});
+  const folders = new VolumeFolders({host, folders: parts.folders, log, plugins});
   const operation = (name: string) => new VolumeOperation({resolver, host, clock, log, events, signal}, name);
   const volumes = new NodeVolumes({operation, folders, host, objects, tokens, clock});
   const mountsRecursively = parts.mountsRecursively ?? (() => Promise.resolve(false));

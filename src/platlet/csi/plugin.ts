@@ -1,0 +1,174 @@
+// Volumes of CSI drivers.
+
+import {join} from 'node:path';
+import type {Clock} from '#src/base/clock.js';
+import {exponential} from '#src/base/backoff.js';
+import {messageOf} from '#src/base/message.js';
+import type {Host} from '#src/platlet/host/host.js';
+import {VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from '#src/platlet/volumes/plugin.js';
+import type {Attachments} from './attachments.js';
+import {CsiError} from './client.js';
+import type {DriverObjects} from './driver-objects.js';
+import type {Expandable, Expansion} from './expansion.js';
+import type {StorageMetrics} from './metrics.js';
+import {pluginFolder, type CsiPaths} from './paths.js';
+import type {Publishing} from './publishing.js';
+import type {Staging} from './staging.js';
+import {csiVolumeOf, type CsiVolume} from './volume.js';
+import type {Measuring} from './volume-stats.js';
+import type {NodeVolume, VolumesInUse} from './volumes-in-use.js';
+
+export interface CsiVolumesParts {
+  readonly host: Host;
+  readonly paths: CsiPaths;
+  readonly clock: Clock;
+  /** The name of the volume type. */
+  readonly type: string;
+  readonly metrics: StorageMetrics;
+  readonly objects: Pick<DriverObjects, 'driver' | 'known'>;
+  readonly attachments: Pick<Attachments, 'ensure'>;
+  readonly services: {
+    readonly staging: Staging;
+    readonly publishing: Publishing;
+    readonly expansion: Expansion;
+    readonly volumes: VolumesInUse;
+    readonly measuring: Measuring;
+  };
+}
+
+const backoff = exponential(500, 122_000);
+
+const inUseElsewhere = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod';
+
+/** Runs a step of an operation; errors say which step failed. */
+const step = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof VolumeError) throw error;
+    throw new VolumeError(what, messageOf(error), {cause: error});
+  }
+};
+
+/** Mounts volumes of drivers. */
+export class CsiVolumes implements VolumePlugin {
+  readonly folder = pluginFolder;
+  readonly hasMountOptions = true;
+  readonly #parts: CsiVolumesParts;
+  /** The failures to unpublish, by folder. */
+  readonly #failures = new Map<string, {count: number; retryAt: number; error: unknown}>();
+
+  constructor(parts: CsiVolumesParts) {
+    this.#parts = parts;
+  }
+
+  supports({volume, persistent}: Pick<VolumeRequest, 'volume' | 'persistent'>): boolean {
+    return persistent ? persistent.spec?.csi !== undefined : volume.csi !== undefined;
+  }
+
+  /** Whether the driver wants volumes to be published again and again. */
+  readonly isRefreshed = (request: VolumeRequest): boolean =>
+    this.#parts.objects.known(csiVolumeOf(request).driver)?.spec.requiresRepublish ?? false;
+
+  setUp(request: VolumeRequest): Promise<MountedVolume> {
+    const {metrics, type, services} = this.#parts;
+    const volume = csiVolumeOf(request);
+    const uid = request.pod.metadata?.uid ?? '';
+    return metrics.measured(`${type}:${volume.driver}`, 'volume_mount', () =>
+      volume.lifecycle === 'Ephemeral'
+        ? this.#publish(request, volume, {})
+        : services.volumes.use(volume, uid, onNode => this.#mount(request, volume, onNode)),
+    );
+  }
+
+  async expand(request: VolumeRequest): Promise<void> {
+    const {paths, services} = this.#parts;
+    const volume = csiVolumeOf(request);
+    if (volume.lifecycle === 'Ephemeral') return;
+    const uid = request.pod.metadata?.uid ?? '';
+    const path = paths.target(uid, volume.specName);
+    await services.volumes.use(volume, uid, () => services.expansion.used(this.#expandable(request, volume, path)));
+  }
+
+  async tearDown(uid: string): Promise<void> {
+    const {host, paths, services, metrics, type} = this.#parts;
+    for (const name of await host.list(paths.mounts(uid))) {
+      const folder = join(paths.mounts(uid), name);
+      await this.#backedOff(folder, () => metrics.measured(type, 'volume_unmount', () => services.publishing.unpublish(folder)));
+    }
+    services.volumes.leave(uid);
+  }
+
+  sweep(): void {
+    this.#parts.services.volumes.sweep();
+  }
+
+  async #mount(request: VolumeRequest, volume: CsiVolume, onNode: NodeVolume): Promise<MountedVolume> {
+    const uid = request.pod.metadata?.uid ?? '';
+    const isForOnePod = volume.accessModes?.length === 1 && volume.accessModes[0] === 'ReadWriteOncePod';
+    if (isForOnePod && [...onNode.published].some(other => other !== uid)) throw new Error(inUseElsewhere);
+    const publishContext = await this.#attach(volume);
+    if (!onNode.isStaged)
+      await step('MountVolume.MountDevice failed', async () => {
+        const {staging, publishing} = this.#parts.services;
+        const can = await publishing.client(volume.driver, 'attacher.MountDevice failed to create newCsiDriverClient').capabilities();
+        const group = can.has('VOLUME_MOUNT_GROUP') ? request.pod.spec?.securityContext?.fsGroup : undefined;
+        await staging.stage(volume, {can, publishContext, wishes: {options: volume.mountOptions, group}});
+        onNode.isStaged = true;
+      });
+    const isNew = !onNode.published.has(uid);
+    onNode.published.add(uid);
+    try {
+      const mounted = await this.#publish(request, volume, publishContext);
+      await this.#parts.services.expansion.mounted(this.#expandable(request, volume, mounted.path));
+      return mounted;
+    } catch (error) {
+      if (isNew && error instanceof CsiError && error.isFinal) onNode.published.delete(uid);
+      throw error;
+    }
+  }
+
+  /**
+   * Returns what a driver's controller says of an attached volume; nothing for drivers whose volumes are not attached.
+   */
+  async #attach(volume: CsiVolume): Promise<Readonly<Record<string, string>>> {
+    const {objects, attachments} = this.#parts;
+    const found = await objects.driver(volume.driver);
+    return found?.spec.attachRequired === false ? {} : attachments.ensure(volume);
+  }
+
+  async #publish(request: VolumeRequest, volume: CsiVolume, publishContext: Readonly<Record<string, string>>): Promise<MountedVolume> {
+    const {pod, giveToGroup} = request;
+    const {staging, publishing} = this.#parts.services;
+    const can = await publishing.client(volume.driver, 'mounter.SetUpAt failed to get CSI client').capabilities();
+    const path = await publishing.publish({
+      pod,
+      volume,
+      can,
+      publishContext,
+      stagingPath: volume.lifecycle === 'Ephemeral' ? '' : staging.pathOf(volume, can),
+      options: volume.mountOptions,
+      giveToGroup,
+    });
+    return {path, isReadonly: volume.isReadonly, measure: () => this.#parts.services.measuring.measure(volume, path)};
+  }
+
+  #expandable(request: VolumeRequest, volume: CsiVolume, path: string): Expandable {
+    return {request, volume, path, stagingPath: this.#parts.paths.globalMount(volume)};
+  }
+
+  /** Runs an operation that failed before only when its time has come. */
+  async #backedOff(folder: string, act: () => Promise<unknown>): Promise<void> {
+    const {clock} = this.#parts;
+    const before = this.#failures.get(folder);
+    if (before && clock.monotonic() < before.retryAt) throw before.error;
+    try {
+      await act();
+      this.#failures.delete(folder);
+    } catch (error) {
+      const count = before?.count ?? 0;
+      this.#failures.set(folder, {count: count + 1, retryAt: clock.monotonic() + backoff(count), error});
+      throw error;
+    }
+  }
+}
