@@ -120,6 +120,7 @@ export const gateTable = {
     PlatletCrashLoopBackOffMax: [alpha, alpha, alpha, betaOn],
     PlatletFineGrainedAuthz: [alpha, betaOn, betaOn, betaOn],
     PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
+    PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
@@ -203,7 +204,6 @@ export const gateTable = {
     EventedPLEG: [alpha, alpha, alpha, alpha],
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
-    PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {

@@ -4,6 +4,8 @@ import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import type {Pod} from '#src/api/pod.js';
 import {systemClock} from '#src/base/clock.js';
+import {list} from '#src/platlet/pod-resources/messages.js';
+import {PluginClient} from '#src/platlet/rpc/plugin-client.js';
 import {createLog} from '#src/observe/log.js';
 import {FakeDevicePlugin} from '#test/platlet/device-manager/fake-device-plugin.js';
 import {runAgent} from './agent-program.js';
@@ -116,11 +118,10 @@ contained('whole CPUs of Guaranteed pods are exclusive, and the others of the no
   await until(t, 'a third one is refused', async () => (await refused())?.reason === 'UnexpectedAdmissionError');
   rmSync(join(manifests, 'exclusive.json'));
   await until(t, 'the CPUs are shared again', () => cpusOf('shared') === `0-${all}`);
-  t.like(JSON.parse(readFileSync(join(node.agentFolder, 'root', 'cpu_manager_state'), 'utf8')), {
-    policyName: 'static',
-    defaultCpuSet: `0-${all}`,
-    entries: undefined,
-  });
+  const state = (): {readonly defaultCpuSet: string} =>
+    JSON.parse(readFileSync(join(node.agentFolder, 'root', 'cpu_manager_state'), 'utf8')) as {readonly defaultCpuSet: string};
+  await until(t, 'the state is written', () => state().defaultCpuSet === `0-${all}`);
+  t.like(state(), {policyName: 'static', entries: undefined});
 });
 
 contained('a container gets the devices that it requests from their plugin', async t => {
@@ -162,6 +163,8 @@ contained('a container gets the devices that it requests from their plugin', asy
   await until(t, 'the container has looked', () => existsSync(join(out, 'seen')) && readFileSync(join(out, 'seen'), 'utf8') !== '');
   t.is(readFileSync(join(out, 'seen'), 'utf8'), 'one c\n');
   t.deepEqual(plugin.calls, ['allocate one']);
+  await using client = new PluginClient({endpoint: join(node.agentFolder, 'root', 'pod-resources', 'kubelet.sock'), clock: systemClock});
+  t.like((await client.call(list, {})).podResources[0]?.containers[0], {name: 'app', devices: [{deviceIds: ['one']}]});
   rmSync(join(manifests, 'gpu.json'));
   await until(t, 'the pod is gone', async () => (await pods()).length === 0);
 });

@@ -13,6 +13,7 @@ import {devicePluginsFolder, stateFiles} from '#src/platlet/host/folders.js';
 import {deviceRegistration} from '#src/platlet/device-manager/feature.js';
 import {openDeviceManager} from '#src/platlet/device-manager/open.js';
 import {openMemoryManager} from '#src/platlet/memory-manager/open.js';
+import {podResources} from '#src/platlet/pod-resources/feature.js';
 import {reservationOf} from '#src/platlet/node/capacity.js';
 import type {Machine} from '#src/platlet/node/machine.js';
 import {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
@@ -46,7 +47,8 @@ const wholeMachine = ({memoryBytes, hugepages}: Machine): WholeMachine => ({
 });
 
 /**
- * Returns the features that keep the CPUs of running containers as they are assigned, and that let devices register.
+ * Returns the features that keep the CPUs of running containers as they are assigned, let devices register, and tell
+ * what pods have.
  */
 export const managerFeatures = (managers: ResourceManagers): readonly AgentFeature[] => [
   {
@@ -61,6 +63,7 @@ export const managerFeatures = (managers: ResourceManagers): readonly AgentFeatu
     },
   },
   deviceRegistration(managers.devices),
+  podResources({devices: managers.devices.manager, cpus: managers.cpus, memory: managers.memory}, active => managers.release(active)),
 ];
 
 /** Opens the resource managers. Rejects if their settings or their saved states do not fit the machine. */

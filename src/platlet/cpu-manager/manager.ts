@@ -6,7 +6,7 @@ import {messageOf} from '#src/base/message.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {idsAt, cpusIn} from '#src/platlet/topology/cpu-topology.js';
-import {intersection, noCpus, union, type CpuSet} from '#src/platlet/topology/cpuset.js';
+import {difference, intersection, noCpus, union, type CpuSet} from '#src/platlet/topology/cpuset.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
 import {allocatedContainers} from '#src/platlet/topology-manager/manager.js';
 import {formatCpuState, type CpuState} from './checkpoint.js';
@@ -58,6 +58,12 @@ export class CpuManager implements HintProvider {
   /** Returns the exclusive CPUs of a container; none if it uses the shared pool. */
   exclusiveOf(uid: string, container: string): CpuSet {
     return assignedCpus(this.#state, uid, container) ?? noCpus;
+  }
+
+  /** The CPUs that containers can have exclusively, whether they have them or not. */
+  get allocatable(): CpuSet {
+    const {policy} = this.#parts;
+    return policy ? difference(new Set(policy.topology.places.keys()), policy.reserved) : noCpus;
   }
 
   /** Returns the CPUs that a container may use; empty if it is not restricted. */

@@ -100,6 +100,17 @@ export class DeviceManager implements HintProvider {
     return new Map([...this.#assigned.all()].map(([resource, ids]) => [resource, ids.size]));
   }
 
+  /** The healthy devices, by resource and id. */
+  get usable(): ReadonlyMap<string, Devices> {
+    const {plugins} = this.#parts;
+    return new Map(
+      [...plugins.resources].map(resource => {
+        const usable = plugins.healthyOf(resource) ?? noIds;
+        return [resource, new Map([...plugins.devicesOf(resource)].filter(([id]) => usable.has(id)))];
+      }),
+    );
+  }
+
   /** Returns the devices of a container, by resource. */
   devicesOf(uid: string, container: string): ContainerDevices {
     return this.#assigned.ofContainer(uid, container);

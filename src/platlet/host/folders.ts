@@ -17,6 +17,9 @@ export const stateFiles = {
 /** The directory in which plugins register themselves, in the data directory of the agent. */
 export const pluginsFolder = 'plugins_registry';
 
+/** The directory of the socket at which the resources of pods are served, in the data directory of the agent. */
+export const podResourcesFolder = 'pod-resources';
+
 /** The directory of the sockets of device plugins, which they know, in the data directory of the agent. */
 export const devicePluginsFolder = 'device-plugins';
 

@@ -55,10 +55,22 @@ export class MemoryManager implements HintProvider {
     this.#save();
   }
 
+  /** What containers can have of each NUMA node, whether they have it or not. */
+  get allocatable(): readonly MemoryBlock[] {
+    if (this.#parts.policy === 'None') return [];
+    return [...this.#state.machine].flatMap(([node, {tables}]) =>
+      [...tables].flatMap(([type, {allocatable}]) => (allocatable > 0 ? [{nodes: [node], type, bytes: allocatable}] : [])),
+    );
+  }
+
+  /** Returns the memory of NUMA nodes that a container has. */
+  blocksOf(uid: string, container: string): readonly MemoryBlock[] {
+    return this.#state.assignments.get(uid)?.get(container) ?? [];
+  }
+
   /** Returns the NUMA nodes of a container; none if it may use all. */
   nodesOf(uid: string, container: string): readonly number[] {
-    const blocks = this.#state.assignments.get(uid)?.get(container) ?? [];
-    return [...new Set(blocks.flatMap(({nodes}) => nodes))].sort((a, b) => a - b);
+    return [...new Set(this.blocksOf(uid, container).flatMap(({nodes}) => nodes))].sort((a, b) => a - b);
   }
 
   containerHints(pod: Frozen<Pod>, container: Frozen<AnyContainer>): ResourceHints | undefined {

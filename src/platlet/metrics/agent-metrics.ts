@@ -69,6 +69,31 @@ const counters = {
     labels: ['resource_name'],
   },
   discardedEvents: {name: 'pleg_discard_events', help: 'Changes of pods in the runtime that were dropped.'},
+  podResources: {
+    name: 'pod_resources_endpoint_requests_total',
+    help: 'Requests to the service of the resources of pods, by version.',
+    labels: ['server_api_version'],
+  },
+  podResourcesAllocatable: {
+    name: 'pod_resources_endpoint_requests_get_allocatable',
+    help: 'Requests for the allocatable resources of the node, by version of the service.',
+    labels: ['server_api_version'],
+  },
+  podResourcesGetErrors: {
+    name: 'pod_resources_endpoint_errors_get',
+    help: 'Requests for the resources of a pod that failed, by version of the service.',
+    labels: ['server_api_version'],
+  },
+  podResourcesGets: {
+    name: 'pod_resources_endpoint_requests_get',
+    help: 'Requests for the resources of a pod, by version of the service.',
+    labels: ['server_api_version'],
+  },
+  podResourcesLists: {
+    name: 'pod_resources_endpoint_requests_list',
+    help: 'Requests for the resources of all pods, by version of the service.',
+    labels: ['server_api_version'],
+  },
   preemptions: {
     name: 'preemptions',
     help: 'Pods that had to make room for critical ones, by the resource that was short.',

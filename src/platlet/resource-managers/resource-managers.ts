@@ -39,8 +39,12 @@ export class ResourceManagers implements AssignedToContainers {
     this.#parts = parts;
   }
 
-  get cpus(): Pick<CpuManager, 'affinityOf'> {
+  get cpus(): CpuManager {
     return this.#parts.cpus;
+  }
+
+  get memory(): MemoryManager {
+    return this.#parts.memory;
   }
 
   get devices(): DeviceStage {

@@ -1,0 +1,82 @@
+// What the services tell of containers and of the node. Pure.
+
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import {noNode, type Device} from '#src/platlet/device-manager/devices.js';
+import type {ContainerDevices} from '#src/platlet/device-manager/pod-devices.js';
+import type {MemoryBlock} from '#src/platlet/memory-manager/state.js';
+import {ascending, type CpuSet} from '#src/platlet/topology/cpuset.js';
+import type {ContainerResourcesMessage, DevicesMessage, MemoryMessage, PodResourcesMessage} from './messages.js';
+
+/** What the managers have assigned to containers, and what they can assign. */
+export interface AssignedOnNode {
+  readonly devices: {
+    devicesOf(uid: string, container: string): ContainerDevices;
+    /** The healthy devices, by resource and id. */
+    readonly usable: ReadonlyMap<string, ReadonlyMap<string, Device>>;
+  };
+  readonly cpus: {exclusiveOf(uid: string, container: string): CpuSet; readonly allocatable: CpuSet};
+  readonly memory: {blocksOf(uid: string, container: string): readonly MemoryBlock[]; readonly allocatable: readonly MemoryBlock[]};
+}
+
+const deviceMessages = (resourceName: string, id: string, nodes: readonly number[] | undefined): readonly DevicesMessage[] => {
+  const deviceIds = [id];
+  return nodes === undefined
+    ? [{resourceName, deviceIds}]
+    : nodes.map(node => ({resourceName, deviceIds, topology: {nodes: [{id: node}]}}));
+};
+
+const assignedDevices = (devices: ContainerDevices): readonly DevicesMessage[] =>
+  [...devices].flatMap(([resource, assigned]) => {
+    const nodes = new Map<string, number[]>();
+    for (const [node, ids] of assigned.devices)
+      for (const id of ids) nodes.set(id, [...(nodes.get(id) ?? []), ...(node === noNode ? [] : [node])]);
+    return [...nodes].flatMap(([id, own]) => deviceMessages(resource, id, own.length > 0 ? own : undefined));
+  });
+
+const memoryMessage = ({nodes, type, bytes}: MemoryBlock): MemoryMessage => ({
+  memoryType: type,
+  size: bytes,
+  topology: {nodes: nodes.map(id => ({id}))},
+});
+
+const containerResourcesOf = ({devices, cpus, memory}: AssignedOnNode, uid: string, name: string): ContainerResourcesMessage => ({
+  name,
+  devices: assignedDevices(devices.devicesOf(uid, name)),
+  cpuIds: ascending(cpus.exclusiveOf(uid, name)),
+  memory: memory.blocksOf(uid, name).map(memoryMessage),
+});
+
+/** Returns what the containers of a pod have: sidecars and regular ones. */
+export const podResourcesOf = (
+  assigned: AssignedOnNode,
+  {metadata: {uid = '', name = '', namespace = ''} = {}, spec}: Frozen<Pod>,
+): PodResourcesMessage => {
+  const containers: readonly Frozen<AnyContainer>[] = [...(spec?.initContainers ?? []).filter(isSidecar), ...(spec?.containers ?? [])];
+  return {name, namespace, containers: containers.map(container => containerResourcesOf(assigned, uid, container.name))};
+};
+
+/** Returns what the node has for containers, whether they have it or not. */
+export const allocatableResources = ({devices, cpus, memory}: AssignedOnNode): Omit<ContainerResourcesMessage, 'name'> => ({
+  devices: [...devices.usable].flatMap(([resource, all]) => [...all].flatMap(([id, {nodes}]) => deviceMessages(resource, id, nodes))),
+  cpuIds: ascending(cpus.allocatable),
+  memory: memory.allocatable.map(memoryMessage),
+});
+
+/** Returns what the older service tells of a pod: the devices of regular containers. */
+export const alphaPodResources = (
+  {devices}: AssignedOnNode,
+  {metadata: {uid = '', name = '', namespace = ''} = {}, spec}: Frozen<Pod>,
+): {
+  readonly name: string;
+  readonly namespace: string;
+  readonly containers: readonly {readonly name: string; readonly devices: readonly Pick<DevicesMessage, 'resourceName' | 'deviceIds'>[]}[];
+} => ({
+  name,
+  namespace,
+  containers: (spec?.containers ?? []).map(container => ({
+    name: container.name,
+    devices: assignedDevices(devices.devicesOf(uid, container.name)).map(({resourceName, deviceIds}) => ({resourceName, deviceIds})),
+  })),
+});
