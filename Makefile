@@ -85,6 +85,10 @@ soak-watches: build
 soak: build
 	@node --expose-gc dist/test/faults/soak/index.js
 
+## node-drills: kill the agent and containerd, fill the disk and take the API server away under a node with real containers, and check that nothing is lost, stuck or left (six minutes); DRILLS chooses
+node-drills: build
+	@node dist/test/node/drills/index.js
+
 ## frameworks: install vitest and Jest from the npm registry into a temporary directory, and run the test of an operator under them
 frameworks: build
 	@node dist/test/frameworks/index.js

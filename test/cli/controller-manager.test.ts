@@ -6,6 +6,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {wireMicroTime} from '#src/api/time.js';
 import {systemClock} from '#src/base/clock.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {freePort} from '#test/fixtures/free-port.js';
 import {eventually} from './eventually.js';
 import {aDirectory, aServer, Program, run, type ServerProcess} from './programs.js';
 
@@ -198,14 +199,6 @@ const refuses = async (t: ExecutionContext, args: readonly string[], line: RegEx
   t.is(stdout, '');
   t.regex(stderr.replace(/^[WI]\d{4} .*\n/gm, ''), line);
 };
-
-const freePort = (): Promise<number> =>
-  new Promise(resolve => {
-    const server = https.createServer().listen(0, '127.0.0.1', () => {
-      const {port} = server.address() as {port: number};
-      server.close(() => resolve(port));
-    });
-  });
 
 test('controllers that migrate run under a second lock, and those of other components not at all', async t => {
   await using server = await aServer('plat');

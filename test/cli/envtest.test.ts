@@ -1,20 +1,12 @@
 import test, {type ExecutionContext} from 'ava';
 import {readFileSync, writeFileSync} from 'node:fs';
-import {createServer} from 'node:net';
 import {join} from 'node:path';
 import {kinds} from '#src/api/kinds/index.js';
 import {systemClock} from '#src/base/clock.js';
 import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
 import {planeMaterial} from '#src/plane/inputs/material.js';
+import {freePort} from '#test/fixtures/free-port.js';
 import {aDirectory, clientBy, run, shellProgram, type Program} from './programs.js';
-
-const freePort = (): Promise<number> =>
-  new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const {port} = server.address() as {port: number};
-      server.close(() => resolve(port));
-    });
-  });
 
 const cache = aDirectory();
 const plat = (...args: string[]) => run('plat', ['envtest', ...args], {XDG_CACHE_HOME: cache});

@@ -12,7 +12,7 @@ export interface AgentWithin {
   /** What it has printed. */
   output(): string;
   /** Ends it; pods go on. Returns its exit code. */
-  stop(): Promise<number | null>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
@@ -45,9 +45,9 @@ export const startAgentWithin = async (node: Containerd, name: string, settings:
   return {
     child,
     output: () => (existsSync(log) ? readFileSync(log, 'utf8') : ''),
-    async stop() {
+    async stop(signal = 'SIGTERM') {
       const ended = once(child, 'close') as Promise<[number | null]>;
-      process.kill(pid, 'SIGTERM');
+      process.kill(pid, signal);
       return (await ended)[0];
     },
   };

@@ -47,10 +47,17 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   SystemdCgroup = false
 `;
 
-/** The network configuration that docs/nodes.md has, for a range and a folder of its own. */
+/** The network configuration that docs/nodes.md has. */
+const documentedNetwork = JSON.parse(/10-plat\.conflist <<'END'\n(.*?)\nEND\n/s.exec(readFileSync('docs/nodes.md', 'utf8'))?.[1] ?? '') as {
+  readonly name: string;
+  readonly plugins: readonly [{readonly ipam: object}, ...object[]];
+};
+
+export const networkName = documentedNetwork.name;
+
+/** The same for a range and a folder of its own. */
 const podNetwork = (folder: string, subnet: string): string => {
-  const documented = /10-plat\.conflist <<'END'\n(.*?)\nEND\n/s.exec(readFileSync('docs/nodes.md', 'utf8'))?.[1] ?? '';
-  const {plugins, ...network} = JSON.parse(documented) as {plugins: [{ipam: object}, ...object[]]};
+  const {plugins, ...network} = documentedNetwork;
   const [bridge, ...others] = plugins;
   const ipam = {...bridge.ipam, dataDir: join(folder, 'cni/net'), ranges: [[{subnet}]]};
   // Other nodes of a test have to see the addresses of pods.

@@ -2,6 +2,7 @@
 
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
+import {networkName} from './configuration.js';
 import type {Namespaces} from './namespaces.js';
 
 /** Returns the mount points below a folder of the host, parents first. */
@@ -21,7 +22,7 @@ export const leftInside = (node: {
   readonly pid: number | undefined;
 }): readonly string[] => {
   const {namespaces, folder, agentFolder, pid} = node;
-  const addresses = join(folder, 'cni/net/platnet');
+  const addresses = join(folder, 'cni/net', networkName);
   return [
     ...namespaces
       .processes()

@@ -1,12 +1,10 @@
-import type {ExecutionContext} from 'ava';
-
 /**
  * Returns a function that waits until something is found, for at most so many seconds of real time: containers have no
  * other.
  */
 export const untilWithin =
   (seconds: number) =>
-  async <T>(t: ExecutionContext, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
+  async <T>(t: {fail(message: string): unknown}, what: string, look: () => Promise<T | undefined | false>): Promise<T> => {
     const end = Date.now() + seconds * 1000;
     for (;;) {
       const found = await look();

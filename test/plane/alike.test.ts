@@ -1,8 +1,8 @@
 import {execFile, spawnSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
-import {createServer, type AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import test from 'ava';
+import {freePort} from '#test/fixtures/free-port.js';
 
 /** The recording of the original's responses, and the tool that replays it (`make alike` runs all of it). */
 const folder = process.env['PLAT_ORACLE'] ? join(process.env['PLAT_ORACLE'], 'alike') : '';
@@ -20,14 +20,6 @@ const missing =
     ? 'PLAT_ORACLE with a recording of the original'
     : ['bash', 'openssl', 'curl'].find(tool => spawnSync(tool, ['--version']).error !== undefined);
 if (missing) console.log(`skipped: comparing answers with the original's needs ${missing}`);
-
-const freePort = (): Promise<number> =>
-  new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const {port} = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 
 const output = (args: readonly string[], port: number): Promise<string> =>
   new Promise((resolve, reject) => {

@@ -1,22 +1,13 @@
 import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync} from 'node:fs';
-import {createServer, type AddressInfo} from 'node:net';
 import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
+import {freePort} from '#test/fixtures/free-port.js';
 
 /** Whether there is an etcd to test with; where there is none, why tests are skipped. */
 export const hasEtcd = (process.env['PATH'] ?? '').split(delimiter).some(directory => existsSync(join(directory, 'etcd')));
 export const etcdMissing = 'etcd is not installed (Debian: apt-get install etcd-server)';
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const {port} = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 export interface EtcdFiles {
   readonly ca: string;

@@ -14,26 +14,37 @@ export interface NodeImagesParts {
 /** The time to live of the list. */
 const imagesMs = 30_000;
 
-/** Lists the images of the runtime, with a cache. */
+/**
+ * Lists the images of the runtime, with a cache that is refreshed in the background: a runtime that does not respond
+ * must not hold up the status that says so.
+ */
 export class NodeImages {
   readonly #parts: NodeImagesParts;
   #images: readonly Image[] | undefined;
   #listedAt = -Infinity;
+  #listing: Promise<void> | undefined;
 
   constructor(parts: NodeImagesParts) {
     this.#parts = parts;
   }
 
-  /** Returns the images of the node; undefined if no list has succeeded. */
+  /** Returns the last list of images, after the first attempt at one; undefined if none has succeeded. */
   async current(): Promise<readonly Image[] | undefined> {
+    const isFirst = this.#listedAt === -Infinity && !this.#listing;
+    if (this.#parts.clock.monotonic() >= this.#listedAt + imagesMs) this.#listing ??= this.#list();
+    if (isFirst) await this.#listing;
+    return this.#images;
+  }
+
+  async #list(): Promise<void> {
     const {runtime, clock, log} = this.#parts;
-    if (clock.monotonic() < this.#listedAt + imagesMs) return this.#images;
     try {
       this.#images = await runtime.images();
       this.#listedAt = clock.monotonic();
     } catch (error) {
       log.error({err: error}, 'failed to list the images of the node');
+    } finally {
+      this.#listing = undefined;
     }
-    return this.#images;
   }
 }

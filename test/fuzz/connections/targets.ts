@@ -1,11 +1,10 @@
 import {readFileSync, writeFileSync} from 'node:fs';
-import {once} from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import net, {type AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import {aDirectory, aServer, Program, type ServerProcess} from '#test/cli/programs.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
+import {freePort} from '#test/fixtures/free-port.js';
 
 /** An open port of a program that runs. */
 export interface Target {
@@ -29,14 +28,6 @@ export interface Target {
 
 /** Limits of the API server, so that a few attacks reach them; those of the other ports are fixed. */
 const [mostConnections, mostBytes] = [200, 16 << 20];
-
-const freePort = async (): Promise<number> => {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const {port} = server.address() as AddressInfo;
-  server.close();
-  return port;
-};
 
 const healthy = {method: 'GET', path: '/healthz', status: 200};
 

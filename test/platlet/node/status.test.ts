@@ -3,8 +3,10 @@ import {naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Image} from '#src/platlet/runtime/images.js';
 import {driverProblem} from '#src/platlet/cgroups/driver.js';
 import {nodeAddresses, providedAddressesOf, type AddressParts} from '#src/platlet/node/addresses.js';
+import {NodeImages} from '#src/platlet/node/node-images.js';
 import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
 import {newNode, ownMetadataPatch, uninitializedTaint, type NodeIdentity} from '#src/platlet/node/node-object.js';
 import {nodeStatusOf, type NodeFacts} from '#src/platlet/node/node-status.js';
@@ -144,4 +146,17 @@ test('why a node is not ready is logged once for each reason that lasts, and tha
   t.deepEqual(lines, ['warn the node is not ready', 'info the node is ready']);
   t.like(fields[0], {node: 'real', message: network});
   t.regex(String(fields[0]?.['remedy']), /docs\/nodes\.md/);
+});
+
+test('a runtime that lists its images no more holds up no status, which keeps the last list', async t => {
+  const clock = new VirtualClock(0);
+  const images = [{id: 'one', tags: ['one:latest'], digests: [], bytes: 1}] as unknown as readonly Image[];
+  let answer = Promise.resolve(images);
+  const node = new NodeImages({runtime: {images: () => answer}, clock, log: noLog});
+  t.is(await node.current(), images);
+  answer = new Promise(() => {});
+  await clock.advance(60_000);
+
+  t.is(await node.current(), images);
+  t.is(await node.current(), images);
 });
