@@ -4,6 +4,7 @@ import type {SharedInformer} from '#informers/shared.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {AllocatableUpdates} from '#src/platlet/csi/allocatable-updates.js';
 import {Attachments, uniqueName} from '#src/platlet/csi/attachments.js';
+import {CsiBlocks} from '#src/platlet/csi/blocks.js';
 import {DriverObjects} from '#src/platlet/csi/driver-objects.js';
 import {CsiDrivers} from '#src/platlet/csi/drivers.js';
 import {Expansion} from '#src/platlet/csi/expansion.js';
@@ -68,6 +69,7 @@ export const nodeStorage = (
   const paths = new CsiPaths(folders);
   const staging = new Staging({host, paths, drivers, objects, type});
   const publishing = new Publishing({host, paths, drivers, objects, nodeName, type});
+  const blocks = new CsiBlocks({host, paths, objects, staging, publishing, nodeName});
   const measuring = new Measuring(drivers, parts.gate('CSIVolumeHealth'));
   const expansion = new Expansion({client, drivers, objects, clock, events: cluster.events});
   const volumes = new VolumesInUse({host, folders, paths, staging, clock, log, signal, removed: handle => expansion.forget(handle)});
@@ -84,7 +86,7 @@ export const nodeStorage = (
       metrics,
       objects,
       attachments,
-      services: {staging, publishing, expansion, volumes, measuring},
+      services: {staging, publishing, blocks, expansion, volumes, measuring},
     }),
     tokens,
     problem: () => publication?.problem,

@@ -7,6 +7,7 @@ import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from '#src/platlet/volumes/plugin.js';
 import type {Attachments} from './attachments.js';
+import type {CsiBlocks} from './blocks.js';
 import {CsiError} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
 import type {Expandable, Expansion} from './expansion.js';
@@ -30,6 +31,7 @@ export interface CsiVolumesParts {
   readonly services: {
     readonly staging: Staging;
     readonly publishing: Publishing;
+    readonly blocks: CsiBlocks;
     readonly expansion: Expansion;
     readonly volumes: VolumesInUse;
     readonly measuring: Measuring;
@@ -54,6 +56,7 @@ const step = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
 export class CsiVolumes implements VolumePlugin {
   readonly folder = pluginFolder;
   readonly hasMountOptions = true;
+  readonly hasDevices = true;
   readonly #parts: CsiVolumesParts;
   /** The failures to unpublish, by folder. */
   readonly #failures = new Map<string, {count: number; retryAt: number; error: unknown}>();
@@ -86,7 +89,7 @@ export class CsiVolumes implements VolumePlugin {
     const volume = csiVolumeOf(request);
     if (volume.lifecycle === 'Ephemeral') return;
     const uid = request.pod.metadata?.uid ?? '';
-    const path = paths.target(uid, volume.specName);
+    const path = volume.isBlock ? paths.blockTarget(uid, volume.specName) : paths.target(uid, volume.specName);
     await services.volumes.use(volume, uid, () => services.expansion.used(this.#expandable(request, volume, path)));
   }
 
@@ -96,6 +99,10 @@ export class CsiVolumes implements VolumePlugin {
       const folder = join(paths.mounts(uid), name);
       await this.#backedOff(folder, () => metrics.measured(type, 'volume_unmount', () => services.publishing.unpublish(folder)));
     }
+    for (const device of await services.volumes.devicesOf(uid))
+      await this.#backedOff(`${device.specName} ${uid}`, () =>
+        metrics.measured(type, 'unmap_volume', () => services.blocks.unpublish(device, uid)),
+      );
     services.volumes.leave(uid);
   }
 
@@ -107,7 +114,9 @@ export class CsiVolumes implements VolumePlugin {
     const uid = request.pod.metadata?.uid ?? '';
     const isForOnePod = volume.accessModes?.length === 1 && volume.accessModes[0] === 'ReadWriteOncePod';
     if (isForOnePod && [...onNode.published].some(other => other !== uid)) throw new Error(inUseElsewhere);
+    if (volume.isBlock) await this.#parts.services.blocks.prepare(volume);
     const publishContext = await this.#attach(volume);
+    if (volume.isBlock) return this.#map(request, volume, publishContext, onNode);
     if (!onNode.isStaged)
       await step('MountVolume.MountDevice failed', async () => {
         const {staging, publishing} = this.#parts.services;
@@ -126,6 +135,20 @@ export class CsiVolumes implements VolumePlugin {
       if (isNew && error instanceof CsiError && error.isFinal) onNode.published.delete(uid);
       throw error;
     }
+  }
+
+  async #map(
+    request: VolumeRequest,
+    volume: CsiVolume,
+    publishContext: Readonly<Record<string, string>>,
+    onNode: NodeVolume,
+  ): Promise<MountedVolume> {
+    const {paths, services} = this.#parts;
+    const uid = request.pod.metadata?.uid ?? '';
+    const path = await services.blocks.publish({pod: request.pod, volume, publishContext}, onNode);
+    await services.expansion.mounted(this.#expandable(request, volume, paths.blockTarget(uid, volume.specName)));
+    const measured = join(paths.blockMaps(volume.specName), uid);
+    return {path, isDevice: true, isReadonly: volume.isReadonly, measure: () => services.measuring.measure(volume, measured)};
   }
 
   /**
@@ -154,7 +177,9 @@ export class CsiVolumes implements VolumePlugin {
   }
 
   #expandable(request: VolumeRequest, volume: CsiVolume, path: string): Expandable {
-    return {request, volume, path, stagingPath: this.#parts.paths.globalMount(volume)};
+    const {paths} = this.#parts;
+    const stagingPath = volume.isBlock ? paths.blockStaging(volume.specName) : paths.globalMount(volume);
+    return {request, volume, path, stagingPath};
   }
 
   /** Runs an operation that failed before only when its time has come. */

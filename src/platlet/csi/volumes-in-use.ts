@@ -88,6 +88,12 @@ export class VolumesInUse {
     return entry ? this.#alone(entry, act) : act();
   }
 
+  /** Returns the block devices that may be published to a pod. */
+  async devicesOf(uid: string): Promise<readonly NodeVolume[]> {
+    await this.load();
+    return (this.all ?? []).filter(({isBlock, published}) => isBlock && published.has(uid));
+  }
+
   /** Called when nothing is published to a pod any more: volumes without users are unstaged. */
   leave(uid: string): void {
     for (const entry of this.#entries.values()) {
@@ -165,10 +171,11 @@ export class VolumesInUse {
         const data = await this.#read(join(paths.mounts(uid), name));
         if (data && data.volumeLifecycleMode !== 'Ephemeral') this.#publishedTo(uid, {...identityOf(data, name), isBlock: false});
       }
-      for (const name of await host.list(paths.devices(uid))) {
-        const data = await this.#read(paths.blockData(name));
-        if (data) this.#publishedTo(uid, {...identityOf(data, name), isBlock: true});
-      }
+    }
+    for (const name of await host.list(paths.blocks)) {
+      const data = await this.#read(paths.blockData(name));
+      if (!data) continue;
+      for (const uid of await host.list(paths.blockPublishing(name))) this.#publishedTo(uid, {...identityOf(data, name), isBlock: true});
     }
   }
 

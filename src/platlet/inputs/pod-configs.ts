@@ -8,7 +8,7 @@ import type {Random} from '#src/base/random.js';
 import {noOptions, type ContainerOptions} from './container-options.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
-import {WaitingError, type ContainerConfigRequest, type PodConfigs, type PodMounts} from '#src/platlet/pod/ports.js';
+import type {ContainerConfigRequest, PodConfigs, PodMounts} from '#src/platlet/pod/ports.js';
 import type {ContainerConfig, ContainerResources, MountConfig, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {containerConfig} from './container-config.js';
@@ -113,8 +113,6 @@ export class NodePodConfigs implements PodConfigs {
   async container(request: ContainerConfigRequest): Promise<ContainerConfig> {
     const {pod, container, attempt, sandbox, image, targetId} = request;
     const {host, folders, environments, settings} = this.#parts;
-    if ('volumeDevices' in container && container.volumeDevices?.length)
-      throw new WaitingError('CreateContainerConfigError', 'raw block volumes are not supported');
     const security = containerSecurity(pod, container, {
       image,
       volumeGroups: this.#parts.mounts.groupsOf?.(pod) ?? [],
@@ -130,7 +128,8 @@ export class NodePodConfigs implements PodConfigs {
     await settings.managers?.creating(pod, container);
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
-    return containerConfig({...request, attempt}, {environment, mounts, resources, security, options});
+    const devices = [...options.devices, ...(this.#parts.mounts.devicesOf?.(pod, container) ?? [])];
+    return containerConfig({...request, attempt}, {environment, mounts, resources, security, options: {...options, devices}});
   }
 
   async #handler(name: string): Promise<string> {

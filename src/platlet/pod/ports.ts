@@ -4,7 +4,14 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
-import type {ContainerConfig, ContainerResources, MountConfig, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
+import type {
+  ContainerConfig,
+  ContainerResources,
+  DeviceConfig,
+  MountConfig,
+  SandboxConfig,
+  SandboxUpdate,
+} from '#src/platlet/runtime/configs.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
@@ -46,6 +53,8 @@ export interface PodVolumes {
 export interface PodMounts {
   /** Returns the supplemental groups of a pod's volumes. */
   groupsOf?(pod: Frozen<Pod>): readonly number[];
+  /** Returns the block devices of a container. Throws `WaitingError`. */
+  devicesOf?(pod: Frozen<Pod>, container: Frozen<AnyContainer>): readonly DeviceConfig[];
   /** Returns the mounts of a container whose volumes are mounted. Throws `WaitingError`. */
   mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>, environment: ReadonlyMap<string, string>): Promise<readonly MountConfig[]>;
 }

@@ -54,7 +54,6 @@ export class Claims {
     if (claim.status?.phase !== 'Bound') throw new Error('PVC is not bound');
     const volumeName = claim.spec?.volumeName;
     if (!volumeName) throw new Error('PVC has non-Bound phase or empty pvc.Spec.VolumeName');
-    if (claim.spec?.volumeMode === 'Block') throw new Error('raw block volumes are not supported');
     const persistent = await this.#client.resource(kinds.persistentVolumes).get(volumeName);
     if (!isBoundTo(persistent, claim)) throw new Error(`PV ${volumeName} is not bound to PVC ${namespace}/${name}`);
     return {persistent, isReadonly: persistentVolumeClaim?.readOnly ?? false};

@@ -8,7 +8,7 @@ import {expand} from '#src/model/pod/expansion.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {WaitingError, type PodMounts} from '#src/platlet/pod/ports.js';
-import type {MountConfig} from '#src/platlet/runtime/configs.js';
+import type {DeviceConfig, MountConfig} from '#src/platlet/runtime/configs.js';
 import type {MountedVolume} from './plugin.js';
 import type {NodeVolumes} from './pod-volumes.js';
 import {checkSubPath, prepareSubPath} from './sub-paths.js';
@@ -56,10 +56,21 @@ export class ContainerMounts implements PodMounts {
     const mounts: MountConfig[] = [];
     for (const [index, mount] of volumeMounts.entries()) {
       const volume = volumes.get(mount.name);
-      if (!volume) throw refusal(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container)}`);
+      if (!volume || volume.isDevice)
+        throw refusal(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container)}`);
       mounts.push(await this.#configOf({pod, container, volume, mount, index, environment}));
     }
     return mounts;
+  }
+
+  devicesOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): readonly DeviceConfig[] {
+    const volumes = this.#parts.volumes.mounted(pod.metadata?.uid ?? '');
+    return (container.volumeDevices ?? []).map(({name, devicePath}) => {
+      const volume = volumes.get(name);
+      if (!volume?.isDevice)
+        throw refusal(`volume device ${JSON.stringify(name)} of container ${JSON.stringify(container.name)} is not mapped`);
+      return {hostPath: volume.path, containerPath: devicePath, permissions: volume.isReadonly ? 'r' : 'mrw'};
+    });
   }
 
   groupsOf({metadata}: Frozen<Pod>): readonly number[] {

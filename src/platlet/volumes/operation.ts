@@ -142,6 +142,7 @@ export class VolumeOperation {
     this.#isRefreshed = plugin.expand !== undefined || isRefreshed(plugin, request);
     if (!resolver.allowsNode(resolved)) throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
     checkOptions(plugin, request);
+    checkDevice(plugin, request);
     if (this.#result && !isRefreshed(plugin, request)) {
       await plugin.expand?.(request);
       return this.#result;
@@ -169,6 +170,12 @@ export class VolumeOperation {
 
 const isRefreshed = ({isRefreshed: refreshed}: VolumePlugin, request: VolumeRequest): boolean =>
   typeof refreshed === 'boolean' ? refreshed : refreshed(request);
+
+/** Throws if a volume is a block device, which its type does not support. */
+const checkDevice = ({hasDevices}: VolumePlugin, {persistent}: VolumeRequest): void => {
+  if (hasDevices || persistent?.spec?.volumeMode !== 'Block') return;
+  throw new VolumeError('MapVolume.FindMapperPluginBySpec failed to find BlockVolumeMapper plugin. Volume plugin is nil.', '<nil>');
+};
 
 /** Throws if a persistent volume has mount options that its type does not support. */
 const checkOptions = ({hasMountOptions}: VolumePlugin, {persistent}: VolumeRequest): void => {

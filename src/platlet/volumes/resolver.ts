@@ -5,6 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod, Volume} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {matchesNodeSelector} from '#src/model/node-affinity.js';
+import {containersOf} from '#src/model/pod/containers.js';
 import type {Claims} from './claims.js';
 import type {PersistentVolume, VolumePlugin, VolumeRequest} from './plugin.js';
 
@@ -37,6 +38,7 @@ export class VolumeResolver {
     const volume = pod.spec?.volumes?.find(each => each.name === name);
     if (!volume) throw new Error(`volume ${JSON.stringify(name)} is not in the pod any more`);
     const claimed = await this.#parts.claims.of(pod, volume);
+    checkMode(pod, name, claimed?.persistent);
     return {volume, persistent: claimed?.persistent, isReadonly: claimed?.isReadonly ?? false};
   }
 
@@ -60,6 +62,17 @@ export class VolumeResolver {
     return Number.isSafeInteger(group) && group > 0 ? [group] : [];
   }
 }
+
+/** Throws if containers mount a block device, or use a volume with files as a device. */
+const checkMode = ({spec}: Frozen<Pod>, name: string, persistent: Frozen<PersistentVolume> | undefined): void => {
+  if (!persistent) return;
+  const containers = containersOf(spec as never);
+  const isBlock = persistent.spec?.volumeMode === 'Block';
+  const isUsed = (field: 'volumeMounts' | 'volumeDevices'): boolean =>
+    containers.some(container => container[field]?.some(each => each.name === name));
+  if (isBlock && isUsed('volumeMounts')) throw new Error(`volume ${name} has volumeMode Block, but is specified in volumeMounts`);
+  if (!isBlock && isUsed('volumeDevices')) throw new Error(`volume ${name} has volumeMode Filesystem, but is specified in volumeDevices`);
+};
 
 /** Fields of volumes and persistent volumes that are not volume sources. */
 const plainFields: ReadonlySet<string> = new Set([

@@ -329,3 +329,47 @@ test('a volume that has become larger is expanded on its node, before and while 
   await node.mount(pod, 0);
   t.is((await claimStatus(plane))?.allocatedResourceStatuses?.['storage'], 'NodeResizeInfeasible');
 });
+
+test('a block device is staged, published and mapped for its pod, also by an agent that starts again', async t => {
+  await using site = await aSite();
+  const {plane, host, driver} = site;
+  const loops: string[] = [];
+  host.execute = async (_, [option = '', path = '']) => {
+    if (option === '-j') return {exitCode: 0, output: loops.includes(path) ? `/dev/loop7: [5]:1 (${path})\n` : ''};
+    if (option === '-f') loops.push(path);
+    else loops.pop();
+    return {exitCode: 0, output: ''};
+  };
+  await aDriverObject(plane, csi.driver, {podInfoOnMount: true});
+  await aClaim(plane, 'c', csi, {volumeMode: 'Block'});
+  const device = {name: 'app', image: 'app', volumeDevices: [{name: 'data', devicePath: '/dev/xvda'}]};
+  const pod = await podWithClaim(plane, 'one', 'c', {containers: [device]});
+  const wrong = await podWithClaim(plane, 'wrong', 'c');
+  const uid = pod.metadata!.uid!;
+  const blocks = '/plugins/kubernetes.io/csi/volumeDevices';
+  const published = `vol-1 ${blocks}/publish/pv-c/ONE`;
+  const link = `${host.folders.root}/pods/${uid}/volumeDevices/kubernetes.io~csi/pv-c`;
+  {
+    await using node = await aCsiNode(plane, host);
+    await node.register(driver);
+    site.calls();
+    await node.mount(pod);
+    t.deepEqual(site.calls({ONE: uid}), [`NodeStageVolume vol-1 ${blocks}/staging/pv-c`, `NodePublishVolume ${published}`]);
+    t.deepEqual(driver.requests.publish!.volumeCapability?.block, {});
+    t.deepEqual(node.mounts.devicesOf(pod, device), [{hostPath: link, containerPath: '/dev/xvda', permissions: 'mrw'}]);
+    t.deepEqual(loops, [`${host.folders.root}${blocks}/pv-c/dev/${uid}`]);
+    node.begin(wrong).catch(() => {});
+    await plane.clock.advance(0);
+    await node.volumes.release(wrong.metadata!.uid!);
+    t.deepEqual(site.calls(), []);
+  }
+  await using node = await aCsiNode(plane, host);
+  await node.register(driver);
+  site.calls();
+  t.true(await node.volumes.release(uid));
+  await plane.clock.drain();
+  t.deepEqual(site.calls({ONE: uid}), [`NodeUnpublishVolume ${published}`, `NodeUnstageVolume vol-1 ${blocks}/staging/pv-c`]);
+  t.deepEqual([loops, host.mounted], [[], []]);
+  t.deepEqual(await host.list(`${host.folders.root}${blocks}`), ['publish', 'staging']);
+  t.is(await host.linkStatus(link), undefined);
+});
