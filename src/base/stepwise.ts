@@ -1,13 +1,13 @@
 // Work that seldom waits: it is done at once as far as it does not.
 
-import type {Eventually} from './eventually.js';
+import {isPending, type Eventually} from './eventually.js';
 
 /** Work that yields the promises that it waits for. */
 export type Stepwise<T> = Generator<Promise<unknown>, T, unknown>;
 
 /** Waits for a value if it is a promise. */
 export const settled = function* <T>(value: Eventually<T>): Stepwise<T> {
-  return value instanceof Promise ? ((yield value) as T) : value;
+  return isPending(value) ? ((yield value) as T) : value;
 };
 
 /** Does the work. Returns its result, or a promise of it if it waits for something. */
