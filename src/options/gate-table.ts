@@ -91,6 +91,7 @@ export const gateTable = {
     DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
     EnvFiles: [absent, absent, alpha, betaOn],
     ExternalServiceAccountTokenSigner: [alpha, alpha, betaOn, betaOn],
+    GangScheduling: [absent, absent, absent, alpha],
     GenericWorkload: [absent, absent, absent, alpha],
     GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
     GracefulNodeShutdownBasedOnPodPriority: [betaOn, betaOn, betaOn, betaOn],
@@ -147,6 +148,7 @@ export const gateTable = {
     ServiceAccountNodeAudienceRestriction: [beta, betaOn, betaOn, betaOn],
     SizeBasedListCostEstimate: [absent, absent, betaOn, betaOn],
     StatefulSetSemanticRevisionComparison: [betaOn, betaOn, betaOn, betaOn],
+    StorageCapacityScoring: [absent, alpha, alpha, alpha],
     StorageVersionAPI: [alpha, alpha, alpha, alpha],
     StorageVersionHash: [betaOn, betaOn, betaOn, betaOn],
     StorageVersionMigrator: [alpha, alpha, alpha, beta],
@@ -161,6 +163,7 @@ export const gateTable = {
     UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
     UserNamespacesHostNetworkSupport: [absent, absent, absent, alpha],
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
+    VolumeLimitScaling: [absent, absent, absent, alpha],
     WatchList: [betaOn, beta, betaOn, betaOn],
   }),
   ...withoutEffect('responses are always compressed for clients that accept gzip', {
@@ -181,18 +184,11 @@ export const gateTable = {
     PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('pods are scheduled one at a time, independently of each other', {
-    GangScheduling: [absent, absent, absent, alpha],
     OpportunisticBatching: [absent, absent, absent, betaOn],
   }),
   ...withoutEffect('the scheduler never waits for its writes', {
     SchedulerAsyncAPICalls: [absent, absent, beta, beta],
     SchedulerAsyncPreemption: [alpha, betaOn, betaOn, betaOn],
-  }),
-  ...withoutEffect('the scheduler does not compare nodes by the storage they have left', {
-    StorageCapacityScoring: [absent, alpha, alpha, alpha],
-  }),
-  ...withoutEffect('the scheduler applies no limit to volumes on nodes that have not reported their drivers', {
-    VolumeLimitScaling: [absent, absent, absent, alpha],
   }),
   ...withoutEffect('it concerns the webhooks of a cloud controller manager, which is another program', {
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],

@@ -20,14 +20,17 @@ import {Decider} from './decider.js';
 import {Devices} from '#src/scheduler/devices/devices.js';
 import {FailureHandler} from './failure-handler.js';
 import type {Cluster, PluginName} from '#src/scheduler/framework/plugin.js';
+import {PodGroups} from './cache/pod-groups.js';
 import {hintsByEvent} from './hints.js';
 import {SchedulerMetrics} from './metrics.js';
+import {WaitingPods} from './permit/waiting-pods.js';
 import {PodBinder} from './pod-binder.js';
 import {Preemptor} from './preemption/preemptor.js';
 import {Nominator} from './queue/nominator.js';
 import {SchedulingQueue} from './queue/queue.js';
 import {Reporter} from './reports.js';
-import {Scheduler, type SchedulerState} from './scheduler.js';
+import {Scheduler} from './scheduler.js';
+import type {SchedulerState} from './state.js';
 import type {Settings} from './settings.js';
 import {VolumeBinder} from './volumes/binder.js';
 
@@ -47,7 +50,7 @@ export interface SchedulerParts extends Settings {
 /** The cluster that decisions are made from. */
 const clusterOf = (
   {naming, clock, log, lister, gate}: SchedulerParts,
-  {cache, volumes, devices}: Omit<SchedulerState, 'queue'>,
+  {cache, volumes, devices, podGroups}: Pick<SchedulerState, 'cache' | 'volumes' | 'devices' | 'podGroups'>,
 ): Cluster => ({
   naming,
   get nodes() {
@@ -61,6 +64,7 @@ const clusterOf = (
   labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
   volumes,
   devices,
+  podGroups,
   clock,
   log,
   lister,
@@ -74,7 +78,8 @@ const gatesOf =
     const {pod, uid} = info;
     if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
     if (preemptor.isPreemptingFor(uid)) return 'DefaultPreemption';
-    return profiles.get(pod.spec?.schedulerName ?? '')?.filters.find(filter => filter.gates?.(info, cluster))?.plugin;
+    const {filters = [], permits = []} = profiles.get(pod.spec?.schedulerName ?? '') ?? {};
+    return (filters.find(filter => filter.gates?.(info, cluster)) ?? permits.find(permit => permit.gates(info, cluster)))?.plugin;
   };
 
 interface QueueStage {
@@ -84,8 +89,8 @@ interface QueueStage {
 }
 
 const queueOf = (parts: SchedulerParts, cluster: Cluster, {metrics, activity, gateOf}: QueueStage): SchedulingQueue => {
-  const filters = [...parts.profiles.values()].flatMap(profile => profile.filters);
-  const hints = hintsByEvent(filters, cluster);
+  const plugins = [...parts.profiles.values()].flatMap(({filters, permits}) => [...filters, ...permits]);
+  const hints = hintsByEvent(plugins, cluster);
   return new SchedulingQueue({
     ...parts.backoff,
     clock: parts.clock,
@@ -108,18 +113,20 @@ export const composeScheduler = (parts: SchedulerParts): Scheduler => {
   const nominator = new Nominator();
   const volumes = new VolumeBinder(parts);
   const devices = new Devices({...parts, countCreation: status => metrics.countClaimCreation(status)});
-  const cluster = clusterOf(parts, {cache, nominator, volumes, devices});
+  const podGroups = gate('GangScheduling') ? new PodGroups(clock) : undefined;
+  const waiting = new WaitingPods(clock, parts.signal);
+  const cluster = clusterOf(parts, {cache, volumes, devices, podGroups});
 
   const activity = new Activity(clock);
-  const preemptor = new Preemptor({...parts, nominator});
+  const preemptor = new Preemptor({...parts, nominator, waiting});
   const queue = queueOf(parts, cluster, {metrics, activity, gateOf: gatesOf(parts, cluster, preemptor)});
 
   const reporter = new Reporter({...parts, pods: () => lister(kinds.pods)});
   const podLevel = gate('PodLevelResources');
   const failures = new FailureHandler({clock, pods: lister(kinds.pods), queue, nominator, reporter, metrics, podLevel});
-  const binder = new PodBinder({...parts, cache, queue, nominator, reporter, metrics, failures});
+  const state: SchedulerState = {cache, queue, nominator, volumes, devices, podGroups, waiting};
+  const binder = new PodBinder({environment: parts, cluster, state, reporter, metrics, failures});
   const decider = new Decider({...parts, cluster, nominator, metrics, budgets: () => lister(kinds.podDisruptionBudgets)});
   metrics.watch(queue, cache, () => binder.binding);
-  const state = {cache, queue, nominator, volumes, devices};
   return new Scheduler({environment: parts, state, decider, binder, preemptor, failures, metrics, activity});
 };

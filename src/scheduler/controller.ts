@@ -26,8 +26,9 @@ export const schedulerController = (settings: Settings = defaultSettings): LongR
     reads: [...watchedKinds, ...readKinds],
     create({gates, informers, ...context}) {
       const gate = (name: string) => gates.enabled(name as never);
-      // The kind is served with its gate only.
+      // These kinds are served with their gates only.
       if (featuresOf(gate).deviceTaintRules) context.lister(kinds.deviceTaintRules);
+      if (gate('GangScheduling')) context.lister(kinds.workloads);
       const scheduler = composeScheduler({...context, ...settings, gate});
       const listeners = addEventHandlers(scheduler, informers);
       return async running => {

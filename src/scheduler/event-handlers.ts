@@ -43,6 +43,7 @@ class PodHandler {
 
   handle(change: Change<Pod>): void {
     if (isResync(change)) return;
+    this.#scheduler.podGroups?.note(change);
     const {object: pod} = change;
     if (change.type === 'deleted') return this.#removed(pod);
     if (isTerminal(pod)) {
@@ -63,11 +64,13 @@ class PodHandler {
   }
 
   #unassigned(pod: Frozen<Pod>): void {
-    const {queue, nominator} = this.#scheduler;
+    const {queue, nominator, podGroups} = this.#scheduler;
     if (!this.#scheduler.isOurs(pod)) return;
     const info = this.#scheduler.podInfo(pod);
     nominator.set(info, pod.status?.nominatedNodeName ?? '');
     queue.add(info);
+    // It may complete a gang.
+    if (podGroups) queue.moveOn({kind: 'UnschedulablePodAdd', now: pod});
   }
 
   #removed(pod: Frozen<Pod>): void {
@@ -75,6 +78,7 @@ class PodHandler {
     const cached = cache.pod(uidOf(pod));
     queue.delete(uidOf(pod));
     nominator.delete(uidOf(pod));
+    this.#scheduler.rejectWaiting(uidOf(pod));
     cache.removePod(uidOf(pod));
     const old = cached && !nodeOf(pod) ? {...pod, spec: {...pod.spec!, nodeName: cached.node}} : pod;
     if (cached || pod.status?.nominatedNodeName) queue.moveOn({kind: 'AssignedPodDelete', old});
@@ -114,7 +118,7 @@ const watchedResources = {
 const actions = {added: 'Add', updated: 'Update', deleted: 'Delete'} as const;
 
 const resourceHandler =
-  ({queue, volumes, devices}: Scheduler, name: keyof typeof watchedResources) =>
+  ({queue, volumes, devices}: Scheduler, name: keyof typeof watchedResources | 'Workload') =>
   (change: Change): void => {
     if (isResync(change)) return;
     if (name === 'PersistentVolumeClaim' || name === 'PersistentVolume') volumes.onChange();
@@ -137,6 +141,7 @@ export const addEventHandlers = (scheduler: Scheduler, informers: Informers): Di
     ...Object.entries(watchedResources).map(([name, kind]) =>
       informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources)),
     ),
+    ...(scheduler.podGroups ? [informers.informer(kinds.workloads as Kind).listen(resourceHandler(scheduler, 'Workload'))] : []),
     ...(scheduler.devices.features.deviceTaintRules
       ? [
           informers

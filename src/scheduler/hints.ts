@@ -11,9 +11,12 @@ const others: readonly Pick<Filter, 'plugin' | 'hints'>[] = [
 ];
 
 /** Indexes queueing hints by the events they handle. */
-export const hintsByEvent = (filters: readonly Filter[], cluster: Cluster): ReadonlyMap<EventKind, readonly PluginQueueingHint[]> => {
+export const hintsByEvent = (
+  plugins: readonly Pick<Filter, 'plugin' | 'hints'>[],
+  cluster: Cluster,
+): ReadonlyMap<EventKind, readonly PluginQueueingHint[]> => {
   const byEvent = new Map<EventKind, PluginQueueingHint[]>();
-  for (const {plugin, hints} of [...filters, ...others]) {
+  for (const {plugin, hints} of [...plugins, ...others]) {
     for (const {on, shouldQueue} of hints) {
       for (const kind of on) {
         const all = byEvent.get(kind) ?? [];

@@ -18,6 +18,7 @@ export class SchedulerMetrics {
   readonly #attemptTime;
   readonly #algorithmTime;
   readonly #pointTime;
+  readonly #permitWait;
   readonly #sinceFirst;
   readonly #attemptsOfPod;
   readonly #incoming;
@@ -57,6 +58,12 @@ export class SchedulerMetrics {
       help: 'Latency for running all plugins of a specific extension point.',
       labels: ['extension_point', 'status', 'profile'],
       buckets: exponentialBuckets(0.0001, 2, 12),
+    });
+    this.#permitWait = meter.histogram({
+      name: 'scheduler_permit_wait_duration_seconds',
+      help: 'Duration of waiting on permit.',
+      labels: ['result'],
+      buckets,
     });
     this.#sinceFirst = meter.histogram({
       name: 'scheduler_pod_scheduling_sli_duration_seconds',
@@ -131,12 +138,17 @@ export class SchedulerMetrics {
 
   /** Observes the time that all plugins of an extension point took for a pod. */
   observeExtensionPoint(
-    point: 'Filter' | 'Score' | 'PostFilter' | 'PreBind' | 'Bind',
-    status: 'Success' | 'Unschedulable' | 'Error',
+    point: 'Filter' | 'Score' | 'PostFilter' | 'Permit' | 'PreBind' | 'Bind',
+    status: 'Success' | 'Unschedulable' | 'Wait' | 'Error',
     profile: string,
     ms: number,
   ): void {
     this.#pointTime.observe(ms / 1000, {extension_point: point, status, profile});
+  }
+
+  /** Observes how long a pod waited for a permit. */
+  observePermitWait(result: 'Success' | 'Unschedulable', ms: number): void {
+    this.#permitWait.observe(ms / 1000, {result});
   }
 
   /** Observes a scheduled pod, with the time since it was first queued. */

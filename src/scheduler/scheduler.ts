@@ -13,6 +13,7 @@ import type {Decider, Decision} from './decider.js';
 import type {Devices} from '#src/scheduler/devices/devices.js';
 import {AllocationError} from '#src/scheduler/devices/types.js';
 import type {FailureHandler} from './failure-handler.js';
+import type {PodGroups} from './cache/pod-groups.js';
 import {noNodesText} from '#src/scheduler/framework/fit-error.js';
 import type {SchedulerMetrics} from './metrics.js';
 import type {PodBinder} from './pod-binder.js';
@@ -23,6 +24,7 @@ import type {Nominator} from './queue/nominator.js';
 import type {QueuedPod} from './queue/queued-pod.js';
 import type {SchedulingQueue} from './queue/queue.js';
 import type {Settings} from './settings.js';
+import type {SchedulerState} from './state.js';
 import type {VolumeBinder} from './volumes/binder.js';
 
 export interface SchedulerStages {
@@ -43,15 +45,6 @@ export interface SchedulerEnvironment {
   readonly profiles: Settings['profiles'];
 }
 
-/** What is known of nodes and pods. */
-export interface SchedulerState {
-  readonly cache: Cache;
-  readonly queue: SchedulingQueue;
-  readonly nominator: Nominator;
-  readonly volumes: VolumeBinder;
-  readonly devices: Devices;
-}
-
 /** The most repetitions of a decision because of concurrent changes. */
 const maxAttempts = 10;
 
@@ -66,6 +59,7 @@ export class Scheduler {
   readonly nominator: Nominator;
   readonly volumes: VolumeBinder;
   readonly devices: Devices;
+  readonly podGroups: PodGroups | undefined;
   readonly #parts: SchedulerStages;
   readonly #pieces: Yielder;
 
@@ -77,12 +71,18 @@ export class Scheduler {
     this.nominator = state.nominator;
     this.volumes = state.volumes;
     this.devices = state.devices;
+    this.podGroups = state.podGroups;
     this.#pieces = new Yielder(environment.clock);
   }
 
   /** Whether the pod names one of this scheduler's profiles. */
   isOurs({spec}: Frozen<Pod>): boolean {
     return this.#parts.environment.profiles.has(spec?.schedulerName ?? '');
+  }
+
+  /** Takes back the node of a pod that waits for a permit. Returns whether it did. */
+  rejectWaiting(uid: string): boolean {
+    return this.#parts.state.waiting.reject(uid, {plugin: '', message: 'removed'});
   }
 
   podInfo(pod: Frozen<Pod>): PodInfo {
@@ -97,7 +97,7 @@ export class Scheduler {
       const pod = this.queue.pop();
       if (pod) {
         await this.#schedule(pod, signal);
-        this.queue.done();
+        if (!this.#parts.state.waiting.has(pod.info.uid)) this.queue.done(pod);
         await yieldToEventLoop(); // Lets bindings and watch events proceed between any two pods.
         continue;
       }

@@ -75,6 +75,7 @@ export const aClusterState = (
     labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
     volumes: new VolumeBinder(parts),
     devices: new Devices(parts),
+    podGroups: undefined,
     clock: parts.clock,
     log: noLog,
     lister,

@@ -4,9 +4,16 @@ import type {Node} from '#src/api/types.js';
 import {aPlane} from '#test/controllers/plane.js';
 
 /** A plane with these nodes, and common operations. Each call resolves after everything that it caused has happened. */
-export const aCluster = async (...nodes: Node[]) => {
+export const aCluster = (...nodes: Node[]) => aClusterWith([], ...nodes);
+
+/** The same, with these arguments for the API server and the scheduler. */
+export const aClusterWith = async (args: readonly string[], ...nodes: Node[]) => {
   // The node controllers have their own tests; here nodes are as the test defines them.
-  const plane = await aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
+  const plane = await aPlane({
+    controllerManagerArgs: ['--controllers=serviceaccount-controller'],
+    apiserverArgs: args,
+    schedulerArgs: args.filter(arg => !arg.startsWith('--runtime-config')),
+  });
   const {clock} = plane;
   const client = plane.client();
   const pods = client.resource(kinds.pods);

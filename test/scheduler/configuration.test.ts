@@ -174,7 +174,7 @@ const configurationRefusals: readonly [fields: unknown, message: string][] = [
   ],
   [{profiles: [{}, {}]}, 'profiles[1].schedulerName: Duplicate value: "default-scheduler"'],
   [{profiles: [{plugins: {score: {enabled: [{name: 'Guess'}]}}}]}, 'profiles[0].plugins.score: there is no plugin "Guess"'],
-  [{profiles: [{plugins: {permit: {}}}]}, 'profiles[0].plugins.permit: is not a field that can be set here'],
+  [{profiles: [{plugins: {preBind: {}}}]}, 'profiles[0].plugins.preBind: is not a field that can be set here'],
   [
     {profiles: [{pluginConfig: [{name: 'VolumeBinding', args: {}}]}]},
     'profiles[0].pluginConfig[0].name: "VolumeBinding" cannot be configured here',

@@ -48,6 +48,7 @@ const aQueue = ({
   const fail = (...plugins: PluginName[]) => {
     const pod = queue.pop()!;
     queue.addUnschedulable(pod, new Set(plugins));
+    queue.done(pod);
     return pod;
   };
   return {clock, queue, gated, came, add, fail, popped: () => queue.pop()?.info.uid};
@@ -85,7 +86,8 @@ test('an event after the scheduling of a pod, or one that helps others alone, do
   const [a, b] = [queue.pop()!, queue.pop()!];
   queue.moveOn({kind: 'NodeAdd'});
   queue.addUnschedulable(b, new Set<PluginName>(['NodePorts']));
-  queue.done();
+  queue.done(a);
+  queue.done(b);
   queue.moveOn({kind: 'NodeAdd'});
   queue.addUnschedulable(a, new Set<PluginName>(['NodeResourcesFit']));
 
@@ -259,6 +261,20 @@ test('of the status updates of a pod the last is sent, one at a time, and none a
   t.deepEqual(sent, ['first', 'third', 'bound']);
 });
 
+test('events are kept for a pod that waits while others are scheduled', t => {
+  const {queue, add, fail} = aQueue();
+  for (const name of ['waits', 'b', 'c']) add(name);
+  const waits = queue.pop()!;
+  fail('NodePorts');
+  queue.moveOn({kind: 'NodeAdd'});
+  fail('NodePorts');
+
+  queue.addUnschedulable(waits, new Set<PluginName>(['NodeResourcesFit']));
+
+  t.is(waits.subQueue, 'backoff');
+  t.is(queue.sizes.unschedulable, 2);
+});
+
 test('an event moves many pods in pieces, before later events, and none that was tried after it', async t => {
   const clock = new WorkingClock(0);
   const count = 100;
@@ -273,14 +289,12 @@ test('an event moves many pods in pieces, before later events, and none that was
   });
   for (let at = 0; at < count; at++) add(`p${at}`);
   for (let at = 0; at < count; at++) fail('NodeResourcesFit');
-  queue.done();
 
   queue.moveOn({kind: 'NodeAdd'});
   queue.moveOn({kind: 'AssignedPodDelete'});
   queue.delete('p99');
   add('late');
   fail('NodeResourcesFit');
-  queue.done();
   t.is(queue.sizes.unschedulable, count);
   await clock.drain();
 

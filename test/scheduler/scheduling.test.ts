@@ -254,8 +254,8 @@ const aSecond = async ({plane, clock}: Awaited<ReturnType<typeof aCluster>>) => 
     meter,
     naming: plane.naming,
     options: {},
-    // Rules for taints of devices are not served.
-    gates: {enabled: name => name !== 'DRADeviceTaintRules'},
+    // Rules for taints of devices, and workloads, are not served.
+    gates: {enabled: name => name !== 'DRADeviceTaintRules' && name !== 'GangScheduling'},
     name: 'second',
     controllers: [schedulerController({...defaultSettings, profiles: new Map([['mine', defaultProfile]])})],
     client: plane.client(),

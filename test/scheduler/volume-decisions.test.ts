@@ -2,8 +2,9 @@ import test from 'ava';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {aNode, aPod} from './objects.js';
 import {volumeBinding} from '#src/scheduler/filters/volume-binding.js';
+import {volumeBindingScore} from '#src/scheduler/scores/volume-binding.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
-import {aClusterState, plat, rejections, shouldQueue, toPodInfo, type ClusterObjects} from './cluster-state.js';
+import {aClusterState, plat, rejections, scoresOf, shouldQueue, toPodInfo, type ClusterObjects} from './cluster-state.js';
 import {onNode, zoneLabel} from './pod-specs.js';
 
 const claim = (
@@ -237,6 +238,60 @@ const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, e
 
 for (const [title, objects, pod, expected] of volumeCases)
   test(`volumes of a pod on a node: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
+
+const installed = {metadata: {name: 'a1'}, spec: {drivers: [{name: 'csi.example.com', nodeID: 'a1'}]}} as never;
+const driverOfClass = {metadata: {name: 'csi.example.com'}, spec: {}} as never;
+
+/** The scenarios of the original's TestVolumeLimitScalingGate. */
+const scalingCases: readonly [title: string, gates: readonly string[], objects: object, rejection: string][] = [
+  ['not installed', ['VolumeLimitScaling'], {csiDrivers: [driverOfClass]}, 'csi.example.com CSI driver is not installed on the node'],
+  ['not installed, without the gate', [], {csiDrivers: [driverOfClass]}, ''],
+  ['installed', ['VolumeLimitScaling'], {csiDrivers: [driverOfClass], csiNodes: [installed]}, ''],
+  ['not known to the cluster', ['VolumeLimitScaling'], {}, ''],
+];
+for (const [title, gates, objects, rejection] of scalingCases)
+  test(`a node whose driver of a volume is ${title}`, t => {
+    const cluster = {
+      nodes: [both[0]!],
+      persistentVolumeClaims: [claim('data', {storageClassName: 'made'})],
+      storageClasses: [made],
+      ...objects,
+    };
+    t.deepEqual(rejections(aPod('p', mounting('data')), aClusterState(cluster as ClusterObjects, gates)), {a1: rejection});
+  });
+
+const capacityOf = (zone: string, size: string) => ({
+  metadata: {name: zone, namespace: 'default'},
+  storageClassName: 'made',
+  capacity: size,
+  nodeTopology: {matchLabels: {zone}},
+});
+
+/** Scenarios of the original's volume_binding_test.go and scorer_test.go. */
+const scoreCases: readonly [title: string, claims: readonly ReturnType<typeof claim>[], scores: object | undefined][] = [
+  ['by what is left of existing volumes', [claim('data', {storage: '50Gi'})], {a1: 75, b1: 50}],
+  ['by what is left of the capacity', [claim('data', {storage: '10Gi', storageClassName: 'made'})], {a1: 90, b1: 80}],
+  [
+    'by what several claims leave of the capacity of one class',
+    ['data', 'more'].map(name => claim(name, {storage: '10Gi', storageClassName: 'made'})),
+    {a1: 80, b1: 60},
+  ],
+  ['not for volumes that are bound already', [claim('data', {volumeName: 'v-a', storage: '50Gi'})], {a1: 0, b1: 0}],
+];
+for (const [title, claims, expected] of scoreCases)
+  test(`storage is scored ${title}`, t => {
+    const objects = {
+      nodes: both,
+      persistentVolumeClaims: claims,
+      persistentVolumes: [volume('v-a', {zone: 'a', storage: '200Gi'}), volume('v-b', {zone: 'b', storage: '100Gi'})],
+      storageClasses: [slow, made],
+      csiDrivers: [{metadata: {name: 'csi.example.com'}, spec: {storageCapacity: true}} as never],
+      csiStorageCapacities: [capacityOf('a', '100Gi'), capacityOf('b', '50Gi')],
+    };
+    const pod = aPod('p', mounting(...claims.map(({metadata}) => metadata.name)));
+    t.deepEqual(scoresOf(volumeBindingScore, pod, aClusterState(objects as ClusterObjects, ['StorageCapacityScoring'])), expected as never);
+    t.is(scoresOf(volumeBindingScore, pod, aClusterState(objects as ClusterObjects)), undefined);
+  });
 
 const requests = [{name: 'one', exactly: {deviceClassName: 'gpus'}}];
 const device = (name: string, status: object = {}) =>

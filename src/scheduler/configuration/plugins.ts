@@ -1,4 +1,4 @@
-import type {Filter, PluginName, Score} from '#src/scheduler/framework/plugin.js';
+import type {Filter, Permit, PluginName, Score} from '#src/scheduler/framework/plugin.js';
 import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
 import {listOf, numberOf, objectOf, textOf, invalid} from './fields.js';
 
@@ -26,9 +26,9 @@ const setOf = (value: unknown, path: string): PluginSet => {
  * The extension points at which plugins can be selected. Plugins that a filter needs before and after it are selected
  * with it.
  */
-const points = ['multiPoint', 'filter', 'postFilter', 'score'] as const;
+const points = ['multiPoint', 'filter', 'postFilter', 'score', 'permit'] as const;
 
-type Plugin = Filter | Score;
+type Plugin = Filter | Permit | Score;
 
 /**
  * Returns the plugins of one extension point: the default ones except those disabled, and those enabled, with the
@@ -51,20 +51,21 @@ const known = (profile: Profile): ReadonlySet<string> =>
     'DefaultPreemption',
     'PrioritySort',
     'DefaultBinder',
-    ...[...profile.filters, ...profile.scores].map(({plugin}) => plugin),
+    ...[...profile.filters, ...profile.scores, ...profile.permits].map(({plugin}) => plugin),
   ]);
 
 /** Returns the profile with the plugins that a configuration enables. */
 export const withPlugins = (value: unknown, path: string, profile: Profile = defaultProfile): Profile => {
   const fields = objectOf(value, path, points);
-  const [multiPoint, filter, postFilter, score] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [
+  const [multiPoint, filter, postFilter, score, permit] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [
+    PluginSet,
     PluginSet,
     PluginSet,
     PluginSet,
     PluginSet,
   ];
   const names = known(profile);
-  for (const [at, set] of [multiPoint, filter, postFilter, score].entries()) {
+  for (const [at, set] of [multiPoint, filter, postFilter, score, permit].entries()) {
     const unknownPlugin = [...set.enabled.map(({name}) => name), ...set.disabled].find(name => name !== '*' && !names.has(name));
     if (unknownPlugin !== undefined) invalid(`${path}.${points[at]}`, `there is no plugin ${JSON.stringify(unknownPlugin)}`);
   }
@@ -73,6 +74,7 @@ export const withPlugins = (value: unknown, path: string, profile: Profile = def
     ...profile,
     filters: selectPlugins(profile.filters, multiPoint, filter),
     scores: selectPlugins(profile.scores, multiPoint, score),
+    permits: selectPlugins(profile.permits, multiPoint, permit),
     preempts: selectPlugins([preemption], multiPoint, postFilter).length > 0,
   };
 };

@@ -30,6 +30,16 @@ const driversOf = ({namespace, claims}: Pick<PodInfo, 'namespace' | 'claims'>, c
   return drivers;
 };
 
+/**
+ * Returns a driver that a node lacks though it is a CSI driver of the cluster: new nodes of an autoscaler have not
+ * reported theirs yet.
+ */
+const missingDriver = (wanted: Iterable<string>, {name}: NodeInfo, {lister}: Cluster): string | undefined => {
+  const installed = lister(kinds.csiNodes).get(name)?.spec.drivers ?? [];
+  for (const driver of wanted) if (lister(kinds.csiDrivers).get(driver) && !installed.some(each => each.name === driver)) return driver;
+  return undefined;
+};
+
 /** Returns the volume limit of each driver on a node, as its CSINode states. */
 const limitsOf = ({name}: NodeInfo, {lister}: Cluster): Map<string, number> => {
   const drivers = lister(kinds.csiNodes).get(name)?.spec.drivers ?? [];
@@ -65,6 +75,8 @@ export const nodeVolumeLimits: Filter = {
     if (wanted.size === 0) return undefined;
     return {
       filter(node) {
+        const missing = cluster.gate('VolumeLimitScaling') ? missingDriver(wanted.values(), node, cluster) : undefined;
+        if (missing !== undefined) return unschedulable(`${missing} CSI driver is not installed on the node`);
         const limits = limitsOf(node, cluster);
         if (limits.size === 0) return undefined;
         const attached = attachedTo(node, cluster);

@@ -3,38 +3,16 @@ import {sameJson} from '#src/api/equal.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {compareQuantities, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
-import {classOf, type StorageClass, type Volume} from '#src/model/volumes.js';
-import type {Index} from '#informers/lister.js';
+import type {StorageClass} from '#src/model/volumes.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/framework/plugin.js';
-import {claimsOf, type PodClaims} from '#src/scheduler/volumes/claims.js';
-import {planFor, type AvailableVolumes} from '#src/scheduler/volumes/plan.js';
+import {claimsOf} from '#src/scheduler/volumes/claims.js';
+import {availableVolumesFor} from '#src/scheduler/volumes/available.js';
+import {planFor} from '#src/scheduler/volumes/plan.js';
 import type {VolumePlan} from '#src/scheduler/volumes/volume-plan.js';
 
 type StorageCapacity = ObjectOf<typeof kinds.csiStorageCapacities>;
 type Driver = ObjectOf<typeof kinds.csiDrivers>;
-
-const byClass = new WeakMap<object, Index<Volume>>();
-
-/** Indexes volumes by storage class, by the label names of the naming. */
-const classIndex = ({naming}: Cluster): Index<Volume> => {
-  const index = byClass.get(naming) ?? {name: 'storage class', values: (volume: Frozen<Volume>) => [classOf(volume, naming)]};
-  byClass.set(naming, index);
-  return index;
-};
-
-const availableVolumesFor = ({unboundDelayed}: PodClaims, cluster: Cluster): AvailableVolumes => {
-  const {lister, volumes, naming} = cluster;
-  const names = new Set(unboundDelayed.map(claim => classOf(claim, naming)));
-  return new Map(
-    [...names].map(name => [
-      name,
-      lister(kinds.persistentVolumes)
-        .by(classIndex(cluster), name)
-        .map(volume => volumes.volumes.assumedOr(volume)),
-    ]),
-  );
-};
 
 const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | undefined => {
   const claims = claimsOf(pod, cluster);

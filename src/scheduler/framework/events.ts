@@ -12,7 +12,8 @@ type WatchedResource =
   | 'VolumeAttachment'
   | 'ResourceClaim'
   | 'DeviceClass'
-  | 'ResourceSlice';
+  | 'ResourceSlice'
+  | 'Workload';
 
 /** Cluster events that may make a pending pod schedulable, by their metric labels. */
 export type EventKind =

@@ -14,6 +14,7 @@ import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {NodeMemo} from '#src/scheduler/cache/node-memo.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Devices} from '#src/scheduler/devices/devices.js';
+import type {PodGroups} from '#src/scheduler/cache/pod-groups.js';
 import type {ClusterEvent, EventKind} from './events.js';
 import type {Reservation} from '#src/scheduler/cache/reservation.js';
 import type {VolumeBinder} from '#src/scheduler/volumes/binder.js';
@@ -41,6 +42,7 @@ export type PluginName =
   | 'InterPodAffinity'
   | 'DynamicResources'
   | 'NodeDeclaredFeatures'
+  | 'GangScheduling'
   | 'DefaultPreemption'
   | 'NodeResourcesBalancedAllocation'
   | 'ImageLocality'
@@ -75,6 +77,8 @@ export interface Cluster {
   /** Claims and volumes, including assumed ones, and the way to bind them. */
   readonly volumes: VolumeBinder;
   readonly devices: Devices;
+  /** The pods of workloads by their groups, if these are scheduled together. */
+  readonly podGroups: PodGroups | undefined;
   readonly clock: Clock;
   readonly log: Log;
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
@@ -137,6 +141,26 @@ export interface Filter {
   /** Whether a pod is not to be tried at all before one of the events of `hints` has helped it. */
   gates?(pod: PodInfo, cluster: Cluster): boolean;
   readonly hints: readonly QueueingHint[];
+}
+
+/** Whether a pod that has a node may be bound to it. */
+export type PermitVerdict =
+  | 'allow'
+  /** It may, and so may these that wait. */
+  | {readonly allow: readonly string[]}
+  /** It waits, for a limited time; these pending pods are tried at once. */
+  | {readonly waitMs: number; readonly activate: readonly string[]};
+
+/** Makes pods wait between the decision for a node and the binding. */
+export interface Permit {
+  readonly plugin: PluginName;
+  /** Whether a pod is not to be tried at all before one of the events of `hints` has helped it. */
+  gates(pod: PodInfo, cluster: Cluster): boolean;
+  readonly hints: readonly QueueingHint[];
+  /** Notes that a node is reserved for the pod. Returns what takes that back. */
+  reserve(pod: PodInfo, cluster: Cluster): () => void;
+  /** Decides on a pod whose node is reserved. Throws if that is not possible. */
+  permit(pod: PodInfo, cluster: Cluster): PermitVerdict;
 }
 
 /** A score prepared for one pod and the feasible nodes. */

@@ -8,6 +8,7 @@ import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {WaitingPods} from '#src/scheduler/permit/waiting-pods.js';
 import type {Nominator} from '#src/scheduler/queue/nominator.js';
 import type {Candidate} from './candidates.js';
 
@@ -19,6 +20,7 @@ export interface PreemptorParts {
   /** Aborts when the scheduler is to stop; pending writes are still finished. */
   readonly signal: AbortSignal;
   readonly nominator: Nominator;
+  readonly waiting: WaitingPods;
 }
 
 /** Returns the strategic patch that sets a victim's DisruptionTarget condition. */
@@ -107,16 +109,24 @@ export class Preemptor {
   }
 
   async #evict({pod: victim}: PodInfo, {pod, uid}: PodInfo, node: string): Promise<void> {
-    const {client, clock, events} = this.#parts;
-    const {name = '', namespace = '', uid: victimUid} = victim.metadata ?? {};
+    const {events, waiting} = this.#parts;
+    // A pod that only has a node reserved is not deleted.
+    const isRejected = waiting.reject(victim.metadata?.uid ?? '', {plugin: 'DefaultPreemption', message: 'preempted'});
+    if (isRejected || (await this.#delete(victim, pod))) events.normal(victim, 'Preempted', `Preempted by pod ${uid} on node ${node}`);
+  }
+
+  /** Deletes a victim, with a condition that says why. Returns false if it was deleted already. */
+  async #delete(victim: Frozen<Pod>, by: Frozen<Pod>): Promise<boolean> {
+    const {client, clock} = this.#parts;
+    const {name = '', namespace = '', uid} = victim.metadata ?? {};
     const pods = client.resource(kinds.pods);
     try {
-      await pods.patch(name, 'strategic', disruptionTargetPatch(victim, pod, clock.now()), {namespace, subresource: 'status'});
-      await pods.delete(name, {namespace, ...(victimUid ? {preconditions: {uid: victimUid}} : {})});
+      await pods.patch(name, 'strategic', disruptionTargetPatch(victim, by, clock.now()), {namespace, subresource: 'status'});
+      await pods.delete(name, {namespace, ...(uid ? {preconditions: {uid}} : {})});
+      return true;
     } catch (error) {
-      if (isNotFound(error)) return; // It was deleted already.
+      if (isNotFound(error)) return false;
       throw error;
     }
-    events.normal(victim, 'Preempted', `Preempted by pod ${uid} on node ${node}`);
   }
 }

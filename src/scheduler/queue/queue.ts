@@ -133,9 +133,9 @@ export class SchedulingQueue {
     return pod;
   }
 
-  /** Called when the pod popped last was scheduled or returned to the queue. */
-  done(): void {
-    this.#inFlight.end();
+  /** Called when a popped pod was scheduled or returned to the queue, and waits for no permit. */
+  done(pod: QueuedPod): void {
+    this.#inFlight.end(pod);
   }
 
   /**

@@ -34,7 +34,8 @@ const interpolate = (shape: readonly ShapePoint[], utilization: number): number 
   return from.score + Math.trunc(((to.score - from.score) * (utilization - from.utilization)) / (to.utilization - from.utilization));
 };
 
-const requestedToCapacityRatio =
+/** Returns the function that scores a ratio by a shape. */
+export const requestedToCapacityRatio =
   (shape: readonly ShapePoint[]): ScoreFunction =>
   (requested, capacity) =>
     capacity === 0 || requested > capacity ? interpolate(shape, 100) : interpolate(shape, Math.floor((requested * 100) / capacity));

@@ -7,6 +7,7 @@ import {leastAllocated} from './least-allocated.js';
 import {nodeAffinityScore} from './node-affinity.js';
 import {podTopologySpreadScore} from './pod-topology-spread.js';
 import {taintTolerationScore} from './taint-toleration.js';
+import {volumeBindingScore} from './volume-binding.js';
 
 /** All scores, with their default weights. */
 export const scores: readonly Score[] = [
@@ -17,5 +18,6 @@ export const scores: readonly Score[] = [
   interPodAffinityScore,
   balancedAllocation,
   imageLocality,
+  volumeBindingScore,
   dynamicResourcesScore,
 ];

@@ -63,14 +63,22 @@ const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
   return known;
 };
 
-/** Whether the class has enough storage that is accessible from the node, as reported by the driver. */
-const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {labels}: NodeInfo, {lister}: VolumeContext): boolean => {
-  if (!claim.spec?.resources?.requests?.['storage']) return true;
-  if (!lister(kinds.csiDrivers).get(storageClass.provisioner)?.spec.storageCapacity) return true;
+/**
+ * Returns a capacity of the class that has enough storage which is accessible from the node, as reported by the driver;
+ * `unlimited` if the driver does not report capacities, undefined if there is not enough.
+ */
+export const capacityFor = (
+  claim: Frozen<Claim>,
+  storageClass: Frozen<StorageClass>,
+  {labels}: NodeInfo,
+  {lister}: VolumeContext,
+): Frozen<Capacity> | 'unlimited' | undefined => {
+  if (!claim.spec?.resources?.requests?.['storage']) return 'unlimited';
+  if (!lister(kinds.csiDrivers).get(storageClass.provisioner)?.spec.storageCapacity) return 'unlimited';
   const wanted = claimedStorage(claim);
   return lister(kinds.csiStorageCapacities)
     .by(capacitiesByClass, storageClass.metadata?.name ?? '')
-    .some(capacity => {
+    .find(capacity => {
       const {maxSize, topology} = readCapacity(capacity);
       return maxSize !== undefined && topology !== undefined && compareQuantities(maxSize, wanted) >= 0 && topology.matches(labels);
     });
@@ -85,7 +93,7 @@ const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo,
     const {provisioner = ''} = storageClass ?? {};
     if (!storageClass || !provisioner || provisioner === cluster.naming.key(noProvisioner) || !isAllowed(storageClass, node))
       return reasons.noVolume;
-    if (!hasSpace(claim, storageClass, node, cluster)) return reasons.noSpace;
+    if (!capacityFor(claim, storageClass, node, cluster)) return reasons.noSpace;
   }
   return undefined;
 };
