@@ -6,6 +6,8 @@ import {closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, r
 import {connect} from 'node:net';
 import {networkInterfaces, tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {systemHost} from '#src/platlet/host/system-host.js';
 import {cgroupsAt, removeCgroups} from './cgroups.js';
 import {writeConfiguration, writePodNetwork} from './configuration.js';
 import {imageArchive, type ImageName} from './images/index.js';
@@ -212,6 +214,7 @@ export const startContainerd = async (options: ContainerdOptions = {}): Promise<
   const containerd = new Containerd({folder, namespaces, network, snapshotter});
   try {
     await containerd.start();
+    await (await cgroupHierarchy(systemHost)).create(containerd.cgroup);
     for (const archive of archives) await containerd.import(archive);
   } catch (error) {
     await containerd.stop();

@@ -1,4 +1,4 @@
-import {readFileSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import test from 'ava';
 import {flagTables} from '#src/cli/commands.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
@@ -52,4 +52,35 @@ test('the reference marks flags without effect', t => {
 
 test('docs/flags.md matches the tables', t => {
   t.true(readFileSync('docs/flags.md', 'utf8') === flagsReference(tables), 'run `make docs`');
+});
+
+/** The rows of docs/node-flags.md: a flag, and a test or the reason why there is none. */
+const heldFlags = readFileSync('docs/node-flags.md', 'utf8')
+  .split('\n')
+  .flatMap(line => {
+    const [, flag = '', , held = ''] = /^\| --(\S+) \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
+    return flag ? [{flag, held}] : [];
+  });
+
+const escaped = (literal: string): string => literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** Whether a file has a test of a title. What a title has in place of an expression must be in the file, too. */
+const hasTest = (file: string, title: string): boolean => {
+  if (!existsSync(file)) return false;
+  const text = readFileSync(file, 'utf8');
+  if ([`'${title}'`, `"${title}"`].some(literal => text.includes(`(${literal}`) || text.includes(`(\n  ${literal}`))) return true;
+  return [...text.matchAll(/(?:test|contained)(?:\.serial)?\(\s*`([^`]*\$\{[^`]*)`/g)].some(([, literal = '']) => {
+    const found = new RegExp(`^${literal.split(/\$\{[^}]*\}/).map(escaped).join('(.*)')}$`).exec(title);
+    return found !== null && found.slice(1).every(part => part === 'platlet' || text.includes(part));
+  });
+};
+
+test('docs/node-flags.md names a test for every flag of the agent, but for those without effect in the original', t => {
+  const {rows} = tables.find(({program}) => program === 'platlet')!;
+  t.deepEqual(heldFlags.map(({flag}) => flag).sort(), Object.keys(rows).sort());
+  const withoutTest = heldFlags.filter(({flag, held}) => {
+    const [, file = '', title = ''] = /^`(\S+)` › (.+)$/.exec(held) ?? [];
+    return file ? !hasTest(file, title) : !(rows[flag]?.withoutEffect && held.startsWith('none: the original '));
+  });
+  t.deepEqual(withoutTest, []);
 });

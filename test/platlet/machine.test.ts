@@ -173,7 +173,7 @@ test('another process that wants a lock is noticed within a second or two', asyn
 const cgroupsIn = (folder: string): CgroupHierarchy => {
   const unused = () => Promise.reject(new Error('not expected'));
   const foldersOf = (group: string) => [join(folder, group)];
-  return {version: 2, foldersOf, allFoldersOf: foldersOf, create: unused, apply: unused, limitsOf: unused};
+  return {version: 2, foldersOf, allFoldersOf: foldersOf, problemOf: unused, create: unused, apply: unused, limitsOf: unused};
 };
 
 /** A runtime with two pods of an agent, of which one has ended, and one of another agent. */

@@ -1,7 +1,8 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
-import {RuntimeError, type CommandResult, type Runtime} from '#src/platlet/runtime/runtime.js';
+import type {FilesystemUsage, Image, ImageSpec} from '#src/platlet/runtime/images.js';
+import {RuntimeError, type CommandResult, type ProcessStreams, type Runtime, type RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
 
@@ -70,7 +71,7 @@ export class MemoryRuntime implements Runtime {
     return {name: 'memory', version: '1', apiVersion: 'v1'};
   }
 
-  async status() {
+  async status(): Promise<RuntimeStatus> {
     return {conditions: ['RuntimeReady', 'NetworkReady'].map(type => ({type, status: true, reason: '', message: ''}))};
   }
 
@@ -78,7 +79,7 @@ export class MemoryRuntime implements Runtime {
     return undefined;
   }
 
-  async updatePodCidr() {}
+  async updatePodCidr(_: string): Promise<void> {}
 
   async pods(): Promise<readonly RuntimePod[]> {
     const uids = new Set([...this.#sandboxes, ...this.#containers.map(({instance}) => instance)].map(({pod}) => pod.uid));
@@ -211,7 +212,7 @@ export class MemoryRuntime implements Runtime {
     this.#changed(instance.pod.uid);
   }
   updateSandboxResources = () => this.#unavailable();
-  async reopenLog(): Promise<void> {}
+  async reopenLog(_: string): Promise<void> {}
   checkpoint = () => this.#unavailable();
 
   async execSync(id: string, command: readonly string[]): Promise<CommandResult> {
@@ -223,10 +224,14 @@ export class MemoryRuntime implements Runtime {
     return {stdout: Buffer.from(output), stderr: Buffer.alloc(0), exitCode};
   }
 
-  exec = () => this.#unavailable();
+  exec(_id: string, _command: readonly string[], _streams: ProcessStreams, _signal: AbortSignal): Promise<number> {
+    return this.#unavailable();
+  }
   attach = () => this.#unavailable();
   portForward = () => this.#unavailable();
-  pullImage = () => this.#unavailable();
+  pullImage(_: ImageSpec): Promise<string> {
+    return this.#unavailable();
+  }
 
   #unavailable(): Promise<never> {
     return Promise.reject(new RuntimeError('unimplemented', `no ${kinds.pods.plural} of memory have streams or images`));
@@ -238,17 +243,17 @@ export class MemoryRuntime implements Runtime {
   async sandboxUsage() {
     return [];
   }
-  async images() {
+  async images(): Promise<readonly Image[]> {
     return [];
   }
-  async imageStatus() {
+  async imageStatus(_: ImageSpec): Promise<Image | undefined> {
     return undefined;
   }
-  async removeImage(): Promise<void> {}
+  async removeImage(_: ImageSpec): Promise<void> {}
   async sandboxImage() {
     return undefined;
   }
-  async imageFilesystems() {
+  async imageFilesystems(): Promise<{readonly images: readonly FilesystemUsage[]; readonly containers: readonly FilesystemUsage[]}> {
     return {images: [], containers: []};
   }
 

@@ -1,4 +1,3 @@
-import {hostname} from 'node:os';
 import {resolve} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import type {Undo} from '#src/base/undo.js';
@@ -6,12 +5,14 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {binaryVersion} from '#src/options/versions.js';
 import type {Settings} from '#src/platlet/config/fields.js';
+import {cgroupV1Warning} from '#src/platlet/cgroups/hierarchy.js';
 import {checkConfiguration} from '#src/platlet/config/validate.js';
 import {loadProviders, type InstalledProviders} from '#src/platlet/credential-providers/load.js';
 import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
 import {lockFile, untilContended} from '#src/platlet/host/file-lock.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {nodeNameOf} from '#src/platlet/node/addresses.js';
+import {hostOf} from './agent-inputs.js';
 import {namingsOf, type AgentInvocation} from './configuration.js';
 import {hasSwap, isCgroupV1} from './machine.js';
 
@@ -33,10 +34,10 @@ export interface ClaimedMachine {
 /** Checks the configuration, and takes the machine: rejects, or waits, if another agent has it. */
 export const claimMachine = async (given: Given, undo: Undo): Promise<ClaimedMachine> => {
   const {options} = given.parsed;
-  const settings = await checkedSettings(given);
+  const settings = await checkedSettings(given, {isCgroupV1, hasSwap});
   const meter = openMeter(settings);
   given.unhandled.countIn(meter);
-  const host = options.hostnameOverride.trim() || hostname();
+  const host = hostOf(options);
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const {signal} = ending;
@@ -50,7 +51,7 @@ export const claimMachine = async (given: Given, undo: Undo): Promise<ClaimedMac
 };
 
 /** Loads the programs that provide credentials for images, before anything of the machine is touched. */
-const credentialProvidersOf = async ({parsed}: Given): Promise<InstalledProviders | undefined> => {
+export const credentialProvidersOf = async ({parsed}: Pick<Given, 'parsed'>): Promise<InstalledProviders | undefined> => {
   const {imageCredentialProviderConfig: configuration, imageCredentialProviderBinDir: programs} = parsed.options;
   if (!configuration) return undefined;
   const acceptsTokens = gateOf(parsed)('PlatletServiceAccountTokenForCredentialProviders');
@@ -82,20 +83,27 @@ export const lockOf = async (
 const openMeter = ({showHiddenMetricsForVersion}: Settings): MetricsRegistry =>
   new MetricsRegistry({process: true, showsHidden: showHiddenMetricsForVersion !== '', release: binaryVersion});
 
+/** What of the machine the configuration has to fit. */
+export interface MachineFacts {
+  /** Whether the machine has control groups of version 1. */
+  isCgroupV1(): Promise<boolean>;
+  /** Whether memory is swapped to disk. */
+  hasSwap(): Promise<boolean>;
+}
+
 /** Returns the configuration, if the agent can work with it on this machine. */
-const checkedSettings = async ({parsed, log}: Given): Promise<Settings> => {
+export const checkedSettings = async ({parsed, log}: Pick<Given, 'parsed' | 'log'>, machine: MachineFacts): Promise<Settings> => {
   const {options, settings} = parsed;
-  const v1 = await isCgroupV1();
+  const v1 = await machine.isCgroupV1();
   try {
     checkConfiguration(settings, options.config, {naming: parsed.naming, gate: gateOf(parsed), isCgroupV1: v1});
   } catch (error) {
     if (!v1 || !settings.failCgroupV1) throw error;
     throw new Error(`${messageOf(error)} (--fail-cgroupv1=false, or failCgroupV1 of the configuration file, allows it)`, {cause: error});
   }
-  if (v1)
-    log.warn('cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.');
+  if (v1) log.warn(cgroupV1Warning);
   if (v1 && settings.kernelMemcgNotification) await checkMemoryWatch();
-  if (settings.failSwapOn && (await hasSwap()))
+  if (settings.failSwapOn && (await machine.hasSwap()))
     throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
   return settings;
 };

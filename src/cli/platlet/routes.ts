@@ -34,7 +34,7 @@ const shownFlags = (options: AgentInvocation['parsed']['options']): Readonly<Rec
 
 /** What serves for debugging, as far as the configuration allows. */
 export const debugRoutes = (
-  {parsed, clock, verbosity, version}: AgentInvocation,
+  {parsed, clock, verbosity, version}: Pick<AgentInvocation, 'parsed' | 'clock' | 'verbosity' | 'version'>,
   settings: Settings,
   naming: Naming,
 ): AdministrativeRoute[] => {

@@ -1,4 +1,3 @@
-import {networkInterfaces} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
@@ -13,29 +12,25 @@ import type {Settings} from '#src/platlet/config/fields.js';
 import {tracingOf} from '#src/platlet/config/settings.js';
 import {driverProblem} from '#src/platlet/cgroups/driver.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
-import {containerLogsOf} from '#src/platlet/host/folders.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
-import {nodeAddresses, providedAddressesOf, type NodeAddress} from '#src/platlet/node/addresses.js';
-import {uninitializedTaint} from '#src/platlet/node/node-object.js';
 import {readMachine} from '#src/platlet/node/machine.js';
 import type {RuntimeVersion} from '#src/platlet/runtime/runtime.js';
-import {agentMetrics, type AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
+import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {runtimeCalls} from '#src/platlet/metrics/runtime-calls.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
-import {standaloneClient} from '#src/platlet/standalone/standalone.js';
 import {agentSecurity} from '#src/platlet/server/security.js';
 import {untilStopped} from '#src/program/program.js';
-import type {AgentClients, AgentFlags, AgentIdentity} from '#src/platlet/agent/parts.js';
 import type {ServerConnection} from '#src/cli/program/connection.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
 import {collectorOf} from '#src/transport/otlp/target.js';
 import type {Tracing} from '#src/transport/otlp/tracing.js';
+import {agentFlagsOf, clientsOf, identityOf, runtimeOf, systemAddresses} from './agent-inputs.js';
 import {claimMachine, type ClaimedMachine} from './claim.js';
 import type {AgentInvocation} from './configuration.js';
 import {joinCluster} from './joining.js';
 import {staticPodValidation} from './pod-validation.js';
 import {debugRoutes, metricRoutes} from './routes.js';
-import {defaultAddress, storageOf} from './machine.js';
+import {storageOf} from './machine.js';
 import {agentServing} from './serving.js';
 
 type Given = AgentInvocation;
@@ -55,21 +50,22 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
   const {joined, connection, naming} = await connected(given, claimed, undo);
   const reached = await reachedRuntime(given, claimed, naming, undo);
   const {runtime, runtimeVersion, machine} = reached;
-  if (!connection && settings.podCIDR) await runtime.updatePodCidr(settings.podCIDR);
   const network = systemNetwork(clock);
   const tracing = await openTracing(given, settings, {network, name: naming.agent, nodeName});
   undo.defer(() => tracing?.close());
   const {follow, serving} = await servingOf(given, claimed, {connection, naming});
   const gate = gateOf(given.parsed);
-  const addresses = () => addressesOf(given, nodeName, claimed.host);
+  const {options} = given.parsed;
+  const addresses = systemAddresses(name => network.resolve(name));
+  const version = given.version.gitVersion;
   const agent = await startAgent({
-    identity: {...identityOf(given, settings, naming), nodeName, hostname: nodeName, addresses, machine},
+    identity: identityOf(options, settings, {naming, nodeName, host: claimed.host, version, machine, addresses}),
     settings,
-    clients: connection ? clientsOf(connection, settings) : standaloneClients(naming),
+    clients: clientsOf(connection, settings, naming),
     runtime,
     runtimeVersion,
     host: systemHost,
-    flags: agentFlags(given, settings),
+    flags: agentFlagsOf(options, settings),
     naming,
     network,
     files: systemFiles,
@@ -106,7 +102,7 @@ const reachedRuntime = async (given: Given, {settings, meter}: ClaimedMachine, n
   const {parsed, clock, log, stopping} = given;
   addBuildMetrics(meter, parsed, naming);
   const metrics = agentMetrics(meter, naming);
-  const runtime = runtimeOf(given, settings, metrics);
+  const runtime = new CriRuntime({...runtimeOf(settings), clock, log, called: runtimeCalls(metrics)});
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
   const problem = driverProblem(await runtime.cgroupDriver(), settings.cgroupDriver);
@@ -124,7 +120,7 @@ interface Joined {
 /** What the agent's port serves, and whom. `follow` serves renewed certificates. */
 const servingOf = async (given: Given, {settings, meter, host, signal}: ClaimedMachine, {connection, naming}: Joined) => {
   const {parsed, clock, log} = given;
-  const delegate = connection?.client('reviews', {rateLimit: unlimited, timeoutMs: 10_000});
+  const delegate = connection?.client('reviews', {rateLimit: {qps: -1, burst: 0}, timeoutMs: 10_000});
   const withUid = gateOf(parsed)('AllowParsingUserUIDFromCertAuth');
   const security = await agentSecurity({settings, delegate, naming, clock, random, files: systemFiles, log, signal, withUid});
   const {follow, ...certificate} = await agentServing(given, settings, {host, name: naming.agent, signal});
@@ -147,63 +143,6 @@ const openTracing = async ({clock, log}: Given, settings: Settings, {network, na
   return tracingTo({server: collectorOf(endpoint), samplingRatePerMillion, resource, network, clock, log});
 };
 
-type Identity = Pick<AgentIdentity, 'labels' | 'taints' | 'version' | 'hasExternalCloud' | 'providedAddresses'>;
-
-const identityOf = ({parsed: {options}, version}: Given, settings: Settings, naming: Naming): Identity => {
-  const hasExternalCloud = isExternalCloud(options);
-  const taints = settings.registerWithTaints as unknown as AgentIdentity['taints'];
-  return {
-    labels: Object.fromEntries(options.nodeLabels),
-    taints: hasExternalCloud ? [...taints, uninitializedTaint(naming)] : taints,
-    version: version.gitVersion,
-    hasExternalCloud,
-    providedAddresses: hasExternalCloud ? providedAddressesOf(options.nodeIp) : undefined,
-  };
-};
-
-const isExternalCloud = ({cloudProvider}: {readonly cloudProvider: string}): boolean => cloudProvider === 'external';
-
-const agentFlags = ({parsed: {options}}: Given, settings: Settings): AgentFlags => ({
-  rootDir: options.rootDir,
-  ...(options.runtimeCgroups ? {runtimeGroup: options.runtimeCgroups} : {}),
-  containerLogs: containerLogsOf(settings.podLogsDir),
-  allocatesThresholds: options.experimentalAllocatableIgnoreEviction,
-  mounterPath: options.experimentalMounterPath,
-  garbage: {
-    minAgeMs: options.minimumContainerTtlDuration,
-    maxPerContainer: options.maximumDeadContainersPerContainer,
-    maxContainers: options.maximumDeadContainers,
-  },
-});
-
-const runtimeOf = ({clock, log}: Given, settings: Settings, metrics: AgentMetrics): CriRuntime =>
-  new CriRuntime({
-    endpoint: settings.containerRuntimeEndpoint,
-    imageEndpoint: settings.imageServiceEndpoint || undefined,
-    requestTimeoutMs: settings.runtimeRequestTimeout,
-    clock,
-    log,
-    called: runtimeCalls(metrics),
-  });
-
-const standaloneClients = (naming: Naming): AgentClients => {
-  const client = standaloneClient(naming);
-  return {main: client, events: client, heartbeats: client, isStandalone: true};
-};
-
-const unlimited = {qps: -1, burst: 0};
-
-/** Heartbeats and events do not wait behind other requests. */
-const clientsOf = (connection: ServerConnection, settings: Settings): AgentClients => ({
-  isStandalone: false,
-  main: connection.client(''),
-  events: connection.client('events', {rateLimit: {qps: settings.eventRecordQPS || 5, burst: settings.eventBurst || 10}}),
-  heartbeats: connection.client('heartbeat', {
-    rateLimit: unlimited,
-    timeoutMs: Math.min(settings.nodeStatusUpdateFrequency, settings.nodeLeaseDurationSeconds * 1000),
-  }),
-});
-
 /** How long the runtime may take to answer for the first time. */
 const reachMs = 5_000;
 
@@ -222,14 +161,3 @@ const reachRuntime = async (runtime: CriRuntime, clock: Clock, log: Log, signal:
     await sleep(clock, delay, signal);
   }
 };
-
-const addressesOf = ({parsed: {options}, clock}: Given, nodeName: string, host: string): Promise<readonly NodeAddress[]> =>
-  nodeAddresses({
-    nodeName,
-    hostname: nodeName,
-    nodeIps: options.nodeIp,
-    hasExternalCloud: isExternalCloud(options),
-    interfaces: () => Object.values(networkInterfaces()).flatMap(all => (all ?? []).map(({address}) => address)),
-    defaultAddress,
-    resolve: name => systemNetwork(clock).resolve(name === nodeName ? host : name),
-  });

@@ -23,7 +23,7 @@ export interface AgentServing {
  * one, or a self-signed one for the host that is kept in the folder of certificates.
  */
 export const agentServing = async (
-  {parsed, clock, log}: AgentInvocation,
+  {parsed, clock, log}: Pick<AgentInvocation, 'parsed' | 'clock' | 'log'>,
   {tlsCertFile, tlsPrivateKeyFile, tlsMinVersion, tlsCipherSuites, serverTLSBootstrap}: Settings,
   {host, name, signal}: {readonly host: string; readonly name: string; readonly signal: AbortSignal},
 ): Promise<AgentServing> => {

@@ -75,14 +75,14 @@ export const limits = flagSection('Limits, rates, timeouts', {
   'plat-api-qps': {
     ...inFile,
     type: 'int32',
-    help: 'Requests to the API server per second, not counting events and heartbeats. 0 selects 50.',
+    help: 'Requests to the API server per second, not counting events and heartbeats. 0 selects 5.',
     default: '50',
     range: {min: 0},
   },
   'plat-api-burst': {
     ...inFile,
     type: 'int32',
-    help: 'Maximum burst of requests to the API server. 0 selects 100.',
+    help: 'Maximum burst of requests to the API server. 0 selects 10.',
     default: '100',
     range: {min: 0},
   },

@@ -3,6 +3,7 @@
 
 import {setMaxListeners} from 'node:events';
 import {Undo} from '#src/base/undo.js';
+import {cgroupV1Warning} from '#src/platlet/cgroups/hierarchy.js';
 import type {FeatureContext} from '#src/platlet/feature/feature.js';
 import {pluginRegistration} from '#src/platlet/plugin-watcher/feature.js';
 import type {AgentPorts} from '#src/platlet/server/ports.js';
@@ -43,7 +44,7 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   const signal = lifetimeOf(undo);
   const host = await openHost(parts, undo);
   const cluster = clusterOf(parts, signal);
-  await checkMachineOf(parts, cluster);
+  await checkMachineOf(parts, host, cluster);
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
   const storage = nodeStorage(parts, host, cluster, signal);
   const managers = await resourceManagers(parts, machine, directory);
@@ -75,8 +76,10 @@ const lifetimeOf = (undo: Undo): AbortSignal => {
   return lifetime.signal;
 };
 
-const checkMachineOf = async ({settings, host, flags, naming, identity, log}: AgentParts, {events, node}: Cluster): Promise<void> => {
+const checkMachineOf = async (parts: AgentParts, {hierarchy}: AgentHost, {events, node}: Cluster): Promise<void> => {
+  const {settings, host, flags, naming, identity, log} = parts;
   events.normal(node, 'Starting', `Starting ${naming.agent}.`);
+  if (hierarchy.version === 1) events.warning(node, 'CgroupV1', cgroupV1Warning);
   warnOfSwap(identity.machine, events, node);
   await checkMachine({settings, host, root: flags.rootDir, naming, nodeName: identity.nodeName, events, log});
 };
@@ -102,8 +105,9 @@ const begin = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const {settings, clients, flags, gate, naming, host, runtime, clock, log, metrics} = parts;
-  const {node, health, known, condition, lifecycle} = stage;
+  const {node, health, known, condition, lifecycle, ranges} = stage;
   const {events, api} = cluster;
+  if (settings.podCIDR) await ranges.update([settings.podCIDR]);
   await health.start();
   await node.prepare();
   if (!clients.isStandalone) {

@@ -12,6 +12,7 @@ import {NodeCondition} from '#src/platlet/node/node-condition.js';
 import {NodeImages} from '#src/platlet/node/node-images.js';
 import {NodeLease} from '#src/platlet/node/node-lease.js';
 import {NodeLifecycle} from '#src/platlet/node/node-lifecycle.js';
+import {PodRanges} from '#src/platlet/node/pod-ranges.js';
 import {RuntimeHealth} from '#src/platlet/node/runtime-health.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
@@ -28,6 +29,7 @@ export interface NodeStage {
   readonly health: RuntimeHealth;
   readonly addresses: NodeAddresses;
   readonly condition: NodeCondition;
+  readonly ranges: PodRanges;
   /** Returns the Node from the API server, or the one that would be registered: pods may run before registration. */
   known(): Frozen<Node> | undefined;
   /** Returns the allocatable resources of the node. */
@@ -61,6 +63,7 @@ export const nodeOf = async (
   });
   const health = new RuntimeHealth({runtime, clock, log, signal});
   const condition = new NodeCondition();
+  const ranges = new PodRanges(runtime, log);
   const node = new AgentNode({
     naming,
     clock,
@@ -82,6 +85,7 @@ export const nodeOf = async (
       identity: nodeIdentity(identity, settings),
       registered,
       status: before => node.status(before),
+      useRanges: given => ranges.update(given),
       reached: stage => startup.reached(stage),
     },
     periods: {updateMs: settings.nodeStatusUpdateFrequency, reportMs: settings.nodeStatusReportFrequency},
@@ -103,6 +107,7 @@ export const nodeOf = async (
     health,
     addresses,
     condition,
+    ranges,
     known: () => registered() ?? node.local,
     allocatable: () => registered()?.status?.allocatable ?? node.allocatable,
     fresh: api && (() => api.client.resource(kinds.nodes).get(identity.nodeName)),
@@ -110,12 +115,16 @@ export const nodeOf = async (
 };
 
 /**
- * Registers the node in the background if `isRegistered`, and reports its status and renews its Lease until the agent
+ * Registers the node in the background if `registers`, and reports its status and renews its Lease until the agent
  * stops.
  */
-export const followNode = ({lifecycle, lease}: NodeStage, isRegistered: boolean, clock: Clock, signal: AbortSignal): void => {
+export const followNode = ({lifecycle, lease}: NodeStage, registers: boolean, clock: Clock, signal: AbortSignal): void => {
   lease.follow();
-  if (!isRegistered) return;
+  if (!registers) {
+    lifecycle.skipRegistration();
+    lifecycle.followStatus();
+    return;
+  }
   lifecycle.register().then(
     () => lifecycle.followStatus(),
     (error: unknown) => {

@@ -6,6 +6,10 @@ import type {Host, MountPoint} from '#src/platlet/host/host.js';
 import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
 import {sharesOfWeight, weightOf} from './numbers.js';
 
+/** What the log and an event of the Node say about cgroups of version 1. */
+export const cgroupV1Warning =
+  'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2.';
+
 /** A cgroup exists in all hierarchies, or counts as missing. */
 export interface CgroupHierarchy {
   readonly version: 1 | 2;
@@ -16,6 +20,8 @@ export interface CgroupHierarchy {
    * that limit pods.
    */
   allFoldersOf(group: string): readonly string[];
+  /** Returns what a cgroup that others have to create lacks, in the original's words; undefined if nothing. */
+  problemOf(group: string): Promise<string | undefined>;
   create(group: string): Promise<void>;
   apply(group: string, limits: CgroupLimits): Promise<void>;
   /** Returns what a group is limited to; undefined if the group is not there. */
@@ -26,7 +32,16 @@ export interface CgroupHierarchy {
 const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'hugetlb', 'name=systemd'];
 const required = ['cpu', 'cpuacct', 'cpuset', 'memory'];
 const unifiedControllers = ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'];
+const neededControllers = ['cpu', 'cpuset', 'hugetlb', 'memory', 'pids'];
 const folderMode = 0o755;
+
+/** Returns the name of a cgroup as errors of the original show it. */
+const shownName = (group: string): string =>
+  `[${group
+    .split('/')
+    .filter(Boolean)
+    .map(part => JSON.stringify(part))
+    .join(' ')}]`;
 
 const textOf = async (host: Host, path: string): Promise<string> => String((await host.read(path)) ?? '').trim();
 
@@ -57,6 +72,12 @@ const trees = (host: Host, mounts: ReadonlyMap<string, string>, all: readonly st
     version: 1,
     foldersOf: group => roots.map(root => join(root, group)),
     allFoldersOf: group => all.map(root => join(root, group)),
+    async problemOf(group) {
+      const folders = roots.map(root => join(root, group));
+      const found = await Promise.all(folders.map(folder => host.status(folder)));
+      const missing = folders.filter((_, index) => !found[index]);
+      return missing.length > 0 ? `cgroup ${shownName(group)} has some missing paths: ${missing.join(', ')}` : undefined;
+    },
     async create(group) {
       for (const root of roots) await host.makeFolder(join(root, group), folderMode);
       // No process can enter a cpuset without these. They are copied from the parent, whose own may be unset.
@@ -101,6 +122,14 @@ const unifiedTree = (host: Host, root: string): CgroupHierarchy => ({
   version: 2,
   foldersOf: group => [join(root, group)],
   allFoldersOf: group => [join(root, group)],
+  async problemOf(group) {
+    const path = join(root, group, 'cgroup.controllers');
+    if (!(await host.status(path)))
+      return `could not read controllers for cgroup ${shownName(group)}: open ${path}: no such file or directory`;
+    const [available, enabled] = await Promise.all([join(root, 'cgroup.controllers'), path].map(file => textOf(host, file)));
+    const missing = neededControllers.filter(name => available!.split(' ').includes(name) && !enabled!.split(' ').includes(name));
+    return missing.length > 0 ? `cgroup ${shownName(group)} has some missing controllers: ${missing.join(', ')}` : undefined;
+  },
   async create(group) {
     const available = (await textOf(host, join(root, 'cgroup.controllers'))).split(' ');
     let parent = '/';

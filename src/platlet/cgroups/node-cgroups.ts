@@ -43,11 +43,13 @@ export class NodeCgroups implements PodCgroups {
 
   /**
    * Creates the parents of the pods' cgroups, limits the reserved ones, and keeps the limits up to date. Rejects if
-   * that fails.
+   * that fails, or if the root, which others create, is not there.
    */
   async start(): Promise<void> {
-    const {settings, classes, allocatable} = this.#parts;
+    const {settings, classes, allocatable, writer} = this.#parts;
     if (!settings.perPod) return;
+    const problem = await writer.problemOf(settings.root);
+    if (problem !== undefined) throw new Error(`invalid configuration: ${problem}`);
     await classes.create();
     await allocatable.enforce();
     await classes.follow();

@@ -18,6 +18,11 @@ export class CgroupWriter {
     this.#hierarchy = hierarchy;
   }
 
+  /** Returns what a cgroup that others have to create lacks; undefined if nothing. */
+  problemOf(group: string): Promise<string | undefined> {
+    return this.#hierarchy.problemOf(group);
+  }
+
   /** Creates a cgroup in the hierarchies that lack it. */
   async create(group: string): Promise<void> {
     for (const folder of this.#hierarchy.foldersOf(group))

@@ -22,6 +22,8 @@ export interface ReportedNode {
   registered(): Frozen<Node> | undefined;
   /** Returns the new status of the node, computed over the current one. */
   status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
+  /** Tells the runtime the ranges of the node's pods. Returns whether they are others than before. */
+  useRanges(ranges: readonly string[]): Promise<boolean>;
   /** Called before registration, after the first registration, and when the node becomes ready. */
   reached?(stage: 'registering' | 'registered' | 'ready'): void;
 }
@@ -85,6 +87,11 @@ export class NodeLifecycle {
     }
   }
 
+  /** Leaves the registration to others: the status is reported once there is a Node. */
+  skipRegistration(): void {
+    this.#registered = true;
+  }
+
   async #registerOnce(): Promise<void> {
     const {client, log, signal, node} = this.#parts;
     const {identity} = node;
@@ -124,7 +131,7 @@ export class NodeLifecycle {
     const {clock, signal, node} = this.#parts;
     const until = clock.monotonic() + fastForMs;
     while (!signal.aborted && clock.monotonic() < until) {
-      await this.#syncStatus();
+      if (node.registered()) await this.#syncStatus();
       if (isReady(this.#last)) return node.reached?.('ready');
       await sleep(clock, fastMs, signal).catch(() => {});
     }
@@ -153,16 +160,18 @@ export class NodeLifecycle {
 
   async #writeStatus(fromCache: boolean): Promise<void> {
     const {client, clock, random, signal, events} = this.#parts;
-    const {identity, registered, status} = this.#parts.node;
+    const {identity, registered, status, useRanges} = this.#parts.node;
     const {reportMs} = this.#parts.periods;
     const nodes = client.resource(kinds.nodes);
     const node = (fromCache ? registered() : undefined) ?? (await nodes.get(identity.name, {signal}));
+    const ranges = node.spec?.podCIDRs ?? [];
+    const hasOtherRanges = ranges.length > 0 && (await useRanges(ranges));
     const next = await status(node.status);
     this.#readiness.observe(next);
     this.#recordNews(node, next);
     const patch = this.#metadataOf(node);
     const now = clock.monotonic();
-    const hasChanged = statusDiffers(node.status, next);
+    const hasChanged = hasOtherRanges || statusDiffers(node.status, next);
     if (!hasChanged && !patch && now < this.#reportedAt + reportMs + this.#reportJitterMs) return;
     const written = await nodes.patch(
       identity.name,

@@ -210,6 +210,33 @@ test('the group of a pod goes with what is in it, and so do those of pods that a
   stop();
 });
 
+for (const version of [1, 2] as const)
+  test(`a root of the groups of pods that is not there ends the start, in version ${version}`, async t => {
+    using host = await cgroupHost(version);
+    const at = (path: string): string => join(host.root, 'cgroup', path);
+    const start = async (): Promise<string> => {
+      const {cgroups, stop} = await aNode(host, {root: '/own/pods'});
+      const result = await cgroups.start().then(
+        () => 'starts',
+        (error: Error) => error.message,
+      );
+      stop();
+      return result;
+    };
+    t.is(
+      await start(),
+      version === 1
+        ? `invalid configuration: cgroup ["own" "pods"] has some missing paths: ${controllers.map(name => at(`${name}/own/pods`)).join(', ')}`
+        : `invalid configuration: could not read controllers for cgroup ["own" "pods"]: open ${at('own/pods/cgroup.controllers')}: no such file or directory`,
+    );
+    if (version === 2) {
+      await put(host, at('own/pods/cgroup.controllers'), 'cpu io');
+      t.is(await start(), 'invalid configuration: cgroup ["own" "pods"] has some missing controllers: cpuset, hugetlb, memory, pids');
+      await put(host, at('own/pods/cgroup.controllers'), unifiedNames);
+    } else await (await cgroupHierarchy(host)).create('/own/pods');
+    t.is(await start(), 'starts');
+  });
+
 test('without groups of pods containers are in the root', async t => {
   using host = await cgroupHost(1);
   const {cgroups} = await aNode(host, {perPod: false, root: '/own'});
