@@ -70,7 +70,12 @@ const hasTest = (file: string, title: string): boolean => {
   const text = readFileSync(file, 'utf8');
   if ([`'${title}'`, `"${title}"`].some(literal => text.includes(`(${literal}`) || text.includes(`(\n  ${literal}`))) return true;
   return [...text.matchAll(/(?:test|contained)(?:\.serial)?\(\s*`([^`]*\$\{[^`]*)`/g)].some(([, literal = '']) => {
-    const found = new RegExp(`^${literal.split(/\$\{[^}]*\}/).map(escaped).join('(.*)')}$`).exec(title);
+    const found = new RegExp(
+      `^${literal
+        .split(/\$\{[^}]*\}/)
+        .map(escaped)
+        .join('(.*)')}$`,
+    ).exec(title);
     return found !== null && found.slice(1).every(part => part === 'platlet' || text.includes(part));
   });
 };

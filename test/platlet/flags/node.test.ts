@@ -81,10 +81,10 @@ test('the flags about a node rule the Node that is registered: --cloud-provider 
 test('--register-node=false creates no Node, and reports the status of one that others have created', async t => {
   await using plane = await aPlaneForNodes();
   await using _ = await aWholeAgent(['--register-node=false'], {plane});
-  await plane.clock.advance(20_000);
+  await plane.clock.advance(1_000);
   await t.throwsAsync(nodeNamed(plane), {message: /not found/});
   await createNode(plane);
-  await plane.clock.advance(20_000);
+  await plane.clock.advance(40_000);
   await create(plane, 'pod', {automountServiceAccountToken: false});
   await plane.clock.advance(5_000);
   t.is((await readiness(plane))?.status, 'True');
@@ -182,6 +182,23 @@ test('cgroups of version 1 are a warning of the Node', async t => {
   const [event] = items.filter(({reason}) => reason === 'CgroupV1');
   t.like(event, {type: 'Warning', involvedObject: {kind: 'Node', name: 'node'}});
   t.regex(event?.message ?? '', /^cgroup v1 detected\. cgroup v1 support is deprecated and will be removed in a future release\. /);
+});
+
+test('--kernel-memcg-notification asks the kernel about memory, with cgroups of version 1', async t => {
+  const asked = async (...argv: readonly string[]): Promise<number> => {
+    using host = memoryMachine(1);
+    for (const group of ['memory', 'memory/kubepods']) host.setGroup(`${group}/memory.usage_in_bytes`, '0');
+    let watches = 0;
+    host.openMemoryWatch = async () => {
+      watches++;
+      return {set() {}, [Symbol.dispose]() {}};
+    };
+    await using agent = await aWholeAgent(['--fail-cgroupv1=false', '--eviction-hard=memory.available<1Gi', ...argv], {host});
+    await agent.clock.advance(12_000);
+    return watches;
+  };
+  t.is(await asked('--kernel-memcg-notification'), 1);
+  t.is(await asked(), 0);
 });
 
 test('--protect-kernel-defaults ends the start on a machine with other parameters', async t => {

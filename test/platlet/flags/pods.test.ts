@@ -30,7 +30,10 @@ const started = async (
   const agent = await aWholeAgent(argv, {...options, plane, runtime});
   await plane.clock.advance(2_000);
   // No controller removes it here.
-  await plane.client().resource(kinds.nodes).patch('node', 'merge', {spec: {taints: null}});
+  await plane
+    .client()
+    .resource(kinds.nodes)
+    .patch('node', 'merge', {spec: {taints: null}});
   await plane.clock.advance(1_000);
   return {
     plane,
@@ -54,14 +57,14 @@ test('flags about containers rule what the runtime is asked for: --cluster-dns a
   host.setGroup('own/cgroup.controllers', 'cpuset cpu io memory hugetlb pids');
   await using node = await started(
     [
-    '--cluster-dns=10.0.0.10',
-    '--cluster-domain=a.b',
-    '--cgroup-root=/own',
-    '--pod-max-pids=77',
-    '--seccomp-default',
-    '--allowed-unsafe-sysctls=kernel.msg*',
-    '--cpu-cfs-quota-period=50ms',
-    '--feature-gates=CustomCPUCFSQuotaPeriod=true',
+      '--cluster-dns=10.0.0.10',
+      '--cluster-domain=a.b',
+      '--cgroup-root=/own',
+      '--pod-max-pids=77',
+      '--seccomp-default',
+      '--allowed-unsafe-sysctls=kernel.msg*',
+      '--cpu-cfs-quota-period=50ms',
+      '--feature-gates=CustomCPUCFSQuotaPeriod=true',
     ],
     {host},
   );
@@ -89,7 +92,13 @@ test('flags about containers rule what the runtime is asked for: --cpu-cfs-quota
   const resolver = join(host.root, 'resolv.conf');
   await put(host, resolver, 'nameserver 10.9.9.9\n');
   await using node = await started(
-    ['--cpu-cfs-quota=false', '--cgroups-per-qos=false', '--enforce-node-allocatable=none', '--cgroup-root=/own', `--resolv-conf=${resolver}`],
+    [
+      '--cpu-cfs-quota=false',
+      '--cgroups-per-qos=false',
+      '--enforce-node-allocatable=none',
+      '--cgroup-root=/own',
+      `--resolv-conf=${resolver}`,
+    ],
     {host},
   );
   const {plane, runtime} = node;
@@ -223,10 +232,14 @@ test('logs are rotated by --container-log-max-size, and as many stay as --contai
 
 /** Says how much of the memory of the machine is left. */
 const leave = ({agent}: Started, bytes: number): void =>
-  void agent.host.kernel.set('/proc/meminfo', `MemTotal: ${8 * 2 ** 20} kB\nMemFree: ${Math.floor(bytes / 1024)} kB\nInactive(file): 0 kB\n`);
+  void agent.host.kernel.set(
+    '/proc/meminfo',
+    `MemTotal: ${8 * 2 ** 20} kB\nMemFree: ${Math.floor(bytes / 1024)} kB\nInactive(file): 0 kB\n`,
+  );
 
 const hasPressure = async ({plane}: Started): Promise<boolean> =>
-  (await plane.client().resource(kinds.nodes).get('node')).status?.conditions?.find(({type}) => type === 'MemoryPressure')?.status === 'True';
+  (await plane.client().resource(kinds.nodes).get('node')).status?.conditions?.find(({type}) => type === 'MemoryPressure')?.status ===
+  'True';
 
 const phases = async ({plane}: Started): Promise<string> =>
   (await podsOf(plane).list({namespace: 'default'})).items.map(({status}) => status?.reason ?? status?.phase).join(' ');
@@ -283,7 +296,10 @@ test('volumes of plugins in --volume-plugin-dir are refused in words', async t =
   await plane.clock.advance(5_000);
   const events = (await plane.client().resource(kinds.coreEvents).list()).items.filter(({reason}) => reason === 'FailedMount');
   t.regex(events[0]?.message ?? '', /no volume plugin matched name: flexVolume/);
-  t.regex(parseFlags(platletFlags, ['--volume-plugin-dir=/plugins']).warnings.join('\n'), /--volume-plugin-dir has no effect: volumes of such/);
+  t.regex(
+    parseFlags(platletFlags, ['--volume-plugin-dir=/plugins']).warnings.join('\n'),
+    /--volume-plugin-dir has no effect: volumes of such/,
+  );
 });
 
 test('--sync-frequency is how often a pod is looked at', async t => {

@@ -107,7 +107,11 @@ export const memoryMachine = (version: 1 | 2 = 2): MemoryMachine => {
     read: async path => (isKernels(path) ? (kernel.has(path) ? Buffer.from(kernel.get(path)!) : undefined) : read(path)),
     list: async path =>
       isKernels(path)
-        ? [...new Set([...kernel.keys()].flatMap(file => (file.startsWith(`${path}/`) ? [file.slice(path.length + 1).split('/')[0]!] : [])))]
+        ? [
+            ...new Set(
+              [...kernel.keys()].flatMap(file => (file.startsWith(`${path}/`) ? [file.slice(path.length + 1).split('/')[0]!] : [])),
+            ),
+          ]
         : list(path),
     async writeInto(path, text) {
       if (isKernels(path)) kernel.set(path, text);
