@@ -1,8 +1,8 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/platlet/runtime/configs.js';
-import type {FilesystemUsage, Image, ImageSpec} from '#src/platlet/runtime/images.js';
-import {RuntimeError, type CommandResult, type ProcessStreams, type Runtime, type RuntimeStatus} from '#src/platlet/runtime/runtime.js';
+import type {FilesystemUsage, Image} from '#src/platlet/runtime/images.js';
+import {RuntimeError, type CommandResult, type Runtime, type RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
 
@@ -79,7 +79,7 @@ export class MemoryRuntime implements Runtime {
     return undefined;
   }
 
-  async updatePodCidr(_: string): Promise<void> {}
+  updatePodCidr: Runtime['updatePodCidr'] = async () => {};
 
   async pods(): Promise<readonly RuntimePod[]> {
     const uids = new Set([...this.#sandboxes, ...this.#containers.map(({instance}) => instance)].map(({pod}) => pod.uid));
@@ -212,7 +212,7 @@ export class MemoryRuntime implements Runtime {
     this.#changed(instance.pod.uid);
   }
   updateSandboxResources = () => this.#unavailable();
-  async reopenLog(_: string): Promise<void> {}
+  reopenLog: Runtime['reopenLog'] = async () => {};
   checkpoint = () => this.#unavailable();
 
   async execSync(id: string, command: readonly string[]): Promise<CommandResult> {
@@ -224,14 +224,10 @@ export class MemoryRuntime implements Runtime {
     return {stdout: Buffer.from(output), stderr: Buffer.alloc(0), exitCode};
   }
 
-  exec(_id: string, _command: readonly string[], _streams: ProcessStreams, _signal: AbortSignal): Promise<number> {
-    return this.#unavailable();
-  }
+  exec: Runtime['exec'] = () => this.#unavailable();
   attach = () => this.#unavailable();
   portForward = () => this.#unavailable();
-  pullImage(_: ImageSpec): Promise<string> {
-    return this.#unavailable();
-  }
+  pullImage: Runtime['pullImage'] = () => this.#unavailable();
 
   #unavailable(): Promise<never> {
     return Promise.reject(new RuntimeError('unimplemented', `no ${kinds.pods.plural} of memory have streams or images`));
@@ -246,10 +242,8 @@ export class MemoryRuntime implements Runtime {
   async images(): Promise<readonly Image[]> {
     return [];
   }
-  async imageStatus(_: ImageSpec): Promise<Image | undefined> {
-    return undefined;
-  }
-  async removeImage(_: ImageSpec): Promise<void> {}
+  imageStatus: Runtime['imageStatus'] = async () => undefined;
+  removeImage: Runtime['removeImage'] = async () => {};
   async sandboxImage() {
     return undefined;
   }

@@ -1,8 +1,8 @@
 import {onAbort} from '#src/base/signals.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {ContainerConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
-import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
-import type {ProcessStreams, RuntimeStatus} from '#src/platlet/runtime/runtime.js';
+import type {Image} from '#src/platlet/runtime/images.js';
+import type {Runtime, RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 import {MemoryRuntime, type Program} from '#test/platlet/memory-runtime.js';
 
@@ -43,11 +43,11 @@ export class RecordingRuntime extends MemoryRuntime {
     return {conditions: conditions.map(each => (each.type === 'NetworkReady' ? {...each, status: this.hasNetwork} : each))};
   }
 
-  override async updatePodCidr(range: string): Promise<void> {
+  override updatePodCidr: Runtime['updatePodCidr'] = async range => {
     const error = this.rangeErrors.shift();
     if (error) throw error;
     this.podRanges.push(range);
-  }
+  };
 
   override runSandbox(config: SandboxConfig, handler: string): Promise<string> {
     this.sandboxConfigs.push(config);
@@ -67,11 +67,10 @@ export class RecordingRuntime extends MemoryRuntime {
     return this.present ?? [];
   }
 
-  override async imageStatus({image}: ImageSpec): Promise<Image | undefined> {
-    return this.present ? this.present.find(({id, tags}) => id === image || tags.includes(image)) : anImage(image);
-  }
+  override imageStatus: Runtime['imageStatus'] = async ({image}) =>
+    this.present ? this.present.find(({id, tags}) => id === image || tags.includes(image)) : anImage(image);
 
-  override async pullImage({image}: ImageSpec): Promise<string> {
+  override pullImage: Runtime['pullImage'] = async ({image}) => {
     this.mostPulls = Math.max(this.mostPulls, ++this.#pulls);
     if (this.pullMs > 0) await sleep(this.#clock, this.pullMs);
     this.#pulls--;
@@ -79,21 +78,19 @@ export class RecordingRuntime extends MemoryRuntime {
     const pulled = anImage(image);
     this.present?.push(pulled);
     return pulled.id;
-  }
+  };
 
-  override async removeImage({image}: ImageSpec): Promise<void> {
+  override removeImage: Runtime['removeImage'] = async ({image}) => {
     this.removedImages.push(image);
     this.present = this.present?.filter(({id}) => id !== image);
-  }
+  };
 
   /** A command that goes on until the client leaves, and writes nothing. */
-  override exec(_: string, __: readonly string[], ___: ProcessStreams, signal: AbortSignal): Promise<number> {
-    return new Promise(resolve => onAbort(signal, () => resolve(137)));
-  }
+  override exec: Runtime['exec'] = (_id, _command, _streams, signal) => new Promise(resolve => onAbort(signal, () => resolve(137)));
 
-  override async reopenLog(id: string): Promise<void> {
+  override reopenLog: Runtime['reopenLog'] = async id => {
     this.reopened.push(id);
-  }
+  };
 
   override async imageFilesystems() {
     const images = this.imageFolder === undefined ? [] : [{at: this.#clock.now(), mountpoint: this.imageFolder, usedBytes: 0}];
