@@ -100,6 +100,10 @@ alike: build
 	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER; docs/testing.md describes how to make one' >&2; exit 2; }
 	@bash '$(ALIKE)/run.sh' . $(ALIKE_ARGS) || [ $$? -eq 1 ]
 
+## node-vm: check the node agent in a virtual machine with systemd, cgroups of version 2, NUMA nodes and swap (minutes; root, Debian packages and qemu)
+node-vm: build
+	@node test/vm/node-vm.mjs
+
 ## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables
 docs: build
 	node tools/flags-doc.mjs
@@ -122,4 +126,4 @@ plots: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks alike docs api bench plots clean
+.PHONY: help install build up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks alike node-vm docs api bench plots clean

@@ -3,6 +3,7 @@
 import {join} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import {cgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {systemdHierarchy, systemdUnits} from '#src/platlet/cgroups/systemd.js';
 import {podsGroup} from '#src/platlet/cgroups/qos-groups.js';
 import {cleanNode, type Cleaned} from '#src/platlet/clean/clean-node.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
@@ -52,11 +53,13 @@ const cleanLocked = async (place: AgentPlace, {graceSeconds, all}: CleanOptions,
     throw new Error(`--container-runtime-endpoint: ${messageOf(error)}`, {cause: error});
   });
   const {rootDir: root, podLogsDir: podLogs} = place;
+  const hierarchy = await cgroupHierarchy(systemHost);
   return await cleanNode({
     runtime,
     host: systemHost,
     folders: new NodeFolders({root, podLogs, containerLogs: containerLogsOf(podLogs)}),
-    hierarchy: await cgroupHierarchy(systemHost),
+    hierarchy,
+    slices: systemdHierarchy(hierarchy, systemdUnits(systemHost), async folder => (await systemHost.status(folder)) !== undefined),
     podsGroup: join('/', place.cgroupRoot, podsGroup),
     graceSeconds,
     all,

@@ -10,7 +10,7 @@ import {gateOf} from '#src/options/parsed-options.js';
 import {startAgent} from '#src/platlet/agent/agent.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import {tracingOf} from '#src/platlet/config/settings.js';
-import {driverProblem} from '#src/platlet/cgroups/driver.js';
+import {driverOf} from '#src/platlet/cgroups/driver.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {systemHost} from '#src/platlet/host/system-host.js';
 import {readMachine} from '#src/platlet/node/machine.js';
@@ -65,7 +65,7 @@ const runAgent = async (given: Given, undo: Undo): Promise<void> => {
     runtime,
     runtimeVersion,
     host: systemHost,
-    flags: agentFlagsOf(options, settings),
+    flags: {...agentFlagsOf(options, settings), cgroupDriver: reached.cgroupDriver},
     naming,
     network,
     files: systemFiles,
@@ -105,11 +105,10 @@ const reachedRuntime = async (given: Given, {settings, meter}: ClaimedMachine, n
   const runtime = new CriRuntime({...runtimeOf(settings), clock, log, called: runtimeCalls(metrics)});
   undo.defer(() => runtime[Symbol.asyncDispose]());
   const runtimeVersion = await reachRuntime(runtime, clock, log, stopping);
-  const problem = driverProblem(await runtime.cgroupDriver(), settings.cgroupDriver);
-  if (problem !== undefined) throw new Error(problem);
+  const cgroupDriver = driverOf(await runtime.cgroupDriver(), settings.cgroupDriver);
   const storageBytes = () => storageOf(parsed.options.rootDir);
   const machine = await readMachine({files: systemFiles, platform: process.platform, arch: process.arch, storageBytes});
-  return {metrics, runtime, runtimeVersion, machine};
+  return {metrics, runtime, runtimeVersion, machine, cgroupDriver};
 };
 
 interface Joined {

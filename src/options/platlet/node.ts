@@ -67,7 +67,7 @@ export const node = flagSection('Remaining node agent options', {
   'cgroup-driver': {
     ...inFile,
     type: 'string',
-    help: 'The cgroup driver: cgroupfs. The agent does not start with systemd, whether the flag or the runtime asks for it.',
+    help: 'The cgroup driver: cgroupfs or systemd. What the runtime reports takes precedence.',
     default: 'cgroupfs',
     oneOf: ['cgroupfs', 'systemd'],
   },

@@ -100,7 +100,7 @@ interface Stages {
 /** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
-  {cluster, host: {hierarchy}, storage, directory, node: stage, managers, ports, workers, stats}: Stages,
+  {cluster, host: {hierarchy, podHierarchy}, storage, directory, node: stage, managers, ports, workers, stats}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -132,6 +132,7 @@ const begin = async (
     stats,
     reclaim: {images: imageGarbageOf(parts, {cluster, imageAccess: ports.imageAccess}, signal), containers},
     cgroups: hierarchy,
+    podCgroups: podHierarchy,
     clock,
     log,
     events,

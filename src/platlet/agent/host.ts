@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import type {Undo} from '#src/base/undo.js';
 import {cgroupHierarchy, type CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
+import {systemdHierarchy, systemdUnits} from '#src/platlet/cgroups/systemd.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {shareFolder} from '#src/platlet/host/shared-folder.js';
@@ -13,6 +14,8 @@ import type {AgentParts} from './parts.js';
 export interface AgentHost {
   readonly folders: NodeFolders;
   readonly hierarchy: CgroupHierarchy;
+  /** The same for the groups of pods, as the cgroup driver manages them. */
+  readonly podHierarchy: CgroupHierarchy;
 }
 
 const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
@@ -27,8 +30,12 @@ export const openHost = async ({host, flags, settings}: AgentParts, undo: Undo):
   await makeFolders(host, folders);
   const shared = await sharedRoot(host, rootDir);
   undo.defer(() => shared[Symbol.asyncDispose]());
-  return {folders, hierarchy: await cgroupHierarchy(host)};
+  const hierarchy = await cgroupHierarchy(host);
+  return {folders, hierarchy, podHierarchy: flags.cgroupDriver === 'systemd' ? slicesOf(host, hierarchy) : hierarchy};
 };
+
+const slicesOf = (host: Host, hierarchy: CgroupHierarchy): CgroupHierarchy =>
+  systemdHierarchy(hierarchy, systemdUnits(host), async folder => (await host.status(folder)) !== undefined);
 
 const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> => {
   try {

@@ -27,7 +27,7 @@ export const measurementsOf = (
   signal: AbortSignal,
 ): NodeStatsReader => {
   const {settings, identity, flags, gate, naming, meter, clock, log, files, runtime} = parts;
-  const {folders, hierarchy} = host;
+  const {folders, hierarchy, podHierarchy} = host;
   const usage = new VolumeUsage({
     clock,
     log,
@@ -51,7 +51,7 @@ export const measurementsOf = (
     runtime,
     system: {
       files,
-      groups: systemGroups({host: parts.host, settings, naming, runtimeGroup: flags.runtimeGroup}, hierarchy),
+      groups: systemGroups({host: parts.host, settings, naming, runtimeGroup: flags.runtimeGroup}, hierarchy, podHierarchy),
       ofGroup: hierarchy.version === 2 ? cgroups.read : undefined,
       withPressure: hierarchy.version === 2 && gate('PlatletPSI'),
     },

@@ -11,6 +11,7 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {GateName} from '#src/options/gate-table.js';
+import type {CgroupDriver} from '#src/platlet/cgroups/driver.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Tracer} from '#src/observe/tracer.js';
@@ -59,6 +60,8 @@ export interface AgentFlags {
   readonly garbage: GarbageLimits;
   /** Whether pods may use what must stay free so that none is evicted. */
   readonly allocatesThresholds: boolean;
+  /** How cgroups are managed; by their folders if absent. */
+  readonly cgroupDriver?: CgroupDriver;
   /** The program that mounts volumes from within an image of its own. */
   readonly mounterPath?: string;
 }

@@ -46,12 +46,12 @@ export const podPortsOf = async (
   {host, cluster, storage, node, working, managers, resizes}: Before,
   signal: AbortSignal,
 ): Promise<MachinePorts> => {
-  const {folders, hierarchy} = host;
+  const {folders, podHierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);
   const volumes = podVolumes(parts, {folders, cluster, storage, node, inputs}, signal);
   const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes, managers});
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
-  const cgroups = await podCgroups(parts, {hierarchy, cluster, node, working, managers}, signal);
+  const cgroups = await podCgroups(parts, {hierarchy: podHierarchy, cluster, node, working, managers}, signal);
   const output = new ContainerFiles(parts.host, folders);
   const healthOf: Pick<WorkerPorts, 'healthOf'> = parts.gate('ResourceHealthStatus')
     ? {healthOf: (pod, container) => managers.healthOf(pod, container)}

@@ -4,6 +4,7 @@
 import {join} from 'node:path';
 import type {Host, MountPoint} from '#src/platlet/host/host.js';
 import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
+import type {GroupNames} from './driver.js';
 import {sharesOfWeight, weightOf} from './numbers.js';
 
 /** What the log and an event of the Node say about cgroups of version 1. */
@@ -13,6 +14,8 @@ export const cgroupV1Warning =
 /** A cgroup exists in all hierarchies, or counts as missing. */
 export interface CgroupHierarchy {
   readonly version: 1 | 2;
+  /** How its groups are named; absent: as their folders. */
+  readonly names?: GroupNames;
   /** The directories of a cgroup. */
   foldersOf(group: string): readonly string[];
   /**
@@ -26,6 +29,8 @@ export interface CgroupHierarchy {
   apply(group: string, limits: CgroupLimits): Promise<void>;
   /** Returns what a group is limited to; undefined if the group is not there. */
   limitsOf(group: string): Promise<ActualResources | undefined>;
+  /** Called before the folders of a group without processes are removed. */
+  release?(group: string): Promise<void>;
 }
 
 /** The controllers that limit pods. The systemd hierarchy holds no limits, but runtimes expect the cgroups in it. */
@@ -209,6 +214,7 @@ export const removeGroup = async (host: Host, hierarchy: CgroupHierarchy, group:
     if (pids.size === 0) break;
     for (const pid of pids) await host.kill(Number(pid));
   }
+  await hierarchy.release?.(group);
   let isGone = true;
   for (const folder of folders)
     await host.removeFolder(folder).catch(() => {

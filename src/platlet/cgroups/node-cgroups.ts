@@ -57,7 +57,7 @@ export class NodeCgroups implements PodCgroups {
 
   async ensure(pod: Frozen<Pod>, isRunning = false): Promise<string> {
     const {settings, classes, writer, clock} = this.#parts;
-    if (!settings.perPod) return settings.root;
+    if (!settings.perPod) return writer.names.pathOf(settings.root);
     const group = this.#groupOf(pod);
     await withClockHeld(clock, async () => {
       await classes.add(pod);
@@ -65,7 +65,7 @@ export class NodeCgroups implements PodCgroups {
       // The limits of a pod that runs are changed together with those of its containers.
       if (!isRunning) await writer.change(group, this.limitsFor(pod));
     });
-    return group;
+    return writer.names.pathOf(group);
   }
 
   get hasLimits(): boolean {
@@ -112,17 +112,21 @@ export class NodeCgroups implements PodCgroups {
   async sweep(isKnown: (uid: string) => boolean): Promise<void> {
     const {classes, writer} = this.#parts;
     const names = new Set<string>();
-    for (const group of classes.all) for (const name of await writer.namesIn(group)) if (name.startsWith(podPrefix)) names.add(name);
+    for (const group of classes.all)
+      for (const folder of await writer.namesIn(group)) {
+        const name = writer.names.nameOf(folder);
+        if (name.startsWith(podPrefix)) names.add(name);
+      }
     for (const name of names) {
       const uid = name.slice(podPrefix.length);
       if (!isKnown(uid)) await this.remove(uid);
     }
   }
 
-  /** The group of a container is in that of its pod and has its id as name; without pods' groups it is in the root. */
+  /** The group of a container is in that of its pod; without pods' groups it is in the root. */
   #groupWithin(pod: Frozen<Pod>, container: string): string {
-    const {perPod, root} = this.#parts.settings;
-    return join(perPod ? this.#groupOf(pod) : root, container);
+    const {writer, settings} = this.#parts;
+    return writer.names.containerIn(settings.perPod ? this.#groupOf(pod) : settings.root, container);
   }
 
   #groupOf(pod: Frozen<Pod>): string {

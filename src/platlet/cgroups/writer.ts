@@ -2,6 +2,7 @@
 
 import {join} from 'node:path';
 import type {Host} from '#src/platlet/host/host.js';
+import {plainNames, type GroupNames} from './driver.js';
 import {removeGroup, type CgroupHierarchy} from './hierarchy.js';
 import type {ActualResources, CgroupLimits} from '#src/platlet/runtime/limits.js';
 import {groupUsage} from './usage.js';
@@ -21,6 +22,11 @@ export class CgroupWriter {
   /** Returns what a cgroup that others have to create lacks; undefined if nothing. */
   problemOf(group: string): Promise<string | undefined> {
     return this.#hierarchy.problemOf(group);
+  }
+
+  /** How the cgroups are named in the hierarchies. */
+  get names(): GroupNames {
+    return this.#hierarchy.names ?? plainNames;
   }
 
   /** Creates a cgroup in the hierarchies that lack it. */

@@ -16,6 +16,8 @@ export interface CleanParts {
   readonly host: Host;
   readonly folders: NodeFolders;
   readonly hierarchy: CgroupHierarchy;
+  /** The cgroups as slices of systemd, where there are such. */
+  readonly slices?: CgroupHierarchy;
   /** The cgroup of all pods. */
   readonly podsGroup: string;
   /** How long containers may take to stop, in seconds. */
@@ -66,7 +68,7 @@ type Attempt = <T>(what: string, work: () => Promise<T>) => Promise<T | undefine
 
 /** Removes all that an agent has left. An agent that runs creates it again: it has to be stopped before. */
 export const cleanNode = async (parts: CleanParts): Promise<Cleaned> => {
-  const {host, folders, hierarchy, podsGroup} = parts;
+  const {host, folders, hierarchy, slices, podsGroup} = parts;
   const failures: string[] = [];
   const attempt: Attempt = async (what, work) => {
     try {
@@ -80,8 +82,10 @@ export const cleanNode = async (parts: CleanParts): Promise<Cleaned> => {
   const found = (await attempt('the pods of the runtime', () => parts.runtime.pods())) ?? [];
   const pods = found.filter(({pod: {uid}}) => parts.all || uids.has(uid));
   for (const pod of pods) await attempt(`pod ${pod.pod.namespace}/${pod.pod.name}`, () => removePod(parts, pod));
-  const isGone = await attempt(`cgroup ${podsGroup}`, () => removeGroup(host, hierarchy, podsGroup));
-  if (isGone === false) failures.push(`cgroup ${podsGroup}: it has processes that do not end`);
+  for (const of of slices ? [hierarchy, slices] : [hierarchy]) {
+    const isGone = await attempt(`cgroup ${podsGroup}`, () => removeGroup(host, of, podsGroup));
+    if (isGone === false) failures.push(`cgroup ${podsGroup}: it has processes that do not end`);
+  }
   const mounts = (await mountsBelow(host, folders.root)).filter(({path}) => path !== folders.root).length;
   const parameters = await parametersIn(host, folders.root);
   const chains = (await attempt('chains of iptables', () => deleteKeptChains(host, folders.root))) ?? [];

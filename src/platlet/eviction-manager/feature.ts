@@ -1,4 +1,5 @@
 import {join} from 'node:path';
+import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {podsGroup} from '#src/platlet/cgroups/qos-groups.js';
 import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
 import {endingPods} from '#src/platlet/worker/ending-pods.js';
@@ -51,16 +52,16 @@ const settingsOf = ({settings, flags, gate}: FeatureContext): EvictionSettings =
 
 /** Returns what notifies about memory, if that is wanted and cgroups of this version support it. */
 const memoryNotifier = async (
-  {settings, host, cgroups, clock, log, signal}: FeatureContext,
+  {settings, host, cgroups, podCgroups, clock, log, signal}: FeatureContext,
   {thresholds}: EvictionSettings,
 ): Promise<MemoryNotifier | undefined> => {
   if (!settings.kernelMemcgNotification || cgroups.version !== 1) return undefined;
-  const folderOf = async (group: string): Promise<string> => {
-    for (const folder of cgroups.foldersOf(group)) if (await host.status(join(folder, 'memory.usage_in_bytes'))) return folder;
+  const folderOf = async (of: Pick<CgroupHierarchy, 'foldersOf'>, group: string): Promise<string> => {
+    for (const folder of of.foldersOf(group)) if (await host.status(join(folder, 'memory.usage_in_bytes'))) return folder;
     throw new Error(`memory cgroup mount point not found of ${group}`);
   };
-  const machine = await folderOf('/');
-  const pods = await folderOf(join('/', settings.cgroupRoot, settings.cgroupsPerQOS ? podsGroup : ''));
+  const machine = await folderOf(cgroups, '/');
+  const pods = await folderOf(podCgroups, join('/', settings.cgroupRoot, settings.cgroupsPerQOS ? podsGroup : ''));
   return new MemoryNotifier({host, folders: {machine, pods}, thresholds, clock, log, signal});
 };
 

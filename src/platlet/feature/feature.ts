@@ -59,6 +59,8 @@ export interface FeatureContext {
   readonly reclaim: NodeReclaim;
   /** The cgroups of the node. */
   readonly cgroups: Pick<CgroupHierarchy, 'version' | 'foldersOf' | 'create'>;
+  /** The cgroups of pods, as the cgroup driver names them. */
+  readonly podCgroups: Pick<CgroupHierarchy, 'foldersOf'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;

@@ -30,7 +30,11 @@ interface GroupParts {
 }
 
 /** Returns the cgroups of the agent, of the runtime if known, and of all pods. */
-export const systemGroups = ({host, settings, naming, runtimeGroup}: GroupParts, hierarchy: CgroupHierarchy): readonly SystemGroup[] => [
+export const systemGroups = (
+  {host, settings, naming, runtimeGroup}: GroupParts,
+  hierarchy: CgroupHierarchy,
+  ofPods: CgroupHierarchy = hierarchy,
+): readonly SystemGroup[] => [
   {
     name: naming.agent,
     async read() {
@@ -39,5 +43,5 @@ export const systemGroups = ({host, settings, naming, runtimeGroup}: GroupParts,
     },
   },
   ...(runtimeGroup ? [{name: 'runtime', read: () => groupUsage(host, hierarchy, join('/', runtimeGroup))}] : []),
-  {name: 'pods', read: () => groupUsage(host, hierarchy, join('/', settings.cgroupRoot, settings.cgroupsPerQOS ? podsGroup : ''))},
+  {name: 'pods', read: () => groupUsage(host, ofPods, join('/', settings.cgroupRoot, settings.cgroupsPerQOS ? podsGroup : ''))},
 ];

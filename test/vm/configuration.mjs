@@ -1,0 +1,22 @@
+// The configuration of the agent in the virtual machine.
+
+/** What is kept from pods: 100Mi, and what must stay free. */
+export const configuration = driver => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  cgroupDriver: driver,
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  authentication: {webhook: {enabled: true}, anonymous: {enabled: false}},
+  failSwapOn: false,
+  memorySwap: {swapBehavior: 'LimitedSwap'},
+  featureGates: {MemoryQoS: true},
+  cpuManagerPolicy: 'static',
+  memoryManagerPolicy: 'Static',
+  topologyManagerPolicy: 'single-numa-node',
+  systemReserved: {cpu: '1', memory: '100Mi'},
+  evictionHard: {'memory.available': '500Mi'},
+  evictionPressureTransitionPeriod: '10s',
+  reservedMemory: [{numaNode: 0, limits: {memory: '600Mi'}}],
+  shutdownGracePeriod: '20s',
+  shutdownGracePeriodCriticalPods: '10s',
+});
