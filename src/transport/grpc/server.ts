@@ -1,7 +1,8 @@
 // A gRPC server at a unix socket, for other processes of the same machine.
 
 import {once} from 'node:events';
-import {createServer, type Http2Session, type ServerHttp2Stream} from 'node:http2';
+import {createServer, type Http2Server, type Http2Session, type ServerHttp2Stream} from 'node:http2';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {GrpcError, grpcCodes} from './channel.js';
@@ -32,19 +33,21 @@ export class GrpcServer implements AsyncDisposable {
   readonly #procedures: ReadonlyMap<string, Serve>;
   readonly #log: Log;
   readonly #maxMessageBytes: number;
-  readonly #server = createServer();
+  readonly #server: Http2Server;
   readonly #sessions = new Set<Http2Session>();
 
   constructor({procedures, log = noLog, maxMessageBytes = defaultMaxMessageBytes}: GrpcServerParts) {
     this.#procedures = new Map(Object.entries(procedures));
     this.#log = log;
     this.#maxMessageBytes = maxMessageBytes;
+    const report = (error: unknown): void => log.error({err: error}, 'a gRPC connection failed');
+    this.#server = confineErrors(createServer(), report);
     this.#server.on('session', session => {
-      this.#sessions.add(session);
+      this.#sessions.add(confineErrors(session, report));
       session.on('close', () => this.#sessions.delete(session));
       session.on('error', () => {}); // Its streams fail as well.
     });
-    this.#server.on('stream', (stream, headers) => this.#accept(stream, String(headers[':path'])));
+    this.#server.on('stream', (stream, headers) => this.#accept(confineErrors(stream, report), String(headers[':path'])));
   }
 
   /** Listens at the path of a socket, which must not exist. */
