@@ -127,6 +127,7 @@ export const gateTable = {
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
     PodLevelResources: [alpha, alpha, betaOn, betaOn],
     PodLogsQuerySplitStreams: [alpha, alpha, alpha, alpha],
+    PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
     PodTopologyLabelsAdmission: [absent, alpha, alpha, betaOn],
     PortForwardWebsockets: [betaOn, betaOn, betaOn, betaOn],
     PlatletEnsureSecretPulledImages: [absent, alpha, alpha, betaOn],
@@ -179,9 +180,6 @@ export const gateTable = {
   }),
   ...withoutEffect('the clients list before they watch', {
     WatchListClient: [beta, beta, beta, betaOn],
-  }),
-  ...withoutEffect('simulated nodes always report the condition', {
-    PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('pods are scheduled one at a time, independently of each other', {
     OpportunisticBatching: [absent, absent, absent, betaOn],

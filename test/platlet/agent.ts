@@ -177,7 +177,17 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     ...given,
   };
   const garbage = {minAgeMs: 0, maxPerContainer: 1, maxContainers: -1};
-  const facts = {naming, addresses: ['192.168.0.1'], runtimeName, networkError, crashLoop: crashLoopLimits, resyncMs, gates: {}, garbage};
+  const facts = {
+    naming,
+    addresses: ['192.168.0.1'],
+    runtimeName,
+    networkError,
+    crashLoop: crashLoopLimits,
+    resyncMs,
+    gates: {},
+    reportsSandbox: true,
+    garbage,
+  };
   const working = workersOf(parts, {directory, admission, ports, node: facts, events, signal});
   await runPods(parts, working.workers, {directory, ports, api, node, garbage, events, signal});
   await settled(clock);

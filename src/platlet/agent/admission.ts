@@ -42,6 +42,7 @@ export const nodeFactsOf = (parts: AgentParts, {addresses, health}: NodeStage): 
   crashLoop: crashLoopOf(parts),
   resyncMs: parts.settings.syncFrequency,
   gates: {},
+  reportsSandbox: parts.gate('PodReadyToStartContainersCondition'),
   garbage: parts.flags.garbage,
 });
 

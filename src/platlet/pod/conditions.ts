@@ -95,8 +95,8 @@ export const transientConditions: readonly string[] = ['PodResizePending', 'PodR
 export interface ConditionInputs {
   readonly statuses: Statuses | undefined;
   readonly phase: string;
-  /** Whether there is a ready sandbox with an address. */
-  readonly hasSandbox: boolean;
+  /** Whether there is a ready sandbox with an address; not set if that is not reported. */
+  readonly hasSandbox?: boolean;
   /** The conditions of a pending or running resize. */
   readonly resize?: readonly ConditionState[];
   /** The DisruptionTarget condition. */
@@ -112,7 +112,7 @@ export const conditionStates = (
   return [
     ...resize,
     ...(disruption ? [disruption] : []),
-    {type: 'PodReadyToStartContainers', status: hasSandbox ? 'True' : 'False'},
+    ...(hasSandbox === undefined ? [] : [{type: 'PodReadyToStartContainers', status: hasSandbox ? 'True' : 'False'} as const]),
     initializedCondition(pod, statuses, phase),
     readyCondition(pod, containers, pod.status?.conditions ?? []),
     containers,

@@ -49,7 +49,8 @@ export interface StatusInputs extends ContainerInputs {
   readonly hostAddresses: readonly string[];
   /** The addresses of the pod, the primary one first; empty if there is none yet. */
   readonly podAddresses: readonly string[];
-  readonly hasSandbox: boolean;
+  /** Not set if it is not reported. */
+  readonly hasSandbox?: boolean;
   /** `ending`: nothing is restarted. `finished`: nothing is running. */
   readonly stage: 'running' | 'ending' | 'finished';
   readonly outcome?: PodOutcome;
@@ -128,7 +129,7 @@ export const podStatus = (pod: Frozen<Pod>, inputs: StatusInputs): OwnStatus => 
   const states = conditionStates(pod, {
     statuses: statusesByName(statuses),
     phase,
-    hasSandbox,
+    ...(hasSandbox === undefined ? {} : {hasSandbox}),
     ...(resize ? {resize} : {}),
     // Before the pod has ended it is not known whether it will.
     ...(disruption && isTerminalPhase(phase) ? {disruption} : {}),

@@ -30,6 +30,8 @@ export interface NodeFacts {
   /** The sync period of an unchanged pod, with up to 50 % jitter; a minute by default. */
   readonly resyncMs: number;
   readonly gates: RestartGates;
+  /** Whether statuses have the condition PodReadyToStartContainers. */
+  readonly reportsSandbox: boolean;
   /** How many ended runs of each container stay, at least the last one; negative for all. */
   readonly garbage: Pick<GarbageLimits, 'maxPerContainer'>;
 }

@@ -270,7 +270,7 @@ export class PodWorker {
       startTime: this.#startTime,
       hostAddresses: node.addresses,
       podAddresses: addresses.length > 0 ? addresses : (pod.status?.podIPs ?? []).flatMap(({ip}) => ip ?? []),
-      hasSandbox: sandbox?.isReady === true && (addresses.length > 0 || pod.spec?.hostNetwork === true),
+      ...(node.reportsSandbox ? {hasSandbox: sandbox?.isReady === true && (addresses.length > 0 || pod.spec?.hostNetwork === true)} : {}),
       stage,
       ...(outcome ? {outcome} : {}),
       ...(disruption ? {disruption} : {}),

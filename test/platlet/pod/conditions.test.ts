@@ -123,6 +123,14 @@ test('conditions say what a pod lacks, in the texts of the original', t => {
   }
 });
 
+test('whether there is a sandbox is no condition without its gate', t => {
+  const types = (inputs: {hasSandbox?: boolean}) =>
+    conditionStates(aPod(), {statuses: new Map(), phase: 'Running', ...inputs}).map(({type}) => type);
+
+  t.deepEqual(types({hasSandbox: true}), ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']);
+  t.deepEqual(types({}), ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled']);
+});
+
 test('conditions have an order', t => {
   const states = conditionStates(aPod(), {
     statuses: new Map(),
