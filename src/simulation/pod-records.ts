@@ -5,7 +5,7 @@ import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
 import {admitUnreserved, type NodeState} from '#src/platlet/pod/admission/admission.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
-import type {Agent} from './node/agent.js';
+import {isNodeShutdown, type Agent} from './node/agent.js';
 import {allocate, releaseAllocation} from '#src/platlet/pod/admission/allocation.js';
 import type {PodAddresses} from './node/pod-addresses.js';
 import type {PodRecord} from './pod/record.js';
@@ -25,7 +25,7 @@ const nodeState = (naming: Naming, node: Frozen<Node>, {allocation}: Agent): Nod
     .map(({type}) => type),
   allowedSysctls: [],
   features: {podLevelResources: true, declared: node.status?.declaredFeatures ?? []},
-  isShuttingDown: false,
+  isShuttingDown: isNodeShutdown(naming, node),
   allocation,
   pods: [],
 });

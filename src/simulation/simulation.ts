@@ -17,6 +17,7 @@ import {countdown, type Countdown} from './countdown.js';
 import {deviceBinding} from './devices/binding.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
 import {pressureLook} from './eviction.js';
+import {shutdownLook} from './shutdown.js';
 import {lookups, type Lookups} from './lookups.js';
 import {AddressPool} from './node/addresses.js';
 import {agentInputsOf, type Agent} from './node/agent.js';
@@ -132,12 +133,13 @@ const nodeReconciler = (
   {registered, reported}: Progress,
 ): Reconcile => {
   const {naming, rules, clock} = context;
+  const [pressures, shutdowns] = [pressureLook(context, pods), shutdownLook(context, pods)];
   return createNodeReconciler(context, {
     async announce(agent: Agent, node: Frozen<Node>) {
       if (driver) await announceDriver(agent.client, naming, agent.machine, node);
       return rules.devices.length > 0 ? publishDevices(agent, naming, rules.devices, node, clock) : Infinity;
     },
-    look: pressureLook(context, pods),
+    look: (agent, node) => Math.min(pressures(agent, node), shutdowns(agent, node)),
     registered: name => registered.complete(name),
     reported: name => reported.complete(name),
     refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),

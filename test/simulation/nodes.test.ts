@@ -218,6 +218,46 @@ test('a node with little memory evicts one pod after the other, as a real one do
   t.is(await isPressed(), 'False');
 });
 
+test('a node that shuts down ends its pods by priority, says so, and takes no others', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock, naming} = plane;
+  const nodes = plane.client().resource(kinds.nodes);
+  await run(plane, {name: 'plain', terminationGracePeriodSeconds: 60, behavior: '{stopAfter: 12s}'});
+  await run(plane, {name: 'critical', priorityClassName: 'system-node-critical', behavior: '{stopAfter: 1s}'});
+  await clock.advance(5_000);
+  const instruct = async (shutdown: string | null) => {
+    await nodes.patch('plat-node-0', 'merge', {metadata: {annotations: {[naming.subKey('simulation', 'shutdown')]: shutdown}}});
+    await clock.drain();
+  };
+  const ready = async () => (await nodes.get('plat-node-0')).status?.conditions?.find(({type}) => type === 'Ready');
+
+  await instruct('30s/10s');
+  t.like(await ready(), {status: 'False', message: 'node is shutting down'});
+  await clock.advance(8_000);
+  t.is((await podNamed(plane, 'critical')).status?.phase, 'Running');
+  await clock.advance(20_000);
+  const message = 'Pod was terminated in response to imminent node shutdown.';
+  for (const name of ['plain', 'critical']) {
+    const {status} = await podNamed(plane, name);
+    t.like(status, {phase: 'Failed', reason: 'Terminated', message}, name);
+    t.like(
+      status?.conditions?.find(({type}) => type === 'DisruptionTarget'),
+      {reason: 'TerminationByPlatlet', message},
+    );
+  }
+  await run(plane, {name: 'late', tolerations: [{operator: 'Exists'}]});
+  await clock.drain();
+  t.like((await podNamed(plane, 'late')).status, {phase: 'Failed', reason: 'NodeShutdown'});
+
+  await instruct(null);
+  t.is((await ready())?.status, 'True');
+  const told = (await eventsOf(plane, 'plat-node-0')).filter(event => event.startsWith('NodeShutdown'));
+  t.deepEqual(told, [
+    'NodeShutdown: Shutdown manager detected shutdown event',
+    'NodeShutdown: Shutdown manager detected shutdown cancellation',
+  ]);
+});
+
 test('a node with little disk or few processes left says so', async t => {
   await using plane = await aPlaneWithNodes();
   const nodes = plane.client().resource(kinds.nodes);

@@ -20,8 +20,10 @@ export interface EndParts {
   readonly signal: AbortSignal;
 }
 
-const message = 'Pod was terminated in response to imminent node shutdown.';
-const outcome: PodOutcome = {reason: 'Terminated', message, isFailure: true};
+/** What the status of a pod that is ended says. */
+export const shutdownReason = 'Terminated';
+export const shutdownMessage = 'Pod was terminated in response to imminent node shutdown.';
+const outcome: PodOutcome = {reason: shutdownReason, message: shutdownMessage, isFailure: true};
 const lookMs = 100;
 
 /** Resolves when all pods have ended, or have had their time. A group begins when the one of lower priority is over. */
@@ -35,7 +37,7 @@ const endGroup = async ({naming, pods, clock, log, signal}: EndParts, group: Shu
   for (const pod of group.pods) {
     const graceSeconds = graceOf(pod, group);
     log.v(1).info({pod: keyText(keyOf(pod)), gracePeriod: graceSeconds}, 'the node shuts down: ending a pod');
-    pods.end(pod, {outcome, graceSeconds, disruption: disruptedCondition(naming, message)});
+    pods.end(pod, {outcome, graceSeconds, disruption: disruptedCondition(naming, shutdownMessage)});
   }
   const left = (): readonly Frozen<Pod>[] => group.pods.filter(pod => pods.progress(pod) !== 'gone');
   while (left().length > 0 && clock.monotonic() < until && !signal.aborted) await sleep(clock, lookMs, signal).catch(() => {});

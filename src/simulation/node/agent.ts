@@ -9,6 +9,7 @@ import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
 import type {Machine} from './node-object.js';
 import type {NodeFailures} from '#src/platlet/node/conditions.js';
+import type {ShutdownGroup} from '#src/platlet/shutdown/groups.js';
 import type {NodeAllocation} from '#src/platlet/pod/admission/allocation.js';
 
 /** The pressure of a simulated node, and the evictions for it. */
@@ -46,6 +47,8 @@ export interface Agent {
   /** When its drivers and devices are announced again, in monotonic ms. */
   announceAt: number;
   pressure: AgentPressure;
+  /** The pods that end while the node shuts down, and those that do after them. */
+  shutdown: AgentShutdown | undefined;
   /** The start of the machine, in monotonic ms. */
   readonly startedAt: number;
   /** Whether the machine was switched off at the last sync. */
@@ -57,6 +60,19 @@ export interface Agent {
   /** Whether the node was schedulable when the last event about it was recorded. */
   schedulable?: boolean;
 }
+
+/** A shutdown that goes on. */
+export interface AgentShutdown {
+  readonly ending: {readonly group: ShutdownGroup; readonly until: number} | undefined;
+  readonly later: readonly ShutdownGroup[];
+}
+
+/** The annotation that shuts a node down, and says how long its pods may take. */
+export const shutdownKey = (naming: Naming): string => naming.subKey('simulation', 'shutdown');
+
+/** Whether the node is to shut down. */
+export const isNodeShutdown = (naming: Naming, node: Frozen<Node> | undefined): boolean =>
+  !['', 'false'].includes(node?.metadata?.annotations?.[shutdownKey(naming)] ?? '');
 
 const stateKey = (naming: Naming): string => naming.subKey('simulation', 'state');
 const pressureKey = (naming: Naming): string => naming.subKey('simulation', 'pressure');
@@ -91,6 +107,7 @@ export const scarceResources = (naming: Naming, node: Frozen<Node>): readonly st
 
 /** Returns the failures that annotations of the Node simulate. */
 export const simulatedFailures = (naming: Naming, {pressure}: Agent, node: Frozen<Node> | undefined): NodeFailures => ({
+  ...(isNodeShutdown(naming, node) ? {notReady: 'node is shutting down'} : {}),
   ...(node?.metadata?.annotations?.[stateKey(naming)] === 'not-ready' ? {notReady: 'container runtime is down'} : {}),
   pressures: [...pressureWords(naming, node), ...pressure.pressures],
 });

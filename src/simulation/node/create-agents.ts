@@ -51,6 +51,7 @@ const createAgent = (machine: Machine, {naming, clock, random, log, signal, clie
     registered: false,
     announceAt: Infinity,
     pressure: unpressed,
+    shutdown: undefined,
     startedAt: clock.monotonic(),
     isPoweredOff: false,
     renewAt: 0,
