@@ -41,7 +41,7 @@ export const nodeFactsOf = (parts: AgentParts, {addresses, health}: NodeStage): 
   networkError: () => health.networkProblem,
   crashLoop: crashLoopOf(parts),
   resyncMs: parts.settings.syncFrequency,
-  gates: {},
+  gates: {restartAll: parts.gate('RestartAllContainersOnContainerExits')},
   reportsSandbox: parts.gate('PodReadyToStartContainersCondition'),
   garbage: parts.flags.garbage,
 });

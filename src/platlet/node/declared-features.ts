@@ -13,5 +13,6 @@ export const declaredFeatures = ({cpuManagerPolicy}: Policies, gate: (name: Gate
   return [
     ...(resizesGuaranteedCpu ? ['GuaranteedQoSPodCPUResize'] : []),
     ...(gate('InPlacePodLevelResourcesVerticalScaling') ? ['InPlacePodLevelResourcesVerticalScaling'] : []),
+    ...(gate('RestartAllContainersOnContainerExits') ? ['RestartAllContainersOnContainerExits'] : []),
   ];
 };

@@ -1,4 +1,6 @@
 import test from 'ava';
+import {naming} from '#src/api/naming.js';
+import {nodeFactsOf} from '#src/platlet/agent/admission.js';
 import type {Pod} from '#src/api/pod.js';
 import {computeActions, isDefinitionChanged} from '#src/platlet/pod/actions.js';
 import {containerHash, hashAnnotation} from '#src/platlet/pod/hash.js';
@@ -364,4 +366,15 @@ for (const [of, rows] of Object.entries({sandboxes, regular, initial})) {
 
 test('the table of actions has as many rows as is asked for', t => {
   t.true(sandboxes.length + regular.length + initial.length >= 60);
+});
+
+test('the gate RestartAllContainersOnContainerExits reaches the decisions about restarts', t => {
+  const gatesOf = (isOn: boolean) => {
+    const gate = (name: string): boolean => isOn && name === 'RestartAllContainersOnContainerExits';
+    const settings = {syncFrequency: 60_000, 'crashLoopBackOff.maxContainerRestartPeriod': 300_000};
+    const parts = {gate, settings, naming: naming('plat'), runtimeVersion: {name: 'containerd'}, flags: {}};
+    return nodeFactsOf(parts as unknown as Parameters<typeof nodeFactsOf>[0], {} as Parameters<typeof nodeFactsOf>[1]).gates;
+  };
+  t.deepEqual(gatesOf(true), {restartAll: true});
+  t.deepEqual(gatesOf(false), {restartAll: false});
 });

@@ -366,6 +366,9 @@ test('what a node cannot resize, and declares that it can, goes by its policies 
   t.deepEqual(declaredFeatures(settings('static'), gates('NodeDeclaredFeatures', 'InPlacePodLevelResourcesVerticalScaling')), [
     'InPlacePodLevelResourcesVerticalScaling',
   ]);
+  t.deepEqual(declaredFeatures(settings('static'), gates('NodeDeclaredFeatures', 'RestartAllContainersOnContainerExits')), [
+    'RestartAllContainersOnContainerExits',
+  ]);
 });
 
 test('the status of a pod shows its own resources: first what is allocated, then what its cgroup has', t => {
