@@ -6,8 +6,15 @@ import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {disruptedCondition} from '#src/platlet/pod/conditions.js';
-import {shutdownMessage, shutdownReason} from '#src/platlet/shutdown/end-pods.js';
-import {graceOf, groupsOf, periodsOfTotal, type PriorityPeriod, type ShutdownGroup} from '#src/platlet/shutdown/groups.js';
+import {
+  graceOf,
+  groupsOf,
+  periodsOfTotal,
+  shutdownMessage,
+  shutdownReason,
+  type PriorityPeriod,
+  type ShutdownGroup,
+} from '#src/platlet/node/shutdown-groups.js';
 import {isNodeShutdown, shutdownKey, type Agent} from './node/agent.js';
 import type {SimulationContext} from './node/context.js';
 import {recordsOfNode} from './node-stats.js';

@@ -9,7 +9,14 @@ import type {Log} from '#src/base/log.js';
 import {disruptedCondition} from '#src/platlet/pod/conditions.js';
 import type {PodOutcome} from '#src/platlet/pod/status.js';
 import type {EndingPods} from '#src/platlet/worker/ending-pods.js';
-import {graceOf, groupsOf, type PriorityPeriod, type ShutdownGroup} from './groups.js';
+import {
+  graceOf,
+  groupsOf,
+  shutdownMessage,
+  shutdownReason,
+  type PriorityPeriod,
+  type ShutdownGroup,
+} from '#src/platlet/node/shutdown-groups.js';
 
 export interface EndParts {
   readonly naming: Naming;
@@ -20,9 +27,6 @@ export interface EndParts {
   readonly signal: AbortSignal;
 }
 
-/** What the status of a pod that is ended says. */
-export const shutdownReason = 'Terminated';
-export const shutdownMessage = 'Pod was terminated in response to imminent node shutdown.';
 const outcome: PodOutcome = {reason: shutdownReason, message: shutdownMessage, isFailure: true};
 const lookMs = 100;
 

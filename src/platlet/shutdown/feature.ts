@@ -1,7 +1,8 @@
 import type {AgentFeature, FeatureContext} from '#src/platlet/feature/feature.js';
 import {endingPods} from '#src/platlet/worker/ending-pods.js';
 import {endPods} from './end-pods.js';
-import {periodsOf, totalMsOf, type PriorityPeriod} from './groups.js';
+import type {PriorityPeriod} from '#src/platlet/node/shutdown-groups.js';
+import {periodsOf, totalMsOf} from './periods.js';
 import {systemLogind} from './logind.js';
 import {ShutdownManager, type ShutdownNode} from './manager.js';
 import {loadTimes, showTimes, storeTimes, type ShutdownTimes} from './state.js';

@@ -9,7 +9,7 @@ import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
 import type {Machine} from './node-object.js';
 import type {NodeFailures} from '#src/platlet/node/conditions.js';
-import type {ShutdownGroup} from '#src/platlet/shutdown/groups.js';
+import type {ShutdownGroup} from '#src/platlet/node/shutdown-groups.js';
 import type {NodeAllocation} from '#src/platlet/pod/admission/allocation.js';
 
 /** The pressure of a simulated node, and the evictions for it. */

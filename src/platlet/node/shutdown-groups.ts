@@ -2,7 +2,6 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {Settings} from '#src/platlet/config/fields.js';
 
 /** The time of pods that have at least a priority. */
 export interface PriorityPeriod {
@@ -14,6 +13,10 @@ export interface PriorityPeriod {
 export interface ShutdownGroup extends PriorityPeriod {
   readonly pods: readonly Frozen<Pod>[];
 }
+
+/** What the status of a pod that is ended says. */
+export const shutdownReason = 'Terminated';
+export const shutdownMessage = 'Pod was terminated in response to imminent node shutdown.';
 
 const defaultPriority = 0;
 const systemCriticalPriority = 2_000_000_000;
@@ -27,25 +30,6 @@ export const periodsOfTotal = (totalMs: number, criticalMs: number): readonly Pr
     {priority: systemCriticalPriority, seconds: Math.trunc(criticalMs / 1000)},
   ];
 };
-
-/** Returns the configured periods, the lowest priority first; none if the shutdown of the machine is not waited for. */
-export const periodsOf = (
-  settings: Pick<Settings, 'shutdownGracePeriod' | 'shutdownGracePeriodCriticalPods' | 'shutdownGracePeriodByPodPriority'>,
-  withPriorities: boolean,
-): readonly PriorityPeriod[] => {
-  const configured = withPriorities ? settings.shutdownGracePeriodByPodPriority : [];
-  const periods =
-    configured.length > 0
-      ? configured.map(({priority = 0, shutdownGracePeriodSeconds = 0}) => ({
-          priority: Number(priority),
-          seconds: Number(shutdownGracePeriodSeconds),
-        }))
-      : periodsOfTotal(settings.shutdownGracePeriod, settings.shutdownGracePeriodCriticalPods);
-  return periods.toSorted((a, b) => a.priority - b.priority);
-};
-
-/** Returns how long a shutdown has to wait in all, in ms. */
-export const totalMsOf = (periods: readonly PriorityPeriod[]): number => periods.reduce((sum, {seconds}) => sum + seconds, 0) * 1000;
 
 /** Returns the pods by the periods that they belong to: that of the highest priority which is not above theirs. */
 export const groupsOf = (periods: readonly PriorityPeriod[], pods: readonly Frozen<Pod>[]): readonly ShutdownGroup[] => {
