@@ -28,6 +28,7 @@ import {Recorder} from '#src/runtime/events/events.js';
 import {anAgent, createNode, describePod, nodeName, podNamed, podsOf, run, type TimedPlane} from '#test/platlet/agent.js';
 import {nodeCgroups} from '#test/platlet/cgroups/groups.js';
 import {nodeVolumes} from '#test/platlet/volumes/node-volumes.js';
+import {noCredentials} from '#test/platlet/volumes/world.js';
 import {cgroupsAt} from './cgroups.js';
 import {startContainerd, type Containerd} from './containerd.js';
 import {recipes} from './images/index.js';
@@ -61,7 +62,7 @@ const startAgent = async (): Promise<() => Promise<void>> => {
   const tokens = new PodTokens({...shared, client});
   const allocatable = (): Record<string, string> => ({cpu: '2', memory: '1Gi'});
   const onFolders = {...shared, allocatableMemory: () => 2 ** 30, excludesSwap: false};
-  const payloads = new Payloads({objects, tokens, allocatable});
+  const payloads = new Payloads({objects, tokens, ...noCredentials, allocatable});
   const {volumes, mounts} = nodeVolumes({
     ...shared,
     events,

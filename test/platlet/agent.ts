@@ -66,17 +66,17 @@ export interface TestAgentOptions extends Partial<Omit<WorkerPorts, 'runtime'>> 
 export const nodeName = 'node';
 
 /** A plane with a node, as its agents find it. */
-export const aPlaneWithNode = async (): Promise<AgentPlane> => {
-  const plane = await aPlaneForNodes();
+export const aPlaneWithNode = async (...args: readonly string[]): Promise<AgentPlane> => {
+  const plane = await aPlaneForNodes(...args);
   await createNode(plane);
   return plane;
 };
 
 /** A plane that agents may use. */
-export const aPlaneForNodes = (): Promise<AgentPlane> =>
+export const aPlaneForNodes = (...args: readonly string[]): Promise<AgentPlane> =>
   aPlane({
     controllers: ['serviceaccount-controller'],
-    apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction'],
+    apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction', ...args],
   });
 
 /** Creates the Node. */

@@ -51,7 +51,7 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   const node = await nodeOf(parts, {cluster, directory, storage, managers}, signal);
   const admission = admissionOf(parts, {node, working: directory.working, managers});
   const resizes = await podResizes(parts, {host, cluster, directory, node, admission}, signal);
-  const ports = await podPortsOf(parts, {host, cluster, storage, node, working: directory.working, managers, resizes}, signal);
+  const ports = await podPortsOf(parts, {host, cluster, storage, node, directory, managers, resizes}, signal);
   const {workers, prober} = workersOf(parts, {
     directory,
     admission,

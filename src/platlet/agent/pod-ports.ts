@@ -6,7 +6,7 @@ import {ContainerFiles} from '#src/platlet/logs/output.js';
 import type {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import type {PodResizes} from '#src/platlet/resize/pod-resizes.js';
 import type {WorkerPorts} from '#src/platlet/worker/parts.js';
-import type {WorkingPods} from '#src/platlet/worker/working-pods.js';
+import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import type {AgentHost} from './host.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
@@ -32,7 +32,7 @@ interface Before {
   readonly cluster: Cluster;
   readonly storage: NodeStorage;
   readonly node: NodeStage;
-  readonly working: WorkingPods;
+  readonly directory: Pick<PodDirectory, 'sources' | 'working'>;
   readonly managers: ResourceManagers;
   readonly resizes: PodResizes;
 }
@@ -43,12 +43,12 @@ interface Before {
  */
 export const podPortsOf = async (
   parts: AgentParts,
-  {host, cluster, storage, node, working, managers, resizes}: Before,
+  {host, cluster, storage, node, directory: {sources, working}, managers, resizes}: Before,
   signal: AbortSignal,
 ): Promise<MachinePorts> => {
   const {folders, podHierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);
-  const volumes = podVolumes(parts, {folders, cluster, storage, node, inputs}, signal);
+  const volumes = podVolumes(parts, {folders, cluster, storage, node, inputs, sources}, signal);
   const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes, managers});
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
   const cgroups = await podCgroups(parts, {hierarchy: podHierarchy, cluster, node, working, managers}, signal);

@@ -9,6 +9,7 @@ import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
 import {VolumeOperation} from '#src/platlet/volumes/operation.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
+import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
 import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import {VolumeResolver} from '#src/platlet/volumes/resolver.js';
@@ -19,6 +20,7 @@ import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
 import type {NodeStorage} from './node-storage.js';
 import type {AgentParts} from './parts.js';
+import {podCredentials, type PodCredentials} from './pod-credentials.js';
 import type {PodInputs} from './pod-objects.js';
 
 /** The volumes of a node's pods, and their mounts in containers. */
@@ -32,7 +34,8 @@ export interface PodVolumesStage {
 /** The results of the earlier stages. */
 interface Before {
   readonly folders: NodeFolders;
-  readonly cluster: Pick<Cluster, 'events' | 'registered'>;
+  readonly cluster: Pick<Cluster, 'events' | 'informers' | 'registered'>;
+  readonly sources: Pick<PodSources, 'all'>;
   readonly storage: Pick<NodeStorage, 'plugin' | 'tokens'>;
   readonly node: Pick<NodeStage, 'allocatable' | 'health'>;
   readonly inputs: Pick<PodInputs, 'objects' | 'handlerOf'>;
@@ -45,7 +48,8 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
   const {tokens} = before.storage;
   const {events} = cluster;
   const {objects} = inputs;
-  const plugins = pluginsOf(parts, before);
+  const credentials = podCredentials(parts, {cluster, pods: () => before.sources.all()}, signal);
+  const plugins = pluginsOf(parts, before, credentials);
   const resolver = new VolumeResolver({naming, plugins, claims: new Claims(clients.main), node: cluster.registered});
   const volumes = new NodeVolumes({
     operation: name => new VolumeOperation({resolver, host, clock, log, events, signal}, name),
@@ -53,6 +57,7 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
     host,
     objects,
     tokens,
+    certificates: credentials.certificates,
     clock,
   });
   return {volumes, tokens, mounts: new ContainerMounts({volumes, host, folders, log, mountsRecursively: recursiveMounts(before)})};
@@ -61,10 +66,11 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
 const pluginsOf = (
   {host, clock, random, identity}: Pick<AgentParts, 'host' | 'clock' | 'random' | 'identity'>,
   {folders, cluster: {events}, storage: {plugin: csi, tokens}, node: {allocatable}, inputs: {objects}}: Before,
+  credentials: PodCredentials,
 ): readonly VolumePlugin[] => {
   const excludesSwap = excludesSwapOn(identity.machine);
   const allocatableMemory = (): number => quantityNumber(parseQuantity(allocatable()['memory'] ?? '0'));
-  const payloads = new Payloads({objects, tokens, allocatable});
+  const payloads = new Payloads({objects, tokens, ...credentials, allocatable});
   return [
     emptyDir({host, folders, allocatableMemory, excludesSwap}),
     ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads}),

@@ -120,14 +120,20 @@ export const runPods = async (
     onAbort(signal, () => listener[Symbol.dispose]());
   }
   workers.followResizes();
-  sources.start(followerOf(workers, mirrors, events));
+  sources.start(followerOf(workers, ports.volumes, mirrors, events));
   onAbort(signal, () => workers[Symbol.dispose]());
   return startHousekeeping({clock, log, signal, runtime: ports.runtime, directory, workers, ports, limits: garbage});
 };
 
 /** Returns the handler of changes of the sources. */
-const followerOf = (workers: PodWorkers, mirrors: MirrorPods | undefined, events: EventRecorder): PodFollower => ({
+const followerOf = (
+  workers: PodWorkers,
+  volumes: WorkerPorts['volumes'],
+  mirrors: MirrorPods | undefined,
+  events: EventRecorder,
+): PodFollower => ({
   changed(pods) {
+    for (const pod of pods) volumes.track?.(pod);
     workers.update(pods);
     mirrors?.reconcile();
   },

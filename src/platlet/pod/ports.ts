@@ -33,6 +33,8 @@ export class WaitingError extends Error {
 
 /** The volumes of pods. */
 export interface PodVolumes {
+  /** Called with a pod that is new on the node or has changed. */
+  track?(pod: Frozen<Pod>): void;
   /**
    * Mounts the volumes of a pod, and updates those that are mounted. Rejects after a timeout with the message of a
    * `FailedMount` event if volumes are not ready.

@@ -49,7 +49,7 @@ const payloadKinds: readonly PayloadKind[] = [
     folder: 'projected',
     isInMemory: true,
     has: ({projected}) => projected !== undefined,
-    payload: (pod, {projected}, payloads) => payloads.projected(pod, projected?.sources ?? [], projected?.defaultMode),
+    payload: (pod, volume, payloads) => payloads.projected(pod, volume),
   },
 ];
 

@@ -1,18 +1,23 @@
 // The files of volumes that are made from API objects.
 
 import type {Frozen} from '#src/api/key.js';
-import type {DownwardAPIVolumeFile, KeyToPath, Pod, VolumeProjection} from '#src/api/pod.js';
+import type {DownwardAPIVolumeFile, KeyToPath, Pod, Volume, VolumeProjection} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import {containersOf} from '#src/model/pod/containers.js';
 import {podFieldValue, resourceFieldValue} from '#src/model/pod/field-values.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
+import type {PodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
+import type {CertificateProjection} from '#src/platlet/pod-certificates/projections.js';
 import type {PayloadFile} from './atomic-writer.js';
 import type {PodTokens} from './tokens.js';
+import type {TrustBundles} from './trust-bundles.js';
 
 export interface PayloadParts {
   readonly objects: Pick<PodObjects, 'configMap' | 'secret'>;
   readonly tokens: Pick<PodTokens, 'get'>;
+  readonly bundles: TrustBundles;
+  readonly certificates: Pick<PodCertificates, 'get'>;
   allocatable(): Readonly<Record<string, string>>;
 }
 
@@ -35,6 +40,17 @@ export const commonUser = ({spec}: Frozen<Pod>): number | undefined => {
   );
   const [user] = users;
   return users.size === 1 ? user : undefined;
+};
+
+/**
+ * Returns files with secrets, which only the common user and the group of a pod may read. Those without a path are left
+ * out.
+ */
+const ownedFiles = (pod: Frozen<Pod>, mode: number, texts: readonly (readonly [path: string | undefined, text: string])[]): Files => {
+  const uid = commonUser(pod);
+  const isOwned = uid !== undefined || pod.spec?.securityContext?.fsGroup !== undefined;
+  const rest = {mode: isOwned ? ownedMode : mode, ...(uid === undefined ? {} : {uid})};
+  return new Map(texts.flatMap(([path, text]) => (path ? [[path, {content: Buffer.from(text), ...rest}] as const] : [])));
 };
 
 const keyFiles = (data: ReadonlyMap<string, Uint8Array>, {items, optional}: KeySource, mode: number, what: string): Files => {
@@ -76,12 +92,19 @@ export class Payloads {
   }
 
   /** Returns the files of all sources; later sources override earlier ones. */
-  async projected(pod: Frozen<Pod>, sources: readonly Frozen<VolumeProjection>[], mode = defaultMode): Promise<Files> {
+  async projected(
+    pod: Frozen<Pod>,
+    {name, projected: {sources = [], defaultMode: mode = defaultMode} = {}}: Pick<Frozen<Volume>, 'name' | 'projected'>,
+  ): Promise<Files> {
     const files: Files = new Map();
     const errors: string[] = [];
-    for (const source of sources) {
+    for (const [index, source] of sources.entries()) {
       try {
-        for (const [path, file] of await this.#projection(pod, source, mode)) files.set(path, file);
+        const {podCertificate} = source;
+        const projection = podCertificate
+          ? this.#certificate({pod, volume: name, index}, podCertificate, mode)
+          : this.#projection(pod, source, mode);
+        for (const [path, file] of await projection) files.set(path, file);
       } catch (error) {
         errors.push(messageOf(error));
       }
@@ -91,13 +114,12 @@ export class Payloads {
   }
 
   #projection(pod: Frozen<Pod>, source: Frozen<VolumeProjection>, mode: number): Promise<Files> | Files {
-    const {configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate} = source;
+    const {configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle} = source;
     if (configMap) return this.configMap(pod, {...configMap, name: configMap.name ?? ''}, mode);
     if (secret) return this.secret(pod, {...secret, name: secret.name ?? ''}, mode);
     if (downwardAPI) return this.downward(pod, downwardAPI.items, mode);
     if (serviceAccountToken) return this.#token(pod, serviceAccountToken, mode);
-    if (clusterTrustBundle) throw new Error('projected volumes with clusterTrustBundle are not supported');
-    if (podCertificate) throw new Error('projected volumes with podCertificate are not supported');
+    if (clusterTrustBundle) return this.#trustAnchors(pod, clusterTrustBundle, mode);
     return new Map();
   }
 
@@ -106,10 +128,35 @@ export class Payloads {
     {audience, expirationSeconds = tokenSeconds, path}: {audience?: string; expirationSeconds?: number; path: string},
     mode: number,
   ): Promise<Files> {
-    const uid = commonUser(pod);
-    const isOwned = uid !== undefined || pod.spec?.securityContext?.fsGroup !== undefined;
     const token = await this.#parts.tokens.get(pod, {audience, expirationSeconds});
-    return new Map([[path, {content: Buffer.from(token), mode: isOwned ? ownedMode : mode, ...(uid === undefined ? {} : {uid})}]]);
+    return ownedFiles(pod, mode, [[path, token]]);
+  }
+
+  async #trustAnchors(
+    pod: Frozen<Pod>,
+    {name, signerName, labelSelector, optional = false, path}: NonNullable<Frozen<VolumeProjection>['clusterTrustBundle']>,
+    mode: number,
+  ): Promise<Files> {
+    const {bundles} = this.#parts;
+    if (name === undefined && signerName === undefined)
+      throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');
+    const anchors = await (name === undefined
+      ? bundles.bySigner(signerName ?? '', labelSelector, optional)
+      : bundles.byName(name, optional));
+    return ownedFiles(pod, mode, [[path, anchors]]);
+  }
+
+  #certificate(
+    projection: CertificateProjection,
+    {credentialBundlePath, keyPath, certificateChainPath}: NonNullable<Frozen<VolumeProjection>['podCertificate']>,
+    mode: number,
+  ): Files {
+    const {key, chain} = this.#parts.certificates.get(projection);
+    return ownedFiles(projection.pod, mode, [
+      [credentialBundlePath, key + chain],
+      [keyPath, key],
+      [certificateChainPath, chain],
+    ]);
   }
 
   #downwardValue(pod: Frozen<Pod>, {fieldRef, resourceFieldRef}: Frozen<DownwardAPIVolumeFile>): string {

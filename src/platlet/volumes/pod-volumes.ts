@@ -8,6 +8,7 @@ import {unlessAborted} from '#src/base/signals.js';
 import {containersOf} from '#src/model/pod/containers.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
+import type {PodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import type {PodVolumes} from '#src/platlet/pod/ports.js';
 import type {VolumeOperation} from './operation.js';
 import type {MountedVolume} from './plugin.js';
@@ -21,6 +22,7 @@ export interface NodeVolumesParts {
   readonly host: Pick<Host, 'hold' | 'readStart'>;
   readonly objects: Pick<PodObjects, 'register' | 'unregister'>;
   readonly tokens: Pick<PodTokens, 'forget'>;
+  readonly certificates: Pick<PodCertificates, 'track' | 'forget'>;
   readonly clock: Clock;
 }
 
@@ -49,6 +51,10 @@ export class NodeVolumes implements PodVolumes {
 
   constructor(parts: NodeVolumesParts) {
     this.#parts = parts;
+  }
+
+  track(pod: Frozen<Pod>): void {
+    this.#parts.certificates.track(pod);
   }
 
   async mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void> {
@@ -91,13 +97,14 @@ export class NodeVolumes implements PodVolumes {
   }
 
   async release(uid: string): Promise<boolean> {
-    const {folders, objects, tokens} = this.#parts;
+    const {folders, objects, tokens, certificates} = this.#parts;
     const operations = [...(this.#pods.get(uid)?.values() ?? [])];
     for (const operation of operations) operation.stop();
     if (operations.some(({isBusy}) => isBusy) || !(await folders.empty(uid))) return false;
     this.#pods.delete(uid);
     objects.unregister(uid);
     tokens.forget(uid);
+    certificates.forget(uid);
     return true;
   }
 

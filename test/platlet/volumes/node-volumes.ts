@@ -1,3 +1,4 @@
+import {noPodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
 import {VolumeOperation, type VolumeOperationParts} from '#src/platlet/volumes/operation.js';
 import {NodeVolumes, type NodeVolumesParts} from '#src/platlet/volumes/pod-volumes.js';
@@ -7,17 +8,18 @@ import {VolumeFolders} from '#src/platlet/volumes/volume-folders.js';
 /** What the volumes of a node in a test are made from. */
 export type TestVolumesParts = VolumeResolverParts &
   Omit<VolumeOperationParts, 'resolver'> &
-  Omit<NodeVolumesParts, 'operation' | 'folders'> &
+  Omit<NodeVolumesParts, 'operation' | 'folders' | 'certificates'> &
+  Partial<Pick<NodeVolumesParts, 'certificates'>> &
   Pick<ContainerMountsParts, 'folders'> &
   Partial<Pick<ContainerMountsParts, 'mountsRecursively'>>;
 
 /** The volumes of a node, and what containers mount of them. */
 export const nodeVolumes = (parts: TestVolumesParts) => {
-  const {naming, plugins, claims, node, host, clock, log, events, signal, objects, tokens} = parts;
+  const {naming, plugins, claims, node, host, clock, log, events, signal, objects, tokens, certificates = noPodCertificates} = parts;
   const resolver = new VolumeResolver({naming, plugins, claims, node});
   const folders = new VolumeFolders({host, folders: parts.folders, log, plugins});
   const operation = (name: string) => new VolumeOperation({resolver, host, clock, log, events, signal}, name);
-  const volumes = new NodeVolumes({operation, folders, host, objects, tokens, clock});
+  const volumes = new NodeVolumes({operation, folders, host, objects, tokens, certificates, clock});
   const mountsRecursively = parts.mountsRecursively ?? (() => Promise.resolve(false));
   return {volumes, folders, mounts: new ContainerMounts({volumes, host, folders: parts.folders, log, mountsRecursively})};
 };

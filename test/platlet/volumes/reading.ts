@@ -27,5 +27,5 @@ export const reading = (plane: AgentPlane, strategy: ReadStrategy) => {
   });
   informers.start();
   const objects = podObjects({client, clock, strategy, informers, signal: lifetime.signal, cacheMs: () => 60_000});
-  return {objects, [Symbol.dispose]: () => lifetime.abort()};
+  return {objects, client, informers, [Symbol.dispose]: () => lifetime.abort()};
 };

@@ -11,6 +11,7 @@ import {folderHost, textOf, type FolderHost} from '#test/platlet/host.js';
 import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
 import {nodeVolumes} from './node-volumes.js';
 import {nodeUser, reading} from './reading.js';
+import {noCredentials} from './world.js';
 
 /** The agent of a node whose pods have the volumes with contents of the API server. */
 const anAgentWithVolumes = async (plane: AgentPlane, host: FolderHost): Promise<AsyncDisposable> => {
@@ -19,7 +20,7 @@ const anAgentWithVolumes = async (plane: AgentPlane, host: FolderHost): Promise<
   const {objects, ...reader} = reading(plane, 'Watch');
   const shared = {clock, naming, host, folders: host.folders, random: seededRandom(1), log: noLog, signal: lifetime.signal};
   const tokens = new PodTokens({...shared, client: plane.client(nodeUser)});
-  const payloads = new Payloads({objects, tokens, allocatable: () => ({})});
+  const payloads = new Payloads({objects, tokens, ...noCredentials, allocatable: () => ({})});
   const {volumes} = nodeVolumes({
     ...shared,
     objects,

@@ -3,11 +3,13 @@ import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {noPodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
 import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
+import {noTrustBundles} from '#src/platlet/volumes/trust-bundles.js';
 import {folderHost} from '#test/platlet/host.js';
 import {memoryObjects} from '#test/platlet/inputs/objects.js';
 import {aPod} from '#test/platlet/pod/objects.js';
@@ -27,6 +29,9 @@ export const podWith = (volumes: Volumes, spec: Parameters<typeof aPod>[0] = {},
     metadata,
   );
 
+/** What projected volumes have on a node without gates. */
+export const noCredentials = {bundles: noTrustBundles('agent'), certificates: noPodCertificates};
+
 /** The volumes of a node on a temporary folder. */
 export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost()) => {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
@@ -39,6 +44,7 @@ export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost
   const payloads = new Payloads({
     objects,
     tokens: {get: async (_, {audience, expirationSeconds}) => `token for ${audience} ${expirationSeconds}`},
+    ...noCredentials,
     allocatable: () => ({cpu: '4', memory: '1Gi'}),
   });
   const plugins: VolumePlugin[] = [
