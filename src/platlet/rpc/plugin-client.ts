@@ -15,6 +15,8 @@ export interface PluginClientParts {
   readonly clock: Clock;
   readonly connectTimeoutMs?: number;
   readonly log?: Log | undefined;
+  /** Called when the connection has ended. */
+  readonly closed?: () => void;
 }
 
 /** The error of a call, as the original's clients print it. `code` is the gRPC status code. */
@@ -41,7 +43,7 @@ export class PluginClient implements AsyncDisposable {
   readonly #endpoint: string;
   readonly #channel: GrpcChannel;
 
-  constructor({endpoint, clock, connectTimeoutMs, log = noLog}: PluginClientParts) {
+  constructor({endpoint, clock, connectTimeoutMs, log = noLog, closed}: PluginClientParts) {
     this.#endpoint = endpoint.startsWith('unix:') ? endpoint : `unix://${endpoint}`;
     this.#channel = new GrpcChannel({
       servers: [this.#endpoint],
@@ -49,7 +51,13 @@ export class PluginClient implements AsyncDisposable {
       log,
       maxMessageBytes,
       ...(connectTimeoutMs === undefined ? {} : {connectTimeoutMs}),
+      ...(closed ? {closed} : {}),
     });
+  }
+
+  /** Connects unless connected. Throws if the plugin is not reached. */
+  connect(): Promise<void> {
+    return this.#channel.connect();
   }
 
   /** Calls a procedure. Without a time limit it may take any time. Throws `PluginError`. */

@@ -89,6 +89,8 @@ export interface GrpcSettings {
    * on it.
    */
   readonly verify?: (call: Call) => Promise<void>;
+  /** Called when a connection that was used has ended. */
+  readonly closed?: () => void;
 }
 
 /** Calls a unary procedure. Throws `GrpcError`. */
@@ -216,6 +218,12 @@ export class GrpcChannel implements AsyncDisposable {
     };
   }
 
+  /** Connects unless connected. Throws `GrpcError` when no server is reached. */
+  async connect(): Promise<void> {
+    if (this.#closed) throw new GrpcError(grpcCodes.cancelled, 'the channel is closed', true);
+    await this.#sessions.ready();
+  }
+
   /** Disconnects from the current server: the next call uses another one. */
   switchServer(): void {
     this.#next += 1;
@@ -271,13 +279,19 @@ export class GrpcChannel implements AsyncDisposable {
     for (let attempt = 0; attempt < servers.length; attempt++) {
       const server = servers[this.#next % servers.length]!;
       try {
-        return await this.#verified(await this.#open(server));
+        return this.#followed(await this.#verified(await this.#open(server)));
       } catch (error) {
         failures.add(`${server}: ${messageOf(error)}`);
         this.#next += 1;
       }
     }
     throw new GrpcError(grpcCodes.unavailable, [...failures].join('; '), true);
+  }
+
+  #followed(session: ClientHttp2Session): ClientHttp2Session {
+    const {closed} = this.#settings;
+    if (closed) session.once('close', closed);
+    return session;
   }
 
   async #verified(session: ClientHttp2Session): Promise<ClientHttp2Session> {
