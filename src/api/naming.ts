@@ -306,6 +306,14 @@ export const deviceFiles = {
   checkpoint: 'kubelet_internal_checkpoint',
 } as const;
 
+/** What drivers of resource claims and other agents know, whatever the naming. */
+export const claimDriverNames = {
+  /** The package of the drivers' services, without its version. */
+  services: `${vocabularies.kubernetes.apiSuffix}.kubelet.pkg.apis.dra`,
+  /** The group of the checkpoint. */
+  checkpoint: `checkpoint.dra.kubelet.${vocabularies.kubernetes.apiSuffix}`,
+} as const;
+
 /** The domain of folders of volume plugins on nodes, whatever the naming. */
 export const volumePluginDomain = vocabularies.kubernetes.domain;
 

@@ -121,6 +121,7 @@ export const gateTable = {
     PlatletCrashLoopBackOffMax: [alpha, alpha, alpha, betaOn],
     PlatletFineGrainedAuthz: [alpha, betaOn, betaOn, betaOn],
     PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
+    PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
@@ -197,7 +198,6 @@ export const gateTable = {
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
     EventedPLEG: [alpha, alpha, alpha, alpha],
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
-    PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {

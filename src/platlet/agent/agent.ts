@@ -47,7 +47,7 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   await checkMachineOf(parts, host, cluster);
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
   const storage = nodeStorage(parts, host, cluster, signal);
-  const managers = await resourceManagers(parts, machine, directory);
+  const managers = await resourceManagers(parts, machine, {cluster, directory}, signal);
   const node = await nodeOf(parts, {cluster, directory, storage, managers}, signal);
   const admission = admissionOf(parts, {node, working: directory.working, managers});
   const resizes = await podResizes(parts, {host, cluster, directory, node, admission}, signal);
@@ -139,7 +139,7 @@ const begin = async (
     metrics,
     signal,
   };
-  const handlers = {CSIPlugin: storage.handler, DevicePlugin: managers.devices.registration};
+  const handlers = {CSIPlugin: storage.handler, DevicePlugin: managers.devices.registration, DRAPlugin: managers.claims.plugins};
   const plugins = pluginRegistration(parts.files, handlers);
   await startFeatures(context, [...features, ...managerFeatures(managers), plugins]);
 };

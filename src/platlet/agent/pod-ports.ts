@@ -56,5 +56,16 @@ export const podPortsOf = async (
   const healthOf: Pick<WorkerPorts, 'healthOf'> = parts.gate('ResourceHealthStatus')
     ? {healthOf: (pod, container) => managers.healthOf(pod, container)}
     : {};
-  return {runtime: parts.runtime, configs, images, imageAccess, volumes: volumes.volumes, cgroups, output, resizes, ...healthOf};
+  return {
+    runtime: parts.runtime,
+    configs,
+    images,
+    imageAccess,
+    volumes: volumes.volumes,
+    cgroups,
+    output,
+    resizes,
+    resourceClaims: managers.claims.manager,
+    ...healthOf,
+  };
 };

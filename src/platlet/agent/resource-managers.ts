@@ -12,6 +12,8 @@ import type {AgentFeature} from '#src/platlet/feature/feature.js';
 import {devicePluginsFolder, stateFiles} from '#src/platlet/host/folders.js';
 import {deviceRegistration} from '#src/platlet/device-manager/feature.js';
 import {openDeviceManager} from '#src/platlet/device-manager/open.js';
+import {claimReconciliation} from '#src/platlet/dra/feature.js';
+import {openClaimManager} from '#src/platlet/dra/open.js';
 import {openMemoryManager} from '#src/platlet/memory-manager/open.js';
 import {podResources} from '#src/platlet/pod-resources/feature.js';
 import {reservationOf} from '#src/platlet/node/capacity.js';
@@ -24,6 +26,7 @@ import {checkNumaOrder, TopologyManager} from '#src/platlet/topology-manager/man
 import type {TopologyPolicy} from '#src/platlet/topology-manager/merge.js';
 import {topologyOptions} from '#src/platlet/topology-manager/options.js';
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
+import type {Cluster} from './cluster.js';
 import type {AgentParts} from './parts.js';
 
 /** The CPUs and the memory of the machine, and the CPUs that pods do not get. */
@@ -63,15 +66,26 @@ export const managerFeatures = (managers: ResourceManagers): readonly AgentFeatu
     },
   },
   deviceRegistration(managers.devices),
-  podResources({devices: managers.devices.manager, cpus: managers.cpus, memory: managers.memory}, active => managers.release(active)),
+  claimReconciliation(managers.claims),
+  podResources(
+    {
+      devices: managers.devices.manager,
+      cpus: managers.cpus,
+      memory: managers.memory,
+      claimsOf: (pod, container) => managers.claims.manager.claimsOf(pod, container),
+    },
+    active => managers.release(active),
+  ),
 ];
 
 /** Opens the resource managers. Rejects if their settings or their saved states do not fit the machine. */
 export const resourceManagers = async (
-  {settings, flags, gate, naming, identity, host, clock, log, metrics}: AgentParts,
+  parts: AgentParts,
   {topology, reserved}: AgentTopology,
-  directory: PodDirectory,
+  {cluster, directory}: {readonly cluster: Pick<Cluster, 'registered'>; readonly directory: PodDirectory},
+  signal: AbortSignal,
 ): Promise<ResourceManagers> => {
+  const {settings, flags, gate, naming, identity, host, clock, log, metrics} = parts;
   const order = {nodes: topology.nodes, options: topologyOptions(settings.topologyManagerPolicyOptions)};
   const policy = settings.topologyManagerPolicy as TopologyPolicy;
   checkNumaOrder(policy, order);
@@ -101,6 +115,7 @@ export const resourceManagers = async (
     {folder: join(flags.rootDir, devicePluginsFolder), nodes: topology.nodes.map(({id}) => id), naming, host, clock, log, metrics},
     directory,
   );
+  const claims = await openClaimManager(parts, () => cluster.registered(), signal);
   const providers = [cpus, memory, devices.manager];
   const scope = settings.topologyManagerScope as 'container' | 'pod';
   return new ResourceManagers({
@@ -108,7 +123,7 @@ export const resourceManagers = async (
     memory,
     topology: new TopologyManager({policy, scope, order, providers, metrics, clock}),
     providers,
-    devices,
+    plugged: {devices, claims},
     files: [cpuFile, memoryFile, devices.file],
     dropsQuota: gate('DisableCPUQuotaWithExclusiveCPUs'),
     sources: directory.sources,

@@ -12,6 +12,8 @@ export const stateFiles = {
   actuated: 'actuated_pods_state',
   cpus: 'cpu_manager_state',
   memory: 'memory_manager_state',
+  claims: 'dra_manager_state',
+  claimHealth: 'dra_health_state',
 } as const;
 
 /** The directory in which plugins register themselves, in the data directory of the agent. */

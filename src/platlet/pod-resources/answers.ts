@@ -5,9 +5,17 @@ import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {noNode, type Device} from '#src/platlet/device-manager/devices.js';
 import type {ContainerDevices} from '#src/platlet/device-manager/pod-devices.js';
+import type {ClaimState} from '#src/platlet/dra/claim-infos.js';
 import type {MemoryBlock} from '#src/platlet/memory-manager/state.js';
 import {ascending, type CpuSet} from '#src/platlet/topology/cpuset.js';
-import type {ContainerResourcesMessage, DevicesMessage, MemoryMessage, PodResourcesMessage} from './messages.js';
+import type {
+  ClaimResourceMessage,
+  ContainerResourcesMessage,
+  DevicesMessage,
+  DynamicResourceMessage,
+  MemoryMessage,
+  PodResourcesMessage,
+} from './messages.js';
 
 /** What the managers have assigned to containers, and what they can assign. */
 export interface AssignedOnNode {
@@ -18,6 +26,8 @@ export interface AssignedOnNode {
   };
   readonly cpus: {exclusiveOf(uid: string, container: string): CpuSet; readonly allocatable: CpuSet};
   readonly memory: {blocksOf(uid: string, container: string): readonly MemoryBlock[]; readonly allocatable: readonly MemoryBlock[]};
+  /** Returns the claims whose devices a container has, as far as they are told. */
+  claimsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): readonly ClaimState[];
 }
 
 const deviceMessages = (resourceName: string, id: string, nodes: readonly number[] | undefined): readonly DevicesMessage[] => {
@@ -41,24 +51,50 @@ const memoryMessage = ({nodes, type, bytes}: MemoryBlock): MemoryMessage => ({
   topology: {nodes: nodes.map(id => ({id}))},
 });
 
-const containerResourcesOf = ({devices, cpus, memory}: AssignedOnNode, uid: string, name: string): ContainerResourcesMessage => ({
-  name,
-  devices: assignedDevices(devices.devicesOf(uid, name)),
-  cpuIds: ascending(cpus.exclusiveOf(uid, name)),
-  memory: memory.blocksOf(uid, name).map(memoryMessage),
+/** Returns the devices of a claim. Each has the names of those before it of its driver too, as in the original. */
+const claimResources = ({drivers}: ClaimState): readonly ClaimResourceMessage[] =>
+  [...drivers].flatMap(([driverName, devices]) =>
+    devices.map(({pool, device, share}, at) => ({
+      cdiDevices: devices.slice(0, at + 1).flatMap(({cdiIds}) => cdiIds.map(name => ({name}))),
+      driverName,
+      poolName: pool,
+      deviceName: device,
+      ...(share === undefined ? {} : {shareId: share}),
+    })),
+  );
+
+const dynamicResource = (claim: ClaimState): DynamicResourceMessage => ({
+  claimName: claim.name,
+  claimNamespace: claim.namespace,
+  claimResources: claimResources(claim),
 });
 
+const containerResourcesOf = (assigned: AssignedOnNode, pod: Frozen<Pod>, container: Frozen<AnyContainer>): ContainerResourcesMessage => {
+  const {devices, cpus, memory} = assigned;
+  const uid = pod.metadata?.uid ?? '';
+  const {name} = container;
+  return {
+    name,
+    devices: assignedDevices(devices.devicesOf(uid, name)),
+    cpuIds: ascending(cpus.exclusiveOf(uid, name)),
+    memory: memory.blocksOf(uid, name).map(memoryMessage),
+    dynamicResources: assigned.claimsOf(pod, container).map(dynamicResource),
+  };
+};
+
 /** Returns what the containers of a pod have: sidecars and regular ones. */
-export const podResourcesOf = (
-  assigned: AssignedOnNode,
-  {metadata: {uid = '', name = '', namespace = ''} = {}, spec}: Frozen<Pod>,
-): PodResourcesMessage => {
+export const podResourcesOf = (assigned: AssignedOnNode, pod: Frozen<Pod>): PodResourcesMessage => {
+  const {metadata: {name = '', namespace = ''} = {}, spec} = pod;
   const containers: readonly Frozen<AnyContainer>[] = [...(spec?.initContainers ?? []).filter(isSidecar), ...(spec?.containers ?? [])];
-  return {name, namespace, containers: containers.map(container => containerResourcesOf(assigned, uid, container.name))};
+  return {name, namespace, containers: containers.map(container => containerResourcesOf(assigned, pod, container))};
 };
 
 /** Returns what the node has for containers, whether they have it or not. */
-export const allocatableResources = ({devices, cpus, memory}: AssignedOnNode): Omit<ContainerResourcesMessage, 'name'> => ({
+export const allocatableResources = ({
+  devices,
+  cpus,
+  memory,
+}: AssignedOnNode): Omit<ContainerResourcesMessage, 'name' | 'dynamicResources'> => ({
   devices: [...devices.usable].flatMap(([resource, all]) => [...all].flatMap(([id, {nodes}]) => deviceMessages(resource, id, nodes))),
   cpuIds: ascending(cpus.allocatable),
   memory: memory.allocatable.map(memoryMessage),

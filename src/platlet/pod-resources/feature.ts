@@ -17,7 +17,7 @@ export const podResources = (assigned: AssignedOnNode, release: (active: readonl
     const folder = join(flags.rootDir, podResourcesFolder);
     const socket = join(folder, deviceFiles.socket);
     const server = podResourcesServer({
-      assigned,
+      assigned: gate('PlatletPodResourcesDynamicResources') ? assigned : {...assigned, claimsOf: () => []},
       pods: {
         get active() {
           return pods.working.active;

@@ -8,16 +8,28 @@ const topology = message({nodes: repeated(message({id: int(1)}))(1)});
 const containerDevices = message({resourceName: text(1), deviceIds: texts(2), topology: nested(topology)(3)});
 const containerMemory = message({memoryType: text(1), size: unsigned(2), topology: nested(topology)(3)});
 
+const claimResource = message({
+  cdiDevices: repeated(message({name: text(1)}))(1),
+  driverName: text(2),
+  poolName: text(3),
+  deviceName: text(4),
+  shareId: text(5),
+});
+const dynamicResource = message({claimName: text(2), claimNamespace: text(3), claimResources: repeated(claimResource)(4)});
+
 const containerResources = message({
   name: text(1),
   devices: repeated(containerDevices)(2),
   cpuIds: ints(3),
   memory: repeated(containerMemory)(4),
+  dynamicResources: repeated(dynamicResource)(5),
 });
 const podResources = message({name: text(1), namespace: text(2), containers: repeated(containerResources)(3)});
 const listResponse = message({podResources: repeated(podResources)(1)});
 
 export type DevicesMessage = Draft<Value<typeof containerDevices>>;
+export type ClaimResourceMessage = Draft<Value<typeof claimResource>>;
+export type DynamicResourceMessage = Draft<Value<typeof dynamicResource>>;
 export type MemoryMessage = Draft<Value<typeof containerMemory>>;
 export type ContainerResourcesMessage = Draft<Value<typeof containerResources>>;
 export type PodResourcesMessage = Draft<Value<typeof podResources>>;

@@ -5,6 +5,7 @@ import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {isPending} from '#src/base/eventually.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import type {CpuManager} from '#src/platlet/cpu-manager/manager.js';
+import type {ClaimStage} from '#src/platlet/dra/open.js';
 import type {ContainerOptions} from '#src/platlet/inputs/container-options.js';
 import type {DeviceStage} from '#src/platlet/device-manager/open.js';
 import type {AssignedToContainers} from '#src/platlet/inputs/pod-configs.js';
@@ -20,7 +21,8 @@ import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 export interface ResourceManagersParts {
   readonly cpus: CpuManager;
   readonly memory: MemoryManager;
-  readonly devices: DeviceStage;
+  /** What plugins on the node provide. */
+  readonly plugged: {readonly devices: DeviceStage; readonly claims: ClaimStage};
   readonly topology: TopologyManager;
   readonly providers: readonly HintProvider[];
   readonly files: readonly Pick<CheckpointFile, 'saved'>[];
@@ -48,7 +50,11 @@ export class ResourceManagers implements AssignedToContainers {
   }
 
   get devices(): DeviceStage {
-    return this.#parts.devices;
+    return this.#parts.plugged.devices;
+  }
+
+  get claims(): ClaimStage {
+    return this.#parts.plugged.claims;
   }
 
   /** Allocates the resources of a pod, at once unless plugins take part. Returns why they cannot be allocated. */
@@ -62,19 +68,24 @@ export class ResourceManagers implements AssignedToContainers {
 
   /** The numbers of devices that count as allocatable for a pod that has devices, by resource. */
   heldBeside(pod: Frozen<Pod>): ReadonlyMap<string, number> {
-    return this.#parts.devices.manager.heldBeside(pod);
+    return this.devices.manager.heldBeside(pod);
   }
 
-  /** Returns the health of the devices of a container, by resource. */
-  healthOf({metadata}: Frozen<Pod>, container: string): readonly ResourceStatus[] {
-    return [...this.#parts.devices.manager.healthOf(metadata?.uid ?? '', container)].map(([name, devices]) => ({
+  /** Returns the health of the devices of a container, by resource and by claim. */
+  healthOf(pod: Frozen<Pod>, container: string): readonly ResourceStatus[] {
+    const {devices: plugins, claims} = this.#parts.plugged;
+    const own = [...plugins.manager.healthOf(pod.metadata?.uid ?? '', container)].map(([name, devices]) => ({
       name,
       resources: devices.map(({id, isHealthy}) => ({resourceID: id, health: isHealthy ? 'Healthy' : 'Unhealthy'})),
     }));
+    return [...own, ...claims.health.of(pod, container)];
   }
 
-  optionsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<ContainerOptions> {
-    return this.#parts.devices.manager.optionsOf(pod, container);
+  async optionsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<ContainerOptions> {
+    const {devices, claims} = this.#parts.plugged;
+    const cdiDevices = claims.manager.cdiIdsOf(pod, container);
+    const options = await devices.manager.optionsOf(pod, container);
+    return {...options, cdiDevices: [...cdiDevices, ...options.cdiDevices]};
   }
 
   /** Releases the resources of other pods than these, once all pods of the node are known. */

@@ -51,9 +51,19 @@ export interface Telemetry {
   readonly tracer?: Pick<Tracer, 'root'> | undefined;
 }
 
+/** The resource claims of pods. */
+export interface PodClaims {
+  /** Prepares the claims of a pod that is about to start. Rejects if one cannot be used, or the signal aborts. */
+  prepare(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
+  /** Undoes that once the containers of the pod have exited. It is called again if it rejects. */
+  unprepare(pod: Frozen<Pod>): Promise<void>;
+}
+
 /** What the workers of pods act through. */
 export interface WorkerPorts extends PodPorts {
   readonly resizes: PodResizes;
+  /** Absent: pods have none. */
+  readonly resourceClaims?: PodClaims;
   /** Returns the health of the devices of a container; absent: it is not shown. */
   healthOf?(pod: Frozen<Pod>, container: string): readonly ResourceStatus[];
 }

@@ -370,6 +370,8 @@ export class PodWorker {
       const names = this.#runtime.containers.filter(({state}) => state === 'running').map(({name}) => name);
       throw new Error(`detected running containers after a successful KillPod, CRI violation: [${names.join(' ')}]`);
     }
+    // Before the end of the pod is reported: its claims may be given to others then.
+    await this.#parts.ports.resourceClaims?.unprepare(this.#pod);
     prober.remove(this.uid);
     this.#hasProbes = false;
     this.#report('finished');

@@ -77,6 +77,7 @@ export class PodRunner {
     for (const run of superseded(runtime, node.garbage)) await removeRun(this.#parts.ports, run);
     const due = dueContainers(pod, actions);
     if (due.length === 0 && !actions.createSandbox) return this.#resize(pod, actions, {hasActed: hasKilled, hasFailed: false});
+    if (actions.createSandbox && !(await this.#prepareClaims(pod, signal))) return {hasActed: hasKilled, hasFailed: false};
     const place = actions.createSandbox
       ? await this.#createSandbox(pod, actions.attempt, cgroupParent)
       : await this.#place(pod, runtime, actions, cgroupParent);
@@ -127,6 +128,22 @@ export class PodRunner {
     if (restartAll) for (const {container} of specContainers(pod.spec!)) await remove(container.name, 0);
     else for (const name of initContainers) await remove(name, createSandbox ? 0 : 1);
     if (createSandbox) for (const {name} of pod.spec?.initContainers ?? []) if (!initContainers.includes(name)) await remove(name, 0);
+  }
+
+  /** Returns whether the claims of a pod are prepared. If not, that is tried again with the next periodic sync. */
+  async #prepareClaims(pod: Frozen<Pod>, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#parts.ports.resourceClaims?.prepare(pod, signal);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      recordEvent(this.#parts, pod, [
+        'Warning',
+        'FailedPrepareDynamicResources',
+        `Failed to prepare dynamic resources: ${messageOf(error)}`,
+      ]);
+      return false;
+    }
   }
 
   async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<Omit<StartPlace, 'signal'>> {

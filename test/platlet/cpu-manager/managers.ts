@@ -63,13 +63,13 @@ export const managersOf = async (
     clock: new VirtualClock(),
     log: noLog,
     metrics: agentMetrics(noMeter, plat),
+    meter: noMeter,
+    clients: {isStandalone: true},
   } as unknown as AgentParts;
   const found = await topologyOf(parts);
-  return resourceManagers({...parts, settings: found.settings}, found, {
-    sources: {isReady: isReady()},
-    working: {active: []},
-    listed: [],
-  } as unknown as PodDirectory);
+  const directory = {sources: {isReady: isReady()}, working: {active: []}, listed: []} as unknown as PodDirectory;
+  const cluster = {registered: () => undefined};
+  return resourceManagers({...parts, settings: found.settings}, found, {cluster, directory}, new AbortController().signal);
 };
 
 export const stateFile = (host: FolderHost): string => join(host.folders.root, 'cpu_manager_state');

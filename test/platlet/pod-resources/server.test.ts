@@ -5,6 +5,7 @@ import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {ClaimState} from '#src/platlet/dra/claim-infos.js';
 import {containerAllocation} from '#src/platlet/device-manager/messages.js';
 import {agentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {AssignedOnNode} from '#src/platlet/pod-resources/answers.js';
@@ -46,6 +47,7 @@ const assigned: AssignedOnNode = {
     ]),
   },
   cpus: {exclusiveOf: (_, container) => new Set(container === 'app' ? [3, 2] : []), allocatable: new Set([1, 2, 3])},
+  claimsOf: () => [],
   memory: {
     blocksOf: (_, container) => (container === 'app' ? [{nodes: [0], type: 'memory', bytes: 2 ** 40}] : []),
     allocatable: [{nodes: [1], type: 'hugepages-2Mi', bytes: 2 ** 21}],
@@ -90,11 +92,12 @@ const app = {
   devices,
   cpuIds: [2, 3],
   memory: [{memoryType: 'memory', size: 2 ** 40, topology: {nodes: [{id: 0}]}}],
+  dynamicResources: [],
 };
 
 test('the resources of pods are listed: of active ones, or of all for the older service', t =>
   called(t, {}, async client => {
-    const beside = {name: 'beside', devices: [], cpuIds: [], memory: []};
+    const beside = {name: 'beside', devices: [], cpuIds: [], memory: [], dynamicResources: []};
     t.deepEqual((await client.call(list, {})).podResources, [{name: 'one', namespace: 'default', containers: [beside, app]}]);
     t.deepEqual(
       (await client.call(listAlpha, {})).podResources.map(({name, containers}) => [name, containers]),
@@ -104,6 +107,39 @@ test('the resources of pods are listed: of active ones, or of all for the older 
       ],
     );
   }));
+
+test('the claims of containers are told with their devices, if the gate says so', t => {
+  const claim: ClaimState = {
+    uid: 'u',
+    name: 'claim',
+    namespace: 'default',
+    pods: new Set(['one']),
+    drivers: new Map([
+      [
+        'driver.example',
+        [
+          {pool: 'pool', device: 'a', share: 's', requests: [], cdiIds: ['v/c=a']},
+          {pool: 'pool', device: 'b', requests: [], cdiIds: ['v/c=b']},
+        ],
+      ],
+    ]),
+  };
+  const claimsOf = (_: unknown, {name}: {readonly name: string}) => (name === 'app' ? [claim] : []);
+  return called(t, {assigned: {...assigned, claimsOf}}, async client => {
+    const [, one] = (await client.call(list, {})).podResources[0]!.containers;
+    const shared = {driverName: 'driver.example', poolName: 'pool'};
+    t.deepEqual(one?.dynamicResources, [
+      {
+        claimName: 'claim',
+        claimNamespace: 'default',
+        claimResources: [
+          {...shared, cdiDevices: [{name: 'v/c=a'}], deviceName: 'a', shareId: 's'},
+          {...shared, cdiDevices: [{name: 'v/c=a'}, {name: 'v/c=b'}], deviceName: 'b', shareId: ''},
+        ],
+      },
+    ]);
+  });
+});
 
 test('what a node has for containers is told', t =>
   called(t, {}, async client => {
