@@ -60,6 +60,13 @@ test('defaults differ with a file', async t => {
   t.deepEqual(securityOf(await folder.load('--config-dir=DIR/dropins')), [false, true, 'Webhook', 0, undefined]);
 });
 
+test('the first CPU may be reserved by a file, while a duration of 0 there means the default', async t => {
+  using folder = aFolder({config: `${head}reservedSystemCPUs: '0'\nvolumeStatsAggPeriod: 0s\n`});
+  const settings = await folder.load('--config=DIR/config');
+  t.is(settings.reservedSystemCPUs, '0');
+  t.is(settings.volumeStatsAggPeriod, 60_000);
+});
+
 test('a file that names no threshold has the usual ones, which other files are laid over', async t => {
   const usual = {
     'memory.available': '100Mi',

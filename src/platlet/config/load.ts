@@ -10,7 +10,7 @@ import {applyMergePatch} from '#src/schema/patch/merge-patch.js';
 import {strictDecodingText, type DecodeProblem} from '#src/schema/decode/error.js';
 import {parseYaml} from '#src/schema/decode/yaml.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {fieldRows, type FieldName, type FieldRow, type Settings} from './fields.js';
+import {fieldRows, type FieldName, type FieldRow, type FieldTypes, type Settings} from './fields.js';
 import {hasEffect, settingsOfFlags, valueOf, type PlatletOptions} from './settings.js';
 
 export interface LoadParts {
@@ -219,15 +219,19 @@ const withAbsolutePaths = (object: PlainObject, folder: string): PlainObject => 
   return result;
 };
 
-const isZero = (value: unknown): boolean =>
-  value === 0 || value === '' || value === false || (typeof value === 'string' && /^0(s|ms|m|h)?$/.test(value));
+/** Whether a value is the zero value of its type. The text `0` is that of a duration alone: it may name a CPU. */
+const isZero = (value: unknown, type: keyof FieldTypes): boolean =>
+  value === 0 ||
+  value === '' ||
+  value === false ||
+  ((type === 'duration' || type === 'interval') && typeof value === 'string' && /^0(s|ms|m|h)?$/.test(value));
 
 /** Returns the fields that files have set. The zero value means the default where a field cannot be zero. */
 const fieldsOf = (object: PlainObject): Partial<Settings> => {
   const found: Record<string, unknown> = {};
   for (const [name, row] of fieldRows) {
     const value = at(object, name);
-    if (value === undefined || value === null || (!row.keepsZero && isZero(value))) continue;
+    if (value === undefined || value === null || (!row.keepsZero && isZero(value, row.type))) continue;
     found[name] = valueOf(row, value);
   }
   return found;
