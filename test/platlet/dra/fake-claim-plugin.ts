@@ -55,6 +55,11 @@ export class FakeClaimPlugin implements AsyncDisposable {
     });
   }
 
+  /** `registered`, or why it was refused. */
+  get answers(): readonly string[] {
+    return this.#plugin.answers;
+  }
+
   get isWatched(): boolean {
     return this.#listeners.size > 0;
   }
