@@ -182,7 +182,7 @@ export const gateTable = {
   ...withoutEffect('the clients list before they watch', {
     WatchListClient: [beta, beta, beta, betaOn],
   }),
-  ...withoutEffect('pods are scheduled one at a time, independently of each other', {
+  ...withoutEffect('what depends on a node and the spec of a pod alone is reused for identical pods in any case', {
     OpportunisticBatching: [absent, absent, absent, betaOn],
   }),
   ...withoutEffect('the scheduler never waits for its writes', {
