@@ -91,6 +91,7 @@ export const gateTable = {
     DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
     EnvFiles: [absent, absent, alpha, betaOn],
     ExternalServiceAccountTokenSigner: [alpha, alpha, betaOn, betaOn],
+    EventedPLEG: [alpha, alpha, alpha, alpha],
     GangScheduling: [absent, absent, absent, alpha],
     GenericWorkload: [absent, absent, absent, alpha],
     GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
@@ -196,7 +197,6 @@ export const gateTable = {
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
-    EventedPLEG: [alpha, alpha, alpha, alpha],
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
   }),

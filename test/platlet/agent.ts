@@ -4,10 +4,11 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import {noLog} from '#src/base/log.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {GateName} from '#src/options/gate-table.js';
 import type {Plane} from '#src/plane/plane.js';
 import {podDirectory} from '#src/platlet/agent/pod-directory.js';
 import {runPods, workersOf, type Working} from '#src/platlet/agent/pods.js';
@@ -46,6 +47,7 @@ export interface TestAgentOptions extends Partial<Omit<WorkerPorts, 'runtime'>> 
   readonly networkError?: () => string | undefined;
   /** What is counted; nothing by default. */
   readonly metrics?: AgentMetrics;
+  readonly log?: Log;
   readonly tracer?: Telemetry['tracer'];
   /** Whether it has an API server; default yes. */
   readonly hasApi?: boolean;
@@ -59,6 +61,8 @@ export interface TestAgentOptions extends Partial<Omit<WorkerPorts, 'runtime'>> 
   readonly resizeNode?: Partial<ResizeNode>;
   /** The managers of CPUs, memory and devices; none by default. */
   readonly managers?: NonNullable<PodAdmissionParts['managers']>;
+  /** The gates that are on; none by default. */
+  readonly gates?: readonly GateName[];
   /** Resolves when pods of the API may be acted on. */
   readonly apiReady?: Promise<unknown>;
 }
@@ -123,11 +127,13 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
     apiReady,
     networkError = () => undefined,
     runtimeName = 'memory',
+    log = noLog,
     metrics = agentMetrics(noMeter, naming),
     tracer,
     states = {allocated: new ResourceState(), actuated: new ResourceState()},
     resizeNode = {},
     managers,
+    gates = [],
     ...given
   } = options;
   const random = seededRandom(2);
@@ -135,7 +141,8 @@ export const anAgent = async (plane: TimedPlane, runtime: Runtime, options: Test
   const api = hasApi ? {client, pods, ...(apiReady ? {ready: () => apiReady} : {})} : undefined;
   const events = api ? new Recorder({client, clock, random, log: noLog, component: naming.agent, host: nodeName, signal}) : silent;
   const node = () => known ?? nodes.lister.get(nodeName) ?? initial;
-  const parts = {naming, clock, random, log: noLog, runtime, network, metrics, tracer};
+  const gate = (name: GateName) => gates.includes(name);
+  const parts = {naming, gate, clock, random, log, runtime, network, metrics, tracer};
   const directory = podDirectory(parts, {api, files: sources}, signal);
   const condition = new NodeCondition();
   const admission = new PodAdmission({

@@ -4,7 +4,8 @@ import type {ContainerConfig, ContainerResources, SandboxConfig} from '#src/plat
 import type {FilesystemUsage, Image} from '#src/platlet/runtime/images.js';
 import {RuntimeError, type CommandResult, type Runtime, type RuntimeStatus} from '#src/platlet/runtime/runtime.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
-import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import type {ContainerEvent, ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import {EventStreams} from './event-streams.js';
 
 type Mutable<T> = {-readonly [K in keyof T]: T[K]};
 
@@ -49,6 +50,7 @@ export class MemoryRuntime implements Runtime {
   readonly #sandboxes: Mutable<Sandbox>[] = [];
   readonly #containers: Running[] = [];
   readonly #listeners = new Set<(uid: string) => void>();
+  readonly events = new EventStreams();
   /** What was called, in order. */
   readonly calls: string[] = [];
   /** Thrown by the next creations of sandboxes. */
@@ -66,6 +68,8 @@ export class MemoryRuntime implements Runtime {
     this.#listeners.add(listener);
     return {[Symbol.dispose]: () => void this.#listeners.delete(listener)};
   };
+
+  followEvents = this.events.follow;
 
   async version() {
     return {name: 'memory', version: '1', apiVersion: 'v1'};
@@ -112,7 +116,7 @@ export class MemoryRuntime implements Runtime {
       handler,
       annotations: {},
     });
-    this.#changed(pod.uid);
+    this.#changed(pod.uid, {id, type: 'started'});
     return id;
   }
 
@@ -123,7 +127,7 @@ export class MemoryRuntime implements Runtime {
     sandbox.isReady = false;
     sandbox.addresses = [];
     for (const running of this.#containers) if (running.instance.sandbox === id) this.#end(running, killed);
-    this.#changed(sandbox.pod.uid);
+    this.#changed(sandbox.pod.uid, {id, type: 'stopped'});
   }
 
   async removeSandbox(id: string): Promise<void> {
@@ -172,7 +176,7 @@ export class MemoryRuntime implements Runtime {
     instance.startedAt = this.#clock.now();
     const code = exitCodes[Math.min(instance.attempt, exitCodes.length - 1)] ?? 0;
     if (runsFor !== undefined) running.exit = this.#clock.schedule(runsFor, () => this.#end(running, code));
-    this.#changed(instance.pod.uid);
+    this.#changed(instance.pod.uid, {id, type: 'started'});
   }
 
   async stopContainer(id: string, graceSeconds: number): Promise<void> {
@@ -196,7 +200,7 @@ export class MemoryRuntime implements Runtime {
     if (index < 0) return;
     const [removed] = this.#containers.splice(index, 1);
     this.calls.push(`remove ${removed!.instance.name} ${removed!.instance.attempt}`);
-    this.#changed(removed!.instance.pod.uid);
+    this.#changed(removed!.instance.pod.uid, {id, type: 'deleted'});
   }
 
   async containerStatus(id: string): Promise<ContainerInstance> {
@@ -275,11 +279,16 @@ export class MemoryRuntime implements Runtime {
       finishedAt: this.#clock.now(),
     } satisfies Partial<ContainerInstance>);
     running.end();
-    this.#changed(instance.pod.uid);
+    this.#changed(instance.pod.uid, {id: instance.id, type: 'stopped'});
   }
 
-  #changed(uid: string): void {
+  #changed(uid: string, event?: Pick<ContainerEvent, 'id' | 'type'>): void {
     for (const listener of this.#listeners) listener(uid);
+    if (!event) return;
+    const known = ({pod}: {readonly pod: PodIdentity}): boolean => pod.uid === uid;
+    const sandbox = this.#sandboxes.findLast(known);
+    const containers = this.#containers.flatMap(({instance}) => (instance.sandbox === sandbox?.id ? [{...instance}] : []));
+    this.events.send(sandbox && {...event, createdAt: this.#clock.now(), sandbox: {...sandbox}, containers});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -25,7 +25,7 @@ export interface PodOrigins {
 
 /** Creates the directory of a node's pods. It is empty until `runPods` starts the sources. */
 export const podDirectory = (
-  {naming, clock, log, runtime, metrics}: Pick<AgentParts, 'naming' | 'clock' | 'log' | 'runtime' | 'metrics'>,
+  {naming, gate, clock, log, runtime, metrics}: Pick<AgentParts, 'naming' | 'gate' | 'clock' | 'log' | 'runtime' | 'metrics'>,
   {api, files}: PodOrigins,
   signal: AbortSignal,
 ): PodDirectory => {
@@ -46,7 +46,7 @@ export const podDirectory = (
       return sources.isKnown(pod.metadata?.uid ?? '') ? mirrorOf(naming, api.pods.lister.list(), pod) : undefined;
     },
   });
-  const events = new LifecycleEvents({clock, log, runtime, signal, metrics});
+  const events = new LifecycleEvents({clock, log, runtime, isEvented: gate('EventedPLEG'), signal, metrics});
   return new PodDirectory({sources, statuses, runtime: events, working: new WorkingPods()});
 };
 

@@ -2,9 +2,11 @@
 
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Draft} from '#src/platlet/rpc/codec.js';
 import type {Procedure} from '#src/platlet/rpc/procedure.js';
 import {rpcErrorText} from '#src/platlet/rpc/rpc-error.js';
+import {openServerStream} from '#src/platlet/rpc/server-stream.js';
 import {RuntimeError, type RuntimeErrorKind} from '#src/platlet/runtime/runtime.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
@@ -14,6 +16,12 @@ export interface CriClientParts {
   readonly endpoint: string;
   readonly clock: Clock;
   readonly log?: Log | undefined;
+}
+
+/** Receives the messages of a stream. `connected` is called once the stream is open. */
+export interface Follower<Response> {
+  connected(): void;
+  received(message: Response): void;
 }
 
 const maxMessageBytes = 16 << 20;
@@ -52,13 +60,43 @@ export class CriClient implements AsyncDisposable {
     try {
       return response.decode(await this.#channel.call(path, request.encode(message), timeoutMs === Infinity ? undefined : timeoutMs));
     } catch (error) {
-      if (error instanceof GrpcError) throw runtimeError(error, path, this.#endpoint);
-      if (error instanceof DecodeError) throw new RuntimeError('failed', `${path}: ${error.message}`, {cause: error});
-      throw error;
+      throw this.#error(error, path);
+    }
+  }
+
+  /**
+   * Calls a procedure that is answered with a stream. Resolves when the signal aborts; rejects when the stream has
+   * ended, with a `RuntimeError`.
+   */
+  async follow<Request, Response>(
+    procedure: Procedure<Request, Response>,
+    message: Draft<NoInfer<Request>>,
+    {connected, received}: Follower<Response>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let fail: (error: unknown) => void = () => {};
+    const ended = new Promise<never>((_, reject) => (fail = reject));
+    ended.catch(() => {});
+    try {
+      using stream = await openServerStream(this.#channel, procedure, message, {
+        message: received,
+        ended: error => fail(error ?? new RuntimeError('unavailable', 'EOF')),
+      });
+      using _ = onAbort(signal, () => stream[Symbol.dispose]());
+      connected();
+      await ended;
+    } catch (error) {
+      if (!signal.aborted) throw this.#error(error, procedure.path);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#channel[Symbol.asyncDispose]();
+  }
+
+  #error(error: unknown, path: string): unknown {
+    if (error instanceof GrpcError) return runtimeError(error, path, this.#endpoint);
+    if (error instanceof DecodeError) return new RuntimeError('failed', `${path}: ${error.message}`, {cause: error});
+    return error;
   }
 }

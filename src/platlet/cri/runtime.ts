@@ -12,6 +12,7 @@ import {uidLabel} from '#src/platlet/runtime/labels.js';
 import {
   RuntimeError,
   type CommandResult,
+  type EventFollower,
   type ProcessStreams,
   type Runtime,
   type RuntimeStatus,
@@ -24,11 +25,22 @@ import {systemNetwork} from '#src/transport/network.js';
 import {openSpdy} from '#src/transport/spdy/client.js';
 import type {SpdySession} from '#src/transport/spdy/session.js';
 import {CriClient} from './client.js';
-import type {Draft} from '#src/platlet/rpc/codec.js';
+import type {Draft, Value} from '#src/platlet/rpc/codec.js';
 import {containerMessage, imageMessage, resourcesMessage, sandboxMessage} from './configs.js';
 import type {Procedure} from '#src/platlet/rpc/procedure.js';
+import type {containerEvent} from './messages/images.js';
 import {procedures} from './procedures.js';
-import {containerOf, groupedByPod, imageOf, listedContainer, listedSandbox, requiredOf, sandboxImageIn, sandboxOf} from './states.js';
+import {
+  containerEventOf,
+  containerOf,
+  groupedByPod,
+  imageOf,
+  listedContainer,
+  listedSandbox,
+  requiredOf,
+  sandboxImageIn,
+  sandboxOf,
+} from './states.js';
 import {forwardPort, runProcess} from './streams.js';
 import {containerUsageOf, filesystemOf, sandboxUsageOf} from './usages.js';
 
@@ -173,6 +185,12 @@ export class CriRuntime implements Runtime {
       present(containers.map(({id, podSandboxId}) => this.#containerStatus(id, podSandboxId))),
     ]);
     return groupedByPod(sandboxes, instances)[0] ?? {pod: {uid, namespace: '', name: ''}, sandboxes: [], containers: []};
+  }
+
+  followEvents({connected, received}: EventFollower, signal: AbortSignal): Promise<void> {
+    const {containerEvents: procedure} = procedures;
+    const follower = {connected, received: (event: Value<typeof containerEvent>) => received(containerEventOf(event))};
+    return this.#measured(procedure.path, () => this.#client.follow(procedure, {}, follower, signal));
   }
 
   async runSandbox(config: SandboxConfig, handler: string): Promise<string> {

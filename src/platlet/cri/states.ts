@@ -3,11 +3,11 @@
 import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import {identityOf} from '#src/platlet/runtime/labels.js';
 import {RuntimeError} from '#src/platlet/runtime/runtime.js';
-import type {ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
+import type {ContainerEvent, ContainerInstance, PodIdentity, RuntimePod, Sandbox} from '#src/platlet/runtime/state.js';
 import type {Value} from '#src/platlet/rpc/codec.js';
 import type {imageSpec} from './messages/common.js';
 import type {containerItem, containerStatus} from './messages/containers.js';
-import type {image} from './messages/images.js';
+import type {containerEvent, image} from './messages/images.js';
 import type {sandboxItem, sandboxMetadata, sandboxStatus} from './messages/sandboxes.js';
 
 /** Returns a value that is required of the runtime. */
@@ -150,6 +150,15 @@ export const groupedByPod = (sandboxes: readonly Sandbox[], containers: readonly
     pod.containers.sort((one, other) => other.createdAt - one.createdAt || newestFirst(one, other));
   }
   return [...pods.values()];
+};
+
+/** Undefined for events of a sandbox that the runtime no longer knows, and of one that no agent created. */
+export const containerEventOf = (event: Value<typeof containerEvent>): ContainerEvent | undefined => {
+  const {containerId, containerEventType, createdAt = 0, podSandboxStatus, containersStatuses} = event;
+  const sandbox = podSandboxStatus && listedSandbox(podSandboxStatus);
+  if (!sandbox) return undefined;
+  const containers = containersStatuses.flatMap(status => listedContainer({...status, podSandboxId: sandbox.id}) ?? []);
+  return {id: containerId, type: containerEventType, createdAt, sandbox, containers};
 };
 
 export const imageOf = ({id, repoTags, repoDigests, size, uid, username, pinned}: Value<typeof image>): Image => ({

@@ -49,6 +49,14 @@ const counters = {
     help: 'Pods that were not admitted since their resources could not be aligned.',
   },
   topologyRequests: {name: 'topology_manager_admission_requests_total', help: 'Pods whose resources had to be aligned.'},
+  eventConnections: {
+    name: 'evented_pleg_connection_success_count',
+    help: 'Streams of the events of containers that were opened.',
+  },
+  eventErrors: {
+    name: 'evented_pleg_connection_error_count',
+    help: 'Streams of the events of containers that failed or ended.',
+  },
   evictions: {name: 'evictions', help: 'Pods that the agent has evicted, by signal.', labels: ['eviction_signal']},
   credentialProviderErrors: {
     name: 'credential_provider_plugin_errors_total',
@@ -147,6 +155,11 @@ const histograms = {
     name: 'device_plugin_alloc_duration_seconds',
     help: 'Duration of allocations by device plugins, by resource.',
     labels: ['resource_name'],
+    buckets: usualBuckets,
+  },
+  eventLatency: {
+    name: 'evented_pleg_connection_latency_seconds',
+    help: 'Time from the events of containers until they were received.',
     buckets: usualBuckets,
   },
   evictionStatsAge: {

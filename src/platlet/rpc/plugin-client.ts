@@ -4,10 +4,11 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {DecodeError} from '#src/schema/decode/error.js';
-import {GrpcChannel, GrpcError, grpcCodes, type OpenStream} from '#src/transport/grpc/channel.js';
+import {GrpcChannel, GrpcError, grpcCodes} from '#src/transport/grpc/channel.js';
 import type {Draft} from './codec.js';
 import type {Procedure} from './procedure.js';
 import {rpcErrorText} from './rpc-error.js';
+import {openServerStream, type StreamListener} from './server-stream.js';
 
 export interface PluginClientParts {
   /** The path of the socket, which may begin with `unix://`. */
@@ -30,11 +31,7 @@ export class PluginError extends Error {
   }
 }
 
-/** Receives a stream of messages. `ended` is called once, with the error unless the plugin ended the stream. */
-export interface PluginListener<Response> {
-  message(message: Response): void;
-  ended(error?: PluginError): void;
-}
+export type PluginListener<Response> = StreamListener<Response, PluginError>;
 
 const maxMessageBytes = 16 << 20;
 
@@ -75,31 +72,16 @@ export class PluginClient implements AsyncDisposable {
 
   /** Calls a procedure that answers with a stream. Throws `PluginError` if the plugin is not reached. */
   async stream<Request, Response>(
-    {path, request, response}: Procedure<Request, Response>,
+    procedure: Procedure<Request, Response>,
     message: Draft<NoInfer<Request>>,
     listener: PluginListener<Response>,
   ): Promise<Disposable> {
-    let failure: unknown;
-    let stream: OpenStream | undefined;
+    const {path} = procedure;
     try {
-      stream = await this.#channel.stream(
-        path,
-        {},
-        {
-          message: bytes => {
-            try {
-              if (failure === undefined) listener.message(response.decode(bytes));
-            } catch (error) {
-              failure = error;
-              stream?.[Symbol.dispose]();
-            }
-          },
-          ended: error => listener.ended(failure || error ? this.#error(failure ?? error, path) : undefined),
-        },
-      );
-      stream.send(request.encode(message));
-      stream.end();
-      return stream;
+      return await openServerStream(this.#channel, procedure, message, {
+        message: each => listener.message(each),
+        ended: error => listener.ended(error === undefined ? undefined : this.#error(error, path)),
+      });
     } catch (error) {
       throw this.#error(error, path);
     }

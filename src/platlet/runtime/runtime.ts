@@ -8,7 +8,7 @@
 import type {Duplex, Readable, Writable} from 'node:stream';
 import type {ContainerConfig, SandboxConfig, SandboxUpdate, ContainerResources} from './configs.js';
 import type {Image, ImageCredentials, ImageSpec, FilesystemUsage} from './images.js';
-import type {ContainerInstance, RuntimePod, Sandbox} from './state.js';
+import type {ContainerEvent, ContainerInstance, RuntimePod, Sandbox} from './state.js';
 import type {ContainerUsage, SandboxUsage} from './usage.js';
 
 /** The error of an operation of the runtime, with the runtime's own text. */
@@ -72,6 +72,13 @@ export interface ProcessStreams {
   readonly sizes?: AsyncIterable<{readonly width: number; readonly height: number}> | undefined;
 }
 
+/** Receives the events of a runtime. `connected` is called once the stream is open. */
+export interface EventFollower {
+  connected(): void;
+  /** Undefined for an event of a pod that the runtime can no longer tell. */
+  received(event: ContainerEvent | undefined): void;
+}
+
 /** Runs sandboxes and containers, and pulls images. */
 export interface Runtime extends AsyncDisposable {
   version(): Promise<RuntimeVersion>;
@@ -93,6 +100,11 @@ export interface Runtime extends AsyncDisposable {
    * otherwise it has to be listed periodically.
    */
   readonly changes?: (listener: (uid: string) => void) => Disposable;
+  /**
+   * Follows the events of containers and sandboxes. Resolves when the signal aborts; rejects when the stream has ended,
+   * whatever the reason.
+   */
+  followEvents(follower: EventFollower, signal: AbortSignal): Promise<void>;
 
   /** Creates and starts a sandbox. Returns its id. */
   runSandbox(config: SandboxConfig, handler: string): Promise<string>;

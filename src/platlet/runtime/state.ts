@@ -65,5 +65,16 @@ export interface RuntimePod {
   readonly containers: readonly ContainerInstance[];
 }
 
+/** What a runtime tells at once when a container or a sandbox changes. */
+export interface ContainerEvent {
+  /** Of the container or the sandbox. */
+  readonly id: string;
+  readonly type: 'created' | 'started' | 'stopped' | 'deleted';
+  readonly createdAt: number;
+  readonly sandbox: Sandbox;
+  /** All containers of the sandbox, with the fields of a list. */
+  readonly containers: readonly ContainerInstance[];
+}
+
 /** Returns the state of a pod that is unknown to the runtime. */
 export const emptyRuntimePod = (pod: PodIdentity): RuntimePod => ({pod, sandboxes: [], containers: []});

@@ -165,3 +165,43 @@ test('the exit code is in the text of the error stream', t => {
   t.throws(() => exitCodeOf('odd'), {instanceOf: RuntimeError, message: 'error stream protocol error: odd'});
   t.throws(() => exitCodeOf(failed('x')), {instanceOf: RuntimeError});
 });
+
+test('events are received until their stream ends or is not wanted any more', async t => {
+  const {server, runtime} = await start(t);
+  const received: unknown[] = [];
+  const follower = {connected: () => void received.push('connected'), received: (event: unknown) => void received.push(event)};
+  const {signal} = new AbortController();
+  const metadata = {uid: 'u', namespace: 'default', name: 'pod', attempt: 1};
+  server.answers.containerEvents = procedures.containerEvents.response.encode({
+    containerId: 'c',
+    containerEventType: 'stopped',
+    createdAt: 5_000,
+    podSandboxStatus: {id: 's', metadata, state: 'ready', createdAt: 1_000},
+    containersStatuses: [
+      {
+        id: 'c',
+        metadata: {name: 'app', attempt: 0},
+        state: 'exited',
+        labels: identityLabels({uid: 'u', namespace: 'default', name: 'pod'}, 'app'),
+      },
+    ],
+  });
+  t.deepEqual(await failure(t, runtime.followEvents(follower, signal)), ['unavailable', 'EOF']);
+  t.like(received, [
+    'connected',
+    {id: 'c', type: 'stopped', createdAt: 5_000, sandbox: {id: 's', attempt: 1}, containers: [{id: 'c', sandbox: 's', state: 'exited'}]},
+  ]);
+  delete server.answers.containerEvents;
+  await failure(t, runtime.followEvents(follower, signal));
+  t.deepEqual(received.slice(2), ['connected', undefined]);
+  server.failures.containerEvents = [12, 'unknown method GetContainerEvents'];
+  t.deepEqual(await failure(t, runtime.followEvents(follower, signal)), [
+    'unimplemented',
+    'rpc error: code = Unimplemented desc = unknown method GetContainerEvents',
+  ]);
+  delete server.failures.containerEvents;
+  server.silent.add('containerEvents');
+  const lifetime = new AbortController();
+  const followed = runtime.followEvents({...follower, connected: () => lifetime.abort()}, lifetime.signal);
+  await t.notThrowsAsync(followed);
+});
