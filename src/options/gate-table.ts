@@ -144,6 +144,7 @@ export const gateTable = {
     ResourceHealthStatus: [alpha, alpha, alpha, alpha],
     RestartAllContainersOnContainerExits: [absent, absent, absent, alpha],
     RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
+    RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
     SchedulerPopFromBackoffQ: [absent, betaOn, betaOn, betaOn],
     SELinuxChangePolicy: [alpha, betaOn, betaOn, betaOn],
     SELinuxMount: [alpha, beta, beta, beta],
@@ -198,7 +199,6 @@ export const gateTable = {
   }),
   ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
-    RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {
     LocalStorageCapacityIsolationFSQuotaMonitoring: [beta, beta, beta, beta],

@@ -1,8 +1,9 @@
 import test from 'ava';
+import {WaitingError, type Images, type PodConfigs} from '#src/platlet/pod/ports.js';
 import {oneOfEachFamily} from '#src/platlet/worker/observation.js';
 import {anAgent, aPlaneWithNode, describePod, nodeName, podNamed, run} from './agent.js';
 import {MemoryRuntime} from './memory-runtime.js';
-import {noCgroups, noVolumes} from './ports.js';
+import {configs, noCgroups, noVolumes, presentImages} from './ports.js';
 
 test('a pod without changes is looked at again after the sync frequency, and up to half of it more', async t => {
   await using plane = await aPlaneWithNode();
@@ -72,4 +73,46 @@ test('a pod has one address of each family, first of that of the node', t => {
   t.deepEqual(oneOfEachFamily(['fd00::9'], ['10.1.0.1', 'fd00::1']), ['fd00::1', '10.1.0.1']);
   t.deepEqual(oneOfEachFamily(['fd00::9'], ['10.1.0.1']), ['10.1.0.1']);
   t.deepEqual(oneOfEachFamily([], ['10.1.0.1']), ['10.1.0.1']);
+});
+
+test('containers wait for the images of their volumes, each pulled once per sync', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = new MemoryRuntime(plane.clock);
+  const pulled: string[] = [];
+  const mounted: string[] = [];
+  let isThere = false;
+  const images: Images = {
+    ...presentImages,
+    async ensureVolume(_, {name, image}) {
+      pulled.push(name);
+      if (!isThere) throw new WaitingError('ErrImagePull', `no ${image?.reference}`);
+      return {image: 'id'};
+    },
+  };
+  const noting: PodConfigs = {
+    ...configs,
+    container(request) {
+      mounted.push(`${request.container.name}: ${[...(request.imageVolumes ?? [])].map(([name, {image}]) => `${name} ${image}`).join()}`);
+      return configs.container(request);
+    },
+  };
+  await using _ = await anAgent(plane, runtime, {images, configs: noting});
+  const volumeMounts = [{name: 'v', mountPath: '/v'}];
+  await run(plane, 'pod', {
+    automountServiceAccountToken: false,
+    volumes: [{name: 'v', image: {reference: 'files'}}],
+    containers: [
+      {name: 'a', image: 'a', volumeMounts},
+      {name: 'b', image: 'b', volumeMounts},
+      {name: 'c', image: 'c'},
+    ],
+  });
+  await plane.clock.advance(500);
+  t.deepEqual(pulled, ['v']);
+  t.deepEqual(mounted, ['c: ']);
+  const {containerStatuses = []} = (await podNamed(plane)).status ?? {};
+  t.deepEqual(containerStatuses[0]?.state?.waiting, {reason: 'ErrImagePull', message: 'no files'});
+  isThere = true;
+  await plane.clock.advance(60_000);
+  t.deepEqual(mounted, ['c: ', 'a: v id', 'b: v id']);
 });

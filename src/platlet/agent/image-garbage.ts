@@ -13,7 +13,7 @@ interface Before {
 
 /** Creates what removes images. It begins as a feature. */
 export const imageGarbageOf = (
-  {settings, runtime, host, clock, log, metrics}: AgentParts,
+  {settings, gate, runtime, host, clock, log, metrics}: AgentParts,
   {cluster: {events, node}, imageAccess}: Before,
   signal: AbortSignal,
 ): ImageGarbage =>
@@ -23,6 +23,7 @@ export const imageGarbageOf = (
     clock,
     log,
     signal,
+    gates: {volumes: gate('ImageVolume'), handlers: gate('RuntimeClassInImageCriApi')},
     warn: (reason, message) => events.warning(node, reason, message),
     observer: {
       removed: reason => metrics.collectedImages.add({reason}),

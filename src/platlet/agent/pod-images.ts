@@ -28,16 +28,16 @@ export interface PodImagesStage {
 interface Before {
   readonly folders: NodeFolders;
   readonly cluster: Pick<Cluster, 'events'>;
-  readonly inputs: Pick<PodInputs, 'objects'>;
+  readonly inputs: Pick<PodInputs, 'objects' | 'handlerOf'>;
   readonly tokens: PodTokens;
 }
 
 /** Creates the image manager of the pods. Rejects if the records of earlier pulls cannot be read. */
 export const podImages = async (
   parts: AgentParts,
-  {folders, cluster: {events}, inputs: {objects}, tokens}: Before,
+  {folders, cluster: {events}, inputs: {objects, handlerOf}, tokens}: Before,
 ): Promise<PodImagesStage> => {
-  const {settings, naming, runtime, clock, log, metrics} = parts;
+  const {settings, gate, naming, runtime, clock, log, metrics} = parts;
   const {serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst} = settings;
   const access = await accessOf(parts, folders);
   const limits = {parallel: serializeImagePulls ? 1 : maxParallelImagePulls || Infinity, qps: registryPullQPS, burst: registryBurst};
@@ -48,6 +48,10 @@ export const podImages = async (
     access,
     events,
     clock,
+    mountsImages: gate('ImageVolume'),
+    handlerOf: gate('RuntimeClassInImageCriApi')
+      ? ({spec}) => (spec?.runtimeClassName ? handlerOf(spec.runtimeClassName) : Promise.resolve(''))
+      : undefined,
     pulled: (seconds, bytes) => metrics.pullDuration.observe(seconds, {image_size_in_bytes: imageSizeRange(bytes)}),
   });
   return {images, access};

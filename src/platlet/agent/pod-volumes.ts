@@ -6,6 +6,7 @@ import {Claims} from '#src/platlet/volumes/claims.js';
 import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
 import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
+import {imageVolume} from '#src/platlet/volumes/image.js';
 import {VolumeOperation} from '#src/platlet/volumes/operation.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
@@ -76,6 +77,7 @@ const pluginsOf = (
     ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads}),
     hostPath(host),
     localVolume({host, folders, events}),
+    imageVolume,
     csi,
   ];
 };

@@ -15,10 +15,11 @@ import type * as common from './messages/common.js';
 import type {containerConfig} from './messages/containers.js';
 import type {sandboxConfig} from './messages/sandboxes.js';
 
-export const imageMessage = ({image, userSpecified, handler}: ImageSpec): Draft<Value<typeof common.imageSpec>> => ({
+export const imageMessage = ({image, userSpecified, handler, annotations}: ImageSpec): Draft<Value<typeof common.imageSpec>> => ({
   image,
   userSpecifiedImage: userSpecified,
   runtimeHandler: handler,
+  annotations,
 });
 
 export const resourcesMessage = ({

@@ -123,10 +123,11 @@ export const containerOf = (status: Value<typeof containerStatus> | undefined, s
     ...(uid === undefined || gid === undefined ? {} : {user: {uid, gid, supplementalGroups}}),
     annotations: found.annotations,
     ...resourcesOf(found.resources?.linux),
-    mounts: found.mounts.map(({containerPath, hostPath, recursiveReadOnly}) => ({
+    mounts: found.mounts.map(({containerPath, hostPath, recursiveReadOnly, image}) => ({
       containerPath,
       hostPath,
       ...(recursiveReadOnly ? {recursiveReadonly: true} : {}),
+      ...(image ? {image: image.image} : {}),
     })),
   };
 };
@@ -161,7 +162,7 @@ export const containerEventOf = (event: Value<typeof containerEvent>): Container
   return {id: containerId, type: containerEventType, createdAt, sandbox, containers};
 };
 
-export const imageOf = ({id, repoTags, repoDigests, size, uid, username, pinned}: Value<typeof image>): Image => ({
+export const imageOf = ({id, repoTags, repoDigests, size, uid, username, pinned, spec}: Value<typeof image>): Image => ({
   id,
   tags: repoTags,
   digests: repoDigests,
@@ -169,6 +170,7 @@ export const imageOf = ({id, repoTags, repoDigests, size, uid, username, pinned}
   ...(uid === undefined ? {} : {uid}),
   ...(username ? {username} : {}),
   isPinned: pinned,
+  ...(spec?.runtimeHandler ? {handler: spec.runtimeHandler} : {}),
 });
 
 /** Returns the image of sandboxes from the configuration that containerd reports. */

@@ -37,6 +37,8 @@ export interface ImageGarbageParts {
   readonly settings: ImageGarbageSettings;
   readonly observer: ImageGarbageObserver;
   readonly signal: AbortSignal;
+  /** Whether images are mounted as volumes, and whether the runtime keeps images apart by runtime handlers. */
+  readonly gates?: {readonly volumes: boolean; readonly handlers: boolean};
   /** Records a warning about the node. */
   warn(reason: string, message: string): void;
 }
@@ -46,6 +48,7 @@ const listMs = 30_000;
 
 /** The record of an image. */
 interface ImageRecord {
+  readonly id: string;
   readonly firstDetected: number;
   readonly lastUsed: number;
   readonly bytes: number;
@@ -53,7 +56,8 @@ interface ImageRecord {
 }
 
 interface UnusedImage extends ImageRecord {
-  readonly id: string;
+  /** The key of the record. */
+  readonly key: string;
 }
 
 const mostBytes = Number.MAX_SAFE_INTEGER;
@@ -174,16 +178,16 @@ export class ImageGarbage {
   async #unused(now: number): Promise<readonly UnusedImage[]> {
     const inUse = await this.#detect(now);
     return [...this.#records]
-      .filter(([id, {isPinned}]) => !inUse.has(id) && !isPinned)
-      .map(([id, record]) => ({id, ...record}))
+      .filter(([key, {isPinned}]) => !inUse.has(key) && !isPinned)
+      .map(([key, record]) => ({key, ...record}))
       .sort((a, b) => a.lastUsed - b.lastUsed || a.firstDetected - b.firstDetected);
   }
 
-  async #remove({id, bytes}: UnusedImage, reason: 'space' | 'age'): Promise<void> {
+  async #remove({key, id, bytes}: UnusedImage, reason: 'space' | 'age'): Promise<void> {
     const {runtime, log, observer} = this.#parts;
     log.info({image: id, bytes}, 'Removing image to free bytes');
     await runtime.removeImage({image: id});
-    this.#records.delete(id);
+    this.#records.delete(key);
     observer.removed?.(reason);
   }
 
@@ -192,26 +196,45 @@ export class ImageGarbage {
     return (this.#listed = images.sort((a, b) => b.bytes - a.bytes));
   }
 
-  /** Updates the records of images and their last use. Returns the ids of the images in use. */
+  /** Updates the records of images and their last use. Returns the keys of the images in use. */
   async #detect(now: number): Promise<ReadonlySet<string>> {
-    const {runtime} = this.#parts;
     const images = await this.#list();
-    const used = new Set<string>();
+    const used = await this.#usedNames();
+    const inUse = new Set<string>();
+    const present = new Set(images.map(image => this.#keyOf(image.id, image.handler)));
+    for (const {id, tags, digests, bytes, isPinned, handler} of images) {
+      const key = this.#keyOf(id, handler);
+      const known = this.#records.get(key);
+      const isUsed = used.volumes.has(id) || [id, ...tags, ...digests].some(name => used.names.has(this.#keyOf(name, handler)));
+      if (isUsed) inUse.add(key);
+      const lastUsed = isUsed ? now : (known?.lastUsed ?? 0);
+      this.#records.set(key, {id, firstDetected: known?.firstDetected ?? now, lastUsed, bytes, isPinned});
+    }
+    for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
+    return inUse;
+  }
+
+  /** Returns the names of the images of containers, and those of images that are mounted as volumes. */
+  async #usedNames(): Promise<{readonly names: ReadonlySet<string>; readonly volumes: ReadonlySet<string>}> {
+    const {runtime, gates} = this.#parts;
+    const names = new Set<string>();
+    const volumes = new Set<string>();
     // Runtimes that do not pin it would have to pull it again for the next pod.
     const sandbox = await runtime.sandboxImage();
-    if (sandbox !== undefined) used.add(sandbox);
-    for (const {containers} of await runtime.pods())
-      for (const {image, imageRef, imageId} of containers) for (const name of [image.image, imageRef, imageId]) if (name) used.add(name);
-    const inUse = new Set<string>();
-    const present = new Set(images.map(({id}) => id));
-    for (const {id, tags, digests, bytes, isPinned} of images) {
-      const known = this.#records.get(id);
-      const isUsed = [id, ...tags, ...digests].some(name => used.has(name));
-      if (isUsed) inUse.add(id);
-      this.#records.set(id, {firstDetected: known?.firstDetected ?? now, lastUsed: isUsed ? now : (known?.lastUsed ?? 0), bytes, isPinned});
+    if (sandbox !== undefined) names.add(sandbox);
+    for (const {pod, containers} of await runtime.pods()) {
+      for (const {image, imageRef, imageId} of containers)
+        for (const name of [image.image, imageRef, imageId]) if (name) names.add(this.#keyOf(name, image.handler));
+      if (!gates?.volumes || containers.length === 0) continue;
+      // Only the status of a container tells what it mounts.
+      for (const {mounts = []} of (await runtime.podStatus(pod.uid)).containers) for (const {image} of mounts) if (image) volumes.add(image);
     }
-    for (const id of this.#records.keys()) if (!present.has(id)) this.#records.delete(id);
-    return inUse;
+    return {names, volumes};
+  }
+
+  /** Returns the key of an image, or of one by another name. */
+  #keyOf(name: string, handler: string | undefined): string {
+    return this.#parts.gates?.handlers && handler ? `${name},${handler}` : name;
   }
 
   async #collectNoted(): Promise<void> {

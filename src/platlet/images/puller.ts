@@ -1,7 +1,7 @@
 // Provides the images of containers: finds them on the node, or pulls them according to the pull policy.
 
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {AnyContainer, Pod, Volume} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import {messageOf} from '#src/base/message.js';
@@ -9,7 +9,7 @@ import {isImageName, usesLatestTag, withDefaultTag} from '#src/model/pod/image-n
 import {specContainers} from '#src/model/pod/spec-containers.js';
 import {imageTexts, pullDecision} from '#src/platlet/pod/image-pull.js';
 import {WaitingError, type Images, type PulledImage} from '#src/platlet/pod/ports.js';
-import type {Image} from '#src/platlet/runtime/images.js';
+import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 import {PullBackoffs} from './backoffs.js';
@@ -27,6 +27,10 @@ export interface ImagePullerParts {
   readonly clock: Clock;
   /** Called after a pull with its duration and the size of the image. */
   readonly pulled?: (seconds: number, bytes: number | undefined) => void;
+  /** Whether images are mounted as volumes; default no. */
+  readonly mountsImages?: boolean;
+  /** Returns the runtime handler of a pod, for runtimes that keep images apart by handlers; absent: they do not. */
+  readonly handlerOf?: ((pod: Frozen<Pod>) => Promise<string>) | undefined;
 }
 
 /** Runtime errors that are waiting reasons of their own. */
@@ -39,6 +43,9 @@ const ownReasons = [
 interface Wanted extends PullOrder {
   /** The reference in events. */
   readonly regarding: Regarding;
+  readonly policy: string | undefined;
+  /** Whether it is the image of a container: the event of its failure is recorded. */
+  readonly isOfContainer: boolean;
 }
 
 /** Pulls the images of a node's containers. */
@@ -63,21 +70,30 @@ export class ImagePuller implements Images {
   }
 
   async ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage> {
-    const {image = '', name, imagePullPolicy: policy = usesLatestTag(image) ? 'Always' : 'IfNotPresent'} = container;
+    const {image = '', name, imagePullPolicy: policy} = container;
     const path = [...specContainers(pod.spec!)].find(of => of.container.name === name)?.path;
     const regarding = path ? {...pod, fieldPath: path} : pod;
+    return this.#ensure({pod, regarding, image, policy, signal, isOfContainer: true});
+  }
+
+  async ensureVolume(pod: Frozen<Pod>, {image}: Frozen<Volume>, signal: AbortSignal): Promise<ImageSpec | undefined> {
+    if (!image || !this.#parts.mountsImages) return undefined;
+    const {reference = '', pullPolicy: policy} = image;
+    const {ref} = await this.#ensure({pod, regarding: pod, image: reference, policy, signal, isOfContainer: false});
+    return {...(await this.#specOf(pod, ref)), userSpecified: reference};
+  }
+
+  async #ensure(asked: Omit<Wanted, 'spec' | 'credentials'>): Promise<PulledImage> {
+    const {pod, image, regarding, policy = usesLatestTag(image) ? 'Always' : 'IfNotPresent'} = asked;
     const {events, credentials} = this.#parts;
     if (!isImageName(image)) {
       const message = imageTexts.invalid(image);
       events.warning(regarding, 'InspectFailed', message);
-      throw this.#failed(regarding, 'InvalidImageName', message);
+      throw this.#failed(asked, 'InvalidImageName', message);
     }
     const wanted: Wanted = {
-      pod,
-      regarding,
-      image,
-      signal,
-      spec: {image: withDefaultTag(image), userSpecified: image},
+      ...asked,
+      spec: {...(await this.#specOf(pod, withDefaultTag(image))), userSpecified: image},
       credentials: lazily(() => credentials.of(pod, image)),
     };
     const present = await this.#inspect(wanted);
@@ -86,9 +102,16 @@ export class ImagePuller implements Images {
     if (pullDecision(policy, false) === 'refuse') {
       const message = imageTexts.absent(image);
       events.warning(regarding, 'ErrImageNeverPull', message);
-      throw this.#failed(regarding, 'ErrImageNeverPull', message);
+      throw this.#failed(asked, 'ErrImageNeverPull', message);
     }
     return this.#pull(wanted);
+  }
+
+  /** Returns an image for a pod as the runtime is asked for it. */
+  async #specOf(pod: Frozen<Pod>, image: string): Promise<ImageSpec> {
+    const annotations = pod.metadata?.annotations;
+    const handler = await this.#parts.handlerOf?.(pod);
+    return {image, ...(annotations ? {annotations} : {}), ...(handler ? {handler} : {})};
   }
 
   /** Whether the pod may use a present image. */
@@ -100,18 +123,24 @@ export class ImagePuller implements Images {
   }
 
   /** Records the event of a failure. */
-  #failed(regarding: Regarding, reason: string, message: string, cause?: unknown): WaitingError {
-    this.#parts.events.warning(regarding, 'Failed', `Error: ${reason}`);
+  #failed(
+    {regarding, isOfContainer}: Pick<Wanted, 'regarding' | 'isOfContainer'>,
+    reason: string,
+    message: string,
+    cause?: unknown,
+  ): WaitingError {
+    if (isOfContainer) this.#parts.events.warning(regarding, 'Failed', `Error: ${reason}`);
     return new WaitingError(reason, message, {cause});
   }
 
-  async #inspect({regarding, image, spec}: Wanted): Promise<Image | undefined> {
+  async #inspect(wanted: Wanted): Promise<Image | undefined> {
+    const {regarding, image, spec} = wanted;
     try {
       return await this.#parts.runtime.imageStatus(spec);
     } catch (error) {
       const message = `Failed to inspect image ${JSON.stringify(image)}: ${messageOf(error)}`;
       this.#parts.events.warning(regarding, 'InspectFailed', message);
-      throw this.#failed(regarding, 'ImageInspectError', message, error);
+      throw this.#failed(wanted, 'ImageInspectError', message, error);
     }
   }
 
@@ -123,7 +152,7 @@ export class ImagePuller implements Images {
     const pending = this.#backoffs.pending(key);
     if (pending !== undefined) {
       events.normal(regarding, 'BackOff', imageTexts.backOff(image));
-      throw this.#failed(regarding, 'ImagePullBackOff', imageTexts.backingOff(image, pending));
+      throw this.#failed(wanted, 'ImagePullBackOff', imageTexts.backingOff(image, pending));
     }
     events.normal(regarding, 'Pulling', imageTexts.pulling(image));
     const asked = clock.monotonic();
@@ -138,7 +167,7 @@ export class ImagePuller implements Images {
       events.warning(regarding, 'Failed', imageTexts.failed(image, messageOf(error)));
       const {reason, message} = pullFailure(image, error);
       this.#backoffs.failed(key, `${reason}: ${message}`);
-      throw this.#failed(regarding, reason, message, error);
+      throw this.#failed(wanted, reason, message, error);
     }
   }
 }

@@ -122,7 +122,7 @@ export class NodePodConfigs implements PodConfigs {
     await host.makeFolder(join(sandbox.logDirectory, container.name), logMode);
     const options = (await settings.managers?.optionsOf(pod, container)) ?? noOptions;
     const environment = new Map([...options.environment, ...(await environments.of({pod, container, addresses: request.addresses}))]);
-    const mounts: MountConfig[] = [...options.mounts, ...(await this.#parts.mounts.mountsOf(pod, container, environment))];
+    const mounts: MountConfig[] = [...options.mounts, ...(await this.#parts.mounts.mountsOf(pod, container, environment, request.imageVolumes))];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
     await settings.managers?.creating(pod, container);

@@ -2,7 +2,7 @@
 // (`src/platlet/volumes`, `cgroups`, `inputs`, `images`), the simulation by rules.
 
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {AnyContainer, Pod, Volume} from '#src/api/pod.js';
 import type {CgroupLimits} from '#src/platlet/runtime/limits.js';
 import type {
   ContainerConfig,
@@ -12,6 +12,7 @@ import type {
   SandboxConfig,
   SandboxUpdate,
 } from '#src/platlet/runtime/configs.js';
+import type {ImageSpec} from '#src/platlet/runtime/images.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {ActualResources} from '#src/platlet/runtime/limits.js';
 import type {ContainerInstance, PodIdentity} from '#src/platlet/runtime/state.js';
@@ -58,7 +59,12 @@ export interface PodMounts {
   /** Returns the block devices of a container. Throws `WaitingError`. */
   devicesOf?(pod: Frozen<Pod>, container: Frozen<AnyContainer>): readonly DeviceConfig[];
   /** Returns the mounts of a container whose volumes are mounted. Throws `WaitingError`. */
-  mountsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>, environment: ReadonlyMap<string, string>): Promise<readonly MountConfig[]>;
+  mountsOf(
+    pod: Frozen<Pod>,
+    container: Frozen<AnyContainer>,
+    environment: ReadonlyMap<string, string>,
+    images?: ReadonlyMap<string, ImageSpec>,
+  ): Promise<readonly MountConfig[]>;
 }
 
 /** The cgroups of pods. */
@@ -106,6 +112,8 @@ export interface Images {
    * reasons such as `ErrImagePull` and `ImagePullBackOff`.
    */
   ensure(pod: Frozen<Pod>, container: Frozen<AnyContainer>, signal: AbortSignal): Promise<PulledImage>;
+  /** Returns the image of a volume likewise; undefined if images are not mounted. Absent: as if they were not. */
+  ensureVolume?(pod: Frozen<Pod>, volume: Frozen<Volume>, signal: AbortSignal): Promise<ImageSpec | undefined>;
 }
 
 /** The inputs of a container configuration besides the pod. */
@@ -115,6 +123,8 @@ export interface ContainerConfigRequest {
   /** The restart count. */
   readonly attempt: number;
   readonly image: PulledImage;
+  /** The images that it mounts, by volume. */
+  readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
   readonly sandbox: SandboxConfig;
   readonly addresses: readonly string[];
   /** The id of the target container of an ephemeral one. */

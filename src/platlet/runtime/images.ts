@@ -6,6 +6,8 @@ export interface ImageSpec {
   /** The name in the pod, if `image` is a resolved id. */
   readonly userSpecified?: string;
   readonly handler?: string;
+  /** Those of the pod that it is for. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export interface Image {
@@ -18,6 +20,8 @@ export interface Image {
   readonly username?: string;
   /** Whether it is excluded from garbage collection. */
   readonly isPinned: boolean;
+  /** The runtime handler that it was pulled for, if the runtime keeps images apart by handlers. */
+  readonly handler?: string;
 }
 
 /** Credentials for a registry. */

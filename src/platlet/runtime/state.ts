@@ -27,6 +27,15 @@ export interface Sandbox {
 /** `unknown`: the runtime has lost track of it. */
 export type InstanceState = 'created' | 'running' | 'exited' | 'unknown';
 
+/** A mount of a run. */
+export interface InstanceMount {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly recursiveReadonly?: boolean;
+  /** The image that is mounted, if that is one. */
+  readonly image?: string;
+}
+
 /** One run of a container of a pod. */
 export interface ContainerInstance {
   readonly id: string;
@@ -55,7 +64,7 @@ export interface ContainerInstance {
   readonly annotations: Readonly<Record<string, string>>;
   /** What it runs with; absent if the runtime does not tell. */
   readonly resources?: ActualResources;
-  readonly mounts?: readonly {readonly containerPath: string; readonly hostPath: string; readonly recursiveReadonly?: boolean}[];
+  readonly mounts?: readonly InstanceMount[];
 }
 
 /** The sandboxes and containers of one pod, newest first. */

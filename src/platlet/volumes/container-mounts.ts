@@ -9,6 +9,7 @@ import type {NodeFolders} from '#src/platlet/host/folders.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {WaitingError, type PodMounts} from '#src/platlet/pod/ports.js';
 import type {DeviceConfig, MountConfig} from '#src/platlet/runtime/configs.js';
+import type {ImageSpec} from '#src/platlet/runtime/images.js';
 import type {MountedVolume} from './plugin.js';
 import type {NodeVolumes} from './pod-volumes.js';
 import {checkSubPath, prepareSubPath} from './sub-paths.js';
@@ -33,6 +34,8 @@ interface Mount {
   readonly index: number;
   /** The variables that a sub-path expression may refer to. */
   readonly environment: ReadonlyMap<string, string>;
+  /** The image of the volume, if it is one. */
+  readonly image: ImageSpec | undefined;
 }
 
 const propagations = {HostToContainer: 'host-to-container', Bidirectional: 'bidirectional', None: 'private'} as const;
@@ -51,6 +54,7 @@ export class ContainerMounts implements PodMounts {
     pod: Frozen<Pod>,
     {name: container, volumeMounts = []}: Frozen<AnyContainer>,
     environment: ReadonlyMap<string, string>,
+    images: ReadonlyMap<string, ImageSpec> = new Map(),
   ): Promise<readonly MountConfig[]> {
     const volumes = this.#parts.volumes.mounted(pod.metadata?.uid ?? '');
     const mounts: MountConfig[] = [];
@@ -58,7 +62,7 @@ export class ContainerMounts implements PodMounts {
       const volume = volumes.get(mount.name);
       if (!volume || volume.isDevice)
         throw refusal(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container)}`);
-      mounts.push(await this.#configOf({pod, container, volume, mount, index, environment}));
+      mounts.push(await this.#configOf({pod, container, volume, mount, index, environment, image: images.get(mount.name)}));
     }
     return mounts;
   }
@@ -78,13 +82,17 @@ export class ContainerMounts implements PodMounts {
     return [...new Set([...volumes.values()].flatMap(({groups = []}) => groups))];
   }
 
-  async #configOf({pod, container, volume, mount, index, environment}: Mount): Promise<MountConfig> {
+  async #configOf({pod, container, volume, mount, index, environment, image}: Mount): Promise<MountConfig> {
     const uid = pod.metadata?.uid ?? '';
-    const recursiveReadonly = await this.#isRecursive(pod, mount);
     const path = subPathOf(mount, container, environment);
+    if (volume.isImage && !image) throw refusal('path is empty *image.imagePlugin');
+    const source = image
+      ? {hostPath: '', image: {image, subPath: path ?? ''}}
+      : {hostPath: path ? await this.#prepare({uid, volumePath: volume.path, path, volume: mount.name, container, index}) : volume.path};
+    const recursiveReadonly = await this.#isRecursive(pod, mount);
     return {
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
-      hostPath: path ? await this.#prepare({uid, volumePath: volume.path, path, volume: mount.name, container, index}) : volume.path,
+      ...source,
       readonly: mount.readOnly === true || volume.isReadonly === true,
       ...(recursiveReadonly ? {recursiveReadonly} : {}),
       propagation: propagations[(mount.mountPropagation ?? 'None') as keyof typeof propagations],
@@ -97,7 +105,7 @@ export class ContainerMounts implements PodMounts {
     {name, readOnly, recursiveReadOnly: mode = 'Disabled', mountPropagation: propagation = 'None'}: Frozen<VolumeMount>,
   ): Promise<boolean> {
     if (mode === 'Disabled') return false;
-    const what = `volume ${JSON.stringify(name)} requested recursive read-only mode, but it is not`;
+    const what = `failed to resolve recursive read-only mode: volume ${JSON.stringify(name)} requested recursive read-only mode, but it is not`;
     if (!readOnly) throw refusal(`${what} read-only`);
     if (propagation !== 'None') throw refusal(`${what} compatible with propagation ${JSON.stringify(propagation)}`);
     const isAble = await this.#parts.mountsRecursively(pod);

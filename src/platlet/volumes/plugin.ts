@@ -52,6 +52,8 @@ export interface MountedVolume {
   readonly path: string;
   /** Whether the path leads to a block device: it is no folder to mount. */
   readonly isDevice?: boolean;
+  /** Whether it is an image, which the runtime mounts: there is no path. */
+  readonly isImage?: boolean;
   /** Whether it is read-only for containers. */
   readonly isReadonly?: boolean;
   /**

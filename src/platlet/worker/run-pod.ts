@@ -13,6 +13,7 @@ import {containerGraceSeconds, podGraceSeconds} from '#src/platlet/pod/kill.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {ImageVolumes} from './image-volumes.js';
 import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
 import {addressesOf, oneOfEachFamily} from './observation.js';
@@ -85,11 +86,12 @@ export class PodRunner {
     const before = actions.createSandbox ? {...runtime, sandboxes: []} : runtime;
     const isRegular = ({role}: SpecContainer): boolean => role === 'regular';
     const first = due.filter(of => !isRegular(of));
-    const started = await this.#start(pod, first, {...place, signal}, before);
+    const at = {...place, imageVolumes: new ImageVolumes(this.#parts.ports.images, signal), signal};
+    const started = await this.#start(pod, first, at, before);
     // Regular containers wait for the init containers before them.
     const rest = started.isBlocked ? [] : due.filter(isRegular);
     const resized = started.isBlocked ? started : await this.#resize(pod, actions, started);
-    const result = joined(resized, await this.#start(pod, rest, {...place, signal}, before));
+    const result = joined(resized, await this.#start(pod, rest, at, before));
     return {...result, hasActed: result.hasActed || hasKilled || actions.createSandbox};
   }
 
@@ -146,7 +148,7 @@ export class PodRunner {
     }
   }
 
-  async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<Omit<StartPlace, 'signal'>> {
+  async #createSandbox(pod: Frozen<Pod>, attempt: number, cgroupParent: string): Promise<Omit<StartPlace, 'signal' | 'imageVolumes'>> {
     const {node} = this.#parts;
     const {configs, runtime} = this.#parts.ports;
     const {metrics} = this.#parts.telemetry;
@@ -197,7 +199,7 @@ export class PodRunner {
     runtime: RuntimePod,
     {attempt, sandbox = ''}: PodActions,
     cgroupParent: string,
-  ): Promise<Omit<StartPlace, 'signal'>> {
+  ): Promise<Omit<StartPlace, 'signal' | 'imageVolumes'>> {
     const {config} = await this.#parts.ports.configs.sandbox(pod, attempt, cgroupParent);
     return {id: sandbox, config, addresses: addressesOf(pod, runtime, this.#parts.node.addresses)};
   }

@@ -10,8 +10,10 @@ import {latestOf, runsOf} from '#src/platlet/pod/instances.js';
 import {WaitingError, type ContainerConfigRequest} from '#src/platlet/pod/ports.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
+import type {ImageSpec} from '#src/platlet/runtime/images.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
 import {interruptible} from './interruptible.js';
+import type {ImageVolumes} from './image-volumes.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import type {PodResizer} from './resize-pod.js';
 import {ContainerStop} from './stop-container.js';
@@ -21,6 +23,7 @@ export interface StartPlace {
   readonly id: string;
   readonly config: SandboxConfig;
   readonly addresses: readonly string[];
+  readonly imageVolumes: ImageVolumes;
   /** Aborts when no container may be started any more. */
   readonly signal: AbortSignal;
 }
@@ -36,6 +39,9 @@ export class BackingOff extends WaitingError {
     this.until = until;
   }
 }
+
+/** How runtimes begin the error of an image that cannot be mounted. */
+const mountFailure = 'ImageVolumeMountFailed';
 
 /** Starts the containers of a pod, and keeps their backoffs. */
 export class ContainerStarter {
@@ -55,9 +61,12 @@ export class ContainerStarter {
     const {startedContainers, containerErrors} = this.#parts.telemetry.metrics;
     const container_type = containerTypes[of.role];
     startedContainers.add({container_type});
+    const volumes = await this.#imageVolumes(pod, of, place);
     try {
-      await this.#create(pod, of, place, runtime, latest);
+      await this.#create(pod, of, place, runtime, {latest, volumes});
+      this.#noteVolumes(of, volumes);
     } catch (error) {
+      if (!place.signal.aborted) this.#noteVolumes(of, volumes, error);
       if (!place.signal.aborted)
         containerErrors.add({container_type, code: error instanceof WaitingError ? error.reason : 'RunContainerError'});
       throw error;
@@ -69,7 +78,7 @@ export class ContainerStarter {
     of: SpecContainer,
     place: StartPlace,
     runtime: RuntimePod,
-    latest: ContainerInstance | undefined,
+    {latest, volumes}: {readonly latest: ContainerInstance | undefined; readonly volumes: ReadonlyMap<string, ImageSpec>},
   ): Promise<void> {
     const {runtime: port, images, configs} = this.#parts.ports;
     const image = await interruptible(images.ensure(pod, of.container, place.signal), place.signal);
@@ -82,6 +91,7 @@ export class ContainerStarter {
       image,
       sandbox: place.config,
       addresses: place.addresses,
+      ...(volumes.size > 0 ? {imageVolumes: volumes} : {}),
       ...(target?.state === 'running' ? {targetId: target.id} : {}),
     };
     const id = await this.#step(pod, of, 'CreateContainerError', async () => {
@@ -97,6 +107,24 @@ export class ContainerStarter {
     recordEvent(this.#parts, pod, ['Normal', 'Started', 'Container started'], of.path);
     await this.#linkLog(of, id, place, attempt);
     await this.#postStart(pod, of, id, place);
+  }
+
+  /** Returns the images of the volumes of a container. */
+  #imageVolumes(pod: Frozen<Pod>, {container, path}: SpecContainer, place: StartPlace): Promise<ReadonlyMap<string, ImageSpec>> {
+    const pulled = place.imageVolumes.of(pod, container, error => {
+      if (place.signal.aborted) return;
+      const message = error instanceof WaitingError ? error.reason : messageOf(error);
+      recordEvent(this.#parts, pod, ['Warning', 'Failed', `Error: ${message}`], path);
+    });
+    return interruptible(pulled, place.signal);
+  }
+
+  /** Counts the image volumes of a container, and whether they could be mounted. */
+  #noteVolumes({container: {volumeMounts = []}}: SpecContainer, volumes: ReadonlyMap<string, ImageSpec>, error?: unknown): void {
+    const {requestedImageVolumes, mountedImageVolumes, imageVolumeErrors} = this.#parts.telemetry.metrics;
+    requestedImageVolumes.add({}, volumes.size);
+    const hasFailed = error instanceof WaitingError && error.reason === 'CreateContainerError' && error.message.startsWith(mountFailure);
+    for (const {name} of volumeMounts) if (volumes.has(name)) (hasFailed ? imageVolumeErrors : mountedImageVolumes).add();
   }
 
   /**

@@ -36,6 +36,7 @@ export class PodStartTimes {
   /** Returns an image manager that observes pulls, which are excluded from the start duration. */
   images(images: Images): Images {
     return {
+      ...(images.ensureVolume ? {ensureVolume: (pod, volume, signal) => images.ensureVolume!(pod, volume, signal)} : {}),
       prepare: async pod => images.prepare?.(pod),
       ensure: async (pod, container, signal) => {
         const start = this.#starts.get(pod.metadata?.uid ?? '');

@@ -15,13 +15,15 @@ const image = (id: string, fields: Partial<Image> = {}): Image => ({
 });
 
 /** A node with images on a disk of 1000 bytes. */
-const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
+const aNode = (settings: Partial<ImageGarbageSettings> = {}, gates = {volumes: false, handlers: false}) => {
   const clock = new VirtualClock(1_000_000);
   const lifetime = new AbortController();
   const node = {
     clock,
     images: [] as Image[],
     used: [] as string[],
+    mounted: [] as string[],
+    handler: undefined as string | undefined,
     sandboxImage: undefined as string | undefined,
     failing: undefined as string | undefined,
     removed: [] as string[],
@@ -30,6 +32,7 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
     availableBytes: 500,
     stop: () => lifetime.abort(),
   };
+  const imageOf = (name: string) => ({image: `${name}:1`, ...(node.handler ? {handler: node.handler} : {})});
   const garbage = new ImageGarbage({
     clock,
     log: noLog,
@@ -37,12 +40,13 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
     observer: {},
     warn: (reason, message) => void node.events.push(`${reason}: ${message}`),
     host: {space: async () => ({totalBytes: node.totalBytes, availableBytes: node.availableBytes, inodes: 0, inodesFree: 0})},
+    gates,
     settings: {highPercent: 85, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0, ...settings},
     runtime: {
       images: async () => node.images,
       sandboxImage: async () => node.sandboxImage,
-      pods: async () => [aRuntime(node.used.map(name => aRun(name, 0, {image: {image: `${name}:1`}, imageRef: name})))],
-      podStatus: async () => aRuntime(),
+      pods: async () => [aRuntime(node.used.map(name => aRun(name, 0, {image: imageOf(name), imageRef: name})))],
+      podStatus: async () => aRuntime([aRun('app', 0, {mounts: node.mounted.map(name => ({containerPath: '/v', hostPath: '', image: name}))})]),
       imageFilesystems: async () => ({images: [{at: 0, mountpoint: '/images'}], containers: []}),
       async removeImage({image: id}) {
         if (id === node.failing) throw new Error(`no ${id}`);
@@ -135,4 +139,25 @@ test('a collection that fails twice in a row is an event of the node', async t =
     ['large', 'small'],
   );
   stop();
+});
+
+test('images that are mounted as volumes are in use', async t => {
+  for (const volumes of [true, false]) {
+    const {node, garbage} = aNode({}, {volumes, handlers: false});
+    node.images = [image('a'), image('app')];
+    node.used = ['app'];
+    node.mounted = ['a'];
+    await garbage.removeUnused();
+    t.deepEqual(node.removed, volumes ? [] : ['a']);
+  }
+});
+
+test('an image is in use for the runtime handler of its container alone, where they are kept apart', async t => {
+  const {node, garbage, clock} = aNode({}, {volumes: false, handlers: true});
+  node.images = [image('a'), image('b', {handler: 'vm'}), image('c', {handler: 'other'})];
+  node.used = ['a', 'b', 'c'];
+  node.handler = 'vm';
+  await garbage.removeUnused();
+  await clock.advance(1);
+  t.deepEqual(node.removed, ['a', 'c']);
 });

@@ -9,9 +9,9 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {credentialsFor, keyringOf} from '#src/platlet/images/keyring.js';
 import {ImagePulls, type ImagePullsParts} from '#src/platlet/images/image-pulls.js';
 import {PullCredentials} from '#src/platlet/images/pull-credentials.js';
-import {ImagePuller} from '#src/platlet/images/puller.js';
+import {ImagePuller, type ImagePullerParts} from '#src/platlet/images/puller.js';
 import {WaitingError} from '#src/platlet/pod/ports.js';
-import type {Image} from '#src/platlet/runtime/images.js';
+import type {Image, ImageSpec} from '#src/platlet/runtime/images.js';
 import {RuntimeError} from '#src/platlet/runtime/runtime.js';
 import {memoryObjects} from '#test/platlet/inputs/objects.js';
 import {aPod} from '#test/platlet/pod/objects.js';
@@ -30,12 +30,17 @@ class Registry {
   running = 0;
   most = 0;
 
-  puller(limits: Partial<ImagePullsParts['limits']> = {}): ImagePuller {
+  /** The images that the runtime was asked for. */
+  readonly asked: ImageSpec[] = [];
+
+  puller(limits: Partial<ImagePullsParts['limits']> = {}, more: Partial<ImagePullerParts> = {}): ImagePuller {
     const {clock, objects} = this;
     const record = (type: string) => (_: object, reason: string, message: string) => void this.events.push(`${type} ${reason}: ${message}`);
     const runtime: ImagePullsParts['runtime'] = {
       imageStatus: async ({image: name}) => this.images.get(name) ?? [...this.images.values()].find(({id}) => id === name),
-      pullImage: async ({image: name}, credentials) => {
+      pullImage: async (spec, credentials) => {
+        const {image: name} = spec;
+        this.asked.push(spec);
         this.pulls.push(`${name}${credentials ? ` as ${credentials.username}` : ''}`);
         this.most = Math.max(this.most, ++this.running);
         await sleep(clock, this.pullMs);
@@ -51,6 +56,7 @@ class Registry {
       pulls: new ImagePulls({runtime, clock, limits: {parallel: 1, qps: 0, burst: 0, ...limits}}),
       events: {normal: record('Normal'), warning: record('Warning')},
       clock,
+      ...more,
     });
   }
 
@@ -252,4 +258,35 @@ test('credentials are known by the secret that they come from and by their hash'
   t.is(two?.hash, one?.hash);
   const escaped = String.raw`{"username":"user","password":"\u003c\u0026\u003e\u2028"}`;
   t.is(three?.hash, createHash('sha256').update(escaped).digest('hex'));
+});
+
+test('the image of a volume is pulled for the pod, and is mounted by its id', async t => {
+  const registry = new Registry();
+  const puller = registry.puller({}, {mountsImages: true});
+  const pod = aPod({}, {annotations: {a: 'b'}});
+  const volume = (pullPolicy?: string) => ({name: 'v', image: {reference: 'files', ...(pullPolicy ? {pullPolicy} : {})}});
+  const ensure = async (by = puller, policy?: string) => {
+    const result = by.ensureVolume(pod, volume(policy), new AbortController().signal).catch((error: WaitingError) => error.reason);
+    await registry.clock.advance(registry.pullMs);
+    return result;
+  };
+  t.is(await ensure(puller, 'Never'), 'ErrImageNeverPull');
+  registry.error = new Error('no');
+  t.is(await ensure(), 'ErrImagePull');
+  registry.error = undefined;
+  await registry.clock.advance(60_000);
+  registry.taken();
+  t.deepEqual(await ensure(), {image: 'sha256:files:latest', userSpecified: 'files', annotations: {a: 'b'}});
+  t.like(registry.asked.at(-1), {image: 'files:latest', userSpecified: 'files', annotations: {a: 'b'}});
+  t.false(registry.taken().some(event => event.includes('Error: ')));
+  t.is(await ensure(registry.puller()), undefined);
+});
+
+test('images are asked for with the runtime handler of the pod where runtimes keep them apart by it', async t => {
+  const registry = new Registry();
+  const puller = registry.puller({}, {mountsImages: true, handlerOf: async ({spec}) => spec?.runtimeClassName ?? ''});
+  await registry.ensure(puller, {image: 'app:1'}, {runtimeClassName: 'vm'});
+  t.is(registry.asked.at(-1)?.handler, 'vm');
+  await registry.ensure(puller, {image: 'app:2'});
+  t.is(registry.asked.at(-1)?.handler, undefined);
 });

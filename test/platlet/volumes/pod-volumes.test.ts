@@ -142,7 +142,7 @@ test('a mount is read-only with all below only where the runtime can', async t =
   using world = aWorld();
   await world.mount(pod('Enabled'));
   await t.throwsAsync(mountOf(world, pod('Enabled')), {
-    message: 'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+    message: 'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime',
   });
   t.is((await mountOf(world, pod('IfPossible'))).recursiveReadonly, undefined);
   using able = aWorld({mountsRecursively: async () => true});
@@ -154,6 +154,20 @@ test('a mount is read-only with all below only where the runtime can', async t =
   await t.throwsAsync(mountOf(able, pod('Enabled', {mountPropagation: 'HostToContainer'})), {
     message: /but it is not compatible with propagation "HostToContainer"$/,
   });
+});
+
+test('an image is mounted by the runtime, whole or in part', async t => {
+  using world = aWorld();
+  const pod = (mount: object = {}) => podWith([{name: 'v', image: {reference: 'files'}}], mounting(mount));
+  await world.mount(pod());
+  const image = {image: 'id', userSpecified: 'files'};
+  const mounts = (of: Pod) => world.mounts.mountsOf(of, of.spec!.containers[0]!, noEnvironment, new Map([['v', image]]));
+  t.deepEqual(await mounts(pod()), [
+    {containerPath: '/v', hostPath: '', image: {image, subPath: ''}, readonly: true, propagation: 'private'},
+  ]);
+  t.is((await mounts(pod({subPath: 'a/b'})))[0]?.image?.subPath, 'a/b');
+  await t.throwsAsync(mountOf(world, pod()), {message: 'path is empty *image.imagePlugin'});
+  t.true(await world.volumes.release('u'));
 });
 
 test('a part of a volume is mounted from an open file, and made if it is missing', async t => {

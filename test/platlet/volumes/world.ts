@@ -6,6 +6,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noPodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
 import {hostPath, localVolume} from '#src/platlet/volumes/host-path.js';
+import {imageVolume} from '#src/platlet/volumes/image.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
@@ -50,6 +51,7 @@ export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost
   const plugins: VolumePlugin[] = [
     emptyDir(folderParts),
     hostPath(host),
+    imageVolume,
     localVolume({host, folders: host.folders, events: recorder}),
     ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads}),
   ];
