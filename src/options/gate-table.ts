@@ -197,7 +197,7 @@ export const gateTable = {
   ...withoutEffect('no option of the topology manager is in beta any more: those that are left are stable', {
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...withoutEffect('it concerns a part of the node agent that is not implemented yet', {
+  ...withoutEffect('kernel parameters that cannot be set, and a kernel log that cannot be read, never end the node agent', {
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {

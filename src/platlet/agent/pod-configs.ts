@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import type {Host} from '#src/platlet/host/host.js';
 import {Environments} from '#src/platlet/inputs/environment.js';
 import {NodePodConfigs, type PodConfigSettings} from '#src/platlet/inputs/pod-configs.js';
+import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import type {Cluster} from './cluster.js';
 import type {AgentHost} from './host.js';
 import type {NodeStage} from './node.js';
@@ -22,12 +23,13 @@ interface Before {
   readonly inputs: PodInputs;
   readonly volumes: PodVolumesStage;
   readonly managers: ResourceManagers;
+  readonly users: UserNamespaces | undefined;
 }
 
 /** Creates the builder of pod configurations. */
 export const podConfigs = async (
   parts: AgentParts,
-  {host: agentHost, cluster, node, inputs, volumes: {volumes, mounts}, managers}: Before,
+  {host: agentHost, cluster, node, inputs, volumes: {volumes, mounts}, managers, users}: Before,
 ): Promise<NodePodConfigs> => {
   const {naming, host, random} = parts;
   const {objects, services, handlerOf} = inputs;
@@ -40,7 +42,7 @@ export const podConfigs = async (
     environments: new Environments({objects, services, naming, hostAddresses, allocatable: node.allocatable, volumes}),
     mounts,
     handlerOf,
-    settings: {...(await configSettings(parts, agentHost, node.allocatable)), managers},
+    settings: {...(await configSettings(parts, agentHost, node.allocatable)), managers, users},
   });
 };
 

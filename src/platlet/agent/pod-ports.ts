@@ -17,6 +17,7 @@ import {podCgroups} from './pod-cgroups.js';
 import {podConfigs} from './pod-configs.js';
 import {podImages} from './pod-images.js';
 import {podInputs} from './pod-objects.js';
+import {userNamespaces} from './user-namespaces.js';
 import {podVolumes} from './pod-volumes.js';
 
 /** The ports of pods on a machine. */
@@ -48,8 +49,9 @@ export const podPortsOf = async (
 ): Promise<MachinePorts> => {
   const {folders, podHierarchy} = host;
   const inputs = podInputs(parts, cluster, signal);
-  const volumes = podVolumes(parts, {folders, cluster, storage, node, inputs, sources}, signal);
-  const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes, managers});
+  const users = await userNamespaces(parts, folders, () => node.health.status?.handlers);
+  const volumes = podVolumes(parts, {folders, cluster, storage, node, inputs, sources, users}, signal);
+  const configs = await podConfigs(parts, {host, cluster, node, inputs, volumes, managers, users});
   const {images, access: imageAccess} = await podImages(parts, {folders, cluster, inputs, tokens: volumes.tokens});
   const cgroups = await podCgroups(parts, {hierarchy: podHierarchy, cluster, node, working, managers}, signal);
   const output = new ContainerFiles(parts.host, folders);

@@ -17,6 +17,7 @@ import {VolumeResolver} from '#src/platlet/volumes/resolver.js';
 import type {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {VolumeFolders} from '#src/platlet/volumes/volume-folders.js';
 import {excludesSwapOn} from '#src/platlet/volumes/swap.js';
+import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import type {Cluster} from './cluster.js';
 import type {NodeStage} from './node.js';
 import type {NodeStorage} from './node-storage.js';
@@ -37,6 +38,7 @@ interface Before {
   readonly folders: NodeFolders;
   readonly cluster: Pick<Cluster, 'events' | 'informers' | 'registered'>;
   readonly sources: Pick<PodSources, 'all'>;
+  readonly users: UserNamespaces | undefined;
   readonly storage: Pick<NodeStorage, 'plugin' | 'tokens'>;
   readonly node: Pick<NodeStage, 'allocatable' | 'health'>;
   readonly inputs: Pick<PodInputs, 'objects' | 'handlerOf'>;
@@ -59,6 +61,7 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
     objects,
     tokens,
     certificates: credentials.certificates,
+    users: before.users,
     clock,
   });
   return {volumes, tokens, mounts: new ContainerMounts({volumes, host, folders, log, mountsRecursively: recursiveMounts(before)})};

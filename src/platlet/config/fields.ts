@@ -174,7 +174,7 @@ export const fields = {
   shutdownGracePeriodCriticalPods: {type: 'duration'},
   shutdownGracePeriodByPodPriority: {type: 'objects'},
   'crashLoopBackOff.maxContainerRestartPeriod': {type: 'duration', default: '300s'},
-  'userNamespaces.idsPerPod': {type: 'int', default: 65_536, keepsZero: true, withoutEffect: true},
+  'userNamespaces.idsPerPod': {type: 'int', default: 65_536, keepsZero: true},
   showHiddenMetricsForVersion: {type: 'string'},
   'tracing.endpoint': {type: 'string'},
   'tracing.samplingRatePerMillion': {type: 'int'},

@@ -227,7 +227,8 @@ export class ImageGarbage {
         for (const name of [image.image, imageRef, imageId]) if (name) names.add(this.#keyOf(name, image.handler));
       if (!gates?.volumes || containers.length === 0) continue;
       // Only the status of a container tells what it mounts.
-      for (const {mounts = []} of (await runtime.podStatus(pod.uid)).containers) for (const {image} of mounts) if (image) volumes.add(image);
+      for (const {mounts = []} of (await runtime.podStatus(pod.uid)).containers)
+        for (const {image} of mounts) if (image) volumes.add(image);
     }
     return {names, volumes};
   }

@@ -11,6 +11,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import type {ContainerConfigRequest, PodConfigs, PodMounts} from '#src/platlet/pod/ports.js';
 import type {ContainerConfig, ContainerResources, MountConfig, SandboxConfig, SandboxUpdate} from '#src/platlet/runtime/configs.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import {containerConfig} from './container-config.js';
 import type {Environments} from './environment.js';
 import {hostNetworkHostsFile, podHostsFile} from './hosts-file.js';
@@ -39,6 +40,8 @@ export interface PodConfigSettings {
   /** The resource managers of the node; absent without them. */
   readonly managers?: AssignedToContainers;
   readonly security: SecuritySettings;
+  /** The user namespaces of pods; absent where they are not supported. */
+  readonly users?: Pick<UserNamespaces, 'of'> | undefined;
   /** The name of the agent in messages. */
   readonly agent: string;
   readonly clusterDns: readonly string[];
@@ -85,12 +88,9 @@ export class NodePodConfigs implements PodConfigs {
     const {host, folders, settings, events, mounts} = this.#parts;
     const {runtimeClassName, hostUsers} = pod.spec ?? {};
     const handler = runtimeClassName ? await this.#handler(runtimeClassName) : '';
-    if (hostUsers === false)
-      throw new Error(
-        handler
-          ? `RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`
-          : "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
-      );
+    if (hostUsers !== undefined && !settings.users)
+      throw new Error('the feature gate "UserNamespacesSupport" is disabled: can\'t set spec.HostUsers');
+    const users = await settings.users?.of(pod, handler);
     const logDirectory = folders.logs(pod);
     await host.makeFolder(logDirectory, logMode);
     const {dns, warnings} = podResolver(pod, {...settings, hostFile: await this.#resolverFile()});
@@ -98,7 +98,8 @@ export class NodePodConfigs implements PodConfigs {
     const hostname = kernelHostname(pod, podNames(pod, settings.clusterDomain));
     const volumeGroups = mounts.groupsOf?.(pod) ?? [];
     const resources = sandboxResources(pod, settings.resources, settings.managers?.isUnthrottled(pod));
-    return {handler, config: sandboxConfig(pod, {attempt, cgroupParent, hostname, dns, logDirectory, resources, volumeGroups})};
+    const facts = {attempt, cgroupParent, hostname, dns, logDirectory, resources, volumeGroups, ...(users ? {users} : {})};
+    return {handler, config: sandboxConfig(pod, facts)};
   }
 
   resources(pod: Frozen<Pod>, container: Frozen<AnyContainer>): ContainerResources {
@@ -113,23 +114,29 @@ export class NodePodConfigs implements PodConfigs {
   async container(request: ContainerConfigRequest): Promise<ContainerConfig> {
     const {pod, container, attempt, sandbox, image, targetId} = request;
     const {host, folders, environments, settings} = this.#parts;
+    const {users} = sandbox.security.namespaces;
     const security = containerSecurity(pod, container, {
       image,
       volumeGroups: this.#parts.mounts.groupsOf?.(pod) ?? [],
       settings: settings.security,
+      ...(users ? {users} : {}),
       ...(targetId === undefined ? {} : {targetId}),
     });
     await host.makeFolder(join(sandbox.logDirectory, container.name), logMode);
     const options = (await settings.managers?.optionsOf(pod, container)) ?? noOptions;
     const environment = new Map([...options.environment, ...(await environments.of({pod, container, addresses: request.addresses}))]);
-    const mounts: MountConfig[] = [...options.mounts, ...(await this.#parts.mounts.mountsOf(pod, container, environment, request.imageVolumes))];
+    const mounts: MountConfig[] = [
+      ...options.mounts,
+      ...(await this.#parts.mounts.mountsOf(pod, container, environment, request.imageVolumes)),
+    ];
     if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
     if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
     await settings.managers?.creating(pod, container);
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
     const devices = [...options.devices, ...(this.#parts.mounts.devicesOf?.(pod, container) ?? [])];
-    return containerConfig({...request, attempt}, {environment, mounts, resources, security, options: {...options, devices}});
+    const mapped = users ? mounts.map(mount => ({...mount, users})) : mounts;
+    return containerConfig({...request, attempt}, {environment, mounts: mapped, resources, security, options: {...options, devices}});
   }
 
   async #handler(name: string): Promise<string> {

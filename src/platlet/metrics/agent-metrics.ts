@@ -133,6 +133,14 @@ const counters = {
   imageVolumeErrors: {name: 'image_volume_mounted_errors_total', help: 'Number of failed image volume mounts.'},
   startedContainers: {name: 'started_containers_total', help: 'Starts of containers, by kind.', labels: ['container_type']},
   podErrors: {name: 'started_pods_errors_total', help: 'Pods whose sandboxes could not be started.'},
+  startedUserNamespacedPods: {
+    name: 'started_user_namespaced_pods_total',
+    help: 'Pods with a user namespace whose sandboxes were started.',
+  },
+  userNamespacedPodErrors: {
+    name: 'started_user_namespaced_pods_errors_total',
+    help: 'Pods with a user namespace that could not be started.',
+  },
   startedPods: {name: 'started_pods_total', help: 'Pods whose sandboxes were started.'},
 } as const satisfies Readonly<Record<string, Row>>;
 

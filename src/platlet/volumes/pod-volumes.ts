@@ -10,6 +10,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import type {PodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import type {PodVolumes} from '#src/platlet/pod/ports.js';
+import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import type {VolumeOperation} from './operation.js';
 import type {MountedVolume} from './plugin.js';
 import type {PodTokens} from './tokens.js';
@@ -22,6 +23,8 @@ export interface NodeVolumesParts {
   readonly host: Pick<Host, 'hold' | 'readStart'>;
   readonly objects: Pick<PodObjects, 'register' | 'unregister'>;
   readonly tokens: Pick<PodTokens, 'forget'>;
+  /** The user namespaces of pods, whose ids are free once their volumes are gone. */
+  readonly users?: Pick<UserNamespaces, 'release'> | undefined;
   readonly certificates: Pick<PodCertificates, 'track' | 'forget'>;
   readonly clock: Clock;
 }
@@ -97,7 +100,7 @@ export class NodeVolumes implements PodVolumes {
   }
 
   async release(uid: string): Promise<boolean> {
-    const {folders, objects, tokens, certificates} = this.#parts;
+    const {folders, objects, tokens, certificates, users} = this.#parts;
     const operations = [...(this.#pods.get(uid)?.values() ?? [])];
     for (const operation of operations) operation.stop();
     if (operations.some(({isBusy}) => isBusy) || !(await folders.empty(uid))) return false;
@@ -105,6 +108,7 @@ export class NodeVolumes implements PodVolumes {
     objects.unregister(uid);
     tokens.forget(uid);
     certificates.forget(uid);
+    await users?.release(uid);
     return true;
   }
 

@@ -16,7 +16,10 @@ export class ImageVolumes {
     this.#signal = signal;
   }
 
-  /** Returns the images of the volumes that a container mounts. Calls `failed` with each failure, and throws the last one. */
+  /**
+   * Returns the images of the volumes that a container mounts. Calls `failed` with each failure, and throws the last
+   * one.
+   */
   async of(
     pod: Frozen<Pod>,
     {volumeMounts = []}: Frozen<AnyContainer>,

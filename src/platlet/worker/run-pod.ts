@@ -92,6 +92,8 @@ export class PodRunner {
     const rest = started.isBlocked ? [] : due.filter(isRegular);
     const resized = started.isBlocked ? started : await this.#resize(pod, actions, started);
     const result = joined(resized, await this.#start(pod, rest, at, before));
+    if (actions.createSandbox && result.hasFailed && pod.spec?.hostUsers === false)
+      this.#parts.telemetry.metrics.userNamespacedPodErrors.add();
     return {...result, hasActed: result.hasActed || hasKilled || actions.createSandbox};
   }
 
@@ -153,6 +155,7 @@ export class PodRunner {
     const {configs, runtime} = this.#parts.ports;
     const {metrics} = this.#parts.telemetry;
     metrics.startedPods.add();
+    if (pod.spec?.hostUsers === false) metrics.startedUserNamespacedPods.add();
     metrics.containersPerPod.observe([...specContainers(pod.spec!)].length);
     try {
       const {config, handler} = await configs.sandbox(pod, attempt, cgroupParent);
@@ -162,6 +165,7 @@ export class PodRunner {
       return {id, config, addresses: pod.spec?.hostNetwork ? node.addresses : oneOfEachFamily(node.addresses, addresses)};
     } catch (error) {
       metrics.podErrors.add();
+      if (pod.spec?.hostUsers === false) metrics.userNamespacedPodErrors.add();
       recordEvent(this.#parts, pod, ['Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`]);
       throw error;
     }

@@ -46,7 +46,8 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}, gates = {volumes: f
       images: async () => node.images,
       sandboxImage: async () => node.sandboxImage,
       pods: async () => [aRuntime(node.used.map(name => aRun(name, 0, {image: imageOf(name), imageRef: name})))],
-      podStatus: async () => aRuntime([aRun('app', 0, {mounts: node.mounted.map(name => ({containerPath: '/v', hostPath: '', image: name}))})]),
+      podStatus: async () =>
+        aRuntime([aRun('app', 0, {mounts: node.mounted.map(name => ({containerPath: '/v', hostPath: '', image: name}))})]),
       imageFilesystems: async () => ({images: [{at: 0, mountpoint: '/images'}], containers: []}),
       async removeImage({image: id}) {
         if (id === node.failing) throw new Error(`no ${id}`);

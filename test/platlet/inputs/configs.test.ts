@@ -106,7 +106,7 @@ test('a pod in the namespaces of the host has no host name of its own', async t 
   t.deepEqual(config.dns?.servers, ['127.0.0.1']);
 });
 
-test('a pod waits for its RuntimeClass, and is refused user namespaces', async t => {
+test('a pod waits for its RuntimeClass, and is refused user namespaces without their gate', async t => {
   using host = folderHost();
   await t.throwsAsync(new NodePodConfigs(parts(host)).sandbox(aPod({runtimeClassName: 'kata'}), 0, ''), {
     message: 'failed to get sandbox runtime: runtimeclass.node.plat.io "kata" not found',
@@ -114,8 +114,33 @@ test('a pod waits for its RuntimeClass, and is refused user namespaces', async t
   const named = new NodePodConfigs(parts(host, {handlerOf: async name => `handler-${name}`}));
   t.is((await named.sandbox(aPod({runtimeClassName: 'kata'}), 0, '')).handler, 'handler-kata');
   await t.throwsAsync(new NodePodConfigs(parts(host)).sandbox(aPod({hostUsers: false}), 0, ''), {
-    message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+    message: 'the feature gate "UserNamespacesSupport" is disabled: can\'t set spec.HostUsers',
   });
+});
+
+test('a user namespace maps the ids of a sandbox, its containers and their mounts', async t => {
+  using host = folderHost();
+  const mapping = {hostId: 65_536, containerId: 0, length: 65_536};
+  const asked: string[] = [];
+  const users = {
+    async of(_: object, handler: string) {
+      asked.push(handler);
+      return mapping;
+    },
+  };
+  const configs = new NodePodConfigs(parts(host, {settings: {...settings, users}, handlerOf: async () => 'crun'}));
+  const pod = aPod({hostUsers: false, runtimeClassName: 'crun', containers: [{name: 'app', terminationMessagePath: '/log'}]});
+  t.deepEqual((await configs.sandbox(pod, 0, '')).config.security.namespaces.users, mapping);
+  const {mounts, security} = await request(configs, pod);
+  t.deepEqual(security.namespaces.users, mapping);
+  t.deepEqual(
+    mounts.map(({containerPath, users: ids}) => [containerPath, ids]),
+    [
+      ['/etc/hosts', mapping],
+      ['/log', mapping],
+    ],
+  );
+  t.deepEqual([...new Set(asked)], ['crun']);
 });
 
 const request = async (configs: NodePodConfigs, pod: Pod, image: PulledImage = {ref: 'sha256:1'}) => {

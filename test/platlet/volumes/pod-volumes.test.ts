@@ -142,7 +142,8 @@ test('a mount is read-only with all below only where the runtime can', async t =
   using world = aWorld();
   await world.mount(pod('Enabled'));
   await t.throwsAsync(mountOf(world, pod('Enabled')), {
-    message: 'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+    message:
+      'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime',
   });
   t.is((await mountOf(world, pod('IfPossible'))).recursiveReadonly, undefined);
   using able = aWorld({mountsRecursively: async () => true});
