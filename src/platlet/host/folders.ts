@@ -111,6 +111,11 @@ export class NodeFolders {
     return join(this.devices(uid), `${volumeFolderPrefix}${plugin}`);
   }
 
+  /** The directory with a block device of a plugin for each pod that has it. */
+  deviceMaps(plugin: string, name: string): string {
+    return join(this.root, 'plugins', `${volumeFolderPrefix}${plugin}`, 'volumeDevices', name);
+  }
+
   /** The directory of a plugin for volumes that pods share. */
   plugin(plugin: string): string {
     return join(this.root, 'plugins', volumePluginDomain, plugin);

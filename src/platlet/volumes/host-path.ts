@@ -1,10 +1,12 @@
 // Volumes of type hostPath and local.
 
 import {dirname} from 'node:path';
+import {messageOf} from '#src/base/message.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import {mountsBelow, type FileKind, type Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import type {VolumePlugin} from './plugin.js';
+import {mapDevice, unmapDevice, type DeviceMap} from './device-maps.js';
+import {VolumeError, type VolumePlugin} from './plugin.js';
 
 /** The required kind of path by type, and what is created if it is missing. */
 const types: Readonly<Record<string, {readonly kind: FileKind; readonly text: string; readonly create?: number}>> = {
@@ -49,31 +51,62 @@ export const hostPath = (host: Host): VolumePlugin => ({
 
 const folderMode = 0o750;
 
+const local = 'local-volume';
+
+const deviceMapOf = (folders: NodeFolders, uid: string, name: string): DeviceMap => ({
+  uid,
+  maps: folders.deviceMaps(local, name),
+  links: folders.pluginDevices(uid, local),
+  name,
+});
+
 export interface LocalVolumeParts {
   readonly host: Host;
   readonly folders: NodeFolders;
   readonly events: Pick<EventRecorder, 'warning'>;
 }
 
+/** Maps a block device of the machine for a pod. */
+const mapLocalDevice = async (host: Host, source: string, map: DeviceMap): Promise<string> => {
+  const step = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act();
+    } catch (error) {
+      throw new VolumeError(`MapVolume.${what} failed`, messageOf(error), {cause: error, reason: 'FailedMapVolume'});
+    }
+  };
+  const device = await step('EvalHostSymlinks', async () => {
+    const path = await host.realPath(source);
+    if (path === undefined) throw new Error(`lstat ${source}: no such file or directory`);
+    return path;
+  });
+  return step('MapBlockVolume', () => mapDevice(host, device, map));
+};
+
 /** Persistent volumes of type local. */
 export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePlugin => ({
-  folder: 'local-volume',
+  folder: local,
   isRefreshed: false,
+  hasDevices: true,
   supports: ({persistent}) => persistent?.spec?.local !== undefined,
   async setUp({pod, persistent, isReadonly, giveToGroup}) {
     const source = persistent!.spec!.local!.path;
     if (source.split('/').includes('..')) throw new Error(`path ${JSON.stringify(source)} must not contain '..'`);
+    const name = persistent!.metadata?.name ?? '';
+    if (persistent!.spec!.volumeMode === 'Block') {
+      const map = deviceMapOf(folders, pod.metadata?.uid ?? '', name);
+      return {path: await mapLocalDevice(host, source, map), isDevice: true, isReadonly, measure: () => Promise.resolve(undefined)};
+    }
     const kind = (await host.status(source))?.kind;
     if (kind === undefined) throw new Error(`path ${JSON.stringify(source)} does not exist`);
     if (kind !== 'folder') throw new Error(`path ${JSON.stringify(source)} is no folder, which is all that is supported`);
-    const name = persistent!.metadata?.name ?? '';
-    const target = folders.volume(pod.metadata?.uid ?? '', 'local-volume', name);
+    const target = folders.volume(pod.metadata?.uid ?? '', local, name);
     const mounts = await mountsBelow(host, folders.pods);
     if (mounts.some(({path}) => path === target)) return {path: target, isReadonly};
     await host.makeFolder(target, folderMode);
     await host.mount({type: 'bind', source, target, ...(isReadonly ? {options: ['ro']} : {})});
     // A volume already used by other pods is left unchanged: the first users determine its ownership.
-    if (mounts.some(({path}) => folders.isVolume(path, 'local-volume', name))) {
+    if (mounts.some(({path}) => folders.isVolume(path, local, name))) {
       const group = pod.spec?.securityContext?.fsGroup;
       const gid = (await host.status(target))?.gid;
       if (group !== undefined && gid !== group)
@@ -84,5 +117,8 @@ export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePl
         );
     } else await giveToGroup(target);
     return {path: target, isReadonly};
+  },
+  async tearDown(uid) {
+    for (const name of await host.list(folders.pluginDevices(uid, local))) await unmapDevice(host, deviceMapOf(folders, uid, name));
   },
 });

@@ -45,7 +45,7 @@ export class VolumeResolver {
   /** Returns the plugin of a volume. Throws if there is none. */
   pluginOf(request: VolumeRequest): VolumePlugin {
     const plugin = this.#parts.plugins.find(each => each.supports(request));
-    if (!plugin) throw new Error(`no volume plugin matched name: ${sourceOf(request)}`);
+    if (!plugin) throw new Error(refusalOf(sourceOf(request)));
     return plugin;
   }
 
@@ -72,6 +72,16 @@ const checkMode = ({spec}: Frozen<Pod>, name: string, persistent: Frozen<Persist
     containers.some(container => container[field]?.some(each => each.name === name));
   if (isBlock && isUsed('volumeMounts')) throw new Error(`volume ${name} has volumeMode Block, but is specified in volumeMounts`);
   if (!isBlock && isUsed('volumeDevices')) throw new Error(`volume ${name} has volumeMode Filesystem, but is specified in volumeDevices`);
+};
+
+/** Types that the original mounts with a client of the kernel, which would be one more to keep on each machine. */
+const withClient: ReadonlySet<string> = new Set(['nfs', 'iscsi', 'fc']);
+
+/** Returns why there are no volumes of a type. */
+const refusalOf = (type: string): string => {
+  if (withClient.has(type)) return `${type} volumes are mounted by storage drivers only: there is no ${type} client in this node agent`;
+  if (type === 'gitRepo') return 'git-repo volume plugin has been disabled';
+  return `no volume plugin matched name: ${type}`;
 };
 
 /** Fields of volumes and persistent volumes that are not volume sources. */

@@ -45,6 +45,32 @@ test('the pod that uses a local volume first says to which group it belongs', as
   ]);
 });
 
+test('a local block device is mapped for its pods while they are there', async t => {
+  using host = folderHost();
+  const source = join(host.root, 'disk');
+  writeFileSync(source, '');
+  symlinkSync(source, join(host.root, 'name'));
+  const loops: string[] = [];
+  host.execute = async (_, [option = '', path = '']) => {
+    if (option === '-j') return {exitCode: 0, output: loops.includes(path) ? `/dev/loop7: [5]:1 (${path})\n` : ''};
+    if (option === '-f') loops.push(path);
+    else loops.pop();
+    return {exitCode: 0, output: ''};
+  };
+  const spec = {local: {path: join(host.root, 'name')}, volumeMode: 'Block'};
+  using world = aWorld({claims: {of: async () => ({persistent: {metadata: {name: 'disk'}, spec}, isReadonly: false})}}, host);
+  const container = {name: 'app', volumeDevices: [{name: 'v', devicePath: '/dev/xvda'}]};
+  const pod = podWith([{name: 'v', persistentVolumeClaim: {claimName: 'c'}}], {containers: [container]}, {uid: 'u'});
+  await world.mount(pod);
+  const link = join(host.folders.pluginDevices('u', 'local-volume'), 'disk');
+  t.deepEqual(world.mounts.devicesOf(pod, container), [{hostPath: link, containerPath: '/dev/xvda', permissions: 'mrw'}]);
+  t.is(await host.realPath(link), source);
+  t.deepEqual(loops, [join(host.folders.deviceMaps('local-volume', 'disk'), 'u')]);
+  t.true(await world.volumes.release('u'));
+  t.deepEqual([loops, host.mounted], [[], []]);
+  t.is(await host.linkStatus(link), undefined);
+});
+
 test('an agent that starts again leaves files in a volume as the pod has made them', async t => {
   const host = folderHost();
   const pod = podWith([{name: 'v', emptyDir: {}}], {securityContext: {fsGroup: 7}}, {uid: 'u'});

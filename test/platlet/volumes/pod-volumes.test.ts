@@ -73,10 +73,22 @@ test('what cannot be refreshed stays as it is', async t => {
 test('only volumes that containers use are mounted, and unknown types are refused', async t => {
   using world = aWorld();
   const pod = podWith([{name: 'v', nfs: {server: 's', path: '/'}}]);
+  const others = podWith(
+    [
+      {name: 'g', gitRepo: {repository: 'r'}},
+      {name: 'r', rbd: {image: 'i', monitors: []}},
+    ],
+    {},
+    {uid: 'w'},
+  );
   await world.mount({...pod, spec: {...pod.spec!, containers: [{name: 'app'}]}});
-  void world.mount(pod).catch(() => {});
+  for (const refused of [pod, others]) void world.mount(refused).catch(() => {});
   await world.clock.drain();
-  t.deepEqual(world.events, ['FailedMount: MountVolume.SetUp failed for volume "v" : no volume plugin matched name: nfs']);
+  t.deepEqual(world.events.sort(), [
+    'FailedMount: MountVolume.SetUp failed for volume "g" : git-repo volume plugin has been disabled',
+    'FailedMount: MountVolume.SetUp failed for volume "r" : no volume plugin matched name: rbd',
+    'FailedMount: MountVolume.SetUp failed for volume "v" : nfs volumes are mounted by storage drivers only: there is no nfs client in this node agent',
+  ]);
 });
 
 test('mounts are gone before folders are removed', async t => {
