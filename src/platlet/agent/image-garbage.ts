@@ -23,7 +23,6 @@ export const imageGarbageOf = (
     clock,
     log,
     signal,
-    gates: {volumes: gate('ImageVolume'), handlers: gate('RuntimeClassInImageCriApi')},
     warn: (reason, message) => events.warning(node, reason, message),
     observer: {
       removed: reason => metrics.collectedImages.add({reason}),
@@ -34,5 +33,7 @@ export const imageGarbageOf = (
       lowPercent: settings.imageGCLowThresholdPercent,
       minAgeMs: settings.imageMinimumGCAge,
       maxAgeMs: settings.imageMaximumGCAge,
+      mountsImages: gate('ImageVolume'),
+      knowsHandlers: gate('RuntimeClassInImageCriApi'),
     },
   });

@@ -48,10 +48,12 @@ export const podImages = async (
     access,
     events,
     clock,
-    mountsImages: gate('ImageVolume'),
-    handlerOf: gate('RuntimeClassInImageCriApi')
-      ? ({spec}) => (spec?.runtimeClassName ? handlerOf(spec.runtimeClassName) : Promise.resolve(''))
-      : undefined,
+    uses: {
+      mounts: gate('ImageVolume'),
+      handlerOf: gate('RuntimeClassInImageCriApi')
+        ? ({spec}) => (spec?.runtimeClassName ? handlerOf(spec.runtimeClassName) : Promise.resolve(''))
+        : undefined,
+    },
     pulled: (seconds, bytes) => metrics.pullDuration.observe(seconds, {image_size_in_bytes: imageSizeRange(bytes)}),
   });
   return {images, access};

@@ -13,11 +13,11 @@ import type {NodeStage} from './node.js';
 import type {NodeStorage} from './node-storage.js';
 import type {ResourceManagers} from '#src/platlet/resource-managers/resource-managers.js';
 import type {AgentParts} from './parts.js';
+import {userNamespaces} from '#src/platlet/user-namespaces/open.js';
 import {podCgroups} from './pod-cgroups.js';
 import {podConfigs} from './pod-configs.js';
 import {podImages} from './pod-images.js';
 import {podInputs} from './pod-objects.js';
-import {userNamespaces} from './user-namespaces.js';
 import {podVolumes} from './pod-volumes.js';
 
 /** The ports of pods on a machine. */

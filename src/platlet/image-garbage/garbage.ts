@@ -19,6 +19,10 @@ export interface ImageGarbageSettings {
   readonly minAgeMs: number;
   /** The maximum age of an unused image; 0: unlimited. */
   readonly maxAgeMs: number;
+  /** Whether images are mounted as volumes; default no. */
+  readonly mountsImages?: boolean;
+  /** Whether the runtime keeps images apart by runtime handlers; default no. */
+  readonly knowsHandlers?: boolean;
 }
 
 /** Is notified of garbage collection. */
@@ -37,8 +41,6 @@ export interface ImageGarbageParts {
   readonly settings: ImageGarbageSettings;
   readonly observer: ImageGarbageObserver;
   readonly signal: AbortSignal;
-  /** Whether images are mounted as volumes, and whether the runtime keeps images apart by runtime handlers. */
-  readonly gates?: {readonly volumes: boolean; readonly handlers: boolean};
   /** Records a warning about the node. */
   warn(reason: string, message: string): void;
 }
@@ -216,7 +218,7 @@ export class ImageGarbage {
 
   /** Returns the names of the images of containers, and those of images that are mounted as volumes. */
   async #usedNames(): Promise<{readonly names: ReadonlySet<string>; readonly volumes: ReadonlySet<string>}> {
-    const {runtime, gates} = this.#parts;
+    const {runtime, settings} = this.#parts;
     const names = new Set<string>();
     const volumes = new Set<string>();
     // Runtimes that do not pin it would have to pull it again for the next pod.
@@ -225,7 +227,7 @@ export class ImageGarbage {
     for (const {pod, containers} of await runtime.pods()) {
       for (const {image, imageRef, imageId} of containers)
         for (const name of [image.image, imageRef, imageId]) if (name) names.add(this.#keyOf(name, image.handler));
-      if (!gates?.volumes || containers.length === 0) continue;
+      if (!settings.mountsImages || containers.length === 0) continue;
       // Only the status of a container tells what it mounts.
       for (const {mounts = []} of (await runtime.podStatus(pod.uid)).containers)
         for (const {image} of mounts) if (image) volumes.add(image);
@@ -235,7 +237,7 @@ export class ImageGarbage {
 
   /** Returns the key of an image, or of one by another name. */
   #keyOf(name: string, handler: string | undefined): string {
-    return this.#parts.gates?.handlers && handler ? `${name},${handler}` : name;
+    return this.#parts.settings.knowsHandlers && handler ? `${name},${handler}` : name;
   }
 
   async #collectNoted(): Promise<void> {

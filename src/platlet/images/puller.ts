@@ -27,8 +27,13 @@ export interface ImagePullerParts {
   readonly clock: Clock;
   /** Called after a pull with its duration and the size of the image. */
   readonly pulled?: (seconds: number, bytes: number | undefined) => void;
-  /** Whether images are mounted as volumes; default no. */
-  readonly mountsImages?: boolean;
+  /** What is done with images besides; nothing by default. */
+  readonly uses?: ImageUses;
+}
+
+export interface ImageUses {
+  /** Whether images are mounted as volumes. */
+  readonly mounts: boolean;
   /** Returns the runtime handler of a pod, for runtimes that keep images apart by handlers; absent: they do not. */
   readonly handlerOf?: ((pod: Frozen<Pod>) => Promise<string>) | undefined;
 }
@@ -77,7 +82,7 @@ export class ImagePuller implements Images {
   }
 
   async ensureVolume(pod: Frozen<Pod>, {image}: Frozen<Volume>, signal: AbortSignal): Promise<ImageSpec | undefined> {
-    if (!image || !this.#parts.mountsImages) return undefined;
+    if (!image || !this.#parts.uses?.mounts) return undefined;
     const {reference = '', pullPolicy: policy} = image;
     const {ref} = await this.#ensure({pod, regarding: pod, image: reference, policy, signal, isOfContainer: false});
     return {...(await this.#specOf(pod, ref)), userSpecified: reference};
@@ -110,7 +115,7 @@ export class ImagePuller implements Images {
   /** Returns an image for a pod as the runtime is asked for it. */
   async #specOf(pod: Frozen<Pod>, image: string): Promise<ImageSpec> {
     const annotations = pod.metadata?.annotations;
-    const handler = await this.#parts.handlerOf?.(pod);
+    const handler = await this.#parts.uses?.handlerOf?.(pod);
     return {image, ...(annotations ? {annotations} : {}), ...(handler ? {handler} : {})};
   }
 

@@ -15,7 +15,7 @@ const image = (id: string, fields: Partial<Image> = {}): Image => ({
 });
 
 /** A node with images on a disk of 1000 bytes. */
-const aNode = (settings: Partial<ImageGarbageSettings> = {}, gates = {volumes: false, handlers: false}) => {
+const aNode = (settings: Partial<ImageGarbageSettings> = {}) => {
   const clock = new VirtualClock(1_000_000);
   const lifetime = new AbortController();
   const node = {
@@ -40,7 +40,6 @@ const aNode = (settings: Partial<ImageGarbageSettings> = {}, gates = {volumes: f
     observer: {},
     warn: (reason, message) => void node.events.push(`${reason}: ${message}`),
     host: {space: async () => ({totalBytes: node.totalBytes, availableBytes: node.availableBytes, inodes: 0, inodesFree: 0})},
-    gates,
     settings: {highPercent: 85, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0, ...settings},
     runtime: {
       images: async () => node.images,
@@ -143,18 +142,18 @@ test('a collection that fails twice in a row is an event of the node', async t =
 });
 
 test('images that are mounted as volumes are in use', async t => {
-  for (const volumes of [true, false]) {
-    const {node, garbage} = aNode({}, {volumes, handlers: false});
+  for (const mountsImages of [true, false]) {
+    const {node, garbage} = aNode({mountsImages});
     node.images = [image('a'), image('app')];
     node.used = ['app'];
     node.mounted = ['a'];
     await garbage.removeUnused();
-    t.deepEqual(node.removed, volumes ? [] : ['a']);
+    t.deepEqual(node.removed, mountsImages ? [] : ['a']);
   }
 });
 
 test('an image is in use for the runtime handler of its container alone, where they are kept apart', async t => {
-  const {node, garbage, clock} = aNode({}, {volumes: false, handlers: true});
+  const {node, garbage, clock} = aNode({knowsHandlers: true});
   node.images = [image('a'), image('b', {handler: 'vm'}), image('c', {handler: 'other'})];
   node.used = ['a', 'b', 'c'];
   node.handler = 'vm';

@@ -262,7 +262,7 @@ test('credentials are known by the secret that they come from and by their hash'
 
 test('the image of a volume is pulled for the pod, and is mounted by its id', async t => {
   const registry = new Registry();
-  const puller = registry.puller({}, {mountsImages: true});
+  const puller = registry.puller({}, {uses: {mounts: true}});
   const pod = aPod({}, {annotations: {a: 'b'}});
   const volume = (pullPolicy?: string) => ({name: 'v', image: {reference: 'files', ...(pullPolicy ? {pullPolicy} : {})}});
   const ensure = async (by = puller, policy?: string) => {
@@ -284,7 +284,7 @@ test('the image of a volume is pulled for the pod, and is mounted by its id', as
 
 test('images are asked for with the runtime handler of the pod where runtimes keep them apart by it', async t => {
   const registry = new Registry();
-  const puller = registry.puller({}, {mountsImages: true, handlerOf: async ({spec}) => spec?.runtimeClassName ?? ''});
+  const puller = registry.puller({}, {uses: {mounts: true, handlerOf: async ({spec}) => spec?.runtimeClassName ?? ''}});
   await registry.ensure(puller, {image: 'app:1'}, {runtimeClassName: 'vm'});
   t.is(registry.asked.at(-1)?.handler, 'vm');
   await registry.ensure(puller, {image: 'app:2'});
