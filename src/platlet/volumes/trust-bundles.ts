@@ -131,7 +131,10 @@ const cacheMs = 5 * 60_000;
 class FollowedTrustBundles implements TrustBundles {
   readonly #informer: SharedInformer<TrustBundle>;
   readonly #parts: TrustBundlesParts;
-  /** The least recently used first. */
+  /**
+   * The least recently used first. Bounded by number: only administrators create bundles, and keys are those of the
+   * pods of this node.
+   */
   readonly #cache = new Map<string, Cached>();
 
   constructor(informer: SharedInformer<TrustBundle>, parts: TrustBundlesParts) {
