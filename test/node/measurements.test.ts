@@ -80,7 +80,9 @@ contained('an agent measures real containers, and serves what is for debugging',
   const shown = await until(t, 'the pod is measured', async () => {
     const {pods} = await summary();
     const [volume] = (pods[0]?.['volume'] ?? []) as readonly {readonly usedBytes: number}[];
-    return volume && volume.usedBytes >= 512 * 1024 && pods[0];
+    // The pod is measured as a whole before its container is.
+    const [container] = (pods[0]?.['containers'] ?? []) as readonly {readonly memory?: {readonly rssBytes: number}}[];
+    return volume && volume.usedBytes >= 512 * 1024 && container?.memory && container.memory.rssBytes > 0 && pods[0];
   });
   const {node: machine} = await summary();
   t.like(shown, {podRef: {name: 'pod-alone', namespace: 'default'}, network: {name: 'eth0'}, volume: [{name: 'scratch'}]});
