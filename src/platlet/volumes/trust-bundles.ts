@@ -6,11 +6,13 @@ import type {Frozen} from '#src/api/key.js';
 import {apiVersionOf, groupOfVersion, kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {isNotFound, notFound} from '#src/api/status.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {Lru} from '#src/base/lru.js';
 import {messageOf} from '#src/base/message.js';
 import type {Random} from '#src/base/random.js';
-import {firstOf} from '#src/base/signals.js';
+import {firstOf, onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {trustAnchorsOf} from './trust-anchors.js';
 
@@ -127,21 +129,21 @@ interface Cached extends CacheKey {
 }
 
 const cacheMs = 5 * 60_000;
+const bound = new CacheBound('trust_anchors', 32 << 20);
+
+const keyText = ({name, signer, selector}: CacheKey): string => JSON.stringify([name, signer, selector]);
 
 class FollowedTrustBundles implements TrustBundles {
   readonly #informer: SharedInformer<TrustBundle>;
   readonly #parts: TrustBundlesParts;
-  /**
-   * The least recently used first. Bounded by number: only administrators create bundles, and keys are those of the
-   * pods of this node.
-   */
-  readonly #cache = new Map<string, Cached>();
+  readonly #cache: Lru<string, Cached>;
 
   constructor(informer: SharedInformer<TrustBundle>, parts: TrustBundlesParts) {
     this.#informer = informer;
     this.#parts = parts;
+    this.#cache = new Lru(bound, {bytesOf: ({anchors}) => anchors.length, maxEntries: parts.cacheSize});
     const listener = informer.listen(({object}) => this.#drop(object));
-    parts.signal.addEventListener('abort', () => listener[Symbol.dispose](), {once: true});
+    onAbort(parts.signal, () => listener[Symbol.dispose]());
   }
 
   async byName(name: string, isOptional: boolean): Promise<string> {
@@ -168,15 +170,12 @@ class FollowedTrustBundles implements TrustBundles {
   }
 
   #anchors(key: CacheKey, find: () => readonly Frozen<TrustBundle>[] | undefined): string {
-    const {clock, random, cacheSize} = this.#parts;
+    const {clock, random} = this.#parts;
     this.#checkSynced();
-    const text = JSON.stringify([key.name, key.signer, key.selector]);
+    const text = keyText(key);
     const cached = this.#cache.get(text);
+    if (cached && clock.monotonic() < cached.until) return cached.anchors;
     this.#cache.delete(text);
-    if (cached && clock.monotonic() < cached.until) {
-      this.#cache.set(text, cached);
-      return cached.anchors;
-    }
     const bundles = find();
     if (!bundles) return '';
     const anchors = trustAnchorsOf(
@@ -184,7 +183,6 @@ class FollowedTrustBundles implements TrustBundles {
       random,
     );
     this.#cache.set(text, {...key, anchors, until: clock.monotonic() + cacheMs});
-    for (const [oldest] of this.#cache) if (this.#cache.size > cacheSize) this.#cache.delete(oldest);
     return anchors;
   }
 
@@ -197,7 +195,7 @@ class FollowedTrustBundles implements TrustBundles {
     const isOf = spec.signerName
       ? ({signer}: CacheKey) => signer === spec.signerName
       : ({name}: CacheKey) => name !== undefined && name === metadata?.name;
-    for (const [text, key] of this.#cache) if (isOf(key)) this.#cache.delete(text);
+    for (const key of [...this.#cache.values()]) if (isOf(key)) this.#cache.delete(keyText(key));
   }
 }
 
