@@ -28,11 +28,10 @@ export class NodeImages {
     this.#parts = parts;
   }
 
-  /** Returns the last list of images, after the first attempt at one; undefined if none has succeeded. */
+  /** Returns the last list of images, and waits for one as long as there is none; undefined if the attempt fails. */
   async current(): Promise<readonly Image[] | undefined> {
-    const isFirst = this.#listedAt === -Infinity && !this.#listing;
     if (this.#parts.clock.monotonic() >= this.#listedAt + imagesMs) this.#listing ??= this.#list();
-    if (isFirst) await this.#listing;
+    if (!this.#images) await this.#listing;
     return this.#images;
   }
 

@@ -41,17 +41,9 @@ export class PluginSocket {
     this.#parts = parts;
   }
 
-  get isThere(): boolean {
-    return this.#wanted !== undefined;
-  }
-
-  get isRegistered(): boolean {
-    return this.#registered !== undefined;
-  }
-
   /** Whether there is nothing left to do for a socket that is gone. */
   get isOver(): boolean {
-    return !this.isThere && !this.isRegistered && !this.#isBusy;
+    return this.#wanted === undefined && this.#registered === undefined && !this.#isBusy;
   }
 
   /** Tells which socket is there: a new socket at the same path has another number. */

@@ -65,11 +65,6 @@ export class PluginWatcher {
     });
   }
 
-  /** The numbers of plugins by socket: those that are there, and those that are registered. */
-  get sockets(): ReadonlyMap<string, Pick<PluginSocket, 'isThere' | 'isRegistered'>> {
-    return this.#sockets;
-  }
-
   /** Scans once the scan that is under way has ended. */
   #again(): Promise<void> {
     const {clock, log, folder} = this.#parts;
