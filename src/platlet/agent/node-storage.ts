@@ -1,6 +1,7 @@
 // The third stage of an agent: the storage drivers of its node, and the volumes that the node has of them.
 
 import type {SharedInformer} from '#informers/shared.js';
+import {onAbort} from '#src/base/signals.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {AllocatableUpdates} from '#src/platlet/csi/allocatable-updates.js';
 import {Attachments, uniqueName} from '#src/platlet/csi/attachments.js';
@@ -116,5 +117,5 @@ const followAllocatable = (
   const updates = new AllocatableUpdates({drivers, object: name => known.lister.get(name), clock, log, signal});
   drivers.onChange(name => updates.changed(name));
   const listener = known.listen(({object}) => updates.changed(object.metadata?.name ?? ''));
-  signal.addEventListener('abort', () => listener[Symbol.dispose]());
+  onAbort(signal, () => listener[Symbol.dispose]());
 };

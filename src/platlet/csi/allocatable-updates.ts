@@ -3,6 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {onAbort} from '#src/base/signals.js';
 import type {CsiDrivers} from './drivers.js';
 import type {CsiDriver} from './volume.js';
 
@@ -27,7 +28,7 @@ export class AllocatableUpdates {
 
   constructor(parts: AllocatableUpdatesParts) {
     this.#parts = parts;
-    parts.signal.addEventListener('abort', () => {
+    onAbort(parts.signal, () => {
       for (const {timer} of this.#periods.values()) timer[Symbol.dispose]();
       this.#periods.clear();
     });

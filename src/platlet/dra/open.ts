@@ -7,6 +7,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import {stateFiles} from '#src/platlet/host/folders.js';
@@ -57,7 +58,7 @@ export const openClaimManager = async (
   const health = new ClaimHealth({claims, health: await HealthInfos.open(fileOf(stateFiles.claimHealth), log), clock});
   const metrics = new ClaimMetrics(meter, clock);
   const observed = observeClaimsInUse(meter, () => claims.inUse());
-  signal.addEventListener('abort', () => observed[Symbol.dispose](), {once: true});
+  onAbort(signal, () => observed[Symbol.dispose]());
   const isRegistered = (): boolean => registered() !== undefined;
   const wiping = isStandalone ? undefined : new SliceWiping({client, nodeName, isRegistered, clock, random, log, signal});
   const plugins = new ClaimPlugins({

@@ -11,6 +11,7 @@ import type {Node} from '#src/api/types.js';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
@@ -74,7 +75,7 @@ export class PodCertificates {
     };
     const workers = work(this.#queue, 1, handle, error => clock.unhandled(error));
     const listener = requests.informer.listen(({object: {spec}}) => this.#redrive(({metadata}) => metadata?.uid === spec.podUID));
-    signal.addEventListener('abort', () => {
+    onAbort(signal, () => {
       listener[Symbol.dispose]();
       this.#queue.shutDown();
       void workers.stop();

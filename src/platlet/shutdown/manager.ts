@@ -3,6 +3,7 @@
 import {messageOf} from '#src/base/message.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {onAbort} from '#src/base/signals.js';
 import {formatDuration} from '#src/api/duration.js';
 import type {Logind} from './logind.js';
 
@@ -43,7 +44,7 @@ export class ShutdownManager {
 
   /** Begins to wait for shutdowns. Rejects if logind cannot be asked; it is asked again only if it could once. */
   async start(): Promise<void> {
-    this.#parts.signal.addEventListener('abort', () => this.#release(), {once: true});
+    onAbort(this.#parts.signal, () => this.#release());
     await this.#begin();
   }
 
