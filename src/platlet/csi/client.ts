@@ -57,28 +57,18 @@ const timeoutMs = 120_000;
 
 /** Calls a driver over one connection, which is opened on demand, and again after a restart of the driver. */
 export class CsiClient implements AsyncDisposable {
-  readonly #parts: CsiClientParts;
   readonly #client: PluginClient;
 
-  constructor(parts: CsiClientParts) {
-    const {socket: endpoint, clock, log} = parts;
-    this.#parts = parts;
-    this.#client = new PluginClient({endpoint, clock, log});
+  constructor({driver, socket: endpoint, clock, log, metrics}: CsiClientParts) {
+    this.#client = new PluginClient({endpoint, clock, log, called: (path, code, ms) => metrics.called(driver, path, code, ms)});
   }
 
   /** Calls a procedure. Throws `CsiError`. */
   async call<Request, Response>(procedure: Procedure<Request, Response>, message: Draft<NoInfer<Request>>): Promise<Response> {
-    const {driver, clock, metrics} = this.#parts;
-    const start = clock.monotonic();
-    let code = 0;
     try {
       return await this.#client.call(procedure, message, timeoutMs);
     } catch (error) {
-      if (!(error instanceof PluginError)) throw error;
-      ({code} = error);
-      throw new CsiError(code, error.message, {cause: error});
-    } finally {
-      metrics.called(driver, procedure.path, code, clock.monotonic() - start);
+      throw error instanceof PluginError ? new CsiError(error.code, error.message, {cause: error}) : error;
     }
   }
 

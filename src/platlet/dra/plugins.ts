@@ -7,8 +7,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Plugin, PluginHandler} from '#src/platlet/plugin-watcher/plugin-handler.js';
 import {KeptConnection} from '#src/platlet/rpc/kept-connection.js';
-import {PluginError, type PluginClient} from '#src/platlet/rpc/plugin-client.js';
-import type {Procedure} from '#src/platlet/rpc/procedure.js';
+import type {PluginClient} from '#src/platlet/rpc/plugin-client.js';
 import {pluginServices, type ClaimMessage, type PluginService} from './messages.js';
 import type {ClaimMetrics} from './metrics.js';
 import type {SliceWiping} from './slice-wiping.js';
@@ -33,8 +32,6 @@ interface Registered {
 }
 
 const callTimeoutMs = 45_000;
-
-type Result = {readonly uid: string; readonly result: unknown};
 
 /** The plugins, by driver. */
 export class ClaimPlugins implements PluginHandler, AsyncDisposable {
@@ -61,12 +58,18 @@ export class ClaimPlugins implements PluginHandler, AsyncDisposable {
 
   register(plugin: Plugin): void {
     const {name: driver, endpoint} = plugin;
-    const {clock, log, watchHealth} = this.#parts;
+    const {clock, log, metrics, watchHealth} = this.#parts;
     const service = this.#serviceOf(plugin);
     const others = this.#drivers.get(driver) ?? [];
     if (others.some(other => other.endpoint === endpoint))
       throw new Error(`endpoint ${endpoint} already registered for DRA driver plugin ${driver}`);
-    const connection = new KeptConnection({endpoint, clock, log, changed: () => this.#settle(driver)});
+    const connection = new KeptConnection({
+      endpoint,
+      clock,
+      log,
+      changed: () => this.#settle(driver),
+      called: (path, code, ms) => metrics.called(driver, path, code, ms),
+    });
     this.#drivers.set(driver, [...others, {endpoint, service, connection, health: watchHealth?.(driver, connection.client)}]);
     this.#settle(driver);
   }
@@ -104,33 +107,14 @@ export class ClaimPlugins implements PluginHandler, AsyncDisposable {
 
   /** Has a driver prepare claims. Throws `PluginError`. */
   async prepare(driver: string, claims: readonly ClaimMessage[]) {
-    const plugin = this.#pluginOf(driver);
-    return await this.#call(driver, plugin, pluginServices[plugin.service].prepare, claims);
+    const {connection, service} = this.#pluginOf(driver);
+    return (await connection.client.call(pluginServices[service].prepare, {claims: [...claims]}, callTimeoutMs)).claims;
   }
 
   /** Has a driver undo the preparation of claims. Throws `PluginError`. */
   async unprepare(driver: string, claims: readonly ClaimMessage[]) {
-    const plugin = this.#pluginOf(driver);
-    return await this.#call(driver, plugin, pluginServices[plugin.service].unprepare, claims);
-  }
-
-  async #call<R extends Result>(
-    driver: string,
-    {connection}: Registered,
-    procedure: Procedure<{readonly claims: ClaimMessage[]}, {readonly claims: R[]}>,
-    claims: readonly ClaimMessage[],
-  ): Promise<readonly R[]> {
-    const {clock, metrics} = this.#parts;
-    const since = clock.monotonic();
-    let code = 0;
-    try {
-      return (await connection.client.call(procedure, {claims: [...claims]}, callTimeoutMs)).claims;
-    } catch (error) {
-      if (error instanceof PluginError) ({code} = error);
-      throw error;
-    } finally {
-      metrics.called(driver, procedure.path, code, clock.monotonic() - since);
-    }
+    const {connection, service} = this.#pluginOf(driver);
+    return (await connection.client.call(pluginServices[service].unprepare, {claims: [...claims]}, callTimeoutMs)).claims;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

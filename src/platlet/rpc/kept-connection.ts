@@ -3,11 +3,9 @@
 import {exponential} from '#src/base/backoff.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {PluginClient} from './plugin-client.js';
+import {PluginClient, type PluginClientParts} from './plugin-client.js';
 
-export interface KeptConnectionParts {
-  /** The path of the socket. */
-  readonly endpoint: string;
+export interface KeptConnectionParts extends Pick<PluginClientParts, 'endpoint' | 'called'> {
   readonly clock: Clock;
   readonly log: Log;
   /** Called when the plugin has been reached, and when it is lost. */
@@ -26,9 +24,9 @@ export class KeptConnection implements AsyncDisposable {
   #retry: Disposable | undefined;
 
   constructor(parts: KeptConnectionParts) {
-    const {endpoint, clock, log} = parts;
+    const {changed: _, ...connection} = parts;
     this.#parts = parts;
-    this.client = new PluginClient({endpoint, clock, log, closed: () => this.#lost()});
+    this.client = new PluginClient({...connection, closed: () => this.#lost()});
     void this.#connect();
   }
 

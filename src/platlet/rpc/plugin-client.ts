@@ -18,6 +18,8 @@ export interface PluginClientParts {
   readonly log?: Log | undefined;
   /** Called when the connection has ended. */
   readonly closed?: () => void;
+  /** Called after each call with its gRPC status code, 0 for success, and its duration. */
+  readonly called?: (path: string, code: number, ms: number) => void;
 }
 
 /** The error of a call, as the original's clients print it. `code` is the gRPC status code. */
@@ -39,8 +41,12 @@ const maxMessageBytes = 16 << 20;
 export class PluginClient implements AsyncDisposable {
   readonly #endpoint: string;
   readonly #channel: GrpcChannel;
+  readonly #clock: Clock;
+  readonly #called: NonNullable<PluginClientParts['called']>;
 
-  constructor({endpoint, clock, connectTimeoutMs, log = noLog, closed}: PluginClientParts) {
+  constructor({endpoint, clock, connectTimeoutMs, log = noLog, closed, called = () => {}}: PluginClientParts) {
+    this.#clock = clock;
+    this.#called = called;
     this.#endpoint = endpoint.startsWith('unix:') ? endpoint : `unix://${endpoint}`;
     this.#channel = new GrpcChannel({
       servers: [this.#endpoint],
@@ -63,10 +69,16 @@ export class PluginClient implements AsyncDisposable {
     message: Draft<NoInfer<Request>>,
     timeoutMs?: number,
   ): Promise<Response> {
+    const since = this.#clock.monotonic();
+    let code = 0;
     try {
       return response.decode(await this.#channel.call(path, request.encode(message), timeoutMs));
     } catch (error) {
-      throw this.#error(error, path);
+      const failure = this.#error(error, path);
+      ({code} = failure);
+      throw failure;
+    } finally {
+      this.#called(path, code, this.#clock.monotonic() - since);
     }
   }
 
