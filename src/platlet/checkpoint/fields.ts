@@ -6,9 +6,11 @@ export const isFields = (value: unknown): value is Fields => typeof value === 'o
 
 export const corrupted = (): Error => new Error('checkpoint is corrupted');
 
-/** Parses a JSON object. Throws if it is none. */
-export const parsedFields = (text: string): Fields => {
-  const file: unknown = JSON.parse(text);
-  if (!isFields(file)) throw corrupted();
-  return file;
+/** Returns a value that is an object. Throws if it is none. */
+export const fieldsOf = (value: unknown): Fields => {
+  if (!isFields(value)) throw corrupted();
+  return value;
 };
+
+/** Parses a JSON object. Throws if it is none. */
+export const parsedFields = (text: string): Fields => fieldsOf(JSON.parse(text));

@@ -1,7 +1,7 @@
 // The content of the file `kubelet_internal_checkpoint`, in the format of the original. Pure.
 
 import {fnv1a} from '#src/base/text/fnv.js';
-import {corrupted, isFields, parsedFields, type Fields} from '#src/platlet/checkpoint/fields.js';
+import {corrupted, fieldsOf, isFields, parsedFields} from '#src/platlet/checkpoint/fields.js';
 import {goMap, goNumberMap} from '#src/platlet/checkpoint/go-text.js';
 import type {DevicesByNode} from './devices.js';
 import {containerAllocation} from './messages.js';
@@ -71,14 +71,13 @@ export const formatDeviceCheckpoint = ({entries, registered}: DeviceCheckpoint):
 };
 
 const listsOf = (value: unknown): Readonly<Record<string, readonly string[]>> => {
-  if (!isFields(value)) throw corrupted();
-  for (const list of Object.values(value)) if (!Array.isArray(list)) throw corrupted();
-  return value as Readonly<Record<string, readonly string[]>>;
+  const lists = fieldsOf(value);
+  for (const list of Object.values(lists)) if (!Array.isArray(list)) throw corrupted();
+  return lists as Readonly<Record<string, readonly string[]>>;
 };
 
 const entryOf = (value: unknown): Entry => {
-  if (!isFields(value)) throw corrupted();
-  const {PodUID, ContainerName, ResourceName, DeviceIDs, AllocResp}: Fields = value;
+  const {PodUID, ContainerName, ResourceName, DeviceIDs, AllocResp} = fieldsOf(value);
   return {
     PodUID: String(PodUID),
     ContainerName: String(ContainerName),
@@ -91,8 +90,7 @@ const entryOf = (value: unknown): Entry => {
 /** Parses the content of the file. Throws if it is corrupt. */
 export const parseDeviceCheckpoint = (text: string): DeviceCheckpoint => {
   const {Data: fields, Checksum: checksum} = parsedFields(text);
-  if (!isFields(fields)) throw corrupted();
-  const {PodDeviceEntries, RegisteredDevices} = fields;
+  const {PodDeviceEntries, RegisteredDevices} = fieldsOf(fields);
   const data: Data = {
     PodDeviceEntries: Array.isArray(PodDeviceEntries) ? PodDeviceEntries.map(entryOf) : null,
     RegisteredDevices: isFields(RegisteredDevices) ? listsOf(RegisteredDevices) : null,

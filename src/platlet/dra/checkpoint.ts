@@ -2,7 +2,7 @@
 
 import {crc32} from 'node:zlib';
 import {claimDriverNames} from '#src/api/naming.js';
-import {corrupted, isFields, parsedFields, type Fields} from '#src/platlet/checkpoint/fields.js';
+import {corrupted, fieldsOf, parsedFields, type Fields} from '#src/platlet/checkpoint/fields.js';
 import type {ClaimState, PreparedDevice} from './claim-infos.js';
 
 const ordered = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> =>
@@ -37,15 +37,11 @@ export const formatClaimCheckpoint = (claims: Iterable<ClaimState>): string => {
 
 const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-const fieldsOf = (value: unknown): Fields => {
-  if (value === undefined || value === null) return {};
-  if (!isFields(value)) throw corrupted();
-  return value;
-};
+const fieldsOrNone = (value: unknown): Fields => fieldsOf(value ?? {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const deviceOf = (value: unknown): PreparedDevice => {
-  const {PoolName, DeviceName, ShareID, RequestNames, CDIDeviceIDs} = fieldsOf(value);
+  const {PoolName, DeviceName, ShareID, RequestNames, CDIDeviceIDs} = fieldsOrNone(value);
   return {
     pool: textOf(PoolName),
     device: textOf(DeviceName),
@@ -56,14 +52,14 @@ const deviceOf = (value: unknown): PreparedDevice => {
 };
 
 const claimOf = (value: unknown): ClaimState => {
-  const {ClaimUID, ClaimName, Namespace, PodUIDs, DriverState} = fieldsOf(value);
+  const {ClaimUID, ClaimName, Namespace, PodUIDs, DriverState} = fieldsOrNone(value);
   return {
     uid: textOf(ClaimUID),
     name: textOf(ClaimName),
     namespace: textOf(Namespace),
-    pods: new Set(Object.keys(fieldsOf(PodUIDs))),
+    pods: new Set(Object.keys(fieldsOrNone(PodUIDs))),
     drivers: new Map(
-      Object.entries(fieldsOf(DriverState)).map(([driver, state]) => [driver, listOf(fieldsOf(state).Devices).map(deviceOf)]),
+      Object.entries(fieldsOrNone(DriverState)).map(([driver, state]) => [driver, listOf(fieldsOrNone(state).Devices).map(deviceOf)]),
     ),
   };
 };

@@ -2,7 +2,7 @@
 
 import {fnv1a} from '#src/base/text/fnv.js';
 import {goMap, goNumberMap} from '#src/platlet/checkpoint/go-text.js';
-import {corrupted, isFields, parsedFields, type Fields} from '#src/platlet/checkpoint/fields.js';
+import {corrupted, fieldsOf, parsedFields} from '#src/platlet/checkpoint/fields.js';
 import type {MemoryBlock, MemoryState, MemoryTable, NodeMemory} from './state.js';
 
 const tableText = ({total, systemReserved, allocatable, reserved, free}: MemoryTable): string =>
@@ -40,11 +40,6 @@ export const formatMemoryState = (policyName: string, state: MemoryState): strin
   );
   const checksum = checksumOf(policyName, state);
   return JSON.stringify({policyName, machineState, ...(assignments.size > 0 ? {entries} : {}), checksum});
-};
-
-const fieldsOf = (value: unknown): Fields => {
-  if (!isFields(value)) throw corrupted();
-  return value;
 };
 
 const numberOf = (value: unknown): number => {
