@@ -8,7 +8,7 @@ import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {idsAt, cpusIn} from '#src/platlet/topology/cpu-topology.js';
 import {difference, intersection, noCpus, union, type CpuSet} from '#src/platlet/topology/cpuset.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
-import {allocatedContainers} from '#src/platlet/topology-manager/manager.js';
+import {allocatedContainers, leftContainers} from '#src/platlet/topology-manager/containers.js';
 import {formatCpuState, type CpuState} from './checkpoint.js';
 import {cpuHints} from './hints.js';
 import {exclusiveCpusOf, hasPodResources, neededAtOnce} from './requests.js';
@@ -139,10 +139,8 @@ export class CpuManager implements HintProvider {
   }
 
   retain(pods: readonly Frozen<Pod>[]): void {
-    const kept = new Map(pods.map(pod => [pod.metadata?.uid ?? '', new Set(allocatedContainers(pod).map(({name}) => name))]));
     const before = this.#state;
-    for (const [uid, containers] of before.assignments)
-      for (const name of containers.keys()) if (!kept.get(uid)?.has(name)) this.#state = withoutAssignment(this.#state, uid, name);
+    for (const [uid, name] of leftContainers(before.assignments, pods)) this.#state = withoutAssignment(this.#state, uid, name);
     if (this.#state !== before) this.#save();
   }
 

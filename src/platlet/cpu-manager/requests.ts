@@ -4,13 +4,11 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityMilliValue, quantityValue} from '#src/api/quantity.js';
 import {podQosClass} from '#src/model/pod/qos.js';
+import {isSidecar} from '#src/model/pod/restart.js';
 
 /** Whether a pod has resources of its own, for all containers together: its containers get none exclusively. */
 export const hasPodResources = ({spec}: Frozen<Pod>): boolean =>
   Object.keys(spec?.resources?.requests ?? {}).length > 0 || Object.keys(spec?.resources?.limits ?? {}).length > 0;
-
-/** Whether an init container runs beside the containers that follow. */
-export const isSidecar = (container: Frozen<AnyContainer>): boolean => 'restartPolicy' in container && container.restartPolicy === 'Always';
 
 /** Returns the number of CPUs that a container gets exclusively: whole CPUs of Guaranteed pods. */
 export const exclusiveCpusOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): number => {

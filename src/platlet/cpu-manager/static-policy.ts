@@ -9,7 +9,7 @@ import {nodesOf, type NumaMask} from '#src/platlet/topology-manager/mask.js';
 import {takeDistributed, takePacked, takePreferring} from './assignment.js';
 import type {CpuState} from './checkpoint.js';
 import type {CpuPolicyOptions} from './options.js';
-import {isSidecar} from './requests.js';
+import {endsBeforeNext} from '#src/platlet/topology-manager/containers.js';
 
 export interface StaticCpuPolicy {
   readonly topology: CpuTopology;
@@ -101,10 +101,8 @@ export const withoutAssignment = (state: CpuState, uid: string, container: strin
 };
 
 /** Returns the CPUs of the pod that its next containers may reuse: those of init containers that end before. */
-export const reusableAfter = ({spec}: Frozen<Pod>, container: Frozen<AnyContainer>, reusable: CpuSet, cpus: CpuSet): CpuSet => {
-  const ends = spec?.initContainers?.some(init => init.name === container.name && !isSidecar(init));
-  return ends ? union(reusable, cpus) : difference(reusable, cpus);
-};
+export const reusableAfter = (pod: Frozen<Pod>, container: Frozen<AnyContainer>, reusable: CpuSet, cpus: CpuSet): CpuSet =>
+  endsBeforeNext(pod, container) ? union(reusable, cpus) : difference(reusable, cpus);
 
 /** Returns the state to begin with: the saved one. Throws if it does not fit the machine and its reserved CPUs. */
 export const checkedState = ({topology, options, reserved}: StaticCpuPolicy, state: CpuState): CpuState => {

@@ -6,10 +6,10 @@ import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import type {Eventually} from '#src/base/eventually.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
-import {isSidecar} from '#src/model/pod/restart.js';
 import type {ContainerOptions} from '#src/platlet/inputs/container-options.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
+import {endsBeforeNext} from '#src/platlet/topology-manager/containers.js';
 import {formatDeviceCheckpoint, type DeviceCheckpoint} from './checkpoint.js';
 import {chooseDevices} from './choice.js';
 import {containerOptions} from './container-options.js';
@@ -243,12 +243,12 @@ export class DeviceManager implements HintProvider {
 
   /** What an init container had is free for the containers after it, unless it runs beside them. */
   #noteReuse(pod: Frozen<Pod>, container: Frozen<AnyContainer>): void {
-    const isInit = pod.spec?.initContainers?.some(({name}) => name === container.name) && !isSidecar(container);
+    const ends = endsBeforeNext(pod, container);
     const {devices: reusable} = this.#reusable;
     for (const [resource, {devices}] of this.devicesOf(uidOf(pod), container.name)) {
       const own = idsOf(devices);
       const others = [...(reusable.get(resource) ?? noIds)].filter(id => !own.has(id));
-      reusable.set(resource, new Set(isInit ? [...others, ...own] : others));
+      reusable.set(resource, new Set(ends ? [...others, ...own] : others));
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
-import {isSidecar} from '#src/platlet/cpu-manager/requests.js';
+import {isSidecar} from '#src/model/pod/restart.js';
 import {maskOf} from '#src/platlet/topology-manager/mask.js';
 import {withReleased, type MemoryBlock, type MemoryState} from './state.js';
 

@@ -6,10 +6,11 @@ import {parseQuantity, quantityValue} from '#src/api/quantity.js';
 import {messageOf} from '#src/base/message.js';
 import {podQosClass} from '#src/model/pod/qos.js';
 import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
-import {hasPodResources, isSidecar, neededAtOnce} from '#src/platlet/cpu-manager/requests.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import {hasPodResources, neededAtOnce} from '#src/platlet/cpu-manager/requests.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
-import {allocatedContainers} from '#src/platlet/topology-manager/manager.js';
+import {allocatedContainers, endsBeforeNext, leftContainers} from '#src/platlet/topology-manager/containers.js';
 import {maskOf, nodesOf, type NumaMask} from '#src/platlet/topology-manager/mask.js';
 import {formatMemoryState} from './checkpoint.js';
 import {bestHint, hintsOfBlocks, memoryHints, type MemoryHint, type MemoryRequest} from './hints.js';
@@ -156,10 +157,8 @@ export class MemoryManager implements HintProvider {
   }
 
   retain(pods: readonly Frozen<Pod>[]): void {
-    const kept = new Map(pods.map(pod => [pod.metadata?.uid ?? '', new Set(allocatedContainers(pod).map(({name}) => name))]));
     const before = this.#state;
-    for (const [uid, containers] of before.assignments)
-      for (const name of containers.keys()) if (!kept.get(uid)?.has(name)) this.#state = withoutBlocks(this.#state, uid, name);
+    for (const [uid, name] of leftContainers(before.assignments, pods)) this.#state = withoutBlocks(this.#state, uid, name);
     if (this.#state !== before) this.#save();
   }
 
@@ -180,7 +179,7 @@ export class MemoryManager implements HintProvider {
   #reuse(pod: Frozen<Pod>, container: Frozen<AnyContainer>, blocks: readonly MemoryBlock[]): void {
     const uid = pod.metadata?.uid ?? '';
     if (this.#reusable.uid !== uid) this.#reusable = {uid, bytes: new Map()};
-    const ends = pod.spec?.initContainers?.some(init => init.name === container.name && !isSidecar(init));
+    const ends = endsBeforeNext(pod, container);
     for (const {nodes, type, bytes} of blocks) {
       const before = this.#reusableOn(pod, maskOf(nodes), type);
       this.#reusable.bytes.set(`${maskOf(nodes)} ${type}`, ends ? Math.max(before, bytes) : Math.max(0, before - bytes));

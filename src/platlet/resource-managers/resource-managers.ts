@@ -15,7 +15,8 @@ import type {ResourceStatus} from '#src/platlet/pod/container-statuses.js';
 import type {MemoryManager} from '#src/platlet/memory-manager/manager.js';
 import {formatCpuSet} from '#src/platlet/topology/cpuset.js';
 import type {HintProvider} from '#src/platlet/topology-manager/hints.js';
-import {allocatedContainers, type TopologyManager} from '#src/platlet/topology-manager/manager.js';
+import {allocatedContainers} from '#src/platlet/topology-manager/containers.js';
+import type {TopologyManager} from '#src/platlet/topology-manager/manager.js';
 import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 
 export interface ResourceManagersParts {

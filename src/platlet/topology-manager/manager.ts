@@ -1,11 +1,12 @@
 // Admits pods whose resources can be aligned on NUMA nodes, and has the resource managers allocate them.
 
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import {runStepwise, settled, type Stepwise} from '#src/base/stepwise.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {ManagerRefusal, Reserved} from '#src/platlet/pod/admission/managers.js';
+import {allocatedContainers} from './containers.js';
 import {AllocationError, type HintProvider, type TopologyHint} from './hints.js';
 import {mergeHints, type NumaOrder, type TopologyPolicy} from './merge.js';
 
@@ -26,12 +27,6 @@ export interface TopologyManagerParts {
 
 /** No preference, and none that is known: what the policy `none` gives. */
 const noHint: TopologyHint = {affinity: undefined, isPreferred: false};
-
-/** Returns the containers that get resources at admission, in the order in which they start. */
-export const allocatedContainers = ({spec}: Frozen<Pod>): readonly Frozen<AnyContainer>[] => [
-  ...(spec?.initContainers ?? []),
-  ...(spec?.containers ?? []),
-];
 
 /** Throws if the machine is not one that the policy works on. */
 export const checkNumaOrder = (policy: TopologyPolicy, {nodes, options}: NumaOrder): void => {
