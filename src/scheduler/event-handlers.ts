@@ -9,6 +9,7 @@ import {nodeEvents, podEvents} from './changes.js';
 import {isSchedulingEqual} from './cache/pod-info.js';
 import type {EventKind} from '#src/scheduler/framework/events.js';
 import type {Scheduler} from './scheduler.js';
+import type {SchedulerState} from './state.js';
 
 const isTerminal = ({status}: Frozen<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 const nodeOf = ({spec}: Frozen<Pod>): string => spec?.nodeName ?? '';
@@ -16,7 +17,7 @@ const uidOf = ({metadata}: Frozen<Pod>): string => metadata?.uid ?? '';
 
 /** Updates cache and queue on changes of nodes. */
 const nodeHandler =
-  ({cache, queue}: Scheduler) =>
+  ({cache, queue}: SchedulerState) =>
   (change: Change<Node>): void => {
     if (isResync(change)) return;
     const {object} = change;
@@ -43,7 +44,7 @@ class PodHandler {
 
   handle(change: Change<Pod>): void {
     if (isResync(change)) return;
-    this.#scheduler.podGroups?.note(change);
+    this.#scheduler.state.podGroups?.note(change);
     const {object: pod} = change;
     if (change.type === 'deleted') return this.#removed(pod);
     if (isTerminal(pod)) {
@@ -56,7 +57,7 @@ class PodHandler {
   }
 
   #assigned(pod: Frozen<Pod>): void {
-    const {cache, queue, nominator} = this.#scheduler;
+    const {cache, queue, nominator} = this.#scheduler.state;
     if (!cache.confirm(pod)) cache.setPod(this.#scheduler.podInfo(pod), nodeOf(pod));
     queue.delete(uidOf(pod));
     nominator.delete(uidOf(pod));
@@ -64,7 +65,7 @@ class PodHandler {
   }
 
   #unassigned(pod: Frozen<Pod>): void {
-    const {queue, nominator, podGroups} = this.#scheduler;
+    const {queue, nominator, podGroups} = this.#scheduler.state;
     if (!this.#scheduler.isOurs(pod)) return;
     const info = this.#scheduler.podInfo(pod);
     nominator.set(info, pod.status?.nominatedNodeName ?? '');
@@ -74,7 +75,7 @@ class PodHandler {
   }
 
   #removed(pod: Frozen<Pod>): void {
-    const {cache, queue, nominator} = this.#scheduler;
+    const {cache, queue, nominator} = this.#scheduler.state;
     const cached = cache.pod(uidOf(pod));
     queue.delete(uidOf(pod));
     nominator.delete(uidOf(pod));
@@ -85,7 +86,7 @@ class PodHandler {
   }
 
   #updated(old: Frozen<Pod>, pod: Frozen<Pod>): void {
-    const {cache, queue, nominator} = this.#scheduler;
+    const {cache, queue, nominator} = this.#scheduler.state;
     const changes = podEvents(old, pod);
     if (nodeOf(old)) {
       if (isSchedulingEqual(old, pod) && cache.pod(uidOf(pod))?.assumed === false) cache.refreshPod(uidOf(pod), pod);
@@ -118,7 +119,7 @@ const watchedResources = {
 const actions = {added: 'Add', updated: 'Update', deleted: 'Delete'} as const;
 
 const resourceHandler =
-  ({queue, volumes, devices}: Scheduler, name: keyof typeof watchedResources | 'Workload') =>
+  ({queue, volumes, devices}: SchedulerState, name: keyof typeof watchedResources | 'Workload') =>
   (change: Change): void => {
     if (isResync(change)) return;
     if (name === 'PersistentVolumeClaim' || name === 'PersistentVolume') volumes.onChange();
@@ -136,17 +137,19 @@ export const watchedKinds: readonly Kind[] = [kinds.nodes, kinds.pods, ...Object
 export const addEventHandlers = (scheduler: Scheduler, informers: Informers): Disposable[] => {
   const pods = new PodHandler(scheduler);
   return [
-    informers.informer(kinds.nodes).listen(nodeHandler(scheduler)),
+    informers.informer(kinds.nodes).listen(nodeHandler(scheduler.state)),
     informers.informer(kinds.pods).listen(change => pods.handle(change)),
     ...Object.entries(watchedResources).map(([name, kind]) =>
-      informers.informer(kind as Kind).listen(resourceHandler(scheduler, name as keyof typeof watchedResources)),
+      informers.informer(kind as Kind).listen(resourceHandler(scheduler.state, name as keyof typeof watchedResources)),
     ),
-    ...(scheduler.podGroups ? [informers.informer(kinds.workloads as Kind).listen(resourceHandler(scheduler, 'Workload'))] : []),
-    ...(scheduler.devices.features.deviceTaintRules
+    ...(scheduler.state.podGroups
+      ? [informers.informer(kinds.workloads as Kind).listen(resourceHandler(scheduler.state, 'Workload'))]
+      : []),
+    ...(scheduler.state.devices.features.deviceTaintRules
       ? [
           informers
             .informer(kinds.deviceTaintRules)
-            .listen(change => !isResync(change) && scheduler.queue.moveOn({kind: 'ResourceSliceUpdate'})),
+            .listen(change => !isResync(change) && scheduler.state.queue.moveOn({kind: 'ResourceSliceUpdate'})),
         ]
       : []),
   ];

@@ -7,25 +7,19 @@ import {yieldToEventLoop, Yielder} from '#src/base/turn.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {messageOf} from '#src/base/message.js';
 import type {Activity} from './activity.js';
-import type {Cache} from './cache/cache.js';
 import type {PodInfo} from './cache/pod-info.js';
 import type {Decider, Decision} from './decider.js';
-import type {Devices} from '#src/scheduler/devices/devices.js';
 import {AllocationError} from '#src/scheduler/devices/types.js';
 import type {FailureHandler} from './failure-handler.js';
-import type {PodGroups} from './cache/pod-groups.js';
 import {noNodesText} from '#src/scheduler/framework/fit-error.js';
 import type {SchedulerMetrics} from './metrics.js';
 import type {PodBinder} from './pod-binder.js';
 import type {PluginName} from '#src/scheduler/framework/plugin.js';
 import type {Preemptor} from './preemption/preemptor.js';
 import type {Profile} from './profile.js';
-import type {Nominator} from './queue/nominator.js';
 import type {QueuedPod} from './queue/queued-pod.js';
-import type {SchedulingQueue} from './queue/queue.js';
 import type {Settings} from './settings.js';
 import type {SchedulerState} from './state.js';
-import type {VolumeBinder} from './volumes/binder.js';
 
 export interface SchedulerStages {
   readonly environment: SchedulerEnvironment;
@@ -54,24 +48,14 @@ interface NoNodes {
 
 /** Schedules pending pods: one after another, and each is bound while the next ones are scheduled. */
 export class Scheduler {
-  readonly cache: Cache;
-  readonly queue: SchedulingQueue;
-  readonly nominator: Nominator;
-  readonly volumes: VolumeBinder;
-  readonly devices: Devices;
-  readonly podGroups: PodGroups | undefined;
+  readonly state: SchedulerState;
   readonly #parts: SchedulerStages;
   readonly #pieces: Yielder;
 
   constructor(parts: SchedulerStages) {
     const {state, environment} = parts;
     this.#parts = parts;
-    this.cache = state.cache;
-    this.queue = state.queue;
-    this.nominator = state.nominator;
-    this.volumes = state.volumes;
-    this.devices = state.devices;
-    this.podGroups = state.podGroups;
+    this.state = state;
     this.#pieces = new Yielder(environment.clock);
   }
 
@@ -82,7 +66,7 @@ export class Scheduler {
 
   /** Takes back the node of a pod that waits for a permit. Returns whether it did. */
   rejectWaiting(uid: string): boolean {
-    return this.#parts.state.waiting.reject(uid, {plugin: '', message: 'removed'});
+    return this.state.waiting.reject(uid, {plugin: '', message: 'removed'});
   }
 
   podInfo(pod: Frozen<Pod>): PodInfo {
@@ -94,16 +78,16 @@ export class Scheduler {
     const {activity} = this.#parts;
     signal.addEventListener('abort', () => activity.wake(), {once: true});
     while (!signal.aborted) {
-      const pod = this.queue.pop();
+      const pod = this.state.queue.pop();
       if (pod) {
         await this.#schedule(pod, signal);
-        if (!this.#parts.state.waiting.has(pod.info.uid)) this.queue.done(pod);
+        if (!this.state.waiting.has(pod.info.uid)) this.state.queue.done(pod);
         await yieldToEventLoop(); // Lets bindings and watch events proceed between any two pods.
         continue;
       }
       await activity.rest();
     }
-    this.queue.close();
+    this.state.queue.close();
     activity.end();
     await Promise.all([this.#parts.binder.whenIdle(), this.#parts.preemptor.whenIdle()]);
     this.#parts.metrics.stop();
@@ -113,7 +97,7 @@ export class Scheduler {
     const {clock, log} = this.#parts.environment;
     const {key, uid} = queued.info;
     const profile = this.#profileOf(queued);
-    if (!profile || this.cache.isAssumed(uid)) return;
+    if (!profile || this.state.cache.isAssumed(uid)) return;
     const since = clock.monotonic();
     try {
       const decision = await this.#decide(queued, profile, since);
@@ -139,7 +123,7 @@ export class Scheduler {
     const {pod, key, uid} = queued.info;
     if (!pod.metadata?.deletionTimestamp) return profiles.get(pod.spec?.schedulerName ?? '');
     events.warning(pod, 'FailedScheduling', `skip schedule deleting pod: ${key}`);
-    this.queue.delete(uid);
+    this.state.queue.delete(uid);
     return undefined;
   }
 
@@ -149,10 +133,10 @@ export class Scheduler {
   async #decide(queued: QueuedPod, profile: Profile, since: number): Promise<Decision | NoNodes | undefined> {
     const {uid} = queued.info;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      if (this.cache.nodes.length === 0) return {type: 'no nodes'};
-      await this.devices.load(queued.info);
+      if (this.state.cache.nodes.length === 0) return {type: 'no nodes'};
+      await this.state.devices.load(queued.info);
       const decision = await this.#decideOnce(queued.info, profile, since);
-      if (this.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued))
+      if (this.state.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.state.cache.isAssumed(uid) || !this.#profileOf(queued))
         return undefined;
       const validDecision = this.#parts.decider.revalidate(decision);
       if (validDecision) return validDecision;
@@ -162,11 +146,11 @@ export class Scheduler {
 
   /** Decides on a pod with the nodes frozen. */
   async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
-    this.cache.freeze();
+    this.state.cache.freeze();
     try {
       return await runStepsYielding(this.#parts.decider.decide(info, profile, since), this.#pieces);
     } finally {
-      await runStepsYielding(this.cache.applyDeferred(), this.#pieces);
+      await runStepsYielding(this.state.cache.applyDeferred(), this.#pieces);
     }
   }
 
@@ -182,7 +166,7 @@ export class Scheduler {
       case 'node':
         return this.#parts.binder.assumeAndBind(queued, decision.node, decision.filterResult.filterSet, since);
       case 'preempt':
-        this.#parts.preemptor.preempt(queued.info, decision.candidate, () => this.queue.activate(queued.info.uid));
+        this.#parts.preemptor.preempt(queued.info, decision.candidate, () => this.state.queue.activate(queued.info.uid));
         return fail(decision.candidate.node, decision.text);
       case 'none':
         return fail(decision.nominatedNode, decision.text);
