@@ -195,7 +195,7 @@ class FollowedTrustBundles implements TrustBundles {
     const isOf = spec.signerName
       ? ({signer}: CacheKey) => signer === spec.signerName
       : ({name}: CacheKey) => name !== undefined && name === metadata?.name;
-    for (const key of [...this.#cache.values()]) if (isOf(key)) this.#cache.delete(keyText(key));
+    for (const key of [...this.#cache.values()].filter(isOf)) this.#cache.delete(keyText(key));
   }
 }
 
