@@ -1,7 +1,8 @@
 // The program of a node's agent, in this process, against a plane with a port.
 
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {readFileSync} from 'node:fs';
 import {writeFile} from 'node:fs/promises';
 import {systemClock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -15,7 +16,7 @@ import {platletFlags} from '#src/options/programs/platlet.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {settingsText} from '#src/platlet/certificates/settings-file.js';
-import type {Plane} from '#src/plane/plane.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
 import type {Containerd} from './containerd.js';
 
 export interface AgentProgram extends AsyncDisposable {
@@ -96,4 +97,52 @@ export const nodeSettings = async (plane: Pick<Plane, 'url'>, directory: string,
   const cluster = {server: plane.url, trust: {ca: {data: pki('ca.crt')}}};
   await writeFile(path, settingsText(cluster, {cert: {data: certificate}, key: {data: key}}));
   return path;
+};
+
+/** Returns the flags of an agent that runs the pods of files, without an API server. */
+export const standaloneFlags = (node: Containerd, manifests: string): readonly string[] => [
+  '--hostname-override=alone',
+  '--naming=kubernetes',
+  `--container-runtime-endpoint=${node.endpoint}`,
+  `--root-dir=${join(node.agentFolder, 'root')}`,
+  `--cert-dir=${join(node.agentFolder, 'pki')}`,
+  `--cgroup-root=${node.cgroup}`,
+  `--pod-manifest-path=${manifests}`,
+  '--file-check-frequency=100ms',
+  '--fail-cgroupv1=false',
+];
+
+/** A plane with one node of real containers. Disposing of it stops the agent, then the plane. */
+export interface PlaneWithAgent extends AsyncDisposable {
+  readonly plane: Plane;
+  readonly agent: AgentProgram;
+  /** A folder of its own. */
+  readonly directory: string;
+}
+
+/** Starts a plane and the agent of a node, with further flags. The agent may not be ready yet. */
+export const startPlaneWithAgent = async (
+  node: Containerd,
+  {name, port}: {readonly name: string; readonly port: number},
+  more: readonly string[] = [],
+): Promise<PlaneWithAgent> => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-node-'));
+  const plane = await startPlane({
+    naming: 'kubernetes',
+    dataDir: directory,
+    bootstrapTokens: true,
+    controllers: ['serviceaccount-controller'],
+  });
+  const settings = await nodeSettings(plane, directory, node.agentFolder, name);
+  const agent = runAgent([...agentFlags(node, {name, settings, port, healthPort: 0}), ...more]);
+  return {
+    plane,
+    agent,
+    directory,
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await plane.stop();
+      rmSync(directory, {recursive: true, force: true});
+    },
+  };
 };

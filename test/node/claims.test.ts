@@ -1,16 +1,15 @@
-import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {systemClock} from '#src/base/clock.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import type {Plane} from '#src/plane/plane.js';
 import {list} from '#src/platlet/pod-resources/messages.js';
 import {PluginClient} from '#src/platlet/rpc/plugin-client.js';
 import {describePod} from '#test/platlet/agent.js';
 import {FakeClaimPlugin} from '#test/platlet/dra/fake-claim-plugin.js';
-import {agentFlags, nodeSettings, runAgent} from './agent-program.js';
+import {startPlaneWithAgent} from './agent-program.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -50,17 +49,10 @@ const createPod = async (plane: Plane): Promise<void> => {
 
 contained('a pod has a claim of a driver, which is given back when it is gone', async t => {
   await using node = await startContainerd();
-  const directory = mkdtempSync(join(tmpdir(), 'plat-claims-'));
-  const plane = await startPlane({
-    naming: 'kubernetes',
-    dataDir: directory,
-    bootstrapTokens: true,
-    controllers: ['serviceaccount-controller'],
-  });
-  const settings = await nodeSettings(plane, directory, node.agentFolder, name);
-  const agent = runAgent(agentFlags(node, {name, settings, port: 19_880, healthPort: 0}));
+  await using cluster = await startPlaneWithAgent(node, {name, port: 19_880});
+  const {plane, agent} = cluster;
   const root = join(node.agentFolder, 'root');
-  const plugin = new FakeClaimPlugin(join(root, 'plugins_registry'), driver);
+  await using plugin = new FakeClaimPlugin(join(root, 'plugins_registry'), driver);
   await using resources = new PluginClient({endpoint: join(root, 'pod-resources', 'kubelet.sock'), clock: systemClock});
   const pods = plane.client().resource(kinds.pods);
   const told = async (): Promise<string> =>
@@ -68,21 +60,14 @@ contained('a pod has a claim of a driver, which is given back when it is gone', 
       .flatMap(({containers}) => containers.flatMap(({dynamicResources}) => dynamicResources))
       .map(({claimName, claimResources}) => `${claimName} ${claimResources.map(({deviceName}) => deviceName).join()}`)
       .join();
-  try {
-    await agent.ready;
-    await plugin.start();
-    await until(t, 'the plugin is registered', async () => plugin.answers.includes('registered'));
-    await createPod(plane);
-    await until(t, 'the pod runs', async () => describePod(await pods.get('user', at)).startsWith('Running'));
-    t.is(await told(), 'claim dev-claim');
-    await pods.delete('user', at);
-    await until(t, 'the pod is gone', async () => (await pods.list(at)).items.length === 0);
-    t.deepEqual(plugin.calls, ['prepare claim', 'unprepare claim']);
-    t.regex(readFileSync(join(root, 'dra_manager_state'), 'utf8'), /\\"ClaimInfoStateList\\":\[\]/);
-  } finally {
-    await plugin[Symbol.asyncDispose]();
-    await agent[Symbol.asyncDispose]();
-    await plane.stop();
-    rmSync(directory, {recursive: true, force: true});
-  }
+  await agent.ready;
+  await plugin.start();
+  await until(t, 'the plugin is registered', async () => plugin.answers.includes('registered'));
+  await createPod(plane);
+  await until(t, 'the pod runs', async () => describePod(await pods.get('user', at)).startsWith('Running'));
+  t.is(await told(), 'claim dev-claim');
+  await pods.delete('user', at);
+  await until(t, 'the pod is gone', async () => (await pods.list(at)).items.length === 0);
+  t.deepEqual(plugin.calls, ['prepare claim', 'unprepare claim']);
+  t.regex(readFileSync(join(root, 'dra_manager_state'), 'utf8'), /\\"ClaimInfoStateList\\":\[\]/);
 });

@@ -1,12 +1,11 @@
-import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import type {Plane} from '#src/plane/plane.js';
 import {describePod} from '#test/platlet/agent.js';
 import {FakeDriver} from '#test/platlet/csi/fake-driver.js';
-import {agentFlags, nodeSettings, runAgent} from './agent-program.js';
+import {startPlaneWithAgent} from './agent-program.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -68,47 +67,33 @@ const createPod = async (plane: Plane): Promise<void> => {
 
 contained('a pod writes into a volume of a driver, which is released when it is gone', async t => {
   await using node = await startContainerd();
-  const directory = mkdtempSync(join(tmpdir(), 'plat-csi-'));
+  await using cluster = await startPlaneWithAgent(node, {name, port: 19_870});
+  const {plane, agent, directory} = cluster;
   const disk = join(directory, 'disk');
   mkdirSync(disk);
   writeFileSync(join(disk, 'before'), '');
-  const plane = await startPlane({
-    naming: 'kubernetes',
-    dataDir: directory,
-    bootstrapTokens: true,
-    controllers: ['serviceaccount-controller'],
-  });
-  const settings = await nodeSettings(plane, directory, node.agentFolder, name);
-  const agent = runAgent(agentFlags(node, {name, settings, port: 19_870, healthPort: 0}));
   const root = join(node.agentFolder, 'root');
   const mounts = {
     mount: async (path: string) => void (await run('mount', '--bind', disk, path)),
     unmount: async (path: string) => void (await run('umount', path)),
   };
-  const driver = new FakeDriver(
+  await using driver = new FakeDriver(
     driverName,
     {root: directory, folders: {root}, mounted: []},
     {mounts, socket: join(root, 'plugins_registry', 'driver.sock')},
   );
   const pods = plane.client().resource(kinds.pods);
-  try {
-    await agent.ready;
-    await driver.start();
-    await createPod(plane);
-    await until(t, 'the pod runs', async () => describePod(await pods.get('writer', {namespace: 'default'})).startsWith('Running'));
-    await until(t, 'the pod has written', async () => readFileSync(join(disk, 'groups'), 'utf8').split(/\s/).includes('4711'));
-    await pods.delete('writer', {namespace: 'default'});
-    await until(t, 'the volume is released', async () => driver.calls.some(call => call.startsWith('NodeUnstageVolume')));
-    t.deepEqual(
-      driver.calls.map(call => call.split(' ')[0]),
-      ['NodeGetInfo', 'NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'],
-    );
-    t.false(readFileSync('/proc/self/mountinfo', 'utf8').includes(disk));
-    t.is(readFileSync(join(disk, 'before'), 'utf8'), '');
-  } finally {
-    await driver[Symbol.asyncDispose]();
-    await agent[Symbol.asyncDispose]();
-    await plane.stop();
-    rmSync(directory, {recursive: true, force: true});
-  }
+  await agent.ready;
+  await driver.start();
+  await createPod(plane);
+  await until(t, 'the pod runs', async () => describePod(await pods.get('writer', {namespace: 'default'})).startsWith('Running'));
+  await until(t, 'the pod has written', async () => readFileSync(join(disk, 'groups'), 'utf8').split(/\s/).includes('4711'));
+  await pods.delete('writer', {namespace: 'default'});
+  await until(t, 'the volume is released', async () => driver.calls.some(call => call.startsWith('NodeUnstageVolume')));
+  t.deepEqual(
+    driver.calls.map(call => call.split(' ')[0]),
+    ['NodeGetInfo', 'NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'],
+  );
+  t.false(readFileSync('/proc/self/mountinfo', 'utf8').includes(disk));
+  t.is(readFileSync(join(disk, 'before'), 'utf8'), '');
 });

@@ -1,12 +1,11 @@
-import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import type {Plane} from '#src/plane/plane.js';
 import {describePod} from '#test/platlet/agent.js';
-import {agentFlags, nodeSettings, runAgent} from './agent-program.js';
+import {startPlaneWithAgent} from './agent-program.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -59,45 +58,31 @@ const hasDiskPressure = (t: ExecutionContext, plane: Plane, expected: string): P
 
 contained('pods are evicted that exceed their limit, and one when the disk fills up', async t => {
   await using node = await startContainerd();
-  const directory = mkdtempSync(join(tmpdir(), 'plat-eviction-'));
   const root = join(node.agentFolder, 'root');
   mkdirSync(root);
   await run('mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', root);
-  const plane = await startPlane({
-    naming: 'kubernetes',
-    dataDir: directory,
-    bootstrapTokens: true,
-    controllers: ['serviceaccount-controller'],
-  });
-  const settings = await nodeSettings(plane, directory, node.agentFolder, name);
-  const agent = runAgent([
-    ...agentFlags(node, {name, settings, port: 19_850, healthPort: 0}),
+  await using cluster = await startPlaneWithAgent(node, {name, port: 19_850}, [
     '--eviction-hard=nodefs.available<16Mi,memory.available<1Mi',
     '--kernel-memcg-notification',
     '--eviction-pressure-transition-period=1s',
     '--volume-stats-agg-period=500ms',
     '--node-status-update-frequency=1s',
   ]);
-  try {
-    await agent.ready;
-    await create(plane, 'limited', 3 * 1024, '1Mi');
-    await create(plane, 'writer', 20 * 1024);
-    await create(plane, 'modest', 1024);
-    for (const pod of ['writer', 'modest']) await reached(t, plane, pod, /^Running/);
-    const limited = await reached(t, plane, 'limited', /^Failed Evicted/);
-    t.is(limited.status?.message, 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ');
+  const {plane, agent} = cluster;
+  await agent.ready;
+  await create(plane, 'limited', 3 * 1024, '1Mi');
+  await create(plane, 'writer', 20 * 1024);
+  await create(plane, 'modest', 1024);
+  for (const pod of ['writer', 'modest']) await reached(t, plane, pod, /^Running/);
+  const limited = await reached(t, plane, 'limited', /^Failed Evicted/);
+  t.is(limited.status?.message, 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ');
 
-    const filler = join(root, 'filler');
-    writeFileSync(filler, Buffer.alloc(36 * Mi));
-    const writer = await reached(t, plane, 'writer', /^Failed Evicted/);
-    t.regex(writer.status?.message ?? '', /^The node was low on resource: ephemeral-storage. Threshold quantity: 16Mi, available: \S+\. /);
-    await hasDiskPressure(t, plane, 'True');
-    rmSync(filler);
-    await hasDiskPressure(t, plane, 'False');
-    t.is((await pods(plane).get('modest', {namespace: 'default'})).status?.phase, 'Running');
-  } finally {
-    await agent[Symbol.asyncDispose]();
-    await plane.stop();
-    rmSync(directory, {recursive: true, force: true});
-  }
+  const filler = join(root, 'filler');
+  writeFileSync(filler, Buffer.alloc(36 * Mi));
+  const writer = await reached(t, plane, 'writer', /^Failed Evicted/);
+  t.regex(writer.status?.message ?? '', /^The node was low on resource: ephemeral-storage. Threshold quantity: 16Mi, available: \S+\. /);
+  await hasDiskPressure(t, plane, 'True');
+  rmSync(filler);
+  await hasDiskPressure(t, plane, 'False');
+  t.is((await pods(plane).get('modest', {namespace: 'default'})).status?.phase, 'Running');
 });

@@ -3,7 +3,7 @@ import https from 'node:https';
 import {join} from 'node:path';
 import {text as textOf} from 'node:stream/consumers';
 import test, {type ExecutionContext} from 'ava';
-import {runAgent} from './agent-program.js';
+import {runAgent, standaloneFlags} from './agent-program.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -60,20 +60,12 @@ contained('an agent measures real containers, and serves what is for debugging',
     }),
   );
   await using agent = runAgent([
-    '--hostname-override=alone',
-    '--naming=kubernetes',
-    `--container-runtime-endpoint=${node.endpoint}`,
-    `--root-dir=${join(node.agentFolder, 'root')}`,
-    `--cert-dir=${join(node.agentFolder, 'pki')}`,
-    `--cgroup-root=${node.cgroup}`,
-    `--pod-manifest-path=${manifests}`,
-    '--file-check-frequency=100ms',
+    ...standaloneFlags(node, manifests),
     '--volume-stats-agg-period=500ms',
     '--feature-gates=ComponentStatusz=true,ComponentFlagz=true,NodeLogQuery=true',
     `--port=${port}`,
     '--read-only-port=0',
     '--healthz-port=0',
-    '--fail-cgroupv1=false',
   ]);
   await agent.ready;
   const summary = async (): Promise<Summary> => JSON.parse((await ask('/stats/summary'))[1]) as Summary;

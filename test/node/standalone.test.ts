@@ -8,7 +8,7 @@ import {list} from '#src/platlet/pod-resources/messages.js';
 import {PluginClient} from '#src/platlet/rpc/plugin-client.js';
 import {createLog} from '#src/observe/log.js';
 import {FakeDevicePlugin} from '#test/platlet/device-manager/fake-device-plugin.js';
-import {runAgent} from './agent-program.js';
+import {runAgent, standaloneFlags} from './agent-program.js';
 import {startContainerd} from './containerd.js';
 import {recipes} from './images/index.js';
 import {containersMissing} from './requirements.js';
@@ -46,19 +46,11 @@ contained('an agent without an API server runs the pods of its files', async t =
   const lines: string[] = [];
   await using agent = runAgent(
     [
-      '--hostname-override=alone',
-      '--naming=kubernetes',
-      `--container-runtime-endpoint=${node.endpoint}`,
-      `--root-dir=${join(node.agentFolder, 'root')}`,
-      `--cert-dir=${join(node.agentFolder, 'pki')}`,
-      `--cgroup-root=${node.cgroup}`,
-      `--pod-manifest-path=${manifests}`,
-      '--file-check-frequency=100ms',
+      ...standaloneFlags(node, manifests),
       '--feature-gates=PreventStaticPodAPIReferences=false',
       '--port=19550',
       `--read-only-port=${port}`,
       '--healthz-port=19548',
-      '--fail-cgroupv1=false',
     ],
     createLog({clock: systemClock, program: 'platlet', write: line => void lines.push(line)}),
   );
@@ -87,18 +79,10 @@ contained('whole CPUs of Guaranteed pods are exclusive, and the others of the no
   const all = availableParallelism() - 1;
   const exclusive = {limits: {cpu: String(all), memory: '20Mi'}};
   await using agent = runAgent([
-    '--hostname-override=alone',
-    '--naming=kubernetes',
-    `--container-runtime-endpoint=${node.endpoint}`,
-    `--root-dir=${join(node.agentFolder, 'root')}`,
-    `--cert-dir=${join(node.agentFolder, 'pki')}`,
-    `--cgroup-root=${node.cgroup}`,
-    `--pod-manifest-path=${manifests}`,
-    '--file-check-frequency=100ms',
+    ...standaloneFlags(node, manifests),
     `--port=19550`,
     `--read-only-port=${port}`,
     '--healthz-port=19548',
-    '--fail-cgroupv1=false',
     '--cpu-manager-policy=static',
     '--cpu-manager-reconcile-period=200ms',
     '--reserved-cpus=0',
@@ -130,20 +114,7 @@ contained('a container gets the devices that it requests from their plugin', asy
   mkdirSync(manifests);
   mkdirSync(out);
   const folder = join(node.agentFolder, 'root', 'device-plugins');
-  await using agent = runAgent([
-    '--hostname-override=alone',
-    '--naming=kubernetes',
-    `--container-runtime-endpoint=${node.endpoint}`,
-    `--root-dir=${join(node.agentFolder, 'root')}`,
-    `--cert-dir=${join(node.agentFolder, 'pki')}`,
-    `--cgroup-root=${node.cgroup}`,
-    `--pod-manifest-path=${manifests}`,
-    '--file-check-frequency=100ms',
-    '--port=19550',
-    `--read-only-port=${port}`,
-    '--healthz-port=0',
-    '--fail-cgroupv1=false',
-  ]);
+  await using agent = runAgent([...standaloneFlags(node, manifests), '--port=19550', `--read-only-port=${port}`, '--healthz-port=0']);
   await agent.ready;
   await until(t, 'plugins may register', () => existsSync(join(folder, 'kubelet.sock')));
   const plugin = new FakeDevicePlugin(join(folder, 'gpu.sock'), [['zero'], ['one']]);

@@ -102,3 +102,15 @@ export const put = async (host: Host, path: string, text = '', mode = 0o644): Pr
 };
 
 export const textOf = async (host: Host, path: string): Promise<string | undefined> => (await host.read(path))?.toString();
+
+/** Gives a host the program `losetup`. Returns the files that have a loop device. */
+export const loopDevicesOf = (host: FolderHost): readonly string[] => {
+  const loops: string[] = [];
+  host.execute = async (_, [option = '', path = '']) => {
+    if (option === '-j') return {exitCode: 0, output: loops.includes(path) ? `/dev/loop7: [5]:1 (${path})\n` : ''};
+    if (option === '-f') loops.push(path);
+    else loops.pop();
+    return {exitCode: 0, output: ''};
+  };
+  return loops;
+};

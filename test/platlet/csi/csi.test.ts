@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {aPlaneWithNode, nodeName, type AgentPlane} from '#test/platlet/agent.js';
-import {folderHost, type FolderHost} from '#test/platlet/host.js';
+import {folderHost, loopDevicesOf, type FolderHost} from '#test/platlet/host.js';
 import {FakeDriver, grpcCodes, type FakeDriverOptions} from './fake-driver.js';
 import {aClaim, aCsiNode, aDriverObject, attach, podWith, podWithClaim} from './node.js';
 
@@ -333,13 +333,7 @@ test('a volume that has become larger is expanded on its node, before and while 
 test('a block device is staged, published and mapped for its pod, also by an agent that starts again', async t => {
   await using site = await aSite();
   const {plane, host, driver} = site;
-  const loops: string[] = [];
-  host.execute = async (_, [option = '', path = '']) => {
-    if (option === '-j') return {exitCode: 0, output: loops.includes(path) ? `/dev/loop7: [5]:1 (${path})\n` : ''};
-    if (option === '-f') loops.push(path);
-    else loops.pop();
-    return {exitCode: 0, output: ''};
-  };
+  const loops = loopDevicesOf(host);
   await aDriverObject(plane, csi.driver, {podInfoOnMount: true});
   await aClaim(plane, 'c', csi, {volumeMode: 'Block'});
   const device = {name: 'app', image: 'app', volumeDevices: [{name: 'data', devicePath: '/dev/xvda'}]};

@@ -2,7 +2,7 @@ import {mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import type {PersistentVolume} from '#src/platlet/volumes/plugin.js';
-import {folderHost} from '#test/platlet/host.js';
+import {folderHost, loopDevicesOf} from '#test/platlet/host.js';
 import {aWorld, podWith} from './world.js';
 
 /** Volumes of a node whose claims are all for one persistent volume. */
@@ -50,13 +50,7 @@ test('a local block device is mapped for its pods while they are there', async t
   const source = join(host.root, 'disk');
   writeFileSync(source, '');
   symlinkSync(source, join(host.root, 'name'));
-  const loops: string[] = [];
-  host.execute = async (_, [option = '', path = '']) => {
-    if (option === '-j') return {exitCode: 0, output: loops.includes(path) ? `/dev/loop7: [5]:1 (${path})\n` : ''};
-    if (option === '-f') loops.push(path);
-    else loops.pop();
-    return {exitCode: 0, output: ''};
-  };
+  const loops = loopDevicesOf(host);
   const spec = {local: {path: join(host.root, 'name')}, volumeMode: 'Block'};
   using world = aWorld({claims: {of: async () => ({persistent: {metadata: {name: 'disk'}, spec}, isReadonly: false})}}, host);
   const container = {name: 'app', volumeDevices: [{name: 'v', devicePath: '/dev/xvda'}]};
