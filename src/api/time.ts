@@ -16,6 +16,14 @@ export const wireMicroTime = (ms: number): string => {
   return `${wireTime(whole).slice(0, -1)}.${String(micros + 1_000_000).slice(1)}Z`;
 };
 
+/** RFC 3339 with whole seconds, in a time zone so many minutes east of UTC. */
+export const zonedTime = (ms: number, zoneMinutes: number): string => {
+  if (zoneMinutes === 0) return wireTime(ms);
+  const minutes = Math.abs(zoneMinutes);
+  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60].map(part => String(part).padStart(2, '0'));
+  return `${wireTime(ms + zoneMinutes * 60_000).slice(0, -1)}${zoneMinutes < 0 ? '-' : '+'}${hour}:${minute}`;
+};
+
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Returns the ms since the epoch of an RFC 3339 time; undefined for anything else. */

@@ -22,3 +22,6 @@ export const messageOf = (error: unknown): string => {
   const first = firstError(error);
   return first instanceof Error ? first.message : String(first);
 };
+
+/** Returns the message of a failed system call without its code and its path: `permission denied`. */
+export const systemMessageOf = (error: unknown): string => messageOf(error).replace(/^E[A-Z]+: (.*?)(?:, \w+(?: '.*')?)?$/s, '$1');

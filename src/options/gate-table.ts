@@ -122,6 +122,7 @@ export const gateTable = {
     PlatletCrashLoopBackOffMax: [alpha, alpha, alpha, betaOn],
     PlatletFineGrainedAuthz: [alpha, betaOn, betaOn, betaOn],
     PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
+    PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
@@ -196,9 +197,6 @@ export const gateTable = {
   }),
   ...withoutEffect('no option of the topology manager is in beta any more: those that are left are stable', {
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
-  }),
-  ...withoutEffect('kernel parameters that cannot be set, and a kernel log that cannot be read, never end the node agent', {
-    PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
   }),
   ...withoutEffect('the node agent measures local storage file by file, also where the file system has project quotas', {
     LocalStorageCapacityIsolationFSQuotaMonitoring: [beta, beta, beta, beta],

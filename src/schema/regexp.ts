@@ -124,6 +124,9 @@ const parsed = (pattern: string): Part => {
   return set.regexps[0] as Part;
 };
 
+/** Returns the text of a syntax error. Go shows the part that is wrong also where it is empty. */
+const syntaxText = ({message}: Error): string => (message.endsWith('backslash at end of expression') ? `${message}: \`\`` : message);
+
 /** Throws for a pattern that is invalid or weighs too much. */
 const checkWeight = (pattern: string): void => {
   if (weightOfText(pattern) > maxWeight) throw new Error(tooLarge);
@@ -142,7 +145,7 @@ export const regexp = (pattern: string): Regexp => {
     if (pattern.length > shortText || repeats.test(pattern)) checkWeight(pattern);
     made = new Compiled(engine().RE2JS.compile(pattern));
   } catch (error) {
-    throw new RegexpSyntaxError((error as Error).message, {cause: error});
+    throw new RegexpSyntaxError(syntaxText(error as Error), {cause: error});
   }
   compiled.set(pattern, made);
   return made;
@@ -160,7 +163,7 @@ export const regexpError = (pattern: string): string | undefined => {
   try {
     checkWeight(pattern);
   } catch (thrown) {
-    error = (thrown as Error).message;
+    error = syntaxText(thrown as Error);
   }
   verdicts.set(pattern, error === undefined ? {} : {error});
   return error;

@@ -14,6 +14,7 @@ import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {emptyRoot, enterGroup} from '#src/platlet/system-cgroups/processes.js';
 import {cleanNode} from '#src/platlet/clean/clean-node.js';
 import {unshareFolder} from '#src/platlet/host/shared-folder.js';
+import {isUserNamespace} from '#src/platlet/host/user-namespace.js';
 import {lockAgentFolder} from '#src/platlet/host/agent-lock.js';
 import type {ContainerConfig, SandboxConfig} from '#src/platlet/runtime/configs.js';
 import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
@@ -36,7 +37,11 @@ interface Checked {
 }
 
 /** Checks a machine whose parameters are files of the host; a missing folder is one that the agent may not write to. */
-const check = async (host: FolderHost, settings: Partial<MachineChecksParts['settings']> = {}): Promise<Checked> => {
+const check = async (
+  host: FolderHost,
+  settings: Partial<MachineChecksParts['settings']> = {},
+  {isInUserNamespace = false, toleratesIt = false} = {},
+): Promise<Checked> => {
   const events: string[] = [];
   const lines: string[] = [];
   await checkMachine({
@@ -44,7 +49,8 @@ const check = async (host: FolderHost, settings: Partial<MachineChecksParts['set
     host,
     root: host.folders.root,
     naming: naming('kubernetes'),
-    nodeName: 'node',
+    identity: {nodeName: 'node', machine: {isInUserNamespace}},
+    gate: name => name === 'PlatletInUserNamespace' && toleratesIt,
     events: {normal() {}, warning: (_, reason, message) => void events.push(`${reason}: ${message}`)},
     log: createLog({clock: new VirtualClock(), program: 'kubelet', write: line => void lines.push(line)}),
     parameters: join(host.root, 'sys'),
@@ -72,13 +78,52 @@ test('parameters of the kernel are set, or end the start if they are protected',
   await t.notThrowsAsync(check(host, {protectKernelDefaults: true}));
 });
 
-test('parameters of the kernel that cannot be set are one warning', async t => {
-  using host = folderHost();
-  await put(host, join(host.root, 'self', 'oom_score_adj'), '0\n');
-  const {lines} = await check(host);
-  t.is(lines.length, 1);
-  t.regex(lines[0]!, /^W.*failed to set kernel parameters.*overcommit_memory.*root_maxbytes/);
+/** A host whose kernel lets no parameter be set. */
+const aLockedHost = async (): Promise<FolderHost> => {
+  const host = await aHost();
+  const {writeInto} = host;
+  host.writeInto = async (path, text) => {
+    if (path.includes('/sys/')) throw new Error(`EROFS: read-only file system, open '${path}'`);
+    await writeInto(path, text);
+  };
+  return host;
+};
+
+test('parameters of the kernel that cannot be set end the start, in a user namespace too', async t => {
+  using host = await aLockedHost();
+  const all = names.filter(name => name !== 'vm/panic_on_oom').map(name => `open ${host.root}/sys/${name}: read-only file system`);
+  for (const where of [{}, {toleratesIt: true}, {isInUserNamespace: true}])
+    await t.throwsAsync(check(host, {}, where), {message: `[${all.join(', ')}]`});
 });
+
+test('parameters of the kernel that cannot be set in a user namespace are left as they are, with the gate', async t => {
+  using host = await aLockedHost();
+  const {lines} = await check(host, {}, {isInUserNamespace: true, toleratesIt: true});
+  t.is(lines.length, 5);
+  for (const line of lines)
+    t.regex(line, /^I.*failed to set a kernel parameter, which is ignored in a user namespace.*read-only file system/);
+  await t.throwsAsync(check(host, {protectKernelDefaults: true}, {isInUserNamespace: true, toleratesIt: true}), {
+    message: /^\[invalid kernel flag: /,
+  });
+});
+
+test('parameters that the kernel does not have end the start, also where those that cannot be set do not', async t => {
+  using host = await aHost();
+  const path = join(host.root, 'sys', 'kernel/panic');
+  await host.removeFile(path);
+  await t.throwsAsync(check(host, {}, {isInUserNamespace: true, toleratesIt: true}), {message: `open ${path}: no such file or directory`});
+});
+
+for (const [what, text, expected] of [
+  ['the initial one', '         0          0 4294967295\n', false],
+  ['one with other ids', '0 100000 65536\n', true],
+  ['one with the ids of the host, but not all', '0 0 65536\n', true],
+  ['one with a second range', '0 1000 1\n1 100000 65536\n', true],
+  ['one without ids', '\n', true],
+  ['unknown', '', false],
+  ['in words', 'none\n', false],
+] as const)
+  test(`the user namespace of the agent is told by its ids: ${what}`, t => t.is(isUserNamespace(text), expected));
 
 const domains = (count: number, length = 1): string => `search ${Array.from({length: count}, () => 'a'.repeat(length)).join(' ')}`;
 

@@ -217,7 +217,7 @@ export class MemoryRuntime implements Runtime {
   }
   updateSandboxResources = () => this.#unavailable();
   reopenLog: Runtime['reopenLog'] = async () => {};
-  checkpoint = () => this.#unavailable();
+  checkpoint: Runtime['checkpoint'] = () => this.#unavailable();
 
   async execSync(id: string, command: readonly string[]): Promise<CommandResult> {
     const {instance} = this.#running(id);

@@ -93,10 +93,10 @@ export interface NodeAgent {
   /** The pods with running containers, as the runtime knows them. Without it they are found by their measurements. */
   readonly runningPods?: () => Promise<readonly Frozen<Pod>[]>;
   /**
-   * Writes the state of a container into an archive on the node, within so many seconds unless 0. Returns the path of
-   * the archive.
+   * Writes the state of a container into an archive on the node. Returns the path of the archive. `timeout`: in
+   * seconds, as the request has it.
    */
-  readonly checkpoint?: (of: ContainerAddress, timeoutSeconds: number) => Promise<string>;
+  readonly checkpoint?: (of: ContainerAddress, timeout: string | undefined) => Promise<string>;
   /** Why the agent does not work; undefined if it does. An agent without this check always does. */
   readonly healthProblem?: () => string | undefined;
 }

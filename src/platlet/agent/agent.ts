@@ -42,7 +42,7 @@ export const startAgent = async (given: AgentParts): Promise<RunningAgent> => {
   const machine = await topologyOf(given);
   const parts = {...given, settings: machine.settings};
   const signal = lifetimeOf(undo);
-  const host = await openHost(parts, undo);
+  const host = await openHost(parts, undo, signal);
   const cluster = clusterOf(parts, signal);
   await checkMachineOf(parts, host, cluster);
   const directory = podDirectory(parts, {api: cluster.api, files: staticPodSources(parts, signal)}, signal);
@@ -77,11 +77,11 @@ const lifetimeOf = (undo: Undo): AbortSignal => {
 };
 
 const checkMachineOf = async (parts: AgentParts, {hierarchy}: AgentHost, {events, node}: Cluster): Promise<void> => {
-  const {settings, host, flags, naming, identity, log} = parts;
+  const {settings, host, flags, gate, naming, identity, log} = parts;
   events.normal(node, 'Starting', `Starting ${naming.agent}.`);
   if (hierarchy.version === 1) events.warning(node, 'CgroupV1', cgroupV1Warning);
   warnOfSwap(identity.machine, events, node);
-  await checkMachine({settings, host, root: flags.rootDir, naming, nodeName: identity.nodeName, events, log});
+  await checkMachine({settings, host, root: flags.rootDir, naming, identity, gate, events, log});
 };
 
 /** The results of the earlier stages that the last one starts. */
@@ -100,7 +100,7 @@ interface Stages {
 /** The last stage: registers the node, starts its pods, then starts the features. */
 const begin = async (
   parts: AgentParts,
-  {cluster, host: {hierarchy, podHierarchy}, storage, directory, node: stage, managers, ports, workers, stats}: Stages,
+  {cluster, host: {hierarchy, podHierarchy, kernelLog}, storage, directory, node: stage, managers, ports, workers, stats}: Stages,
   port: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -123,6 +123,7 @@ const begin = async (
     gate,
     naming,
     host,
+    kernelLog,
     runtime,
     node: cluster.node,
     condition,

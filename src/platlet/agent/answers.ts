@@ -37,6 +37,7 @@ export const answersOf = (
     stats: () => stats.read(),
     probes: () => prober.counts,
     ...(gate('ContainerCheckpoint') ? {checkpoints: host.folders.checkpoints} : {}),
+    zoneMinutes: at => -new Date(at).getTimezoneOffset(),
     configuration: () => writtenSettings(settings),
     healthProblem: () => (directory.runtime.silentMs > maxSilentMs ? 'sync Loop took longer than expected' : undefined),
   });

@@ -2,11 +2,13 @@
 
 import {join} from 'node:path';
 import {messageOf} from '#src/base/message.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Undo} from '#src/base/undo.js';
 import {cgroupHierarchy, type CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {systemdHierarchy, systemdUnits} from '#src/platlet/cgroups/systemd.js';
 import {NodeFolders} from '#src/platlet/host/folders.js';
-import type {Host} from '#src/platlet/host/host.js';
+import type {Host, KernelLog} from '#src/platlet/host/host.js';
+import {isIgnored} from '#src/platlet/host/user-namespace.js';
 import {shareFolder} from '#src/platlet/host/shared-folder.js';
 import type {AgentParts} from './parts.js';
 
@@ -16,22 +18,37 @@ export interface AgentHost {
   readonly hierarchy: CgroupHierarchy;
   /** The same for the groups of pods, as the cgroup driver manages them. */
   readonly podHierarchy: CgroupHierarchy;
+  /** Undefined where the agent does without it, in a user namespace. */
+  readonly kernelLog: KernelLog | undefined;
 }
 
 const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
 
 /**
- * Creates the directories of an agent and detects the cgroup version. Rejects with a one-line error if mounts below the
- * data directory cannot be shared with containers.
+ * Creates the directories of an agent, detects the cgroup version and opens the kernel log. Rejects with a one-line
+ * error if that cannot be opened, or if mounts below the data directory cannot be shared with containers.
  */
-export const openHost = async ({host, flags, settings}: AgentParts, undo: Undo): Promise<AgentHost> => {
+export const openHost = async (parts: AgentParts, undo: Undo, signal: AbortSignal): Promise<AgentHost> => {
+  const {host, flags, settings} = parts;
   const {rootDir, containerLogs} = flags;
   const folders = new NodeFolders({root: rootDir, podLogs: settings.podLogsDir, containerLogs});
   await makeFolders(host, folders);
   const shared = await sharedRoot(host, rootDir);
   undo.defer(() => shared[Symbol.asyncDispose]());
   const hierarchy = await cgroupHierarchy(host);
-  return {folders, hierarchy, podHierarchy: flags.cgroupDriver === 'systemd' ? slicesOf(host, hierarchy) : hierarchy};
+  const podHierarchy = flags.cgroupDriver === 'systemd' ? slicesOf(host, hierarchy) : hierarchy;
+  return {folders, hierarchy, podHierarchy, kernelLog: await openKernelLog(parts, signal)};
+};
+
+const openKernelLog = async ({host, identity: {machine}, gate, log}: AgentParts, signal: AbortSignal): Promise<KernelLog | undefined> => {
+  try {
+    const kernelLog = await host.openKernelLog();
+    onAbort(signal, () => void kernelLog[Symbol.asyncDispose]());
+    return kernelLog;
+  } catch (error) {
+    if (isIgnored(error, 'open the kernel log', {machine, gate, log})) return undefined;
+    throw error;
+  }
 };
 
 const slicesOf = (host: Host, hierarchy: CgroupHierarchy): CgroupHierarchy =>

@@ -8,6 +8,7 @@ import type {
   NamespaceOptions,
   SandboxConfig,
   SandboxSecurity,
+  UserNamespace,
 } from '#src/platlet/runtime/configs.js';
 import type {ImageSpec} from '#src/platlet/runtime/images.js';
 import type {Draft, Value} from '#src/platlet/rpc/codec.js';
@@ -32,12 +33,14 @@ export const resourcesMessage = ({
   memorySwapLimitInBytes: memorySwapLimitBytes,
 });
 
+const usersMessage = (users: UserNamespace) => (users === 'node' ? {mode: users} : {mode: 'pod' as const, uids: [users], gids: [users]});
+
 const namespacesMessage = ({network, pid, ipc, targetId, users}: NamespaceOptions): Draft<Value<typeof common.namespaceOption>> => ({
   network,
   pid,
   ipc,
   targetId,
-  usernsOptions: users ? {mode: 'pod', uids: [users], gids: [users]} : {mode: 'node'},
+  usernsOptions: users && usersMessage(users),
 });
 
 /** Returns the fields shared by the security contexts of sandboxes and containers. */

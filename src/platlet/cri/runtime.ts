@@ -252,8 +252,13 @@ export class CriRuntime implements Runtime {
   }
 
   async checkpoint(containerId: string, location: string, timeoutSeconds: number): Promise<void> {
-    const timeoutMs = this.#parts.requestTimeoutMs + 1000 * timeoutSeconds;
-    await this.#call(procedures.checkpointContainer, {containerId, location, timeout: timeoutSeconds}, timeoutMs);
+    if (timeoutSeconds < 0) throw new Error('CheckpointContainer requires the timeout value to be > 0');
+    const timeout = Math.max(timeoutSeconds, Math.trunc(this.#parts.requestTimeoutMs / 1000));
+    await this.#call(
+      procedures.checkpointContainer,
+      {containerId, location, timeout},
+      Math.max(this.#parts.requestTimeoutMs, 1000 * timeout),
+    );
   }
 
   async execSync(containerId: string, command: readonly string[], timeoutSeconds: number): Promise<CommandResult> {

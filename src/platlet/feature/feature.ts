@@ -6,7 +6,7 @@ import type {Log} from '#src/base/log.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import type {Settings} from '#src/platlet/config/fields.js';
-import type {Host} from '#src/platlet/host/host.js';
+import type {Host, KernelLog} from '#src/platlet/host/host.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {NodeCondition} from '#src/platlet/node/node-condition.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
@@ -44,6 +44,8 @@ export interface FeatureContext {
   gate(name: GateName): boolean;
   readonly naming: Naming;
   readonly host: Host;
+  /** Undefined where the agent does without it, in a user namespace. */
+  readonly kernelLog: KernelLog | undefined;
   readonly runtime: Runtime;
   /** The reference to the Node in events. */
   readonly node: Regarding;

@@ -1,6 +1,8 @@
 // Kernel parameters that the agent requires.
 
 import {join} from 'node:path';
+import type {Log} from '#src/base/log.js';
+import {systemMessageOf} from '#src/base/message.js';
 import type {Host} from './host.js';
 
 /** The file in the agent's folder with the values that parameters had before the agent set them. */
@@ -32,31 +34,40 @@ const keepBefore = async (host: Host, root: string, changed: readonly ChangedPar
   await host.writeFile(path, `${JSON.stringify({...added, ...known})}\n`, 0o600);
 };
 
+export interface KernelParameterParts {
+  readonly host: Host;
+  /** The agent's folder. */
+  readonly root: string;
+  /** Whether parameters must not be changed. */
+  readonly isProtected: boolean;
+  /** Whether a parameter that could not be set is left as it is. */
+  ignores(error: Error): boolean;
+  readonly log: Log;
+  /** The directory of the parameters. */
+  readonly folder?: string;
+}
+
 /**
- * Sets the parameters that differ, and keeps their values before in the agent's folder. Returns in one line why some
- * could not be set. Rejects with all that differ if `isProtected`. `folder`: the directory of the parameters.
+ * Sets the parameters that differ, and keeps their values before in the agent's folder. Rejects with all that differ if
+ * they are protected, and with all that cannot be read or set.
  */
-export const setKernelParameters = async (
-  host: Host,
-  root: string,
-  isProtected: boolean,
-  folder = '/proc/sys',
-): Promise<string | undefined> => {
+export const setKernelParameters = async (parts: KernelParameterParts): Promise<void> => {
+  const {host, root, isProtected, ignores, log, folder = '/proc/sys'} = parts;
   const errors: string[] = [];
   const changed: ChangedParameter[] = [];
   for (const [name, value] of wanted) {
     const path = `${folder}/${name}`;
-    const actual = Number(String((await host.read(path)) ?? '').trim());
-    if (actual === value) continue;
-    if (isProtected) errors.push(`invalid kernel flag: ${name}, expected value: ${value}, actual value: ${actual}`);
+    const content = await host.read(path);
+    const actual = Number(String(content ?? '').trim());
+    if (content === undefined) errors.push(`open ${path}: no such file or directory`);
+    else if (actual === value) continue;
+    else if (isProtected) errors.push(`invalid kernel flag: ${name}, expected value: ${value}, actual value: ${actual}`);
     else
       await host.writeInto(path, String(value)).then(
         () => changed.push({name, before: actual, set: value}),
-        (error: unknown) => errors.push(`open ${path}: ${(error as Error).message}`),
+        (error: Error) => ignores(error) || errors.push(`open ${path}: ${systemMessageOf(error)}`),
       );
   }
-  await keepBefore(host, root, changed).catch((error: unknown) => errors.push(`keep kernel parameters: ${(error as Error).message}`));
-  const text = errors.length > 1 ? `[${errors.join(', ')}]` : errors[0];
-  if (isProtected && text !== undefined) throw new Error(text);
-  return text;
+  await keepBefore(host, root, changed).catch((error: unknown) => log.warn({err: error}, 'failed to keep the kernel parameters of before'));
+  if (errors.length > 0) throw new Error(errors.length > 1 ? `[${errors.join(', ')}]` : errors[0]);
 };

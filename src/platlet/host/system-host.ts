@@ -7,6 +7,7 @@ import {dirname} from 'node:path';
 import {pipeline} from 'node:stream/promises';
 import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
+import {systemMessageOf} from '#src/base/message.js';
 import {followProgram} from './follow-program.js';
 import type {FileKind, FileStatus, Finished, HeldFile, Host, KernelLog, MountRequest} from './host.js';
 import {openMemoryWatch} from './memory-watch.js';
@@ -131,7 +132,9 @@ const messageBytes = 16_384;
 
 /** Opens the kernel log without blocking: a blocking read would occupy a thread. Without a message the read fails. */
 const openKernelLog = async (): Promise<KernelLog> => {
-  const file = await fs.open(kernelLogFile, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = await fs.open(kernelLogFile, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+    throw new Error(`open ${kernelLogFile}: ${systemMessageOf(error)}`, {cause: error});
+  });
   const buffer = Buffer.alloc(messageBytes);
   return {
     async next() {

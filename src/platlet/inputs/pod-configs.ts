@@ -90,7 +90,7 @@ export class NodePodConfigs implements PodConfigs {
     const handler = runtimeClassName ? await this.#handler(runtimeClassName) : '';
     if (hostUsers !== undefined && !settings.users)
       throw new Error('the feature gate "UserNamespacesSupport" is disabled: can\'t set spec.HostUsers');
-    const users = await settings.users?.of(pod, handler);
+    const users = settings.users && ((await settings.users.of(pod, handler)) ?? ('node' as const));
     const logDirectory = folders.logs(pod);
     await host.makeFolder(logDirectory, logMode);
     const {dns, warnings} = podResolver(pod, {...settings, hostFile: await this.#resolverFile()});
@@ -135,7 +135,7 @@ export class NodePodConfigs implements PodConfigs {
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);
     const devices = [...options.devices, ...(this.#parts.mounts.devicesOf?.(pod, container) ?? [])];
-    const mapped = users ? mounts.map(mount => ({...mount, users})) : mounts;
+    const mapped = users && users !== 'node' ? mounts.map(mount => ({...mount, users})) : mounts;
     return containerConfig({...request, attempt}, {environment, mounts: mapped, resources, security, options: {...options, devices}});
   }
 

@@ -6,7 +6,7 @@ import type {AnyContainer, AppArmorProfile, Pod, SeccompProfile, SecurityContext
 import {containersOf} from '#src/model/pod/containers.js';
 import {podText} from '#src/platlet/pod/backoff.js';
 import {WaitingError, type PulledImage} from '#src/platlet/pod/ports.js';
-import type {ContainerSecurity, IdMapping, NamespaceOptions, SandboxSecurity, SecurityProfile} from '#src/platlet/runtime/configs.js';
+import type {ContainerSecurity, NamespaceOptions, SandboxSecurity, SecurityProfile, UserNamespace} from '#src/platlet/runtime/configs.js';
 
 export interface SecuritySettings {
   /** The directory of seccomp profiles. */
@@ -21,8 +21,8 @@ export interface SecuritySettings {
 export interface SecurityFacts {
   /** Supplemental groups of its volumes. */
   readonly volumeGroups: readonly number[];
-  /** The id mapping of the pod's user namespace. */
-  readonly users?: IdMapping;
+  /** The user namespace of the pod; absent where they are not supported. */
+  readonly users?: UserNamespace;
 }
 
 const maskedPaths = [
@@ -42,7 +42,7 @@ const maskedPaths = [
 
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
-const namespacesOf = ({spec}: Frozen<Pod>, users: IdMapping | undefined): NamespaceOptions => ({
+const namespacesOf = ({spec}: Frozen<Pod>, users: UserNamespace | undefined): NamespaceOptions => ({
   network: spec?.hostNetwork ? 'node' : 'pod',
   ipc: spec?.hostIPC ? 'node' : 'pod',
   pid: spec?.hostPID ? 'node' : spec?.shareProcessNamespace ? 'pod' : 'container',

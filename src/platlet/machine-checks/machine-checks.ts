@@ -3,8 +3,10 @@
 import {join} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import type {Log} from '#src/base/log.js';
+import type {GateName} from '#src/options/gate-table.js';
 import type {Settings} from '#src/platlet/config/fields.js';
 import type {Host} from '#src/platlet/host/host.js';
+import {isIgnored} from '#src/platlet/host/user-namespace.js';
 import {setKernelParameters} from '#src/platlet/host/kernel-parameters.js';
 import {checkHostResolver} from '#src/platlet/inputs/resolver.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
@@ -16,7 +18,8 @@ export interface MachineChecksParts {
   /** The agent's folder. */
   readonly root: string;
   readonly naming: Naming;
-  readonly nodeName: string;
+  readonly identity: {readonly nodeName: string; readonly machine: {readonly isInUserNamespace: boolean}};
+  gate(name: GateName): boolean;
   readonly events: EventRecorder;
   readonly log: Log;
   /** The directories of kernel parameters and of this process. */
@@ -37,15 +40,21 @@ const setOwnLimits = async ({settings, host, log, ownFolder = '/proc/self'}: Mac
 
 /**
  * Sets the kernel parameters and the process limits of the agent, and checks the resolver configuration of the host.
- * Rejects if kernel parameters differ and must not be changed.
+ * Rejects if kernel parameters differ and must not or cannot be changed.
  */
 export const checkMachine = async (parts: MachineChecksParts): Promise<void> => {
-  const {settings, host, root, naming, nodeName, events, log, parameters} = parts;
+  const {settings, host, root, naming, identity, gate, events, log, parameters} = parts;
   const {protectKernelDefaults, resolvConf, clusterDomain} = settings;
-  const unset = await setKernelParameters(host, root, protectKernelDefaults, parameters);
-  if (unset !== undefined) log.warn({reason: unset}, 'failed to set kernel parameters');
+  await setKernelParameters({
+    host,
+    root,
+    isProtected: protectKernelDefaults,
+    ignores: error => isIgnored(error, 'set a kernel parameter', {machine: identity.machine, gate, log}),
+    log,
+    ...(parameters === undefined ? {} : {folder: parameters}),
+  });
   await setOwnLimits(parts);
   if (!resolvConf) return;
   const problem = checkHostResolver(resolvConf, (await host.read(resolvConf))?.toString(), clusterDomain);
-  if (problem !== undefined) events.warning(nodeReference(naming, nodeName), 'CheckLimitsForResolvConf', problem);
+  if (problem !== undefined) events.warning(nodeReference(naming, identity.nodeName), 'CheckLimitsForResolvConf', problem);
 };

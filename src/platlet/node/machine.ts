@@ -1,6 +1,7 @@
 // What an agent reads from its machine.
 
 import type {Files} from '#src/base/files/files.js';
+import {idMapFile, isUserNamespace} from '#src/platlet/host/user-namespace.js';
 
 /** The machine as its Node shows it. Sizes in bytes. */
 export interface Machine {
@@ -18,6 +19,8 @@ export interface Machine {
   readonly hugepages: Readonly<Record<string, number>>;
   /** The size of the file system of the data directory. */
   readonly storageBytes: number;
+  /** Whether the agent runs in a user namespace other than the initial one. */
+  readonly isInUserNamespace: boolean;
 }
 
 export interface MachineParts {
@@ -44,7 +47,8 @@ const hugepagesFolder = '/sys/kernel/mm/hugepages';
 
 /** Reads the facts about the machine. What the system does not report is empty. */
 export const readMachine = async ({files, storageBytes, platform, arch}: MachineParts): Promise<Machine> => {
-  const read = async (path: string): Promise<string> => (await files.read(path).catch(() => undefined))?.toString().trim() ?? '';
+  const whole = async (path: string): Promise<string> => (await files.read(path).catch(() => undefined))?.toString() ?? '';
+  const read = async (path: string): Promise<string> => (await whole(path)).trim();
   const [machineId, legacyId, systemId, bootId, kernelVersion, release, memory, cpus] = await Promise.all(
     [
       '/etc/machine-id',
@@ -78,5 +82,6 @@ export const readMachine = async ({files, storageBytes, platform, arch}: Machine
     swapBytes: kibibytes(memory ?? '', 'SwapTotal'),
     hugepages: Object.fromEntries(pools),
     storageBytes: await storageBytes(),
+    isInUserNamespace: isUserNamespace(await whole(idMapFile)),
   };
 };

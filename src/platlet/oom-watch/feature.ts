@@ -4,5 +4,7 @@ import {watchOom} from './watch.js';
 /** Records an event when the kernel kills a process because the system is out of memory. */
 export const oomWatch: AgentFeature = {
   name: 'OOM watcher',
-  start: ({host, clock, log, events, node, signal}) => watchOom({host, clock, log, events, node, signal}),
+  start({kernelLog, clock, log, events, node, signal}) {
+    if (kernelLog) watchOom({kernelLog, clock, log, events, node, signal});
+  },
 };

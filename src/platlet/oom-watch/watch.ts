@@ -1,12 +1,11 @@
 import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {onAbort} from '#src/base/signals.js';
-import type {Host, KernelLog} from '#src/platlet/host/host.js';
+import type {KernelLog} from '#src/platlet/host/host.js';
 import type {EventRecorder, Regarding} from '#src/runtime/events/events.js';
 import {OomMessages} from './messages.js';
 
 export interface OomWatchParts {
-  readonly host: Pick<Host, 'openKernelLog'>;
+  readonly kernelLog: KernelLog;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
@@ -21,23 +20,20 @@ const mostMessages = 10_000;
 
 /**
  * Records an event for each process that the kernel kills because the system is out of memory, until the signal aborts.
- * Rejects if the kernel log cannot be opened.
  */
-export const watchOom = async (parts: OomWatchParts): Promise<void> => {
-  const {host, clock, log, signal} = parts;
-  const kernel = await host.openKernelLog();
-  onAbort(signal, () => void kernel[Symbol.asyncDispose]());
+export const watchOom = (parts: OomWatchParts): void => {
+  const {clock, log, signal} = parts;
   const messages = new OomMessages();
   runEvery(clock, lookMs, signal, () =>
-    readAll(kernel, messages, parts).catch((error: unknown) => {
+    readAll(messages, parts).catch((error: unknown) => {
       if (!signal.aborted) log.error({err: error}, 'failed to read the kernel log');
     }),
   );
 };
 
-const readAll = async (kernel: KernelLog, messages: OomMessages, {events, node, signal}: OomWatchParts): Promise<void> => {
+const readAll = async (messages: OomMessages, {kernelLog, events, node, signal}: OomWatchParts): Promise<void> => {
   for (let count = 0; count < mostMessages && !signal.aborted; count++) {
-    const record = await kernel.next();
+    const record = await kernelLog.next();
     if (record === undefined) return;
     const victim = messages.read(record);
     // A process killed by the limit of its cgroup is reported in the status of its pod.

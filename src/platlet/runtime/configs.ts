@@ -29,14 +29,19 @@ export interface IdMapping {
   readonly length: number;
 }
 
+/** The id mapping of a user namespace, or `node` for that of the host. */
+export type UserNamespace = IdMapping | 'node';
+
 export interface NamespaceOptions {
   readonly network: NamespaceMode;
   readonly pid: NamespaceMode;
   readonly ipc: NamespaceMode;
   /** The container id of a `target` namespace. */
   readonly targetId?: string;
-  /** The id mapping of the pod's user namespace; absent: that of the host. */
-  readonly users?: IdMapping;
+  /**
+   * The id mapping of the pod's user namespace, or that of the host; absent where user namespaces are not supported.
+   */
+  readonly users?: UserNamespace;
 }
 
 export interface SecurityProfile {

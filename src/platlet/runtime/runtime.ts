@@ -124,7 +124,7 @@ export interface Runtime extends AsyncDisposable {
   containerStatus(id: string): Promise<ContainerInstance>;
   updateResources(id: string, resources: ContainerResources): Promise<void>;
   reopenLog(id: string): Promise<void>;
-  /** Checkpoints a container into an archive. The timeout is in seconds; 0 is none. Not all runtimes support it. */
+  /** Checkpoints a container into an archive. The timeout is at least the usual one. Not all runtimes support it. */
   checkpoint(id: string, location: string, timeoutSeconds: number): Promise<void>;
 
   /** Runs a command to completion. Rejects with kind `timeout` after the given seconds; 0 is no limit. */

@@ -5,6 +5,7 @@ import {AgentError, type ContainerAddress, type LogQuery, type LogText, type Nod
 import type {ContainerProbes, NodeStats} from '#src/api/node/stats.js';
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
+import {zonedTime} from '#src/api/time.js';
 import type {BlockReader} from '#src/base/files/block-reader.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
@@ -31,6 +32,8 @@ export interface NodeAgentParts {
   healthProblem(): string | undefined;
   /** The directory of checkpoint archives; absent if checkpoints are disabled. */
   readonly checkpoints?: string | undefined;
+  /** Returns the offset of the machine's time zone at a time, in minutes east of UTC. */
+  zoneMinutes(at: number): number;
 }
 
 type PodAddress = Omit<ContainerAddress, 'container'>;
@@ -89,7 +92,7 @@ export const nodeAgent = (parts: NodeAgentParts): NodeAgent => {
     },
     pods: () => parts.pods(),
     runningPods: async () => (await runtime.pods()).flatMap(runningPod),
-    ...(parts.checkpoints === undefined ? {} : {checkpoint: (of, timeoutSeconds) => archived(parts, of, timeoutSeconds)}),
+    ...(parts.checkpoints === undefined ? {} : {checkpoint: (of, timeout) => archived(parts, of, timeout)}),
     stats: () => parts.stats(),
     probes: () => parts.probes(),
     configuration: () => parts.configuration(),
@@ -105,18 +108,30 @@ const runningPod = ({pod: {uid, namespace, name}, containers}: RuntimePod): Pod[
   return [{metadata: {name, namespace, uid}, spec}];
 };
 
+const maxSeconds = 2n ** 63n;
+
+/** Returns the timeout of a checkpoint in seconds, 0 for the usual one. */
+const checkpointTimeout = (text: string | undefined): number => {
+  if (text === undefined) return 0;
+  const seconds = /^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : maxSeconds;
+  if (seconds < -maxSeconds || seconds >= maxSeconds) throw new AgentError(404, 'cannot parse value of timeout parameter');
+  return Number(seconds);
+};
+
 /** Checkpoints a container. Returns the path of the archive. */
-const archived = async (parts: NodeAgentParts, of: ContainerAddress, timeoutSeconds: number): Promise<string> => {
+const archived = async (parts: NodeAgentParts, of: ContainerAddress, timeout: string | undefined): Promise<string> => {
   const {runtime, clock, checkpoints = ''} = parts;
   const pod = podAt(parts, of);
   if (![...specContainers(pod.spec!)].some(({container}) => container.name === of.container))
     throw new AgentError(404, `container ${of.container} does not exist`);
-  const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  const timeoutSeconds = checkpointTimeout(timeout);
+  const now = clock.now();
+  const time = zonedTime(now, parts.zoneMinutes(now));
   const location = join(checkpoints, `checkpoint-${of.pod}_${of.namespace}-${of.container}-${time}.tar`);
   try {
     const {containers} = await runtime.podStatus(pod.metadata?.uid ?? '');
-    const instance = containers.find(({name}) => name === of.container);
-    if (!instance) throw new Error(`container ${quoted(of.container)} not found`);
+    const instance = containers.find(({name, state}) => name === of.container && state === 'running');
+    if (!instance) throw new Error(`container ${of.container} not found`);
     await runtime.checkpoint(instance.id, location, timeoutSeconds);
   } catch (error) {
     throw new AgentError(500, `checkpointing of ${of.namespace}/${of.pod}/${of.container} failed (${messageOf(error)})`);

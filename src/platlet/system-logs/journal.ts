@@ -9,14 +9,15 @@ import {runProgram} from '#src/base/program.js';
 export interface Journal {
   /** Returns the units with lines in the journal, one per line. Rejects without a journal. */
   units(signal: AbortSignal): Promise<string>;
-  /** Returns the output of journalctl, including standard error. The process is killed when the signal aborts. */
+  /**
+   * Returns the output of journalctl, including standard error; it fails if that cannot be run. The process is killed
+   * when the signal aborts.
+   */
   read(args: readonly string[], signal: AbortSignal): Readable;
 }
 
 const program = 'journalctl';
 const maxUnitBytes = 4 << 20;
-/** The message if journalctl cannot be run. */
-const unavailable = '\nerror: journal output not available\n';
 
 /** The journal of the machine. */
 export const systemJournal: Journal = {
@@ -27,7 +28,7 @@ export const systemJournal: Journal = {
     for (const stream of [child.stdout, child.stderr, output]) confineErrors(stream);
     child.stdout.pipe(output, {end: false});
     child.stderr.pipe(output, {end: false});
-    child.on('error', error => (signal.aborted ? output.end() : output.end((error as NodeJS.ErrnoException).code ? unavailable : '')));
+    child.on('error', error => (signal.aborted ? output.end() : output.destroy(error)));
     child.on('close', () => output.end());
     return output;
   },

@@ -6,6 +6,7 @@ import * as fs from 'node:fs/promises';
 import {join, posix} from 'node:path';
 import type {Readable} from 'node:stream';
 import {isWithin} from '#src/base/files/within.js';
+import {pathRefusal, type PathRefusal} from './root-path.js';
 
 /** A file or directory. A file stays open until it is read or disposed of. */
 export type LogEntry =
@@ -26,6 +27,8 @@ export interface LogFolder {
    * out of the directory, or is neither a file nor a directory.
    */
   at(path: string): Promise<LogEntry | undefined>;
+  /** Returns why a query for a path is refused; undefined if it is not. */
+  refusal(path: string): Promise<PathRefusal | undefined>;
 }
 
 /** The maximum number of listed names. */
@@ -33,6 +36,7 @@ const maxNames = 10_000;
 
 /** Returns the log directory at `root`. `linked`: other directories that links may lead to. */
 export const logFolder = (root: string, linked: readonly string[] = [], limit = maxNames): LogFolder => ({
+  refusal: path => pathRefusal(root, path),
   async at(path) {
     const roots = await Promise.all([root, ...linked].map(each => fs.realpath(each).catch(() => each)));
     const file = await opened(join(root, posix.normalize(`/${path}`).replace(/\/+$/, '')));

@@ -1,15 +1,25 @@
 // `/logs/`: the files of the system's log directory, and the logs of services from the journal.
 
-import {Readable} from 'node:stream';
+import {pipeline, Readable} from 'node:stream';
+import {constants, createGzip} from 'node:zlib';
+import {invalid} from '#src/api/field-error.js';
 import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {sniffedBytes, sniffedType} from '#src/base/files/sniffed-type.js';
 import {messageOf} from '#src/base/message.js';
 import {htmlEscaped} from '#src/base/text/html.js';
 import {notFoundPage, text, type AdministrativeRequest, type AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Journal} from './journal.js';
 import type {LogEntry, LogFolder} from './log-folder.js';
-import {fieldErrorsText, journalArguments, nodeLogQueryErrors, readNodeLogQuery, type NodeLogQuery} from './node-log-query.js';
+import {
+  fieldErrorsText,
+  journalArguments,
+  nodeLogQueryErrors,
+  readNodeLogQuery,
+  type NodeLogOptions,
+  type NodeLogQuery,
+} from './node-log-query.js';
 
 export interface SystemLogParts {
   readonly folder: LogFolder;
@@ -60,7 +70,7 @@ const plain = (body: string, status: number): ApiResponse => text(`${body}\n`, s
 /** The path of a requested file or directory. */
 interface Wanted {
   readonly path: string;
-  readonly entry: LogEntry;
+  readonly entry: LogEntry | undefined;
 }
 
 /** Returns the response to a query, or the path that it asks for; undefined if there is no query. */
@@ -77,18 +87,27 @@ const queried = async (
   const wrong = nodeLogQueryErrors(query);
   if (wrong.length > 0) return plain(fieldErrorsText(wrong), 406);
   const [file] = query.files;
-  if (file === undefined) return streamed(Readable.from(serviceLogs(parts, journal, query, request.signal), {objectMode: false}));
-  const named = file.replaceAll('\\', '/');
-  const entry = await parts.folder.at(named);
-  if (!entry) return plain(`query: Invalid value: ["${file}"]: stat /var/log/${named.replace(/^\/+/, '')}: no such file or directory`, 406);
-  return {path: named, entry};
+  if (file === undefined) {
+    const logs = Readable.from(serviceLogs(parts, journal, query, request.signal), {objectMode: false});
+    return streamed(logs, request.headers['accept-encoding'] === 'gzip');
+  }
+  const refusal = await parts.folder.refusal(file);
+  if (refusal) return plain(fieldErrorsText([invalid('query', query.files, `statat ${file}: ${refusal.reason}`)]), 406);
+  return {path: file, entry: await parts.folder.at(file)};
 };
 
-const streamed = (source: Readable): ApiResponse => ({
+const streamed = (logs: Readable, isCompressed: boolean): ApiResponse => ({
   status: 200,
-  headers: {'Content-Type': 'text/plain;charset=UTF-8'},
-  body: {kind: 'stream', source},
+  headers: {'Content-Type': 'text/plain;charset=UTF-8', ...(isCompressed ? {'Content-Encoding': 'gzip'} : {})},
+  body: {kind: 'stream', source: isCompressed ? compressed(logs) : logs},
 });
+
+const compressed = (logs: Readable): Readable => {
+  const gzip = confineErrors(createGzip({level: constants.Z_BEST_SPEED}));
+  // An error ends both: the client gets an answer that is cut off.
+  pipeline(logs, gzip, () => {});
+  return gzip;
+};
 
 /** Yields the logs of services: from the journal if it has them, otherwise from their conventional files. */
 async function* serviceLogs(
@@ -104,7 +123,7 @@ async function* serviceLogs(
     const units = await journal.units(end).catch(() => '');
     const native = services.filter(service => units.includes(`${service}.service`));
     const others = services.filter(service => !native.includes(service));
-    if (native.length > 0) yield* journal.read(journalArguments(native, options), end) as AsyncIterable<Buffer>;
+    if (native.length > 0) yield* journalLogs(journal, native, options, end);
     if (others.length > 0 && Object.keys(options).length > 0) {
       yield `\noptions present and query resolved to log files for [${others.join(' ')}]\ntry without specifying options\n`;
       return;
@@ -119,9 +138,26 @@ async function* serviceLogs(
   }
 }
 
+async function* journalLogs(
+  journal: Journal,
+  services: readonly string[],
+  options: NodeLogOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer | string, void, undefined> {
+  try {
+    yield* journal.read(journalArguments(services, options), signal) as AsyncIterable<Buffer>;
+  } catch {
+    // Nothing is said of an earlier boot.
+    if (!signal.aborted && (options.boot ?? 0n) === 0n) yield '\nerror: journal output not available\n';
+  }
+}
+
 async function* fileLog(folder: LogFolder, service: string): AsyncGenerator<string | Buffer, void, undefined> {
   try {
     for (const name of [service, `${service}.log`, `${service}/${service}.log`]) {
+      const refusal = await folder.refusal(name);
+      if (refusal?.isMissing) continue;
+      if (refusal) throw new Error(`openat ${name}: ${refusal.reason}`);
       const entry = await folder.at(name);
       if (entry?.kind !== 'file') continue;
       if (entry.bytes > 0) yield* entry.read(0, entry.bytes) as AsyncIterable<Buffer>;
@@ -137,15 +173,15 @@ async function* fileLog(folder: LogFolder, service: string): AsyncGenerator<stri
 const served = async (entry: LogEntry | undefined, path: string, request: AdministrativeRequest): Promise<ApiResponse> => {
   if (!entry) return notFoundPage();
   const isFolder = path === '' || path.endsWith('/');
-  if (entry.kind === 'folder') return isFolder ? listing(entry) : redirect(`${path.slice(path.lastIndexOf('/') + 1)}/`);
+  if (entry.kind === 'folder') return isFolder ? listing(entry) : redirect(`${path.slice(path.lastIndexOf('/') + 1)}/`, request);
   if (!isFolder) return fileResponse(entry, path, request);
   await entry[Symbol.asyncDispose]();
-  return redirect(`../${path.replace(/\/+$/, '').split('/').at(-1)}`);
+  return redirect(`../${path.replace(/\/+$/, '').split('/').at(-1)}`, request);
 };
 
-const redirect = (to: string): ApiResponse => ({
+const redirect = (to: string, {request: {url}}: AdministrativeRequest): ApiResponse => ({
   status: 301,
-  headers: {Location: to.split('/').map(encodeURIComponent).join('/')},
+  headers: {Location: `${to.split('/').map(encodeURIComponent).join('/')}${/\?.+$/s.exec(url)?.[0] ?? ''}`},
   body: {kind: 'empty'},
 });
 

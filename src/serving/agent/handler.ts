@@ -106,9 +106,8 @@ const portForward: AgentRouteHandler = (options, {request, rest, query}) => {
 const checkpoint: AgentRouteHandler = async ({agent}, {rest, query}) => {
   const [namespace, pod, container, ...more] = rest;
   if (!agent.checkpoint || !namespace || !pod || !container || more.length > 0) return notFoundPage();
-  const timeout = query.getAll('timeout').at(-1);
-  if (timeout !== undefined && !/^[+-]?\d{1,15}$/.test(timeout)) throw new AgentError(404, 'cannot parse value of timeout parameter');
-  return jsonText({items: [await agent.checkpoint({namespace, pod, container}, Number(timeout ?? 0))]});
+  const location = await agent.checkpoint({namespace, pod, container}, query.getAll('timeout').at(-1));
+  return text(JSON.stringify({items: [location]}), 200, 'application/json');
 };
 
 const run: AgentRouteHandler = ({agent, outputs}, {request, rest, query}) => {

@@ -15,7 +15,9 @@ import {
   wrappedInt,
   wrappedLong,
 } from '#src/platlet/rpc/codec.js';
+import {sandboxMessage} from '#src/platlet/cri/configs.js';
 import {procedures} from '#src/platlet/cri/procedures.js';
+import type {UserNamespace} from '#src/platlet/runtime/configs.js';
 
 const inner = message({name: text(1)});
 const all = message({
@@ -114,6 +116,33 @@ test('a request to run a sandbox is the message that runtimes know', t => {
   const linux = `420e${security}`;
   const config = metadata + ports + linux;
   t.is(written.toString('hex'), `0a${(config.length / 2).toString(16)}${config}120472756e63`);
+});
+
+test('a sandbox says which users it has only where user namespaces are supported', t => {
+  const messageOf = (users?: UserNamespace) =>
+    sandboxMessage({
+      pod: {name: 'p', namespace: 'n', uid: 'u'},
+      attempt: 0,
+      hostname: '',
+      logDirectory: '',
+      portMappings: [],
+      labels: {},
+      annotations: {},
+      cgroupParent: '',
+      sysctls: {},
+      security: {
+        namespaces: {network: 'pod', pid: 'container', ipc: 'pod', ...(users ? {users} : {})},
+        supplementalGroups: [],
+        privileged: false,
+      },
+    });
+  const {request} = procedures.runPodSandbox;
+  const usersOf = (users?: UserNamespace) =>
+    request.decode(request.encode({config: messageOf(users)})).config?.linux?.securityContext?.namespaceOptions?.usernsOptions;
+  t.is(usersOf(), undefined);
+  t.deepEqual(usersOf('node'), {mode: 'node', uids: [], gids: []});
+  const mapping = {hostId: 65_536, containerId: 0, length: 65_536};
+  t.deepEqual(usersOf(mapping), {mode: 'pod', uids: [mapping], gids: [mapping]});
 });
 
 test('the numbers of signals are those of the interface', t => {

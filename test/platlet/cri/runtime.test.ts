@@ -93,6 +93,8 @@ test('each call has its deadline', async t => {
   await runtime.stopContainer('c', 30);
   await runtime.execSync('c', ['a'], 5);
   await runtime.execSync('c', ['a'], 0);
+  await runtime.checkpoint('c', '/a', 7);
+  await runtime.checkpoint('c', '/a', 300);
   t.deepEqual(
     server.received.slice(1).map(({name, timeout}) => [name, timeout]),
     [
@@ -100,8 +102,11 @@ test('each call has its deadline', async t => {
       ['stopContainer', '150000m'],
       ['execSync', '125000m'],
       ['execSync', undefined],
+      ['checkpointContainer', '120000m'],
+      ['checkpointContainer', '300000m'],
     ],
   );
+  await t.throwsAsync(runtime.checkpoint('c', '/a', -1), {message: 'CheckpointContainer requires the timeout value to be > 0'});
 });
 
 test('a call that is not answered in time ends with the text of the original', async t => {

@@ -4,7 +4,8 @@ import {kinds} from '#src/api/kinds/index.js';
 import {aPlaneForNodes, createNode, describePod, podNamed, run as create, type AgentPlane} from '#test/platlet/agent.js';
 import {put, textOf} from '#test/platlet/host.js';
 import {anImage, RecordingRuntime} from './recording-runtime.js';
-import {aWholeAgent, memoryMachine} from './whole-agent.js';
+import {recordingLog} from '#test/runtime/environment.js';
+import {aWholeAgent, memoryMachine, type MemoryMachine} from './whole-agent.js';
 
 const nodeNamed = (plane: AgentPlane, name = 'node') => plane.client().resource(kinds.nodes).get(name);
 const readiness = async (plane: AgentPlane, name?: string) =>
@@ -199,6 +200,29 @@ test('--kernel-memcg-notification asks the kernel about memory, with cgroups of 
   };
   t.is(await asked('--kernel-memcg-notification'), 1);
   t.is(await asked(), 0);
+});
+
+const noKernelLog = (): MemoryMachine => {
+  const host = memoryMachine();
+  host.openKernelLog = () => Promise.reject(new Error("EPERM: operation not permitted, open '/dev/kmsg'"));
+  return host;
+};
+
+test('a kernel log that cannot be opened ends the start, but in a user namespace with the gate', async t => {
+  using host = noKernelLog();
+  const message = /^EPERM: operation not permitted/;
+  const inside = {machine: {isInUserNamespace: true}, host};
+  const gate = '--feature-gates=PlatletInUserNamespace=true';
+  await t.throwsAsync(aWholeAgent([], {host}), {message});
+  await t.throwsAsync(aWholeAgent([gate], {host}), {message});
+  await t.throwsAsync(aWholeAgent([], inside), {message});
+  const {log, lines} = recordingLog();
+  await using agent = await aWholeAgent([gate], {...inside, log});
+  await agent.clock.advance(5_000);
+  t.deepEqual(
+    lines.filter(line => line.includes('kernel log')),
+    ['info failed to open the kernel log, which is ignored in a user namespace'],
+  );
 });
 
 test('--protect-kernel-defaults ends the start on a machine with other parameters', async t => {

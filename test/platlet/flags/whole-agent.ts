@@ -49,6 +49,7 @@ const theMachine: Machine = {
   swapBytes: 0,
   hugepages: {},
   storageBytes: 100 * Gi,
+  isInUserNamespace: false,
 };
 
 /** A machine in a folder. Files of the kernel are in memory, but for those of cgroups. */

@@ -118,6 +118,22 @@ test('a pod waits for its RuntimeClass, and is refused user namespaces without t
   });
 });
 
+test('a pod with the users of the host says so, and says nothing of users without user namespaces', async t => {
+  using host = folderHost();
+  const users = {of: async () => undefined};
+  const configs = new NodePodConfigs(parts(host, {settings: {...settings, users}}));
+  const pod = aPod({containers: [{name: 'app'}]});
+  t.is((await configs.sandbox(pod, 0, '')).config.security.namespaces.users, 'node');
+  const {mounts, security} = await request(configs, pod);
+  t.is(security.namespaces.users, 'node');
+  t.deepEqual(
+    mounts.map(({users: ids}) => ids),
+    [undefined],
+  );
+  const without = await request(new NodePodConfigs(parts(host)), pod);
+  t.false('users' in without.security.namespaces);
+});
+
 test('a user namespace maps the ids of a sandbox, its containers and their mounts', async t => {
   using host = folderHost();
   const mapping = {hostId: 65_536, containerId: 0, length: 65_536};

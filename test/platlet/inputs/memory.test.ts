@@ -88,10 +88,15 @@ test('volumes in memory that may be swapped are an event', t => {
   const events: string[] = [];
   const recorder = {normal() {}, warning: (_: unknown, reason: string) => void events.push(reason)};
   const of = {kind: 'Node', metadata: {name: 'node'}};
-  warnOfSwap({kernelVersion: '6.1.0-4-cloud-amd64', swapBytes: 1}, recorder, of);
-  warnOfSwap({kernelVersion: '6.1.0', swapBytes: 0}, recorder, of);
-  warnOfSwap({kernelVersion: '6.18.1', swapBytes: 1}, recorder, of);
+  const machine = (kernelVersion: string, swapBytes: number, isInUserNamespace = false) => ({kernelVersion, swapBytes, isInUserNamespace});
+  warnOfSwap(machine('6.1.0-4-cloud-amd64', 1), recorder, of);
+  warnOfSwap(machine('6.1.0', 0), recorder, of);
+  warnOfSwap(machine('6.18.1', 1), recorder, of);
   t.deepEqual(events, ['PossibleMemoryBackedVolumesOnDisk']);
-  t.true(excludesSwapOn({kernelVersion: '6.18.1', swapBytes: 1}));
-  t.false(excludesSwapOn({kernelVersion: '6.1.0', swapBytes: 1}));
+  t.true(excludesSwapOn(machine('6.18.1', 1)));
+  t.false(excludesSwapOn(machine('6.1.0', 1)));
+  // The kernel lets no one turn swap off for a mount of a user namespace.
+  warnOfSwap(machine('6.18.1', 1, true), recorder, of);
+  t.is(events.length, 2);
+  t.false(excludesSwapOn(machine('6.18.1', 1, true)));
 });

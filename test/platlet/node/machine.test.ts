@@ -47,8 +47,9 @@ test('a process that is killed because the machine is out of memory is an event 
   const stop = new AbortController();
   const events: string[] = [];
   const record = (_: object, reason: string, message: string) => void events.push(`${reason}: ${message}`);
-  const parts = {host, clock, log: noLog, node: {kind: 'Node'}, events: {normal() {}, warning: record}, signal: stop.signal};
-  await watchOom(parts);
+  const kernelLog = await host.openKernelLog();
+  const parts = {kernelLog, clock, log: noLog, node: {kind: 'Node'}, events: {normal() {}, warning: record}, signal: stop.signal};
+  watchOom(parts);
   host.kernelMessages.push(first, ofGroup, first, killed);
   await clock.advance(1_000);
   t.deepEqual(events, ['SystemOOM: System OOM encountered, victim process: java, pid: 7']);

@@ -28,6 +28,7 @@ const facts: NodeFacts = {
     swapBytes: 0,
     hugepages: {},
     storageBytes: 2 ** 30,
+    isInUserNamespace: false,
   },
   settings: {maxPods: 110, podsPerCore: 0, localStorage: true, reservation: {agent: new Map(), system: new Map(), threshold: new Map()}},
   version: 'v1.35.0',

@@ -1,4 +1,5 @@
 import test from 'ava';
+import {zonedTime} from '#src/api/time.js';
 import {text} from '#src/serving/administration/route.js';
 import {aPlaneWithNode, run} from '#test/platlet/agent.js';
 import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
@@ -48,8 +49,33 @@ test('a checkpoint is made of a container that is there, if the runtime can', as
   t.is(await agent.ask('/checkpoint/default/pod/app'), '405 405: Method Not Allowed');
   t.is(await agent.ask('/checkpoint/default/none/app', 'POST'), '404 pod does not exist');
   t.is(await agent.ask('/checkpoint/default/pod/none', 'POST'), '404 container none does not exist');
-  t.is(await agent.ask('/checkpoint/default/pod/app?timeout=x', 'POST'), '404 cannot parse value of timeout parameter');
+  t.is(await agent.ask('/checkpoint/default/none/none?timeout=x', 'POST'), '404 pod does not exist');
+  t.is(await agent.ask('/checkpoint/default/pod/none?timeout=x', 'POST'), '404 container none does not exist');
+  for (const timeout of ['x', '', '1.5', '1&timeout=x', '9223372036854775808'])
+    t.is(await agent.ask(`/checkpoint/default/pod/app?timeout=${timeout}`, 'POST'), '404 cannot parse value of timeout parameter');
   t.regex(await agent.ask('/checkpoint/default/pod/app', 'POST'), /^500 checkpointing of default\/pod\/app failed \(.*\)$/);
+});
+
+test('an archive of a checkpoint is named by the local time of the machine, and made of a container that runs', async t => {
+  await using plane = await aPlaneWithNode();
+  const runtime = new MemoryRuntime(plane.clock);
+  const asked: (string | number)[] = [];
+  runtime.checkpoint = async (_: string, location: string, seconds: number) => void asked.push(location, seconds);
+  await using agent = await servedAgent(plane, runtime);
+  await run(plane);
+  await plane.clock.advance(2_000);
+
+  const time = zonedTime(plane.clock.now(), 330);
+  const location = `/checkpoints/checkpoint-pod_default-app-${time}.tar`;
+  t.regex(time, /\+05:30$/);
+  t.deepEqual(
+    [zonedTime(0, 330), zonedTime(0, -90), zonedTime(0, 0)],
+    ['1970-01-01T05:30:00+05:30', '1969-12-31T22:30:00-01:30', '1970-01-01T00:00:00Z'],
+  );
+  t.is(await agent.ask('/checkpoint/default/pod/app?timeout=x&timeout=%2B7', 'POST'), `200 {"items":["${location}"]}`);
+  t.deepEqual(asked, [location, 7]);
+  runtime.podStatus = async () => ({containers: [], sandboxes: []}) as never;
+  t.is(await agent.ask('/checkpoint/default/pod/app', 'POST'), '500 checkpointing of default/pod/app failed (container app not found)');
 });
 
 test('a read-only port serves measurements and pods, and nothing for debugging', async t => {

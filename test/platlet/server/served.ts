@@ -53,6 +53,7 @@ export const servedAgent = async (plane: AgentPlane, runtime: MemoryRuntime, opt
       configuration: () => ({port: 1}),
       healthProblem: () => undefined,
       checkpoints: '/checkpoints',
+      zoneMinutes: () => 330,
     }),
     naming,
     clock,
