@@ -29,7 +29,9 @@ const alpha: GateState = {stage: 'alpha', default: false};
 const beta: GateState = {stage: 'beta', default: false};
 const betaOn: GateState = {stage: 'beta', default: true};
 const locked: GateState = {stage: 'stable', default: true, locked: true};
+const stableOff: GateState = {stage: 'stable', default: false};
 const deprecated: GateState = {stage: 'deprecated', default: false};
+const deprecatedOn: GateState = {stage: 'deprecated', default: true};
 
 const rowsOf = <K extends string>(cells: Readonly<Record<K, Cells>>, rest: {readonly reason?: string}): Readonly<Record<K, GateRow>> =>
   Object.fromEntries(
@@ -125,6 +127,7 @@ export const gateTable = {
     PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
     PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
+    PlatletPodResourcesListUseActivePods: [stableOff, stableOff, deprecatedOn, deprecatedOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],

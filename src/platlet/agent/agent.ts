@@ -141,6 +141,6 @@ const begin = async (
     signal,
   };
   const handlers = {CSIPlugin: storage.handler, DevicePlugin: managers.devices.registration, DRAPlugin: managers.claims.plugins};
-  const plugins = pluginRegistration(parts.files, handlers);
+  const plugins = pluginRegistration(parts, handlers);
   await startFeatures(context, [...features, ...managerFeatures(managers), plugins]);
 };

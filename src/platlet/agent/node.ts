@@ -85,6 +85,8 @@ export const nodeOf = async (
       identity: nodeIdentity(identity, settings),
       registered,
       status: before => node.status(before),
+      // A runtime that is ready lets plugins register, and that leaves a socket in their folder.
+      resetsExtended: () => managers.devices.isNew && health.runtimeProblems.length > 0,
       useRanges: given => ranges.update(given),
       reached: stage => startup.reached(stage),
     },

@@ -17,6 +17,8 @@ export interface DeviceStage {
   readonly manager: DeviceManager;
   readonly plugins: DevicePlugins;
   readonly file: CheckpointFile;
+  /** Whether no agent before has left anything of plugins: the machine is a new one, possibly in place of another. */
+  readonly isNew: boolean;
 }
 
 export interface DeviceSettings {
@@ -39,6 +41,7 @@ export const openDeviceManager = async (
   pods: Pick<PodDirectory, 'sources' | 'working' | 'listed'>,
 ): Promise<DeviceStage> => {
   const file = new CheckpointFile({host, path: join(folder, deviceFiles.checkpoint), clock, log});
+  const left = (await host.list(folder)).filter(name => !name.startsWith('.'));
   const plugins = new DevicePlugins({clock, log});
   const checkpoint = await restored(file, log);
   const manager = new DeviceManager({
@@ -60,7 +63,7 @@ export const openDeviceManager = async (
     },
   });
   const registration = new DeviceRegistration({folder, plugins, naming, host, log, metrics});
-  return {registration, manager, plugins, file};
+  return {registration, manager, plugins, file, isNew: left.length === 0};
 };
 
 const restored = async (file: CheckpointFile, log: Log): Promise<DeviceCheckpoint> => {

@@ -12,7 +12,7 @@ import type {EventRecorder} from '#src/runtime/events/events.js';
 import {nodeReference, recordConditionEvents, type NodeStatus} from './conditions.js';
 import {ReadinessLog} from './readiness-log.js';
 import {periodJitter, retryDelay} from './node-lease.js';
-import {newNode, ownMetadataPatch, type NodeIdentity} from './node-object.js';
+import {newNode, ownMetadataPatch, ownResourcesPatch, type NodeIdentity} from './node-object.js';
 import {nodeStatusPatch, statusDiffers} from './status-patch.js';
 
 /** The Node that an agent reports. */
@@ -22,6 +22,8 @@ export interface ReportedNode {
   registered(): Frozen<Node> | undefined;
   /** Returns the new status of the node, computed over the current one. */
   status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
+  /** Whether extended resources of a Node that was registered before are 0 until plugins report them. */
+  resetsExtended(): boolean;
   /** Tells the runtime the ranges of the node's pods. Returns whether they are others than before. */
   useRanges(ranges: readonly string[]): Promise<boolean>;
   /** Called before registration, after the first registration, and when the node becomes ready. */
@@ -99,8 +101,9 @@ export class NodeLifecycle {
     const {naming} = client;
     const nodes = client.resource(kinds.nodes);
     const wanted = newNode(naming, identity);
+    const initial = await node.status(undefined);
     try {
-      await nodes.create({...wanted, status: await node.status(undefined)}, {signal});
+      await nodes.create({...wanted, status: initial}, {signal});
       log.info({node: identity.name}, 'the node is registered');
       node.reached?.('registered');
       return;
@@ -109,8 +112,11 @@ export class NodeLifecycle {
       if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
     }
     const found = await nodes.get(identity.name, {signal});
-    const patch = ownMetadataPatch(naming, found, wanted);
-    if (patch) await nodes.patch(identity.name, 'merge', {metadata: patch}, {subresource: 'status', signal});
+    const metadata = ownMetadataPatch(naming, found, wanted);
+    const {capacity = {}, allocatable = {}} = initial;
+    const status = ownResourcesPatch(naming, found.status, {capacity, allocatable}, node.resetsExtended());
+    const patch = {...(metadata ? {metadata} : {}), ...(status ? {status} : {})};
+    if (metadata || status) await nodes.patch(identity.name, 'merge', patch, {subresource: 'status', signal});
     log.info({node: identity.name}, 'the node was registered before');
   }
 

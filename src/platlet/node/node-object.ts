@@ -1,8 +1,11 @@
 // The Node object that an agent registers, and the reconciliation of an existing one.
 
 import type {Frozen} from '#src/api/key.js';
+import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
+import {isExtendedResource, isHugePages} from '#src/model/resource-names.js';
+import type {NodeStatus} from './conditions.js';
 
 /** The annotation that tells the attach/detach controller to manage the node's volumes. */
 export const attachAnnotation = (naming: Naming): string => naming.subKey('volumes', 'controller-managed-attach-detach');
@@ -99,4 +102,43 @@ export const ownMetadataPatch = (
     labels: Object.fromEntries(stale.map(key => [key, wanted.labels?.[key] ?? ''])),
     annotations: Object.fromEntries(annotations.map(key => [key, wanted.annotations?.[key] ?? null])),
   };
+};
+
+type Amounts = Readonly<Record<string, string>>;
+type Resources = {readonly [field in 'capacity' | 'allocatable']: Amounts};
+type ResourcesPatch = {readonly [field in 'capacity' | 'allocatable']?: Readonly<Record<string, string | null>>};
+
+const isSame = (a: string | undefined, b: string): boolean => a !== undefined && compareQuantities(parseQuantity(a), parseQuantity(b)) === 0;
+
+/** Returns the patch between two maps of quantities; undefined if they are equal. */
+const amountsPatch = (found: Amounts, wanted: Amounts): Record<string, string | null> | undefined => {
+  const gone = Object.keys(found).filter(name => wanted[name] === undefined);
+  const changed = Object.entries(wanted).filter(([name, amount]) => !isSame(found[name], amount));
+  if (gone.length + changed.length === 0) return undefined;
+  return Object.fromEntries([...gone.map(name => [name, null] as const), ...changed]);
+};
+
+const withoutHugePages = (amounts: Amounts): Amounts => Object.fromEntries(Object.entries(amounts).filter(([name]) => !isHugePages(name)));
+const hugePagesOf = (amounts: Amounts): Amounts => Object.fromEntries(Object.entries(amounts).filter(([name]) => isHugePages(name)));
+
+/**
+ * Returns the merge patch that reconciles the resources of a Node that was registered before with those of the machine;
+ * undefined if they are up to date. Huge pages are those that the machine has. `resetsExtended`: extended resources are
+ * 0 until plugins report them.
+ */
+export const ownResourcesPatch = (
+  naming: Naming,
+  found: Frozen<NodeStatus> | undefined,
+  initial: Resources,
+  resetsExtended: boolean,
+): ResourcesPatch | undefined => {
+  const reset = Object.keys(resetsExtended ? (found?.capacity ?? {}) : {}).filter(name => isExtendedResource(name, naming));
+  const none = Object.fromEntries(reset.map(name => [name, '0']));
+  const patches = (['capacity', 'allocatable'] as const).flatMap(field => {
+    const before = found?.[field] ?? {};
+    const kept = found?.[field] ?? initial[field];
+    const patch = amountsPatch(before, {...withoutHugePages(kept), ...hugePagesOf(initial[field]), ...none});
+    return patch ? [[field, patch] as const] : [];
+  });
+  return patches.length > 0 ? Object.fromEntries(patches) : undefined;
 };

@@ -16,13 +16,13 @@ const fields = [
   'declaredFeatures',
 ] as const satisfies readonly (keyof NodeStatus)[];
 
-/** Returns the merge patch between two maps of quantities: removed keys are set to null. */
+/** Returns the merge patch between two maps of quantities: removed keys are set to null, and equal ones left out. */
 const amountsPatch = (
   before: Readonly<Record<string, string>> = {},
   next: Readonly<Record<string, string>> = {},
 ): Record<string, string | null> => ({
-  ...Object.fromEntries(Object.keys(before).map(name => [name, null])),
-  ...next,
+  ...Object.fromEntries(Object.keys(before).flatMap(name => (next[name] === undefined ? [[name, null]] : []))),
+  ...Object.fromEntries(Object.entries(next).filter(([name, amount]) => before[name] !== amount)),
 });
 
 /** Returns the strategic merge patch between two statuses: the heartbeats of all conditions, and the changes. */

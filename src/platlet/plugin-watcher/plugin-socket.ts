@@ -46,6 +46,16 @@ export class PluginSocket {
     return this.#wanted === undefined && this.#registered === undefined && !this.#isBusy;
   }
 
+  /** Whether a plugin is to be registered. */
+  get isWanted(): boolean {
+    return this.#wanted !== undefined;
+  }
+
+  /** Whether a plugin is registered, even if it could not be used. */
+  get isRegistered(): boolean {
+    return this.#registered !== undefined;
+  }
+
   /** Tells which socket is there: a new socket at the same path has another number. */
   found(version: number | undefined): void {
     this.#wanted = version;

@@ -65,6 +65,13 @@ export class PluginWatcher {
     });
   }
 
+  /** Returns the paths of the sockets of plugins that are registered, and of those that are to be. */
+  paths(): {readonly registered: readonly string[]; readonly wanted: readonly string[]} {
+    const where = (is: (socket: PluginSocket) => boolean): readonly string[] =>
+      [...this.#sockets].flatMap(([path, socket]) => (is(socket) ? [path] : []));
+    return {registered: where(({isRegistered}) => isRegistered), wanted: where(({isWanted}) => isWanted)};
+  }
+
   /** Scans once the scan that is under way has ended. */
   #again(): Promise<void> {
     const {clock, log, folder} = this.#parts;

@@ -27,6 +27,7 @@ export const podResources = (assigned: AssignedOnNode, release: (active: readonl
         },
         release: () => release(pods.working.active),
       },
+      listsActive: gate('PlatletPodResourcesListUseActivePods'),
       hasGet: gate('PlatletPodResourcesGet'),
       clock,
       log,

@@ -22,7 +22,9 @@ export interface PodResourcesParts {
     /** Releases what is assigned to other pods than the active ones. */
     release(): void;
   };
-  /** Whether single pods may be asked for. */
+  /** Whether only active pods are listed. The older service always lists all. */
+  readonly listsActive: boolean;
+  /** Whether single pods may be asked for; they must be active. */
   readonly hasGet: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,7 +40,7 @@ const burst = 10;
 const [v1, v1alpha1] = [{server_api_version: 'v1'}, {server_api_version: 'v1alpha1'}];
 
 /** Returns the server, which does not listen yet. */
-export const podResourcesServer = ({assigned, pods, hasGet, clock, log, metrics}: PodResourcesParts): GrpcServer => {
+export const podResourcesServer = ({assigned, pods, listsActive, hasGet, clock, log, metrics}: PodResourcesParts): GrpcServer => {
   const bucket = new TokenBucket(clock, callsPerSecond, burst);
   const limited =
     (serve: Serve): Serve =>
@@ -51,7 +53,7 @@ export const podResourcesServer = ({assigned, pods, hasGet, clock, log, metrics}
       metrics.podResources.add(v1);
       metrics.podResourcesLists.add(v1);
       pods.release();
-      return {podResources: pods.active.map(pod => podResourcesOf(assigned, pod))};
+      return {podResources: (listsActive ? pods.active : pods.shown).map(pod => podResourcesOf(assigned, pod))};
     }),
     ...serves(getAllocatable, () => {
       metrics.podResources.add(v1);
@@ -61,7 +63,7 @@ export const podResourcesServer = ({assigned, pods, hasGet, clock, log, metrics}
     ...serves(get, ({podName, podNamespace}) => {
       metrics.podResources.add(v1);
       metrics.podResourcesGets.add(v1);
-      const pod = pods.shown.find(({metadata}) => metadata?.name === podName && metadata.namespace === podNamespace);
+      const pod = pods.active.find(({metadata}) => metadata?.name === podName && metadata.namespace === podNamespace);
       if (hasGet && pod) return {podResources: podResourcesOf(assigned, pod)};
       metrics.podResourcesGetErrors.add(v1);
       const why = hasGet ? `pod ${podName} in namespace ${podNamespace} not found` : 'PodResources API Get method disabled';

@@ -93,6 +93,31 @@ test('--register-node=false creates no Node, and reports the status of one that 
   t.is(describePod(await podNamed(plane)), 'Running: app ready');
 });
 
+/** Returns the number of devices on a Node of before, once an agent has registered it again. */
+const devicesAfter = async (runtimeIsReady: boolean, left: readonly string[]): Promise<string | undefined> => {
+  await using plane = await aPlaneForNodes();
+  await createNode(plane);
+  const devices = {'vendor.example/gpu': '4'};
+  const status = {capacity: devices, allocatable: devices};
+  await plane.client().resource(kinds.nodes).patch('node', 'merge', {status}, {subresource: 'status'});
+  using host = memoryMachine();
+  for (const name of left) await put(host, join(host.folders.root, 'device-plugins', name));
+  const runtime = new RecordingRuntime(plane.clock);
+  runtime.isReady = runtimeIsReady;
+  await using _ = await aWholeAgent([], {plane, host, runtime});
+  await plane.clock.advance(30_000);
+  const {capacity = {}, allocatable = {}} = (await nodeNamed(plane)).status ?? {};
+  return `${capacity['vendor.example/gpu']} ${allocatable['vendor.example/gpu']}`;
+};
+
+test('devices of a Node are reset by an agent on a new machine, before its runtime lets plugins register', async t => {
+  t.is(await devicesAfter(false, []), '0 0');
+  t.is(await devicesAfter(false, ['.hidden']), '0 0');
+  t.is(await devicesAfter(false, ['kubelet_internal_checkpoint']), '4 4');
+  t.is(await devicesAfter(false, ['kubelet.sock']), '4 4');
+  t.is(await devicesAfter(true, []), '4 4');
+});
+
 test('--node-status-update-frequency is how often the status is computed', async t => {
   await using plane = await aPlaneForNodes();
   const runtime = new RecordingRuntime(plane.clock);

@@ -26,6 +26,7 @@ export class RecordingRuntime extends MemoryRuntime {
   mostPulls = 0;
   #pulls = 0;
   hasNetwork = true;
+  isReady = true;
   /** The containers whose logs were opened anew. */
   readonly reopened: string[] = [];
   /** The log of every container. */
@@ -40,7 +41,8 @@ export class RecordingRuntime extends MemoryRuntime {
 
   override async status(): Promise<RuntimeStatus> {
     const {conditions} = await super.status();
-    return {conditions: conditions.map(each => (each.type === 'NetworkReady' ? {...each, status: this.hasNetwork} : each))};
+    const status = {RuntimeReady: this.isReady, NetworkReady: this.hasNetwork} as const;
+    return {conditions: conditions.map(each => ({...each, status: status[each.type as keyof typeof status]}))};
   }
 
   override updatePodCidr: Runtime['updatePodCidr'] = async range => {

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
+import type {NodeStatus} from '#src/platlet/node/conditions.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Image} from '#src/platlet/runtime/images.js';
@@ -8,7 +9,7 @@ import {driverOf} from '#src/platlet/cgroups/driver.js';
 import {nodeAddresses, providedAddressesOf, type AddressParts} from '#src/platlet/node/addresses.js';
 import {NodeImages} from '#src/platlet/node/node-images.js';
 import {NodeAddresses} from '#src/platlet/node/node-addresses.js';
-import {newNode, ownMetadataPatch, uninitializedTaint, type NodeIdentity} from '#src/platlet/node/node-object.js';
+import {newNode, ownMetadataPatch, ownResourcesPatch, uninitializedTaint, type NodeIdentity} from '#src/platlet/node/node-object.js';
 import {nodeStatusOf, type NodeFacts} from '#src/platlet/node/node-status.js';
 import {ReadinessLog} from '#src/platlet/node/readiness-log.js';
 import {nodeStatusPatch} from '#src/platlet/node/status-patch.js';
@@ -124,6 +125,47 @@ test('a node shows an external cloud provider the addresses that it was given, a
     labels: {},
     annotations: {'alpha.kubernetes.io/provided-node-ip': null},
   });
+});
+
+const [gpu, pages, small] = ['vendor.example/gpu', 'hugepages-2Mi', 'hugepages-1Gi'];
+const both = (amounts: Readonly<Record<string, string>>) => ({capacity: amounts, allocatable: amounts});
+type Resources = Partial<ReturnType<typeof both>>;
+
+// The cases of upstream's TestReconcileExtendedResource and TestReconcileHugePageResource.
+const reconciled: readonly (readonly [
+  what: string,
+  found: Resources | undefined,
+  initial: ReturnType<typeof both>,
+  resets: boolean,
+  patch: object | undefined,
+])[] = [
+  ['is as it would be', both({cpu: '2'}), both({cpu: '2'}), false, undefined],
+  ['has other resources of its own', both({cpu: '3', 'ephemeral-storage': '1Gi'}), both({cpu: '2'}), true, undefined],
+  ['has no resources', {}, both({cpu: '2'}), false, both({cpu: '2'})],
+  ['has no status', undefined, both({cpu: '2'}), true, both({cpu: '2'})],
+  ['has extended resources on the same machine', both({cpu: '2', [gpu]: '4'}), both({cpu: '2'}), false, undefined],
+  ['has extended resources of another machine', both({cpu: '2', [gpu]: '4'}), both({cpu: '2'}), true, both({[gpu]: '0'})],
+  [
+    'has an extended resource that nothing may use',
+    {capacity: {cpu: '2', [gpu]: '4'}, allocatable: {cpu: '2', [gpu]: '0'}},
+    both({cpu: '2'}),
+    true,
+    {capacity: {[gpu]: '0'}},
+  ],
+  ['lacks huge pages', both({cpu: '2'}), both({cpu: '2', [pages]: '100Mi'}), false, both({[pages]: '100Mi'})],
+  ['has the same huge pages', both({[pages]: '102400Ki'}), both({[pages]: '100Mi'}), false, undefined],
+  ['had more huge pages', both({[pages]: '2Gi'}), both({[pages]: '100Mi'}), false, both({[pages]: '100Mi'})],
+  ['had huge pages of another size', both({[small]: '2Gi'}), both({[pages]: '1Gi'}), false, both({[small]: null as never, [pages]: '1Gi'})],
+];
+
+for (const [what, found, initial, resets, patch] of reconciled)
+  test(`a Node that was registered before is brought up to date: it ${what}`, t =>
+    t.deepEqual(ownResourcesPatch(naming('plat'), found as NodeStatus | undefined, initial, resets) as object | undefined, patch));
+
+test('a report changes only those resources that differ, so that it does not undo what others have just changed', t => {
+  const before = {capacity: {cpu: '2', memory: '1Gi', [gpu]: '4', [pages]: '1Gi'}};
+  const after = {capacity: {cpu: '2', memory: '2Gi', [gpu]: '4'}};
+  t.deepEqual(nodeStatusPatch(before, after)['capacity'], {memory: '2Gi', [pages]: null});
 });
 
 test('the runtime decides on the cgroup driver before the configuration', t => {

@@ -4,6 +4,8 @@ import {noLog} from '#src/base/log.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plugin, PluginHandler} from '#src/platlet/plugin-watcher/plugin-handler.js';
+import {observePlugins} from '#src/platlet/plugin-watcher/metrics.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {PluginWatcher} from '#src/platlet/plugin-watcher/plugin-watcher.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {folderHost} from '#test/platlet/host.js';
@@ -25,11 +27,18 @@ const aWatcher = async (handler: Partial<PluginHandler> = {}) => {
   };
   const handlers = {DevicePlugin: {validate: noted('validate'), register: noted('register'), deregister: noted('deregister')}};
   const watcher = new PluginWatcher({folder, handlers, host, files, clock, log: noLog, signal: lifetime.signal});
+  const metrics = new MetricsRegistry();
+  observePlugins(metrics, watcher);
   return {
     folder,
     clock,
     calls,
     start: () => watcher.start(),
+    /** The series of its metric. */
+    async metrics() {
+      const {body} = await metrics.exposition();
+      return body.split('\n').filter(line => line.startsWith('plugin_manager_total_plugins{')).map(line => line.replaceAll(folder, ''));
+    },
     async scan() {
       await clock.advance(10_000);
       await clock.drain();
@@ -112,6 +121,24 @@ test('a plugin is told why it is refused, and tried again with a growing delay u
   await watched.clock.advance(600_000);
   await watched.clock.drain();
   t.deepEqual(plugin.answers, []);
+});
+
+test('plugins are counted by socket: those that are registered, and those that are to be', async t => {
+  using watched = await aWatcher({
+    validate({name}) {
+      if (name.endsWith('/bad')) throw new Error('no');
+    },
+  });
+  await using good = await new FakePlugin(join(watched.folder, 'a.sock'), info).start();
+  await using _ = await new FakePlugin(join(watched.folder, 'b.sock'), {...info, name: 'vendor.example/bad'}).start();
+  await watched.start();
+  await watched.scan();
+  const [actual, desired] = ['actual_state_of_world', 'desired_state_of_world'];
+  const series = (socket: string, state: string) => `plugin_manager_total_plugins{socket_path="/${socket}.sock",state="${state}"} 1`;
+  t.deepEqual(await watched.metrics(), [series('a', actual), series('a', desired), series('b', desired)]);
+  await good.stop();
+  await watched.scan();
+  t.deepEqual(await watched.metrics(), [series('b', desired)]);
 });
 
 test('a gRPC server names the unknown, and ends its calls when it is disposed of', async t => {

@@ -74,7 +74,7 @@ const called = async (
   let released = 0;
   const pods = {active: [one], shown: [one, two], release: () => void released++};
   const metrics = agentMetrics(noMeter, naming('plat'));
-  await using server = podResourcesServer({assigned, pods, hasGet: true, clock, log: noLog, metrics, ...parts});
+  await using server = podResourcesServer({assigned, pods, listsActive: true, hasGet: true, clock, log: noLog, metrics, ...parts});
   const socket = join(host.root, 'resources.sock');
   await server.listen(socket);
   await using client = new PluginClient({endpoint: socket, clock});
@@ -105,6 +105,15 @@ test('the resources of pods are listed: of active ones, or of all for the older 
         ['one', [{name: 'app', devices: devices.map(({resourceName, deviceIds}) => ({resourceName, deviceIds}))}]],
         ['two', [{name: 'app', devices: []}]],
       ],
+    );
+  }));
+
+test('without the gate for active pods all are listed', t =>
+  called(t, {listsActive: false}, async client => {
+    const {podResources} = await client.call(list, {});
+    t.deepEqual(
+      podResources.map(({name}) => name),
+      ['one', 'two'],
     );
   }));
 
