@@ -36,11 +36,11 @@ export class DeviceRegistration implements PluginHandler, AsyncDisposable {
       log: parts.log,
       procedures: serves(register, async ({version, endpoint, resourceName}) => {
         parts.metrics.deviceRegistrations.add({resource_name: resourceName});
-        this.#check(
-          resourceName,
+        checkVersion(
           [version],
           `requested API version "${version}" is not supported by ${parts.naming.agent}. Supported version is ["${deviceApiVersion}"]`,
         );
+        this.#checkName(resourceName);
         await parts.plugins.connect(resourceName, join(parts.folder, endpoint));
         return {};
       }),
@@ -59,7 +59,8 @@ export class DeviceRegistration implements PluginHandler, AsyncDisposable {
   }
 
   validate({name, versions}: Plugin): void {
-    this.#check(name, versions, `manager version, ${deviceApiVersion}, is not among plugin supported versions [${versions.join(' ')}]`);
+    checkVersion(versions, `manager version, ${deviceApiVersion}, is not among plugin supported versions [${versions.join(' ')}]`);
+    this.#checkName(name, 'invalid name of device plugin socket: ');
   }
 
   register({name, endpoint}: Plugin): Promise<void> {
@@ -70,12 +71,16 @@ export class DeviceRegistration implements PluginHandler, AsyncDisposable {
     return this.#parts.plugins.disconnect(name);
   }
 
-  #check(resource: string, versions: readonly string[], wrongVersion: string): void {
-    if (!versions.includes(deviceApiVersion)) throw new Error(wrongVersion);
-    if (!isExtendedResource(resource, this.#parts.naming)) throw new Error(`the ResourceName ${JSON.stringify(resource)} is invalid`);
+  #checkName(resource: string, context = ''): void {
+    if (isExtendedResource(resource, this.#parts.naming)) return;
+    throw new Error(`${context}the ResourceName ${JSON.stringify(resource)} is invalid`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#server[Symbol.asyncDispose]();
   }
 }
+
+const checkVersion = (versions: readonly string[], wrongVersion: string): void => {
+  if (!versions.includes(deviceApiVersion)) throw new Error(wrongVersion);
+};

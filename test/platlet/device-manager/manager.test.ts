@@ -152,6 +152,9 @@ test('registrations with another version or a native resource are refused in wor
   t.throws(() => registration.validate({name: gpu, endpoint: '', versions: ['v2', 'v3']}), {
     message: 'manager version, v1beta1, is not among plugin supported versions [v2 v3]',
   });
+  t.throws(() => registration.validate({name: 'cpu', endpoint: '', versions: ['v1beta1']}), {
+    message: 'invalid name of device plugin socket: the ResourceName "cpu" is invalid',
+  });
 });
 
 test('the devices of a lost plugin are not allocatable at once, counted for five minutes, and back when it registers again', async t => {
