@@ -108,7 +108,8 @@ type Amounts = Readonly<Record<string, string>>;
 type Resources = {readonly [field in 'capacity' | 'allocatable']: Amounts};
 type ResourcesPatch = {readonly [field in 'capacity' | 'allocatable']?: Readonly<Record<string, string | null>>};
 
-const isSame = (a: string | undefined, b: string): boolean => a !== undefined && compareQuantities(parseQuantity(a), parseQuantity(b)) === 0;
+const isSame = (a: string | undefined, b: string): boolean =>
+  a !== undefined && compareQuantities(parseQuantity(a), parseQuantity(b)) === 0;
 
 /** Returns the patch between two maps of quantities; undefined if they are equal. */
 const amountsPatch = (found: Amounts, wanted: Amounts): Record<string, string | null> | undefined => {

@@ -37,7 +37,10 @@ const aWatcher = async (handler: Partial<PluginHandler> = {}) => {
     /** The series of its metric. */
     async metrics() {
       const {body} = await metrics.exposition();
-      return body.split('\n').filter(line => line.startsWith('plugin_manager_total_plugins{')).map(line => line.replaceAll(folder, ''));
+      return body
+        .split('\n')
+        .filter(line => line.startsWith('plugin_manager_total_plugins{'))
+        .map(line => line.replaceAll(folder, ''));
     },
     async scan() {
       await clock.advance(10_000);

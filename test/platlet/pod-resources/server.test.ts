@@ -159,12 +159,16 @@ test('what a node has for containers is told', t =>
     });
   }));
 
-test('a single pod may be asked for, with the gate and if it is there', async t => {
+test('a single pod may be asked for, with the gate and while it is active', async t => {
   await called(t, {}, async client => {
-    t.is((await client.call(get, {podName: 'two', podNamespace: 'default'})).podResources?.name, 'two');
-    await t.throwsAsync(client.call(get, {podName: 'two', podNamespace: 'other'}), {
-      message: 'rpc error: code = Unknown desc = pod two in namespace other not found',
-    });
+    t.is((await client.call(get, {podName: 'one', podNamespace: 'default'})).podResources?.name, 'one');
+    for (const [podName, podNamespace] of [
+      ['two', 'default'],
+      ['one', 'other'],
+    ] as const)
+      await t.throwsAsync(client.call(get, {podName, podNamespace}), {
+        message: `rpc error: code = Unknown desc = pod ${podName} in namespace ${podNamespace} not found`,
+      });
   });
   await called(t, {hasGet: false}, client =>
     t
