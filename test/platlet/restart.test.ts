@@ -1,7 +1,15 @@
+import {join} from 'node:path';
 import test from 'ava';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Reserved} from '#src/platlet/pod/admission/managers.js';
+import {aWholeAgent, memoryMachine, type MemoryMachine} from './flags/whole-agent.js';
+import {RecordingRuntime} from './flags/recording-runtime.js';
+import {FakeDevicePlugin} from './device-manager/fake-device-plugin.js';
 import type {ContainerInstance} from '#src/platlet/runtime/state.js';
 import {eventsOf} from '#test/simulation/environment.js';
-import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, type AgentPlane} from './agent.js';
+import {anAgent, aPlaneForNodes, aPlaneWithNode, describePod, podNamed, podsOf, run, type AgentPlane} from './agent.js';
 import {MemoryRuntime, type Program} from './memory-runtime.js';
 import {noCgroups, noOutput, noVolumes} from './ports.js';
 
@@ -167,4 +175,104 @@ test('a pod that is deleted while a container of it is stopped or started does n
   await t.throwsAsync(podNamed(plane, 'slow'));
   await plane.clock.advance(4_000);
   await t.throwsAsync(podNamed(plane));
+});
+
+const gpu = 'vendor.example/gpu';
+
+/** Resolves once it is true. What plugins send arrives in real time. */
+const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await isTrue())) await new Promise(resolve => setImmediate(resolve));
+};
+
+/** Runs two pods with a device each by an agent with a plugin, and stops both. */
+const devicesInUse = async (plane: AgentPlane, host: MemoryMachine, runtime: RecordingRuntime): Promise<void> => {
+  await using _ = await aWholeAgent([], {plane, host, runtime});
+  const folder = join(host.folders.root, 'device-plugins');
+  await using plugin = await new FakeDevicePlugin(join(folder, 'gpu.sock'), [['zero'], ['one']]).listen();
+  await plugin.register(join(folder, 'kubelet.sock'), plane.clock, gpu);
+  const nodes = plane.client().resource(kinds.nodes);
+  await until(async () => {
+    await plane.clock.advance(10_000);
+    return (await nodes.get('node')).status?.allocatable?.[gpu] === '2';
+  });
+  const containers = [{name: 'app', image: 'app', resources: {limits: {[gpu]: '1'}}}];
+  for (const name of ['one', 'two']) await run(plane, name, {automountServiceAccountToken: false, containers});
+  await until(async () => {
+    await plane.clock.advance(1_000);
+    return (await Promise.all(['one', 'two'].map(name => podNamed(plane, name)))).every(({status}) => status?.phase === 'Running');
+  });
+};
+
+test('pods with devices go on when an agent starts again before the plugin does', async t => {
+  await using plane = await aPlaneForNodes();
+  using host = memoryMachine();
+  const runtime = new RecordingRuntime(plane.clock);
+  await devicesInUse(plane, host, runtime);
+  const calls = [...runtime.calls];
+
+  await using _ = await aWholeAgent([], {plane, host, runtime});
+  await plane.clock.advance(20_000);
+  for (const name of ['one', 'two']) t.is(describePod(await podNamed(plane, name)), 'Running: app ready', name);
+  t.deepEqual(runtime.calls, calls);
+});
+
+test('pods with devices are refused after a reboot on which the plugin does not come back', async t => {
+  await using plane = await aPlaneForNodes();
+  using host = memoryMachine();
+  await devicesInUse(plane, host, new RecordingRuntime(plane.clock));
+
+  await using _ = await aWholeAgent([], {plane, host, runtime: new RecordingRuntime(plane.clock)});
+  await plane.clock.advance(20_000);
+  for (const name of ['one', 'two'])
+    t.like((await podNamed(plane, name)).status, {
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message: `Pod was rejected: Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ${gpu}, which is unexpected`,
+    });
+});
+
+test('a pod that runs, and whose resources the node has no longer, is ended as refused', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const first = await anAgent(plane, runtime);
+  for (const name of ['kept', 'lost']) await run(plane, name, {terminationGracePeriodSeconds: 0});
+  await plane.clock.advance(2_000);
+  await first[Symbol.asyncDispose]();
+
+  const reserve = ({metadata}: Frozen<Pod>): Reserved => (metadata?.name === 'lost' ? {is: 'failed', error: 'not enough cpus'} : undefined);
+  await using _ = await anAgent(plane, runtime, {managers: {reserve, heldBeside: () => new Map()}});
+  await plane.clock.advance(10_000);
+  t.is(describePod(await podNamed(plane, 'kept')), 'Running: app ready');
+  t.like((await podNamed(plane, 'lost')).status, {
+    phase: 'Failed',
+    reason: 'UnexpectedAdmissionError',
+    message: 'Pod was rejected: Allocate failed due to not enough cpus, which is unexpected',
+  });
+  const states = (await runtime.pods()).map(({pod, containers}) => `${pod.name} ${containers.map(({state}) => state).join()}`);
+  t.deepEqual(states.sort(), ['kept running', 'lost exited']);
+});
+
+test('the pods of a node are known once those that it had are admitted, also if that takes time', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const first = await anAgent(plane, runtime);
+  for (const name of ['one', 'two']) await run(plane, name);
+  await plane.clock.advance(2_000);
+  await first[Symbol.asyncDispose]();
+
+  const seen: string[] = [];
+  const known = {sources: {isReady: false}};
+  let decide: (reserved: undefined) => void = () => {};
+  const reserve = ({metadata}: Frozen<Pod>): Reserved => {
+    seen.push(`${metadata?.name} ${directory.sources.isReady}`);
+    return seen.length > 1 ? undefined : new Promise(resolve => (decide = resolve));
+  };
+  let directory: {readonly sources: {readonly isReady: boolean}} = known;
+  await using agent = await anAgent(plane, runtime, {managers: {reserve, heldBeside: () => new Map()}});
+  ({directory} = agent.pods);
+  t.false(directory.sources.isReady);
+  decide(undefined);
+  await plane.clock.advance(1_000);
+  t.deepEqual(seen, ['one false', 'two false']);
+  t.true(directory.sources.isReady);
 });

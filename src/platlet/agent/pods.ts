@@ -70,7 +70,7 @@ export const workersOf = (parts: Process, {directory, admission, ports, node, ev
       signal,
     },
     admission,
-    directory.working,
+    directory,
   );
   return {workers, prober};
 };
@@ -140,6 +140,9 @@ const followerOf = (
   reconciled(pods) {
     workers.refresh(pods);
     mirrors?.reconcile();
+  },
+  get isAdmitting() {
+    return workers.isAdmitting;
   },
   removed(uid) {
     workers.remove(uid);

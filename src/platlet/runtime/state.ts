@@ -87,3 +87,7 @@ export interface ContainerEvent {
 
 /** Returns the state of a pod that is unknown to the runtime. */
 export const emptyRuntimePod = (pod: PodIdentity): RuntimePod => ({pod, sandboxes: [], containers: []});
+
+/** Whether a pod has running containers or holds resources. */
+export const isAlive = ({sandboxes, containers}: RuntimePod): boolean =>
+  sandboxes.some(({isReady}) => isReady) || containers.some(({state}) => state === 'running');

@@ -25,6 +25,8 @@ export interface PodFollower {
   removed(uid: string): void;
   /** Called with a pod whose full name another pod of its source has. */
   duplicate(pod: Frozen<Pod>): void;
+  /** Whether pods that it was notified of still have to be admitted. */
+  readonly isAdmitting: boolean;
 }
 
 /** Whether two versions of a pod differ only in status. */
@@ -40,6 +42,10 @@ export class PodSources {
   readonly #parts: PodSourcesParts;
   readonly #pods = new Map<SourceName, Map<string, Frozen<Pod>>>();
   readonly #seen = new Map<string, string>();
+  /** The sources whose first pods the follower was notified of. */
+  readonly #followed = new Set<SourceName>();
+  #follower: PodFollower | undefined;
+  #isReady = false;
 
   constructor(parts: PodSourcesParts) {
     this.#parts = parts;
@@ -47,12 +53,13 @@ export class PodSources {
 
   /** Starts the sources, and reports their changes to a follower. */
   start(follower: PodFollower): void {
+    this.#follower = follower;
     for (const source of this.#parts.sources) source.start(pods => this.#delivered(source.name, pods, follower));
   }
 
-  /** Whether every source has delivered once. */
+  /** Whether every source has delivered once, and it is decided whether the node takes those pods. */
   get isReady(): boolean {
-    return this.#parts.sources.every(({name}) => this.#pods.has(name));
+    return (this.#isReady ||= this.#parts.sources.every(({name}) => this.#followed.has(name)) && this.#follower?.isAdmitting !== true);
   }
 
   isKnown(uid: string): boolean {
@@ -93,6 +100,7 @@ export class PodSources {
     }
     if (changed.length > 0) follower.changed(changed);
     if (reconciled.length > 0 || isFirst) follower.reconciled(reconciled);
+    this.#followed.add(source);
   }
 
   /** Adds the annotations that are set by the node: the source of the pod and the time when it was first observed. */

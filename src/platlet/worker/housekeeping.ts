@@ -4,7 +4,7 @@ import {runEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {garbageOf, type GarbageLimits, type Usefulness} from '#src/platlet/pod/garbage.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
-import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {isAlive} from '#src/platlet/runtime/state.js';
 import type {WorkerPorts} from './parts.js';
 import type {PodDirectory} from './pod-directory.js';
 import {removeRun} from './remove-run.js';
@@ -25,10 +25,6 @@ export interface HousekeepingParts {
   readonly ports: Pick<WorkerPorts, 'volumes' | 'cgroups' | 'output' | 'resizes'>;
   readonly limits: GarbageLimits;
 }
-
-/** Whether a pod has running containers or holds resources. */
-const isAlive = ({sandboxes, containers}: RuntimePod): boolean =>
-  sandboxes.some(({isReady}) => isReady) || containers.some(({state}) => state === 'running');
 
 /** Terminates pods without a source, and forgets finished ones. */
 const clean = ({workers, directory: {sources, statuses, working, listed}, ports: {resizes}}: HousekeepingParts): void => {

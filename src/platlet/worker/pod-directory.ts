@@ -2,7 +2,7 @@
 
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {RuntimePod} from '#src/platlet/runtime/state.js';
+import {isAlive, type RuntimePod} from '#src/platlet/runtime/state.js';
 import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 import type {StatusManager} from '#src/platlet/status/status-manager.js';
 import type {LifecycleEvents} from './lifecycle-events.js';
@@ -39,6 +39,11 @@ export class PodDirectory {
       const own = this.statuses.statusOf(pod.metadata?.uid ?? '');
       return own ? {...pod, status: {...pod.status, ...own}} : pod;
     });
+  }
+
+  /** Whether anything of a pod ran at the time of the last runtime list. */
+  isRunning(uid: string): boolean {
+    return this.listed.some(listed => listed.pod.uid === uid && isAlive(listed));
   }
 
   /** The pods of the last runtime list. */

@@ -2,15 +2,15 @@
 
 import type {Frozen} from '#src/api/key.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import type {Container, Pod} from '#src/api/pod.js';
+import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import {parseTime} from '#src/api/time.js';
 import {isPending, type Eventually} from '#src/base/eventually.js';
 import {withClockHeld} from '#src/base/clock.js';
-import {containerKeys} from '#src/platlet/inputs/annotations.js';
 import {managerRejection} from '#src/platlet/pod/admission/managers.js';
 import {preemptedOutcome, preemptedCondition} from '#src/platlet/pod/admission/preemption.js';
 import {isStaticPod} from '#src/platlet/pod/origin.js';
-import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
+import {rejectionOutcome, type Rejection} from '#src/platlet/pod/admission/rejection.js';
 import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import {isTerminalPhase} from '#src/platlet/pod/phase.js';
 import {rejectedStatus} from '#src/platlet/pod/status.js';
@@ -19,34 +19,10 @@ import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import type {Admission} from '#src/platlet/pod/admission/admission.js';
 import type {PodAdmission} from './pod-admission.js';
+import type {PodDirectory} from './pod-directory.js';
+import {podFrom} from './pod-of-runtime.js';
 import {PodWorker, type Termination} from './pod-worker.js';
 import type {WorkingPods} from './working-pods.js';
-
-/** Returns the preStop hook recorded in the annotations of a container. */
-const notedHook = (text: string | undefined): Container['lifecycle'] => {
-  try {
-    return text === undefined ? undefined : {preStop: JSON.parse(text) as NonNullable<Container['lifecycle']>['preStop'] & object};
-  } catch {
-    return undefined;
-  }
-};
-
-/** Rebuilds a pod from the annotations of its containers. */
-const podFrom = ({pod: {uid, name, namespace}, containers}: RuntimePod): Pod => {
-  const {deletionGrace, terminationGrace, preStop} = containerKeys;
-  const grace = containers.flatMap(({annotations}) => annotations[deletionGrace] ?? annotations[terminationGrace] ?? [])[0];
-  const newest = new Map(containers.toReversed().map(container => [container.name, container]));
-  return {
-    metadata: {uid, name, namespace},
-    spec: {
-      containers: [...newest.values()].map(({name: each, annotations}) => {
-        const lifecycle = notedHook(annotations[preStop]);
-        return {name: each, ...(lifecycle ? {lifecycle} : {})};
-      }),
-      ...(grace === undefined ? {} : {terminationGracePeriodSeconds: Number(grace)}),
-    },
-  };
-};
 
 /** Whether a pod was already running under an earlier agent process: then it is not admitted again. */
 const hasRun = ({status}: Frozen<Pod>): boolean =>
@@ -56,19 +32,31 @@ const hasRun = ({status}: Frozen<Pod>): boolean =>
 export class PodWorkers {
   readonly #parts: WorkerParts;
   readonly #admission: PodAdmission;
-  readonly #working: WorkingPods;
   /** Pods that wait for the victims of preemption to terminate, or until it is decided about them or another pod. */
   readonly #waiting = new Map<string, Frozen<Pod>>();
   /** Whether a plugin is allocating devices: pods are admitted one after the other. */
   #isAdmitting = false;
+  /** Whether the pods that have waited for that are being admitted. */
+  #isCatchingUp = false;
   readonly #refused = new Set<string>();
   /** The monotonic time at which pods without workers arrived. */
   readonly #seenAt = new Map<string, number>();
 
-  constructor(parts: WorkerParts, admission: PodAdmission, working: WorkingPods) {
+  readonly #directory: Pick<PodDirectory, 'working' | 'isRunning'>;
+
+  constructor(parts: WorkerParts, admission: PodAdmission, directory: Pick<PodDirectory, 'working' | 'isRunning'>) {
     this.#parts = parts;
     this.#admission = admission;
-    this.#working = working;
+    this.#directory = directory;
+  }
+
+  get #working(): WorkingPods {
+    return this.#directory.working;
+  }
+
+  /** Whether pods wait for plugins that are allocating devices. */
+  get isAdmitting(): boolean {
+    return this.#isAdmitting || this.#isCatchingUp;
   }
 
   /** Called with new pods of the node, or newer versions of known ones. The oldest are admitted first. */
@@ -129,18 +117,14 @@ export class PodWorkers {
     return false;
   }
 
-  /** A pod that runs already keeps running, even if what it has is no longer allocated. */
+  /** A pod that runs already keeps running, unless the node has no longer what is allocated to it. */
   #resume(pod: Frozen<Pod>): void {
     if (this.#isAdmitting) return void this.#waiting.set(pod.metadata?.uid ?? '', pod);
     const reserved = pod.metadata?.deletionTimestamp ? undefined : this.#admission.resume(pod);
     this.#whenDecided(pod, reserved, (current, refusal) => {
-      if (refusal)
-        this.#parts.telemetry.log.warn(
-          {pod: keyText(keyOf(current)), reason: managerRejection(refusal).message},
-          'failed to allocate the resources of a running pod',
-        );
       this.#waiting.delete(current.metadata?.uid ?? '');
-      this.#take(current);
+      if (refusal) this.#refuse(current, managerRejection(refusal));
+      else this.#take(current);
     });
   }
 
@@ -153,10 +137,12 @@ export class PodWorkers {
     const goOn = (made: T): void => {
       this.#isAdmitting = false;
       if (this.#parts.signal.aborted) return;
+      this.#isCatchingUp = true;
       const current = this.#waiting.get(uid);
       if (current) decided(current, made);
       const others = [...this.#waiting.values()].filter(other => other !== current);
       for (const other of others) this.#update(other);
+      this.#isCatchingUp = false;
       this.#resizes.allAdmitted();
     };
     decision.then(goOn).catch((error: unknown) => this.#parts.clock.unhandled(error));
@@ -169,7 +155,6 @@ export class PodWorkers {
   }
 
   #decided(pod: Frozen<Pod>, fresh: Frozen<Node> | 'unknown' | undefined, admission: Admission): void {
-    const {statuses, clock, telemetry} = this.#parts;
     const uid = pod.metadata?.uid ?? '';
     this.#waiting.delete(uid);
     if (fresh === undefined && admission.is === 'refused' && admission.rejection.reason === 'NodeAffinity') {
@@ -183,15 +168,23 @@ export class PodWorkers {
         this.#waiting.set(uid, pod);
         for (const victim of admission.victims) this.#preempt(victim, admission.resource);
         return;
-      case 'refused': {
-        const {reason, message} = admission.rejection;
-        this.#refused.add(uid);
-        telemetry.metrics.admissionRejections.add({reason});
-        recordEvent(this.#parts, pod, ['Warning', reason, message]);
-        statuses.set(pod, rejectedStatus(pod, rejectionOutcome(admission.rejection), clock.now()));
-        statuses.finished(pod);
-      }
+      case 'refused':
+        this.#refuse(pod, admission.rejection);
     }
+  }
+
+  #refuse(pod: Frozen<Pod>, rejection: Rejection): void {
+    const {statuses, clock, telemetry} = this.#parts;
+    const uid = pod.metadata?.uid ?? '';
+    const {reason, message} = rejection;
+    const outcome = rejectionOutcome(rejection);
+    telemetry.metrics.admissionRejections.add({reason});
+    recordEvent(this.#parts, pod, ['Warning', reason, message]);
+    // It was taken by an earlier agent process.
+    if (this.#directory.isRunning(uid)) return this.#start(pod).terminate({outcome: {...outcome, isFailure: true}});
+    this.#refused.add(uid);
+    statuses.set(pod, rejectedStatus(pod, outcome, clock.now(), parseTime(pod.status?.startTime)));
+    statuses.finished(pod);
   }
 
   /** Admits a pod after reading the Node. */
