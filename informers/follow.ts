@@ -1,59 +1,15 @@
-import {defer, from, Observable, repeat, retry, switchMap, tap} from 'rxjs';
+import {catchError, defer, from, Observable, repeat, retry, tap} from 'rxjs';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import {hasCause, isGone, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {WatchEvent} from '#src/api/watch.js';
-import type {Clock} from '#src/base/clock.js';
-import type {Random} from '#src/base/random.js';
 import {Backoff} from './backoff.js';
 import type {ListOptions} from '#src/client/client.js';
 import {UnreadableEvent} from '#src/client/errors.js';
 import type {ListerWatcher} from './lister-watcher.js';
-import {afterDelay, neverSilentFor} from './timing.js';
-
-/** An event of a list and watch: the whole list, or one watch event. Bookmarks only show that the server is alive. */
-export type Followed<T extends KubeObject> =
-  | {readonly type: 'listed'; readonly items: readonly T[]; readonly resourceVersion: string}
-  | WatchEvent<T>;
-
-/** A fault of a list or watch that the server did not report as an error. */
-export class StreamFault extends Error {
-  override readonly name = 'StreamFault';
-  readonly fault: 'silent' | 'short' | 'slow' | 'rewound';
-
-  constructor(fault: StreamFault['fault'], message: string) {
-    super(message);
-    this.fault = fault;
-  }
-}
-
-/** Returns whether a watch failed because it ended at once, as it does when its collection is removed. */
-export const isShort = (error: unknown): boolean => error instanceof StreamFault && error.fault === 'short';
-
-export interface FollowOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Called with every failure and the delay before the next attempt. */
-  readonly onError?: (error: unknown, waitMs: number) => void;
-  /** Called at the start of every attempt. */
-  readonly onAttempt?: (what: 'list' | 'watch') => void;
-  /**
-   * How long a watch may send nothing, not even a bookmark (servers send one a minute), before the connection counts as
-   * dead.
-   */
-  readonly silenceMs?: number;
-  /**
-   * The minimum `timeoutSeconds` of a watch, 300 by default; random up to twice that, so that watches do not all end
-   * together.
-   */
-  readonly watchSeconds?: number;
-  /** How long one page of a list may take. */
-  readonly pageMs?: number;
-  readonly pageSize?: number;
-}
-
-/** A watch that ends sooner without an event is a failure, so that the next one is delayed. */
-const shortWatchMs = 1_000;
+import type {Followed, FollowOptions} from './following.js';
+import {isBrokenConnection, StreamFault} from './stream-fault.js';
+import {watched, watchListed} from './streams.js';
+import {afterDelay} from './timing.js';
 
 /**
  * A watch that lasted this long was served, however it ended: the backoff is reset, so that occasional broken
@@ -66,18 +22,6 @@ const servedAfterMs = 5_000;
  * spared more: a cache is to be right soon after a network is.
  */
 const mostAfterBreakMs = 4_000;
-
-/** Returns whether a failure is none that the server reported, and not the immediate end of a watch. */
-const isBrokenConnection = (error: unknown): boolean =>
-  error instanceof StreamFault ? error.fault === 'silent' || error.fault === 'slow' : !(error instanceof StatusError);
-
-/**
- * The minimum `timeoutSeconds` of a watch whose connection is not probed, randomly up to half longer. The server ends
- * such a watch on time, after a last bookmark: if the end is late, the connection is dead.
- */
-const unprobedWatchSeconds = 20;
-/** How late the end of such a watch may be. */
-const lateEndMs = 5_000;
 
 /** The state of the loop: where its next list or watch begins. */
 interface Position {
@@ -143,45 +87,6 @@ const slowIsAnError = async <T>(page: Promise<T>, {clock, pageMs = 120_000}: Fol
   }
 };
 
-/** How long a watch lasts, and how long it may be silent. */
-interface WatchTimes {
-  readonly timeoutSeconds: number;
-  readonly silenceMs: number;
-}
-
-const watchTimes = (isProbed: boolean, {random, silenceMs = 240_000, watchSeconds = 300}: FollowOptions): WatchTimes => {
-  if (isProbed) return {timeoutSeconds: Math.floor(watchSeconds * (1 + random.float())), silenceMs};
-  const timeoutSeconds = Math.floor(Math.min(watchSeconds, unprobedWatchSeconds) * (1 + random.float() / 2));
-  return {timeoutSeconds, silenceMs: Math.min(silenceMs, timeoutSeconds * 1000 + lateEndMs)};
-};
-
-/** One watch until it ends. Faults of the stream become errors. */
-const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, options: FollowOptions): Observable<Followed<T>> => {
-  if (!api.isProbed) return watchedFor(api, resourceVersion, options.clock, watchTimes(true, options));
-  return from(api.isProbed()).pipe(switchMap(isProbed => watchedFor(api, resourceVersion, options.clock, watchTimes(isProbed, options))));
-};
-
-const watchedFor = <T extends KubeObject>(
-  api: ListerWatcher<T>,
-  resourceVersion: string,
-  clock: Clock,
-  {timeoutSeconds, silenceMs}: WatchTimes,
-): Observable<Followed<T>> =>
-  defer(() => {
-    const since = clock.monotonic();
-    let events = 0;
-    return api.watch({resourceVersion, allowWatchBookmarks: true, timeoutSeconds}).pipe(
-      neverSilentFor(clock, silenceMs, () => new StreamFault('silent', `nothing came from a watch for ${silenceMs} ms`)),
-      tap({
-        next: ({type}) => void (events += type === 'BOOKMARK' ? 0 : 1),
-        complete() {
-          if (events === 0 && clock.monotonic() - since < shortWatchMs)
-            throw new StreamFault('short', 'a watch ended at once, without an event');
-        },
-      }),
-    );
-  });
-
 /**
  * Advances the position past an event. Throws for a bookmark older than the position: the store was restored to an
  * earlier state, and later events are lost.
@@ -202,7 +107,7 @@ const advance = (position: Position, event: Followed<KubeObject>): void => {
  */
 const retreat = (position: Position, error: unknown): void => {
   if (error instanceof UnreadableEvent) position.watchFrom = undefined;
-  const ahead = hasCause(error, 'ResourceVersionTooLarge') || (error instanceof StreamFault && error.fault === 'rewound');
+  const ahead = isAhead(error);
   if (!isGone(error) && !ahead) return;
   if (position.watchFrom === undefined || ahead) {
     position.listFrom = '';
@@ -211,21 +116,39 @@ const retreat = (position: Position, error: unknown): void => {
   position.watchFrom = undefined;
 };
 
+/** Whether the list can only be of the newest version: a later one was seen than the server has. */
+const isAhead = (error: unknown): boolean =>
+  hasCause(error, 'ResourceVersionTooLarge') || (error instanceof StreamFault && error.fault === 'rewound');
+
 /**
- * Lists a collection and watches it from there, indefinitely. Resumes the watch after a closed connection, a restart of
- * the server or a silence; lists again after 410 Gone. Never completes and never errors: each failure is passed to
- * `onError` and retried after a backoff.
+ * Whether the objects there are may be streamed by another attempt: the server was not reached, is busy, or has other
+ * versions.
  */
-export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: FollowOptions): Observable<Followed<T>> =>
+const isStreamedLater = (error: unknown): boolean =>
+  error instanceof StatusError
+    ? error.code === 429 || isGone(error) || isAhead(error)
+    : !(error instanceof StreamFault || error instanceof UnreadableEvent);
+
+/**
+ * Lists a collection and watches it from there, indefinitely. Where the API has watch lists, the list is the beginning
+ * of the watch, and a request of its own only if the server refuses that. Resumes the watch after a closed connection,
+ * a restart of the server or a silence; lists again after 410 Gone. Never completes and never errors: each failure is
+ * passed to `onError` and retried after a backoff. `keep` returns what is kept of an object of a streamed list, given
+ * the number of those before it.
+ */
+export const follow = <T extends KubeObject>(
+  api: ListerWatcher<T>,
+  options: FollowOptions,
+  keep?: (object: T, held: number) => T,
+): Observable<Followed<T>> =>
   defer(() => {
-    const {clock, random, onError, onAttempt} = options;
+    const {clock, random, onError} = options;
     const backoff = new Backoff(clock, random);
     let begunAt = 0;
     const position: Position = {watchFrom: undefined, listFrom: '0', unpaged: false};
     const attempt = defer(() => {
       begunAt = clock.monotonic();
-      onAttempt?.(position.watchFrom === undefined ? 'list' : 'watch');
-      return position.watchFrom === undefined ? listed(api, position, options) : watched(api, position.watchFrom, options);
+      return attempted(api, position, options, keep);
     });
     return attempt.pipe(
       tap(event => {
@@ -244,3 +167,28 @@ export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: Fol
       }),
     );
   });
+
+/** The next attempt: a watch from the position, or the list. */
+const attempted = <T extends KubeObject>(
+  api: ListerWatcher<T>,
+  position: Position,
+  options: FollowOptions,
+  keep?: (object: T, held: number) => T,
+): Observable<Followed<T>> => {
+  const {onAttempt, onFallback} = options;
+  const list = () => {
+    onAttempt?.('list');
+    return listed(api, position, options);
+  };
+  if (position.watchFrom === undefined && !api.initialEventsEnd) return list();
+  onAttempt?.('watch');
+  if (position.watchFrom !== undefined) return watched(api, position.watchFrom, options);
+  const newest = position.listFrom === '0';
+  return watchListed(api, newest ? '' : position.listFrom, options, keep).pipe(
+    catchError((error: unknown) => {
+      if (position.watchFrom !== undefined || isStreamedLater(error)) throw error;
+      onFallback?.(error);
+      return list();
+    }),
+  );
+};

@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Labels, Meter} from '#src/base/meter.js';
 import {StatusError} from '#src/api/status.js';
-import {StreamFault} from './follow.js';
+import {StreamFault} from './stream-fault.js';
 
 /** The metrics of one informer, from which a stalled one can be recognized. */
 export interface InformerMetrics extends Disposable {

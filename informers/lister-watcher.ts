@@ -11,6 +11,11 @@ import type {ResolvedSelection} from './selection.js';
 export interface ListerWatcher<T extends KubeObject> {
   list(options: ListOptions): Promise<KubeList<T>>;
   watch(options: WatchOptions): Observable<WatchEvent<T>>;
+  /**
+   * The annotations of which one marks the bookmark behind the objects that a watch begins with; if missing, these are
+   * listed.
+   */
+  readonly initialEventsEnd?: readonly string[] | undefined;
   /** Returns whether watches fail by themselves when their connection is dead; if missing, they do. */
   readonly isProbed?: (() => Promise<boolean>) | undefined;
 }
@@ -26,6 +31,7 @@ export const listerWatcher = <T extends KubeObject>(
   return {
     list: options => resource.list({...options, ...chosen}),
     watch: options => resource.watch({...options, ...chosen}),
+    initialEventsEnd: client.watchList ? client.naming.annotations.initialEventsEnd : undefined,
     isProbed: client.isProbed,
   };
 };

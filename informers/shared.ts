@@ -12,13 +12,15 @@ import {Yielder} from '#src/base/turn.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
 import {Delivery} from './delivery.js';
-import {follow, isShort, type Followed, type FollowOptions} from './follow.js';
+import {follow} from './follow.js';
+import type {Followed, FollowOptions} from './following.js';
 import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import type {Index, Lister} from './lister.js';
 import {Refusals} from './refusal.js';
 import {Replay, type Listener} from './replay.js';
 import type {Shape} from './selection.js';
+import {isShort} from './stream-fault.js';
 import {deepFrozen, metadataOf, trimmed} from './trim.js';
 
 export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize' | 'watchSeconds'> {
@@ -139,16 +141,19 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     const metrics = informerMetrics(meter, clock, {component, name}, {size: () => this.#cache.size, isSynced: () => this.#synced});
     this.#metrics = metrics;
     const refusals = new Refusals(clock, name);
-    this.#subscription = follow(this.#api, {
+    const following: FollowOptions = {
       ...this.#options,
       onAttempt: what => metrics.attempt(what),
+      onFallback: error => log.v(4).info({informer: name, err: error}, 'the objects of a collection could not be streamed and are listed'),
       onError: (error, waitMs) => {
         metrics.failed(error);
         this.#report(error, waitMs);
         const refusal = refusals.after(error);
         if (refusal) for (const {refused} of this.#waiters) refused(refusal);
       },
-    }).subscribe(event =>
+    };
+    const keep = (object: T, held: number) => this.#kept(object, held) as T; // As items of lists are.
+    this.#subscription = follow(this.#api, following, keep).subscribe(event =>
       guarded(
         () => this.#take(event),
         error => log.error({informer: name, err: error}, 'an event could not be taken in'),
@@ -250,6 +255,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     let listed = 0;
     return {
       watch: options => api.watch(options),
+      initialEventsEnd: api.initialEventsEnd,
       isProbed: api.isProbed && (() => api.isProbed!()),
       list: async options => {
         if (!options.continue) listed = 0;

@@ -68,6 +68,11 @@ export interface Client {
     options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal},
   ): Promise<unknown>;
   /**
+   * Whether informers read the objects there are at the beginning of a watch (KEP-3157, the gate `WatchListClient`).
+   * They list if absent.
+   */
+  readonly watchList?: boolean | undefined;
+  /**
    * Resolves to whether a watch fails by itself when its connection is dead; absent if all do. Rejects when the server
    * was not reached.
    */

@@ -26,6 +26,8 @@ export interface ConnectedOptions {
   readonly contentType?: string;
   /** The use of CBOR; none unless given. */
   readonly cbor?: ClientContent['cbor'];
+  /** Whether informers read the objects there are at the beginning of a watch; they list unless given. */
+  readonly watchList?: boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface ConnectedOptions {
  * sockets.
  */
 export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client =>
-  clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
+  clientOver(connectedCaller(connection, options, contentOf(options)), options.naming, options);
 
 const connectedCaller = (
   connection: HttpConnection,

@@ -21,8 +21,9 @@ const patchTypes: Record<PatchType, string> = {
 };
 
 /** Returns a client over `caller`. */
-export const clientOver = (caller: Caller, naming: Naming): Client => ({
+export const clientOver = (caller: Caller, naming: Naming, {watchList}: Pick<Client, 'watchList'> = {}): Client => ({
   naming,
+  watchList,
   resource: kind => new KindClient(caller, naming, kind),
   metadata: kind => new KindClient(caller, naming, kind, metadataShapes(naming)),
   request: (method, path, {query, ...rest} = {}) => answered(caller, {method, path: withQuery(path, query ?? {}), ...rest}),

@@ -173,6 +173,7 @@ export const gateTable = {
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
     VolumeLimitScaling: [absent, absent, absent, alpha],
     WatchList: [betaOn, beta, betaOn, betaOn],
+    WatchListClient: [beta, beta, beta, betaOn],
   }),
   ...withoutEffect('responses are always compressed for clients that accept gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],
@@ -184,9 +185,6 @@ export const gateTable = {
   }),
   ...withoutEffect('connections over HTTP/2 are limited in the same way for all clients', {
     UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
-  }),
-  ...withoutEffect('the clients list before they watch', {
-    WatchListClient: [beta, beta, beta, betaOn],
   }),
   ...withoutEffect('what depends on a node and the spec of a pod alone is reused for identical pods in any case', {
     OpportunisticBatching: [absent, absent, absent, betaOn],

@@ -29,6 +29,7 @@ export const boundClient = (client: Client, lifetime: AbortSignal): Client => {
     naming: client.naming,
     resource: kind => bound(client.resource(kind)),
     metadata: kind => bound(client.metadata(kind)),
+    watchList: client.watchList,
     isProbed: client.isProbed,
     request: (method, path, options) => within(options, call => client.request(method, path, call)),
   };

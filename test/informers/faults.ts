@@ -24,6 +24,8 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   /** Refusals for the next lists and watches, one each. */
   readonly listFaults: (Error | 'hang')[] = [];
   readonly watchFaults: (Error | 'close')[] = [];
+  /** After how many events the next watches fall silent, a number each. */
+  readonly silentAfter: number[] = [];
   repeatsEvents = false;
   readonly #api: ListerWatcher<T>;
   readonly #faults = new Subject<WatchEvent<T>>();
@@ -45,6 +47,10 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
     return probed === undefined ? undefined : () => Promise.resolve(probed);
   }
 
+  get initialEventsEnd(): readonly string[] | undefined {
+    return this.#api.initialEventsEnd;
+  }
+
   async list(options: ListOptions): Promise<KubeList<T>> {
     this.calls.push(`list rv=${options.resourceVersion ?? ''} limit=${options.limit ?? ''}${options.continue ? ' continued' : ''}`);
     const fault = this.listFaults.shift();
@@ -55,7 +61,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   }
 
   watch(options: WatchOptions): Observable<WatchEvent<T>> {
-    this.calls.push('watch');
+    this.calls.push(options.sendInitialEvents ? `stream rv=${options.resourceVersion ?? ''}` : 'watch');
     this.timeouts.push(options.timeoutSeconds ?? 0);
     const fault = this.watchFaults.shift();
     if (fault === 'close') return new Observable(subscriber => subscriber.complete());
@@ -63,6 +69,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
     return new Observable(subscriber => {
       this.open++;
       this.#silent = false;
+      let left = this.silentAfter.shift() ?? Infinity;
       subscriber.add(() => this.open--);
       const real = this.#api.watch(options).pipe(share());
       const realEnds = real.pipe(ignoreElements(), endWith(true));
@@ -81,7 +88,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
           .pipe(takeUntil(this.#closes))
           .subscribe({
             next: event => {
-              if (this.#silent) return;
+              if (this.#silent || left-- <= 0) return;
               subscriber.next(event);
               if (this.repeatsEvents) subscriber.next(event);
             },

@@ -86,6 +86,7 @@ export const openConnection = async ({
       userAgent: agent(part),
       contentType,
       cbor,
+      watchList: gate('WatchListClient'),
       rateLimit: rateLimit ?? {qps: qps * qpsFactor, burst: burst * burstFactor},
       ...(timeoutMs === undefined ? {} : {timeoutMs}),
     });

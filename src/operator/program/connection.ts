@@ -61,7 +61,7 @@ export const connectOperator = async ({
   });
   const agent = (part: string) => userAgent({program: name, version: version.gitVersion, commit: version.gitCommit}, part);
   const {connection, naming} = await reachServer(settings, {naming: options.naming, clock, meter, log, userAgent: agent('naming'), signal});
-  const common = {clock, meter, naming};
+  const common = {clock, meter, naming, watchList: true};
   return {
     server: settings.server,
     naming,
