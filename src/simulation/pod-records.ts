@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import {admitUnreserved, type NodeState} from '#src/platlet/pod/admission/admission.js';
+import {admitAtOnce, type PromptNodeState} from '#src/platlet/pod/admission/admission.js';
 import {rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {isNodeShutdown, type Agent} from './node/agent.js';
 import {allocate, releaseAllocation} from '#src/platlet/pod/admission/allocation.js';
@@ -17,7 +17,7 @@ import type {Behaviors} from './rules/behaviors.js';
 const pressures = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** The node state for the admission of a new pod. Preemption is not simulated. */
-const nodeState = (naming: Naming, node: Frozen<Node>, {allocation}: Agent): NodeState => ({
+const nodeState = (naming: Naming, node: Frozen<Node>, {allocation, devices}: Agent): PromptNodeState => ({
   naming,
   node,
   pressures: (node.status?.conditions ?? [])
@@ -28,6 +28,8 @@ const nodeState = (naming: Naming, node: Frozen<Node>, {allocation}: Agent): Nod
   isShuttingDown: isNodeShutdown(naming, node),
   allocation,
   pods: [],
+  reserve: pod => devices.reserve(pod),
+  heldBeside: pod => devices.heldBeside(pod),
 });
 
 /** Calls the listeners of a pod. */
@@ -83,15 +85,17 @@ export class Records {
     if (record.isFinished) return record;
     const isOld = pod.status?.startTime !== undefined;
     const node = nodes.get(agent.machine.name);
-    const admission = isOld || !node ? undefined : admitUnreserved(nodeState(naming, node, agent), pod);
+    const admission = isOld || !node ? undefined : admitAtOnce(nodeState(naming, node, agent), pod);
     if (admission?.is === 'refused') {
       const {rejection} = admission;
+      agent.devices.release(record.uid);
       record.isFinished = true;
       record.sandbox = 'down';
       record.rejection = rejectionOutcome(rejection);
       agent.events.warning(pod, rejection.reason, rejection.message);
       return record;
     }
+    if (isOld) agent.devices.restore(pod);
     record.allocation = allocate(agent.allocation, pod);
     addresses.claim(agent, pod, record.addresses);
     if (isOld && record.sandbox === 'up') volumes?.restore(agent, record);
@@ -115,6 +119,7 @@ export class Records {
     const {context, addresses} = this.#parts;
     if (record.allocation) releaseAllocation(agent.allocation, record.allocation);
     delete record.allocation;
+    agent.devices.release(record.uid);
     this.#parts.volumes?.release(agent, record);
     // Pods with a deferred resize may be waiting for the released resources.
     for (const key of agent.deferred) context.enqueuePod(key);

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {TokenBucket} from '#src/base/token-bucket.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
+import {deviceHealthOf, noteStoredHealth} from './devices/pod-health.js';
 import type {DevicePreparation} from './devices/preparation.js';
 import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
 import {logTail} from './log/log-tail.js';
@@ -102,6 +103,7 @@ export class PodSync {
       this.#parts.volumes?.mount(agent, record, timeline.now());
       await this.#parts.devices.prepare(agent, record);
     }
+    if (record.sandbox === 'up') await this.#parts.devices.recall(agent, record);
     const resizeAt = resize(record, this.#resizeContext(agent, record));
     const isWritten = writeAnnotatedLines(naming, record, timeline.now());
     const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));
@@ -111,8 +113,10 @@ export class PodSync {
     const isAlone = await writeStatus(agent, record, {
       hostAddresses: agent.machine.addresses,
       timeline,
+      healthOf: container => deviceHealthOf(agent, record, container),
       appliedAnnotations: [killKey(naming), ...(isWritten ? [logAnnotation(naming)] : [])],
     });
+    noteStoredHealth(agent, record);
     if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted)
       await deletePod(agent, record);
     else if (isAlone && !isInstructed(naming, record.pod))

@@ -15,6 +15,7 @@ import type {Reconcile} from '#src/runtime/controller.js';
 import {clusterOf, podEnqueuer, type SimulatedCluster} from './cluster.js';
 import {countdown, type Countdown} from './countdown.js';
 import {deviceBinding} from './devices/binding.js';
+import {healthLook} from './device-health.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
 import {pressureLook} from './eviction.js';
 import {shutdownLook} from './shutdown.js';
@@ -91,7 +92,7 @@ const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, signal
     log,
     rules,
     client,
-    agents: createAgents(machines, {naming, clock, random, log, signal, clientAs}),
+    agents: createAgents(machines, {naming, clock, random, log, signal, rules, clientAs}),
     nodes: cluster.nodes.lister,
     pods: indexing(cluster.pods.lister, podsByNode, podsByAddress),
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
@@ -133,13 +134,13 @@ const nodeReconciler = (
   {registered, reported}: Progress,
 ): Reconcile => {
   const {naming, rules, clock} = context;
-  const [pressures, shutdowns] = [pressureLook(context, pods), shutdownLook(context, pods)];
+  const looks = [pressureLook(context, pods), shutdownLook(context, pods), healthLook(context, pods)];
   return createNodeReconciler(context, {
     async announce(agent: Agent, node: Frozen<Node>) {
       if (driver) await announceDriver(agent.client, naming, agent.machine, node);
       return rules.devices.length > 0 ? publishDevices(agent, naming, rules.devices, node, clock) : Infinity;
     },
-    look: (agent, node) => Math.min(pressures(agent, node), shutdowns(agent, node)),
+    look: (agent, node) => Math.min(...looks.map(look => look(agent, node))),
     registered: name => registered.complete(name),
     reported: name => reported.complete(name),
     refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),

@@ -3,6 +3,8 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import type {ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
+import type {VirtualClock} from '#src/base/virtual-clock.js';
+import {createUnlessPresent} from '#src/simulation/volumes/objects.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {actionsOn} from '#test/controllers/workloads.js';
 import {describePod} from './environment.js';
@@ -15,13 +17,19 @@ interface DevicePlaneOptions {
   readonly gates?: readonly string[];
   /** Further controllers. */
   readonly controllers?: readonly string[];
+  /** The directory and the clock of a plane that is started again. */
+  readonly lasting?: {readonly dataDir: string; readonly clock: VirtualClock};
 }
 
 /**
  * A plane with simulated nodes that have devices by rules, and the template `one` of a claim to one device of the
  * driver `gpu.example.com`.
  */
-export const startDevices = async (t: ExecutionContext, rules: string, {nodes, gates = [], controllers = []}: DevicePlaneOptions) => {
+export const startDevices = async (
+  t: ExecutionContext,
+  rules: string,
+  {nodes, gates = [], controllers = [], lasting}: DevicePlaneOptions,
+) => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-devices-'));
   t.teardown(() => rmSync(folder, {recursive: true, force: true}));
   writeFileSync(join(folder, 'rules.yaml'), rules);
@@ -39,11 +47,12 @@ export const startDevices = async (t: ExecutionContext, rules: string, {nodes, g
     apiserverArgs: args,
     controllerManagerArgs: args,
     schedulerArgs: args,
+    ...lasting,
   });
   const at = actionsOn(plane);
   await at.clock.advance(1_000);
-  await at.create(kinds.resourceClaimTemplates, {
-    metadata: {name: 'one'},
+  await createUnlessPresent(at.client, kinds.resourceClaimTemplates, {
+    metadata: {name: 'one', namespace: 'default'},
     spec: {spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: driver}}]}}},
   });
   return {

@@ -20,7 +20,11 @@ import {aPlaneWithNodes, timeline, podNamed, run} from './environment.js';
 const refused: readonly (readonly [file: string, complaint: string])[] = [
   ['[]', 'must be an object, got []'],
   ['pods: {}', 'pods: must be a list, got {}'],
-  ['devices: [{}]', 'devices[0].driver: must be set'],
+  ['devices: [{}]', 'devices[0].driver: must be set, or resource'],
+  ['devices: [{driver: a.b, resource: a.b/c}]', 'devices[0].resource: must not be set with driver'],
+  ['devices: [{resource: gpu}]', 'devices[0].resource: must be the name of an extended resource such as example.com/gpu'],
+  ['devices: [{resource: a.b/c, capacity: {memory: 1Gi}}]', 'devices[0].capacity: needs driver'],
+  ['devices: [{resource: a.b/c, unhealthyFor: 1s}]', 'devices[0].unhealthyFor: needs unhealthyAfter'],
   ['devices: [{driver: A_B}]', 'devices[0].driver: must be a lower case domain name of at most 63 characters'],
   ['devices: [{driver: a.b, taints: [{key: x}]}]', 'devices[0].taints[0].effect: must be set'],
   ['devices: [{driver: a.b, bindAfter: 1s}]', 'devices[0].bindingConditions: must be set with bindAfter and bindError'],
@@ -63,7 +67,7 @@ test('a file of rules that makes no sense is refused in a line that names the pl
 });
 
 test('a file may be empty, YAML or JSON', t => {
-  t.deepEqual(readRules(''), {nodes: [], pods: [], volumes: [], devices: []});
+  t.deepEqual(readRules(''), {nodes: [], pods: [], volumes: [], devices: [], resources: []});
   t.deepEqual(readRules('{"pods": [{"runFor": "2s"}]}'), readRules('pods:\n- runFor: 2s\n'));
 });
 

@@ -49,7 +49,10 @@ for (const [what, [change, isAlone]] of Object.entries(changes)) {
     } as unknown as Client;
     const record = recordOf(pod, timeline, of => behaviors(naming('plat'), []).of(pod, of));
 
-    t.is(await writeStatus({client} as Agent, record, {hostAddresses: ['10.0.0.1'], timeline, appliedAnnotations: []}), isAlone);
+    t.is(
+      await writeStatus({client} as Agent, record, {hostAddresses: ['10.0.0.1'], timeline, healthOf: () => [], appliedAnnotations: []}),
+      isAlone,
+    );
     t.is(record.pod.status?.hostIP, '10.0.0.1');
   });
 }

@@ -8,7 +8,7 @@ import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {idsAt, cpusIn} from '#src/platlet/topology/cpu-topology.js';
 import {difference, intersection, noCpus, union, type CpuSet} from '#src/platlet/topology/cpuset.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
-import {allocatedContainers, leftContainers} from '#src/platlet/topology-manager/containers.js';
+import {allocatedContainers, leftContainers} from '#src/platlet/pod/allocated-containers.js';
 import {formatCpuState, type CpuState} from './checkpoint.js';
 import {cpuHints} from './hints.js';
 import {exclusiveCpusOf, hasPodResources, neededAtOnce} from './requests.js';

@@ -6,7 +6,7 @@ import type {Log} from '#src/base/log.js';
 import type {Runtime} from '#src/platlet/runtime/runtime.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {formatCpuSet, type CpuSet} from '#src/platlet/topology/cpuset.js';
-import {allocatedContainers} from '#src/platlet/topology-manager/containers.js';
+import {allocatedContainers} from '#src/platlet/pod/allocated-containers.js';
 
 export interface CpuReconcilerParts {
   readonly runtime: Pick<Runtime, 'updateResources'>;

@@ -9,7 +9,7 @@ import {nodesOf, type NumaMask} from '#src/platlet/topology-manager/mask.js';
 import {takeDistributed, takePacked, takePreferring} from './assignment.js';
 import type {CpuState} from './checkpoint.js';
 import type {CpuPolicyOptions} from './options.js';
-import {endsBeforeNext} from '#src/platlet/topology-manager/containers.js';
+import {endsBeforeNext} from '#src/platlet/pod/allocated-containers.js';
 
 export interface StaticCpuPolicy {
   readonly topology: CpuTopology;

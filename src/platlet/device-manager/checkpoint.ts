@@ -3,11 +3,16 @@
 import {fnv1a} from '#src/base/text/fnv.js';
 import {corrupted, fieldsOf, isFields, parsedFields} from '#src/platlet/checkpoint/fields.js';
 import {goMap, goNumberMap} from '#src/platlet/checkpoint/go-text.js';
-import type {DevicesByNode} from './devices.js';
-import {containerAllocation} from './messages.js';
-import type {AssignedDevices} from './pod-devices.js';
+import type {DevicesByNode} from '#src/platlet/pod/devices/devices.js';
+import {containerAllocation, type ContainerAllocation} from './messages.js';
+import type {AssignedDevices} from '#src/platlet/pod/devices/pod-devices.js';
 
-export interface DeviceEntry extends AssignedDevices {
+/** The devices of a resource that a container has, and what it gets with them. */
+export interface AllocatedDevices extends AssignedDevices {
+  readonly response: ContainerAllocation;
+}
+
+export interface DeviceEntry extends AllocatedDevices {
   readonly uid: string;
   readonly container: string;
   readonly resource: string;

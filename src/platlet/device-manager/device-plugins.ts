@@ -5,9 +5,9 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {DeviceCapacity} from '#src/platlet/node/capacity.js';
 import {PluginClient} from '#src/platlet/rpc/plugin-client.js';
-import {healthy, reportedDevices, type Devices} from './devices.js';
+import {healthy, type Devices} from '#src/platlet/pod/devices/devices.js';
 import {devicePlugin, type ContainerAllocation, type PluginOptions, type ReportedDevice} from './messages.js';
-import type {PreferenceRequest} from './choice.js';
+import type {PreferenceRequest} from '#src/platlet/pod/devices/choice.js';
 
 export interface DevicePluginsParts {
   readonly clock: Clock;
@@ -37,6 +37,9 @@ const preStartTimeoutMs = 30_000;
 const graceMs = 300_000;
 
 const nothing: ReadonlySet<string> = new Set();
+
+const reportedDevices = (devices: readonly ReportedDevice[]): Devices =>
+  new Map(devices.map(({id, health, topology}) => [id, {health, nodes: topology?.nodes.map(node => node.id)}]));
 
 /** Connects to plugins, and follows their devices. */
 export class DevicePlugins implements AsyncDisposable {

@@ -2,7 +2,7 @@
 
 import type {TopologyHint} from '#src/platlet/topology-manager/hints.js';
 import {countOf, hasNode, masksOf, type NumaMask} from '#src/platlet/topology-manager/mask.js';
-import type {Device, Devices} from './devices.js';
+import type {Device, Devices} from '#src/platlet/pod/devices/devices.js';
 
 export interface DeviceHintRequest {
   readonly devices: Devices;

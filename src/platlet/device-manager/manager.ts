@@ -9,16 +9,19 @@ import type {CheckpointFile} from '#src/platlet/checkpoint/checkpoint-file.js';
 import type {ContainerOptions} from '#src/platlet/inputs/container-options.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
-import {endsBeforeNext} from '#src/platlet/topology-manager/containers.js';
-import {formatDeviceCheckpoint, type DeviceCheckpoint} from './checkpoint.js';
-import {chooseDevices} from './choice.js';
+import {formatDeviceCheckpoint, type AllocatedDevices, type DeviceCheckpoint} from './checkpoint.js';
+import {chooseDevices} from '#src/platlet/pod/devices/choice.js';
 import {containerOptions} from './container-options.js';
 import type {DeviceCapacity} from '#src/platlet/node/capacity.js';
 import type {DevicePlugins} from './device-plugins.js';
-import {byNode, healthy, idsOf, isAligned, type Devices} from './devices.js';
+import {byNode, isAligned, type Devices} from '#src/platlet/pod/devices/devices.js';
+import {resourceHealth} from '#src/platlet/pod/devices/health.js';
+import {isMet} from '#src/platlet/pod/devices/needs.js';
+import {noteReuse, type ReusableDevices} from '#src/platlet/pod/devices/reuse.js';
+import type {ResourceStatus} from '#src/platlet/pod/container-statuses.js';
 import {deviceHints} from './hints.js';
-import {PodDevices, type ContainerDevices} from './pod-devices.js';
-import {containerDeviceRequests, podDeviceRequests} from './requests.js';
+import {PodDevices, type ContainerDevices} from '#src/platlet/pod/devices/pod-devices.js';
+import {containerDeviceRequests, podDeviceRequests} from '#src/platlet/pod/devices/requests.js';
 
 export interface DeviceManagerParts {
   readonly plugins: DevicePlugins;
@@ -39,12 +42,6 @@ export interface DeviceManagerParts {
   readonly metrics: Pick<AgentMetrics, 'deviceAllocationDuration'>;
 }
 
-/** A device that a container has, with its health. */
-export interface DeviceHealth {
-  readonly id: string;
-  readonly isHealthy: boolean;
-}
-
 type Ids = ReadonlySet<string>;
 
 const noIds: Ids = new Set();
@@ -53,11 +50,11 @@ const uidOf = ({metadata}: Frozen<Pod>): string => metadata?.uid ?? '';
 /** Allocates devices. */
 export class DeviceManager implements HintProvider {
   readonly #parts: DeviceManagerParts;
-  readonly #assigned = new PodDevices();
+  readonly #assigned = new PodDevices<AllocatedDevices>();
   /** The devices that are being allocated, by resource. */
   readonly #chosen = new Map<string, Ids>();
   /** The devices that the containers of the pod that is being admitted may reuse, by resource. */
-  #reusable: {readonly uid: string; readonly devices: Map<string, Ids>} = {uid: '', devices: new Map()};
+  #reusable: {readonly uid: string; readonly devices: ReusableDevices} = {uid: '', devices: new Map()};
   #healthChanged: (uids: Ids) => void = () => {};
 
   constructor(parts: DeviceManagerParts) {
@@ -91,13 +88,9 @@ export class DeviceManager implements HintProvider {
     return counted;
   }
 
-  /**
-   * Returns the numbers of devices that pods have, which count as allocatable for a pod that has devices, whatever
-   * became of their plugins.
-   */
+  /** The numbers of devices that count as allocatable for a pod that has devices, by resource. */
   heldBeside(pod: Frozen<Pod>): ReadonlyMap<string, number> {
-    if (!this.#assigned.has(uidOf(pod))) return new Map();
-    return new Map([...this.#assigned.all()].map(([resource, ids]) => [resource, ids.size]));
+    return this.#assigned.heldBeside(uidOf(pod));
   }
 
   /** The healthy devices, by resource and id. */
@@ -112,19 +105,13 @@ export class DeviceManager implements HintProvider {
   }
 
   /** Returns the devices of a container, by resource. */
-  devicesOf(uid: string, container: string): ContainerDevices {
+  devicesOf(uid: string, container: string): ContainerDevices<AllocatedDevices> {
     return this.#assigned.ofContainer(uid, container);
   }
 
-  /** Returns the devices of a container with their health, by resource. */
-  healthOf(uid: string, container: string): ReadonlyMap<string, readonly DeviceHealth[]> {
-    const known = (resource: string, id: string): string => this.#parts.plugins.devicesOf(resource).get(id)?.health ?? healthy;
-    return new Map(
-      [...this.devicesOf(uid, container)].map(([resource, {devices}]) => [
-        resource,
-        [...idsOf(devices)].map(id => ({id, isHealthy: known(resource, id) === healthy})),
-      ]),
-    );
+  /** Returns the health of the devices of a container, by resource. */
+  healthOf(uid: string, container: string): readonly ResourceStatus[] {
+    return resourceHealth(this.devicesOf(uid, container), resource => this.#parts.plugins.devicesOf(resource));
   }
 
   containerHints(pod: Frozen<Pod>, container: Frozen<AnyContainer>): ResourceHints {
@@ -198,22 +185,16 @@ export class DeviceManager implements HintProvider {
   }
 
   /** Whether nothing is to be allocated. Throws `AllocationError`. */
-  #isMet(pod: Frozen<Pod>, {name}: Frozen<AnyContainer>, resource: string, count: number): boolean {
+  #isMet(pod: Frozen<Pod>, {name: container}: Frozen<AnyContainer>, resource: string, count: number): boolean {
     const {plugins, pods} = this.#parts;
     const uid = uidOf(pod);
-    const assigned = this.#assigned.idsOf(uid, name, resource);
-    if (assigned && assigned.size !== count)
-      throw failed(
-        `pod ${JSON.stringify(uid)} container ${JSON.stringify(name)} changed request for resource ${JSON.stringify(resource)} from ${assigned.size} to ${count}`,
-      );
-    // A container that runs on across a restart of the agent has its devices, whether their plugin is back or not.
-    if (!pods.isReady && pods.isRunning(uid, name)) return true;
-    const usable = plugins.healthyOf(resource);
-    if (!usable) throw failed(`cannot allocate unregistered device ${resource}`);
-    if (usable.size === 0) throw failed(`no healthy devices present; cannot allocate unhealthy devices ${resource}`);
-    if (assigned && ![...assigned].every(id => usable.has(id)))
-      throw failed(`previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${resource}`);
-    return count === (assigned?.size ?? 0);
+    const assigned = this.#assigned.idsOf(uid, container, resource);
+    const isKept = !pods.isReady && pods.isRunning(uid, container);
+    try {
+      return isMet({uid, container, resource, count, assigned, usable: plugins.healthyOf(resource), isKept});
+    } catch (error) {
+      throw failed(messageOf(error), error);
+    }
   }
 
   async #allocateOne(
@@ -241,15 +222,8 @@ export class DeviceManager implements HintProvider {
     }
   }
 
-  /** What an init container had is free for the containers after it, unless it runs beside them. */
   #noteReuse(pod: Frozen<Pod>, container: Frozen<AnyContainer>): void {
-    const ends = endsBeforeNext(pod, container);
-    const {devices: reusable} = this.#reusable;
-    for (const [resource, {devices}] of this.devicesOf(uidOf(pod), container.name)) {
-      const own = idsOf(devices);
-      const others = [...(reusable.get(resource) ?? noIds)].filter(id => !own.has(id));
-      reusable.set(resource, new Set(ends ? [...others, ...own] : others));
-    }
+    noteReuse(this.#reusable.devices, {pod, container}, this.devicesOf(uidOf(pod), container.name));
   }
 
   retain(pods: readonly Frozen<Pod>[]): void {

@@ -4,6 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ResourceStatus} from '#src/platlet/pod/container-statuses.js';
+import {claimHealth} from '#src/platlet/pod/devices/health.js';
 import type {PluginClient} from '#src/platlet/rpc/plugin-client.js';
 import type {ClaimInfos} from './claim-infos.js';
 import type {HealthInfos} from './health-infos.js';
@@ -69,23 +70,16 @@ export class ClaimHealth {
     if (uids.size > 0) this.#changed(uids);
   }
 
-  /** Returns the health of the devices of generated claims of a container: as in the original, of no others. */
-  of({metadata, spec, status}: Frozen<Pod>, containerName: string): readonly ResourceStatus[] {
+  /** Returns the health of the devices of the claims of a container. */
+  of(pod: Frozen<Pod>, container: string): readonly ResourceStatus[] {
     const {claims, health, clock} = this.#parts;
-    const container = spec?.containers.find(({name}) => name === containerName);
-    const statuses = new Map<string, ResourceStatus>();
-    for (const {name, request} of container?.resources?.claims ?? []) {
-      const made = status?.resourceClaimStatuses?.find(one => one.name === name)?.resourceClaimName;
-      const info = made ? claims.get(made, metadata?.namespace ?? '') : undefined;
-      const devices = [...(info?.drivers ?? [])].flatMap(([driver, all]) => all.map(one => ({driver, ...one})));
-      if (devices.length === 0) continue;
-      const shown = request ? `claim:${name}/${request}` : `claim:${name}`;
-      const resources = devices.map(({driver, pool, device, cdiIds}) => ({
-        resourceID: cdiIds[0] ?? `${driver}/${pool}/${device}`,
-        health: health.of(driver, {pool, device}, clock.now()),
-      }));
-      statuses.set(shown, {name: shown, resources});
-    }
-    return [...statuses.values()];
+    return claimHealth(pod, container, claim =>
+      [...(claims.get(claim, pod.metadata?.namespace ?? '')?.drivers ?? [])].flatMap(([driver, all]) =>
+        all.map(({pool, device, cdiIds}) => ({
+          id: cdiIds[0] ?? `${driver}/${pool}/${device}`,
+          health: health.of(driver, {pool, device}, clock.now()),
+        })),
+      ),
+    );
   }
 }

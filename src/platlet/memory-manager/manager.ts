@@ -10,7 +10,7 @@ import {isSidecar} from '#src/model/pod/restart.js';
 import {hasPodResources, neededAtOnce} from '#src/platlet/cpu-manager/requests.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import {AllocationError, type HintProvider, type ResourceHints, type TopologyHint} from '#src/platlet/topology-manager/hints.js';
-import {allocatedContainers, endsBeforeNext, leftContainers} from '#src/platlet/topology-manager/containers.js';
+import {allocatedContainers, endsBeforeNext, leftContainers} from '#src/platlet/pod/allocated-containers.js';
 import {maskOf, nodesOf, type NumaMask} from '#src/platlet/topology-manager/mask.js';
 import {formatMemoryState} from './checkpoint.js';
 import {bestHint, hintsOfBlocks, memoryHints, type MemoryHint, type MemoryRequest} from './hints.js';

@@ -3,8 +3,8 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
-import {noNode, type Device} from '#src/platlet/device-manager/devices.js';
-import type {ContainerDevices} from '#src/platlet/device-manager/pod-devices.js';
+import {noNode, type Device} from '#src/platlet/pod/devices/devices.js';
+import type {ContainerDevices} from '#src/platlet/pod/devices/pod-devices.js';
 import type {ClaimState} from '#src/platlet/dra/claim-infos.js';
 import type {MemoryBlock} from '#src/platlet/memory-manager/state.js';
 import {ascending, type CpuSet} from '#src/platlet/topology/cpuset.js';

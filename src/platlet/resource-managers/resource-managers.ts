@@ -15,7 +15,7 @@ import type {ResourceStatus} from '#src/platlet/pod/container-statuses.js';
 import type {MemoryManager} from '#src/platlet/memory-manager/manager.js';
 import {formatCpuSet} from '#src/platlet/topology/cpuset.js';
 import type {HintProvider} from '#src/platlet/topology-manager/hints.js';
-import {allocatedContainers} from '#src/platlet/topology-manager/containers.js';
+import {allocatedContainers} from '#src/platlet/pod/allocated-containers.js';
 import type {TopologyManager} from '#src/platlet/topology-manager/manager.js';
 import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 
@@ -75,11 +75,7 @@ export class ResourceManagers implements AssignedToContainers {
   /** Returns the health of the devices of a container, by resource and by claim. */
   healthOf(pod: Frozen<Pod>, container: string): readonly ResourceStatus[] {
     const {devices: plugins, claims} = this.#parts.plugged;
-    const own = [...plugins.manager.healthOf(pod.metadata?.uid ?? '', container)].map(([name, devices]) => ({
-      name,
-      resources: devices.map(({id, isHealthy}) => ({resourceID: id, health: isHealthy ? 'Healthy' : 'Unhealthy'})),
-    }));
-    return [...own, ...claims.health.of(pod, container)];
+    return [...plugins.manager.healthOf(pod.metadata?.uid ?? '', container), ...claims.health.of(pod, container)];
   }
 
   async optionsOf(pod: Frozen<Pod>, container: Frozen<AnyContainer>): Promise<ContainerOptions> {

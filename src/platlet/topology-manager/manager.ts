@@ -6,7 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import {runStepwise, settled, type Stepwise} from '#src/base/stepwise.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {ManagerRefusal, Reserved} from '#src/platlet/pod/admission/managers.js';
-import {allocatedContainers} from './containers.js';
+import {allocatedContainers} from '#src/platlet/pod/allocated-containers.js';
 import {AllocationError, type HintProvider, type TopologyHint} from './hints.js';
 import {mergeHints, type NumaOrder, type TopologyPolicy} from './merge.js';
 

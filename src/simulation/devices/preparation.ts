@@ -9,7 +9,7 @@ import {wireTime} from '#src/api/time.js';
 import {claimNameOf, foreignText, isReservedFor, notCreatedText, type DeviceClaim} from '#src/model/devices/pod-claims.js';
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {SimulationContext} from '#src/simulation/node/context.js';
-import type {PodRecord} from '#src/simulation/pod/record.js';
+import type {ClaimedDevice, PodRecord} from '#src/simulation/pod/record.js';
 import {drawDuration, exactly} from '#src/simulation/rules/behavior.js';
 import {devicesOfNode, type DeviceRule} from '#src/simulation/rules/device-rule.js';
 
@@ -34,6 +34,9 @@ const claimNamesOf = (pod: Frozen<Pod>): readonly {readonly name: string; readon
 /** Whether a pod has resource claims. */
 const hasDevices = ({spec, status}: Frozen<Pod>): boolean =>
   (spec?.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined;
+
+const devicesByClaim = (claims: readonly DeviceClaim[]): ReadonlyMap<string, readonly ClaimedDevice[]> =>
+  new Map(claims.map(({metadata, status}) => [metadata?.name ?? '', status?.allocation?.devices?.results ?? []]));
 
 /** Prepares devices of pods, according to the rules. */
 export class DevicePreparation {
@@ -67,6 +70,7 @@ export class DevicePreparation {
     const readyAt = record.devices?.readyAt ?? now + Math.max(0, ...times);
     record.devices = {isPrepared: now >= readyAt, retryAt: readyAt, readyAt};
     if (!record.devices.isPrepared) return;
+    if (typeof claims !== 'string') record.claimed = devicesByClaim(claims);
     const byClaim = new Map<Frozen<DeviceClaim>, Result[]>();
     for (const {claim, result} of ruled) byClaim.set(claim, [...(byClaim.get(claim) ?? []), result]);
     for (const [claim, results] of byClaim) {
@@ -89,6 +93,13 @@ export class DevicePreparation {
         .resource(kinds.resourceClaims)
         .patch(name, 'apply', intent, {namespace, subresource: 'status', fieldManager: `simulation-${agent.machine.name}`, force: true});
     }
+  }
+
+  /** Finds the devices of a pod that an earlier process has prepared. */
+  async recall(agent: Agent, record: PodRecord): Promise<void> {
+    if (record.claimed || !hasDevices(record.pod)) return;
+    const claims = await this.#claimsOf(agent, record.pod);
+    record.claimed = typeof claims === 'string' ? new Map() : devicesByClaim(claims);
   }
 
   /** Returns the claims of a pod, or why it cannot use them. */

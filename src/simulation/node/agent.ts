@@ -5,6 +5,7 @@ import type {Client} from '#src/client/client.js';
 import {noPressure, type PressureState} from '#src/platlet/eviction/pressure.js';
 import type {Pressure} from '#src/platlet/eviction/signals.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
+import type {NodeDevices} from '#src/simulation/node-devices/node-devices.js';
 import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
 import type {Machine} from './node-object.js';
@@ -36,6 +37,8 @@ export interface Agent {
   readonly images: Images;
   /** The resources allocated to its pods. */
   readonly allocation: NodeAllocation;
+  /** Its devices, and the containers that have them. */
+  readonly devices: NodeDevices;
   /** The keys of the pods that use attachable volumes, by volume name. */
   readonly volumesInUse: Map<string, Set<string>>;
   /** Pods whose resize is deferred. */

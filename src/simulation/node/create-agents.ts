@@ -9,6 +9,9 @@ import {TokenBucket} from '#src/base/token-bucket.js';
 import type {Client} from '#src/client/client.js';
 import {emptyAllocation} from '#src/platlet/pod/admission/allocation.js';
 import {Recorder} from '#src/runtime/events/events.js';
+import {NodeDevices} from '#src/simulation/node-devices/node-devices.js';
+import {offeredDevices} from '#src/simulation/node-devices/offered.js';
+import type {Rules} from '#src/simulation/rules/rules.js';
 import {unpressed, type Agent} from './agent.js';
 import {emptyImages} from './images.js';
 import type {Machine} from './node-object.js';
@@ -26,6 +29,7 @@ export interface AgentsContext {
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
+  readonly rules: Rules;
   /** Returns a client with the identity of a node. */
   clientAs(user: UserInfo): Client;
 }
@@ -36,7 +40,11 @@ export const createAgents = (machines: readonly Machine[], context: AgentsContex
   return new Map(machines.map(machine => [machine.name, createAgent(machine, context, budget)]));
 };
 
-const createAgent = (machine: Machine, {naming, clock, random, log, signal, clientAs}: AgentsContext, budget: TokenBucket): Agent => {
+const createAgent = (
+  machine: Machine,
+  {naming, clock, random, log, signal, rules, clientAs}: AgentsContext,
+  budget: TokenBucket,
+): Agent => {
   const {name} = machine;
   const client = clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
   return {
@@ -45,6 +53,7 @@ const createAgent = (machine: Machine, {naming, clock, random, log, signal, clie
     events: new Recorder({client, clock, random, log, component: naming.agent, host: name, signal, budget}),
     images: emptyImages(),
     allocation: emptyAllocation(),
+    devices: new NodeDevices(offeredDevices(rules, name)),
     pools: new Map(),
     volumesInUse: new Map(),
     deferred: new Set(),

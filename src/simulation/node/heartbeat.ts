@@ -7,7 +7,7 @@ import {leaseSeconds, renewLease} from '#src/platlet/node/lease.js';
 import {nodeStatusPatch, statusDiffers} from '#src/platlet/node/status-patch.js';
 import type {SimulationContext} from './context.js';
 import {simulatedFailures, type Agent} from './agent.js';
-import {nodeStatus} from './node-object.js';
+import {nodeStatus, withDevices} from './node-object.js';
 
 /** The renewal period of leases, and how often an unchanged status is reported. */
 export const renewMs = 10_000;
@@ -33,7 +33,8 @@ export const reportVolumes = async (agent: Agent, {status}: Frozen<Node>): Promi
 export const reportStatus = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const {naming, clock} = context;
   const now = clock.monotonic();
-  const next = nodeStatus(naming, agent.machine, simulatedFailures(naming, agent, node), agent.images.list(), node.status, clock.now());
+  const machine = withDevices(agent.machine, agent.devices.count());
+  const next = nodeStatus(naming, machine, simulatedFailures(naming, agent, node), agent.images.list(), node.status, clock.now());
   if (now < agent.reportedAt + reportMs && !statusDiffers(node.status, next)) return;
   await agent.client
     .resource(kinds.nodes)

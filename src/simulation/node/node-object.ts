@@ -5,6 +5,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import {isNodesOwnLabel} from '#src/api/node/labels.js';
 import type {Node} from '#src/api/types.js';
+import type {DeviceCapacity} from '#src/platlet/node/capacity.js';
 import {nodeConditions, type NodeFailures, type NodeStatus} from '#src/platlet/node/conditions.js';
 
 /** A simulated machine. */
@@ -50,6 +51,16 @@ export interface Image {
   readonly names: readonly string[];
   readonly sizeBytes: number;
 }
+
+const amounts = (counts: ReadonlyMap<string, number>): Record<string, string> =>
+  Object.fromEntries([...counts].map(([name, count]) => [name, String(count)]));
+
+/** Returns a machine with the devices that plugins on it report. */
+export const withDevices = (machine: Machine, {capacity, allocatable}: Omit<DeviceCapacity, 'removed'>): Machine => ({
+  ...machine,
+  capacity: {...machine.capacity, ...amounts(capacity)},
+  allocatable: {...machine.allocatable, ...amounts(allocatable)},
+});
 
 /** Returns the status of the node at `now`; fields and conditions set by others are kept, and shared with `before`. */
 export const nodeStatus = (

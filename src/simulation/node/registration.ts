@@ -6,7 +6,7 @@ import type {SimulationContext} from './context.js';
 import {nodeReference, recordConditionEvents} from '#src/platlet/node/conditions.js';
 import {ownMetadataPatch} from '#src/platlet/node/node-object.js';
 import type {Agent} from './agent.js';
-import {adminLabels, newNode} from './node-object.js';
+import {adminLabels, newNode, withDevices} from './node-object.js';
 
 const notYet = '[container runtime status check may not have completed yet]';
 
@@ -17,9 +17,10 @@ const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, f
   return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', {metadata: patch}, {subresource: 'status'});
 };
 
-const createNode = async (context: SimulationContext, {machine, client}: Agent): Promise<Node> => {
+const createNode = async (context: SimulationContext, {machine, devices, client}: Agent): Promise<Node> => {
   const {naming, clock} = context;
-  const node = await client.resource(kinds.nodes).create(newNode(naming, machine, {pressures: [], notReady: notYet}, clock.now()));
+  const made = newNode(naming, withDevices(machine, devices.count()), {pressures: [], notReady: notYet}, clock.now());
+  const node = await client.resource(kinds.nodes).create(made);
   const labels = adminLabels(naming, machine);
   if (Object.keys(labels).length === 0) return node;
   return context.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});

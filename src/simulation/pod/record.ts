@@ -92,6 +92,13 @@ export interface Missing {
   readonly retryAt: number;
 }
 
+/** A device of a claim. */
+export interface ClaimedDevice {
+  readonly driver: string;
+  readonly pool: string;
+  readonly device: string;
+}
+
 /** The record of a pod: everything that its status is computed from. */
 export interface PodRecord {
   readonly uid: string;
@@ -124,6 +131,8 @@ export interface PodRecord {
   readonly resizing: Resizing;
   /** The preparation of its devices, if it has claims: done, or the time of the retry. */
   devices?: {readonly isPrepared: boolean; readonly retryAt: number; readonly readyAt?: number};
+  /** The devices of its claims, by claim; undefined while they are not known. */
+  claimed?: ReadonlyMap<string, readonly ClaimedDevice[]>;
   /** Missing references at the last check. */
   missing?: Missing;
   /** The state of its volumes, if it has claims. */

@@ -43,8 +43,14 @@ const resourcesOf =
     };
   };
 
+/** What a status shows besides the record. */
+export interface StatusInputs extends Required<Pick<ContainerInputs, 'healthOf'>> {
+  readonly hostAddresses: readonly string[];
+  readonly timeline: Timeline;
+}
+
 /** Returns the status of a pod as its node reports it. */
-export const statusOf = (record: PodRecord, hostAddresses: readonly string[], timeline: Timeline): OwnStatus => {
+export const statusOf = (record: PodRecord, {hostAddresses, timeline, healthOf}: StatusInputs): OwnStatus => {
   const {pod, rejection, addresses, sandbox, isFinished, termination, containers} = record;
   const current = timeline.now();
   const now = timeline.wallOf(current);
@@ -63,6 +69,7 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], ti
     isStarted: ofRecord(isStarted),
     isReady: ofRecord(isReady),
     resourcesOf: resourcesOf(record),
+    healthOf,
     now,
     startTime,
     hostAddresses,

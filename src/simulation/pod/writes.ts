@@ -3,18 +3,15 @@ import {sameJson} from '#src/api/equal.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
-import type {Timeline} from '#src/simulation/time/timeline.js';
 import type {PodRecord} from './record.js';
 import {differsByPatch, statusPatch} from '#src/platlet/pod/status-patch.js';
-import {statusOf} from './status.js';
+import {statusOf, type StatusInputs} from './status.js';
 
 export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean =>
   Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
 
 /** Options of a status write. */
-export interface StatusWrite {
-  readonly hostAddresses: readonly string[];
-  readonly timeline: Timeline;
+export interface StatusWrite extends StatusInputs {
   /** Applied annotations to remove. */
   readonly appliedAnnotations: readonly string[];
 }
@@ -31,14 +28,10 @@ const differsByStatus = (before: Frozen<Pod>, now: Frozen<Pod>, patch: Record<st
  * Writes the status of the pod if it has changed, and removes applied annotations. Resolves to whether nothing else of
  * the pod has changed since it was read.
  */
-export const writeStatus = async (
-  {client}: Agent,
-  record: PodRecord,
-  {hostAddresses, timeline, appliedAnnotations}: StatusWrite,
-): Promise<boolean> => {
+export const writeStatus = async ({client}: Agent, record: PodRecord, {appliedAnnotations, ...inputs}: StatusWrite): Promise<boolean> => {
   const before = record.pod;
   const {metadata} = before;
-  const status = statusPatch(before, statusOf(record, hostAddresses, timeline));
+  const status = statusPatch(before, statusOf(record, inputs));
   const done = appliedAnnotations.filter(key => metadata?.annotations?.[key] !== undefined);
   if (!status && done.length === 0) return true;
   const patch = {

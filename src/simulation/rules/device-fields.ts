@@ -14,6 +14,7 @@ import {
   type Fields,
 } from './fields.js';
 import type {AttributeValue, DeviceRule, DeviceTaint, Partition} from './device-rule.js';
+import type {ResourceRule} from './resource-rule.js';
 
 const attribute = (value: unknown, key: string, at: string): AttributeValue => {
   const [problem] = labelKeyProblems(key);
@@ -51,6 +52,7 @@ const partition = (value: unknown, at: string): Partition => {
 export const deviceFields = {
   nodes: listOf(pattern),
   driver: text,
+  resource: text,
   name: text,
   count: wholeNumber,
   attributes: mapOf('texts, numbers, true, false or {version: ...} by their names', attribute),
@@ -65,6 +67,8 @@ export const deviceFields = {
   bindError: text,
   prepareAfter: durationRange,
   prepareError: text,
+  unhealthyAfter: durationRange,
+  unhealthyFor: durationRange,
 } satisfies Fields;
 
 const isLabel = (value: string): boolean => /^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/.test(value);
@@ -73,12 +77,31 @@ const isDriver = (value: string): boolean => value.length <= 63 && /^[a-z0-9]([-
 /** The maximum number of devices per rule. */
 const maxDevices = 1024;
 
-export const deviceRule = (value: unknown, at: string): DeviceRule => {
-  const {driver, name = 'device', count = 1, ...rest} = fieldsOf(deviceFields, value, at);
-  if (driver === undefined) throw new RuleError(`${at}.driver`, 'must be set');
-  if (!isDriver(driver)) throw new RuleError(`${at}.driver`, 'must be a lower case domain name of at most 63 characters');
+/** Whether a rule of devices is that of a driver. */
+export const isOfDriver = (rule: DeviceRule | ResourceRule): rule is DeviceRule => 'driver' in rule;
+
+/** The fields of a rule of an extended resource; the others are those of a driver. */
+const ofResources: ReadonlySet<string> = new Set(['nodes', 'unhealthyAfter', 'unhealthyFor']);
+
+const isResource = (value: string): boolean =>
+  value.includes('/') && !value.startsWith('requests.') && labelKeyProblems(`requests.${value}`).length === 0;
+
+const resourceRule = (resource: string, rest: Omit<ResourceRule, 'resource'>, at: string): ResourceRule => {
+  if (!isResource(resource)) throw new RuleError(`${at}.resource`, 'must be the name of an extended resource such as example.com/gpu');
+  const foreign = Object.keys(rest).find(name => !ofResources.has(name) && name !== 'name' && name !== 'count');
+  if (foreign) throw new RuleError(`${at}.${foreign}`, 'needs driver');
+  return {resource, ...rest};
+};
+
+export const deviceRule = (value: unknown, at: string): DeviceRule | ResourceRule => {
+  const {driver, resource, name = 'device', count = 1, ...rest} = fieldsOf(deviceFields, value, at);
   if (!isLabel(name)) throw new RuleError(`${at}.name`, 'must be a lower case name of at most 52 characters, digits and hyphens');
   if (count > maxDevices) throw new RuleError(`${at}.count`, `must be at most ${maxDevices}`);
+  if (rest.unhealthyFor && !rest.unhealthyAfter) throw new RuleError(`${at}.unhealthyFor`, 'needs unhealthyAfter');
+  if (driver !== undefined && resource !== undefined) throw new RuleError(`${at}.resource`, 'must not be set with driver');
+  if (resource !== undefined) return resourceRule(resource, {name, count, ...rest}, at);
+  if (driver === undefined) throw new RuleError(`${at}.driver`, 'must be set, or resource');
+  if (!isDriver(driver)) throw new RuleError(`${at}.driver`, 'must be a lower case domain name of at most 63 characters');
   const {partitions, counters = {}, bindError, bindAfter, bindingConditions = [], bindingFailureConditions = []} = rest;
   if (partitions && name.length > 30) throw new RuleError(`${at}.name`, 'must be at most 30 characters where there are partitions');
   for (const [index, part] of (partitions ?? []).entries())

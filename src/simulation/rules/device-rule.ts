@@ -17,8 +17,14 @@ export interface Partition {
   readonly counters: Readonly<Record<string, string>>;
 }
 
+/** When devices fail, after the start of their node, and for how long: for ever if absent. */
+export interface HealthSettings {
+  readonly unhealthyAfter?: DurationRange;
+  readonly unhealthyFor?: DurationRange;
+}
+
 /** A rule of devices: matching nodes publish them in ResourceSlices. */
-export interface DeviceRule {
+export interface DeviceRule extends HealthSettings {
   /** Node names; every node if absent. */
   readonly nodes?: readonly Pattern[];
   readonly driver: string;
@@ -50,7 +56,7 @@ export interface DeviceRule {
 }
 
 /** Returns the rules of a node's devices. */
-export const rulesOfNode = (rules: readonly DeviceRule[], node: string): readonly DeviceRule[] =>
+export const rulesOfNode = <T extends {readonly nodes?: readonly Pattern[]}>(rules: readonly T[], node: string): readonly T[] =>
   rules.filter(({nodes}) => !nodes || nodes.some(pattern => pattern.test(node)));
 
 /** A device with its rule. */

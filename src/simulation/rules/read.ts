@@ -26,7 +26,7 @@ import {
 } from './fields.js';
 import {logEntry} from './log-fields.js';
 import {execRule, files, ports} from './stream-fields.js';
-import {deviceRule} from './device-fields.js';
+import {deviceRule, isOfDriver} from './device-fields.js';
 import {volumeRule} from './volume-fields.js';
 import {roles} from '#src/model/pod/spec-containers.js';
 import type {PodMatch, PodRule, Rules} from './rules.js';
@@ -135,7 +135,8 @@ const yamlOf = (written: string): unknown => {
 export const readRules = (written: string): Rules => {
   const value = yamlOf(written);
   const {nodes = [], pods = [], volumes = [], devices = []} = value === null ? {} : fieldsOf(fileFields, value, '');
-  return {nodes, pods, volumes, devices};
+  const resources = devices.flatMap(rule => (isOfDriver(rule) ? [] : [rule]));
+  return {nodes, pods, volumes, devices: devices.filter(isOfDriver), resources};
 };
 
 const onPod = podRule(containerFields);

@@ -10,6 +10,7 @@ import type {LogEntry} from './log-entry.js';
 import {imageNames} from './images.js';
 import type {NodeRule} from './node-rule.js';
 import type {DeviceRule} from './device-rule.js';
+import type {ResourceRule} from './resource-rule.js';
 import type {VolumeRule} from './volume-rule.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
@@ -109,6 +110,9 @@ export interface Rules {
   readonly nodes: readonly NodeRule[];
   readonly pods: readonly PodRule[];
   readonly volumes: readonly VolumeRule[];
+  /** The devices of drivers of claims. */
   readonly devices: readonly DeviceRule[];
+  /** The devices of extended resources. */
+  readonly resources: readonly ResourceRule[];
 }
-export const noRules: Rules = {nodes: [], pods: [], volumes: [], devices: []};
+export const noRules: Rules = {nodes: [], pods: [], volumes: [], devices: [], resources: []};

@@ -1,9 +1,9 @@
 import test from 'ava';
 import {messageOf} from '#src/base/message.js';
 import {formatDeviceCheckpoint, parseDeviceCheckpoint} from '#src/platlet/device-manager/checkpoint.js';
-import {chooseDevices, devicesByAffinity, type DeviceRequest} from '#src/platlet/device-manager/choice.js';
+import {chooseDevices, devicesByAffinity, type DeviceRequest} from '#src/platlet/pod/devices/choice.js';
 import {containerOptions} from '#src/platlet/device-manager/container-options.js';
-import {isAligned, type Devices} from '#src/platlet/device-manager/devices.js';
+import {isAligned, type Devices} from '#src/platlet/pod/devices/devices.js';
 import {deviceHints} from '#src/platlet/device-manager/hints.js';
 import {containerAllocation, type ContainerAllocation} from '#src/platlet/device-manager/messages.js';
 import type {Draft} from '#src/platlet/rpc/codec.js';

@@ -102,8 +102,9 @@ const message = async ({topology}: World, pod: Pod): Promise<string | undefined>
 const idsOf = ({stage}: World, pod: Pod): string =>
   [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]
     .map(({name}) =>
-      (stage.manager.healthOf(pod.metadata?.uid ?? '', name).get(gpu) ?? [])
-        .map(({id}) => id)
+      stage.manager
+        .healthOf(pod.metadata?.uid ?? '', name)
+        .flatMap(({resources = []}) => resources.map(({resourceID}) => resourceID))
         .sort()
         .join(),
     )
@@ -270,12 +271,12 @@ test('a change of the health of an assigned device is told, and devices are heal
   await until(() => told.length > 0);
 
   t.deepEqual(told, ['one']);
-  t.deepEqual([...world.stage.manager.healthOf('one', 'app0')], [[gpu, [{id: 'a', isHealthy: false}]]]);
+  t.deepEqual(world.stage.manager.healthOf('one', 'app0'), [{name: gpu, resources: [{resourceID: 'a', health: 'Unhealthy'}]}]);
   t.is(
     await message(world, pod),
     `Allocate failed due to previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${gpu}, which is unexpected`,
   );
   plugin.report(['b']);
   await until(() => world.stage.plugins.devicesOf(gpu).size === 1);
-  t.deepEqual([...world.stage.manager.healthOf('one', 'app0')], [[gpu, [{id: 'a', isHealthy: true}]]]);
+  t.deepEqual(world.stage.manager.healthOf('one', 'app0'), [{name: gpu, resources: [{resourceID: 'a', health: 'Healthy'}]}]);
 });

@@ -9,7 +9,7 @@ import {runStepwise, settled, type Stepwise} from '#src/base/stepwise.js';
 import {insufficientResource, shortageOf, type NodeAllocation} from './allocation.js';
 import {pressureRejection} from './eviction.js';
 import {appArmorRejection, featureRejection, shutdownRejection, type NodeFeatures} from './features.js';
-import {managerRejection, type Reserved} from './managers.js';
+import {managerRejection, type ManagerRefusal, type Reserved} from './managers.js';
 import {placementRejection, systemRejection, unknownNodeRejection} from './predicates.js';
 import {preemptionVictims} from './preemption.js';
 import {isCritical} from '#src/platlet/pod/origin.js';
@@ -49,9 +49,18 @@ const refused = (rejection: Rejection): Admission => ({is: 'refused', rejection}
 /** Returns the decision about a pod, given the pods admitted before it. It comes later only if `reserve` waits. */
 export const admit = (state: NodeState, pod: Frozen<Pod>): Eventually<Admission> => runStepwise(admission(state, pod));
 
-/** Returns the decision about a pod of a node that reserves nothing. */
-export const admitUnreserved = (state: Omit<NodeState, 'reserve' | 'heldBeside'>, pod: Frozen<Pod>): Admission =>
-  firstRejection(state, pod) ?? decision(state, pod);
+/** The state of a node whose managers answer at once. */
+export interface PromptNodeState extends NodeState {
+  reserve(pod: Frozen<Pod>): ManagerRefusal | undefined;
+}
+
+/** Returns the decision about a pod of a node whose managers answer at once. */
+export const admitAtOnce = (state: PromptNodeState, pod: Frozen<Pod>): Admission => {
+  const first = firstRejection(state, pod);
+  if (first) return first;
+  const held = state.reserve(pod);
+  return held ? refused(managerRejection(held)) : decision(state, pod);
+};
 
 const admission = function* (state: NodeState, pod: Frozen<Pod>): Stepwise<Admission> {
   const first = firstRejection(state, pod);

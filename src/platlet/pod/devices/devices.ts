@@ -1,7 +1,5 @@
 // The devices of one resource, as its plugin reports them. Pure.
 
-import type {ReportedDevice} from './messages.js';
-
 export interface Device {
   readonly health: string;
   /** The NUMA nodes that it is connected to; undefined if the plugin does not tell. */
@@ -12,9 +10,6 @@ export interface Device {
 export type Devices = ReadonlyMap<string, Device>;
 
 export const healthy = 'Healthy';
-
-export const reportedDevices = (devices: readonly ReportedDevice[]): Devices =>
-  new Map(devices.map(({id, health, topology}) => [id, {health, nodes: topology?.nodes.map(node => node.id)}]));
 
 /** Whether the NUMA node of any of the devices is known: then they are to be aligned. */
 export const isAligned = (devices: Devices): boolean => [...devices.values()].some(({nodes}) => nodes !== undefined && nodes.length > 0);

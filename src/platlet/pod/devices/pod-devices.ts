@@ -1,23 +1,21 @@
 // The devices that containers have.
 
 import {idsOf, type DevicesByNode} from './devices.js';
-import type {ContainerAllocation} from './messages.js';
 
-/** The devices of a resource that a container has, and what it gets with them. */
+/** The devices of a resource that a container has. */
 export interface AssignedDevices {
   readonly devices: DevicesByNode;
-  readonly response: ContainerAllocation;
 }
 
 /** The devices of a container, by resource. */
-export type ContainerDevices = ReadonlyMap<string, AssignedDevices>;
+export type ContainerDevices<T extends AssignedDevices = AssignedDevices> = ReadonlyMap<string, T>;
 
 /** The assignments of devices, by pod uid and container name. */
-export class PodDevices {
-  readonly #pods = new Map<string, Map<string, Map<string, AssignedDevices>>>();
+export class PodDevices<T extends AssignedDevices = AssignedDevices> {
+  readonly #pods = new Map<string, Map<string, Map<string, T>>>();
 
   /** All assignments. */
-  *entries(): Generator<readonly [uid: string, container: string, resource: string, assigned: AssignedDevices]> {
+  *entries(): Generator<readonly [uid: string, container: string, resource: string, assigned: T]> {
     for (const [uid, containers] of this.#pods)
       for (const [name, resources] of containers) for (const [resource, assigned] of resources) yield [uid, name, resource, assigned];
   }
@@ -26,10 +24,15 @@ export class PodDevices {
     return this.#pods.has(uid);
   }
 
-  insert(uid: string, container: string, resource: string, assigned: AssignedDevices): void {
-    const containers = this.#pods.get(uid) ?? new Map<string, Map<string, AssignedDevices>>();
+  insert(uid: string, container: string, resource: string, assigned: T): void {
+    const containers = this.#pods.get(uid) ?? new Map<string, Map<string, T>>();
     this.#pods.set(uid, containers);
-    containers.set(container, (containers.get(container) ?? new Map<string, AssignedDevices>()).set(resource, assigned));
+    containers.set(container, (containers.get(container) ?? new Map<string, T>()).set(resource, assigned));
+  }
+
+  /** Forgets a pod. */
+  release(uid: string): void {
+    this.#pods.delete(uid);
   }
 
   /** Forgets all other pods than these. Returns whether there were any. */
@@ -39,7 +42,7 @@ export class PodDevices {
     return this.#pods.size < before;
   }
 
-  ofContainer(uid: string, container: string): ContainerDevices {
+  ofContainer(uid: string, container: string): ContainerDevices<T> {
     return this.#pods.get(uid)?.get(container) ?? new Map();
   }
 
@@ -63,6 +66,15 @@ export class PodDevices {
       found.set(resource, ids);
     }
     return found;
+  }
+
+  /**
+   * Returns the numbers of devices that pods have, which count as allocatable for a pod that has devices, whatever
+   * became of their plugins.
+   */
+  heldBeside(uid: string): ReadonlyMap<string, number> {
+    if (!this.has(uid)) return new Map();
+    return new Map([...this.all()].map(([resource, ids]) => [resource, ids.size]));
   }
 
   /** Returns the uid of the pod that has a device; undefined if none has. */
