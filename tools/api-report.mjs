@@ -1,5 +1,5 @@
 // Writes test/docs/api/*.txt: what the public modules of the package export, from their declarations in dist/types.
-// `--check` compares instead, and prints what differs and which exports of plat/operator have no docstring.
+// `--check` compares instead, and prints what differs and which exports of @platio/plat/operator have no docstring.
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join, posix} from 'node:path';
 
@@ -159,7 +159,7 @@ mkdirSync(target, {recursive: true});
 for (const [name, path] of Object.entries(doors)) {
   const {text, undocumented} = reportOf(path);
   const file = join(target, `${name}.txt`);
-  if (name === 'operator') problems.push(...undocumented.map(each => `plat/operator: ${each} has no docstring`));
+  if (name === 'operator') problems.push(...undocumented.map(each => `@platio/plat/operator: ${each} has no docstring`));
   if (!isCheck) writeFileSync(file, text);
   else {
     const [before, after] = [readFileSync(file, 'utf8').split('\n'), text.split('\n')];

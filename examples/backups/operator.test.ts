@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {kinds, startPlane, VirtualClock} from 'plat';
+import {kinds, startPlane, VirtualClock} from '@platio/plat';
 import {backups, runOperator} from './operator.js';
 
 const minute = 60_000;

@@ -1,4 +1,4 @@
-import {customKind, isAlreadyExists, kinds, type Client, type KubeObject} from 'plat';
+import {customKind, isAlreadyExists, kinds, type Client, type KubeObject} from '@platio/plat';
 
 export interface Backup extends KubeObject {
   spec: {schedule: string; keep?: number};

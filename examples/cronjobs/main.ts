@@ -1,6 +1,6 @@
 // The program: `node main.js --kubeconfig=... --leader-elect`. It needs a Service `cronjobs` for its webhooks, and
 // prints its calendar to standard output.
-import {runManager} from 'plat/operator';
+import {runManager} from '@platio/plat/operator';
 import {cronJobs, webhooks, type Calendar} from './operator.js';
 
 const calendar: Calendar = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test, {type TestContext} from 'node:test';
-import {startPlane, VirtualClock} from 'plat';
-import {createManager, webhookConfigurations} from 'plat/operator';
-import {Job} from 'plat/operator/kinds';
+import {startPlane, VirtualClock} from '@platio/plat';
+import {createManager, webhookConfigurations} from '@platio/plat/operator';
+import {Job} from '@platio/plat/operator/kinds';
 import {CronJob, cronJobs, webhooks} from './operator.js';
 import {parseSchedule} from './schedule.js';
 

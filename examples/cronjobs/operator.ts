@@ -13,8 +13,8 @@ import {
   type Frozen,
   type KubeObject,
   type ObjectKey,
-} from 'plat/operator';
-import {Job} from 'plat/operator/kinds';
+} from '@platio/plat/operator';
+import {Job} from '@platio/plat/operator/kinds';
 import {parseSchedule} from './schedule.js';
 
 export interface CronJob extends KubeObject {

@@ -1,5 +1,5 @@
 // The program: `node main.js --kubeconfig=... --leader-elect`. It needs a Service `policies` for its webhook.
-import {runManager} from 'plat/operator';
+import {runManager} from '@platio/plat/operator';
 import {defaultPolicies, ownerPolicy} from './operator.js';
 
 await runManager({

@@ -1,7 +1,7 @@
 // A policy operator without a kind of its own: namespaces need an owner, and get a network policy that denies what is
 // not allowed.
-import {defineController, required, validating, warning} from 'plat/operator';
-import {Namespace, NetworkPolicy} from 'plat/operator/kinds';
+import {defineController, required, validating, warning} from '@platio/plat/operator';
+import {Namespace, NetworkPolicy} from '@platio/plat/operator/kinds';
 
 /** The label that every namespace needs, and namespaces that the policy does not concern. */
 export const ownerLabel = 'example.com/owner';

@@ -1,6 +1,6 @@
-import {startPlane, VirtualClock} from 'plat';
-import {createManager, isNotFound, webhookConfigurations} from 'plat/operator';
-import {Namespace, NetworkPolicy} from 'plat/operator/kinds';
+import {startPlane, VirtualClock} from '@platio/plat';
+import {createManager, isNotFound, webhookConfigurations} from '@platio/plat/operator';
+import {Namespace, NetworkPolicy} from '@platio/plat/operator/kinds';
 import {defaultPolicies, ownerLabel, ownerPolicy} from './operator.js';
 
 /** What the test of the operator sees, whatever framework runs it. */

@@ -1,6 +1,9 @@
 /** The upstream release that plat implements. */
 export const release = '1.35.0';
 
+/** The name of the npm package, with which its parts are imported: `@platio/plat/operator`. */
+export const packageName = '@platio/plat';
+
 /** The version of the npm package. */
 export const packageVersion = '0.1.0';
 

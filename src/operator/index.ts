@@ -1,4 +1,4 @@
-/** The controller runtime for your own controllers: `import {defineController} from 'plat/operator'`. */
+/** The controller runtime for your own controllers: `import {defineController} from '@platio/plat/operator'`. */
 export {
   anyOf,
   allOf,

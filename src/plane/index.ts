@@ -1,6 +1,6 @@
 /**
- * The public API for programs that embed a control plane: `import {startPlane} from 'plat'`. Types of its objects are
- * added when it is packed (tools/types.mjs).
+ * The public API for programs that embed a control plane: `import {startPlane} from '@platio/plat'`. Types of its
+ * objects are added when it is packed (tools/types.mjs).
  */
 import type {Plane} from './inputs/embedded.js';
 import type {PlaneOptions} from './inputs/options.js';

@@ -1,4 +1,6 @@
-/** Test helpers for operators, on a plane with a virtual clock: `import {survive, until} from 'plat/testing'`. */
+/**
+ * Test helpers for operators, on a plane with a virtual clock: `import {survive, until} from '@platio/plat/testing'`.
+ */
 export {inject, type Fault, type Injected, type InjectOptions} from './faults/inject.js';
 export {until, type UntilOptions} from './waiting/until.js';
 export {survive} from './survive/survive.js';

@@ -1,10 +1,12 @@
 import {execFile} from 'node:child_process';
-import {mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {packageName} from '#src/api/version.js';
+import {packageSource} from '#src/cli/create/package-source.js';
 import {projectNames} from '#src/cli/create/names.js';
 import {operatorFiles} from '#src/cli/create/template.js';
 import {customKind} from '#src/api/kind.js';
@@ -24,11 +26,12 @@ packed('a new project passes its own tests as it is', async t => {
   await exec(process.execPath, [join(installed, 'bin/plat'), 'create', 'operator', 'backups'], {cwd: home});
   const bin = join(project, 'node_modules/.bin');
   mkdirSync(join(project, 'node_modules/@types'), {recursive: true});
+  mkdirSync(join(project, 'node_modules/@platio'));
   mkdirSync(bin);
-  symlinkSync(installed, join(project, 'node_modules/plat'));
+  symlinkSync(installed, join(project, 'node_modules', packageName));
   for (const name of ['typescript', '@types/node', 'undici-types'])
     symlinkSync(join(process.cwd(), 'node_modules', name), join(project, 'node_modules', name));
-  symlinkSync('../plat/bin/plat', join(bin, 'plat'));
+  symlinkSync(`../${packageName}/bin/plat`, join(bin, 'plat'));
   symlinkSync('../typescript/bin/tsc', join(bin, 'tsc'));
   const {stdout} = await exec('npm', ['test'], {cwd: project, env: {...process.env, NODE_OPTIONS: ''}}).catch(
     (error: {stdout: string; stderr: string}) => ({
@@ -43,7 +46,7 @@ packed('a new project passes its own tests as it is', async t => {
 test('the server accepts the manifests of a new project, and its example', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-create-'));
   t.teardown(() => rmSync(folder, {recursive: true, force: true}));
-  const files = Object.entries(operatorFiles(projectNames('mail-gateways', {group: 'mail.example.com', kind: ''})));
+  const files = Object.entries(operatorFiles(projectNames('mail-gateways', {group: 'mail.example.com', kind: ''}), 'file:/plat'));
   const manifests = files.filter(([path]) => path.endsWith('.yaml') && !/kustomization|workflows/.test(path));
   const paths = manifests.map(([path, text]) => {
     const file = join(folder, path.replaceAll('/', '-'));
@@ -89,4 +92,28 @@ test('plat create writes a project and refuses a folder that is not empty', asyn
   t.regex(readFileSync(join(folder, 'backups/manifests/crds/snapshots.data.example.com.yaml'), 'utf8'), /\n {4}kind: Snapshot\n/);
   t.deepEqual([again.code, again.stderr], [1, 'plat create: backups is not empty: name another folder with --dir\n']);
   t.is((await create('operator')).stderr, 'plat create: operator needs one name: plat create operator backups\n');
+});
+
+const dependencyOf = (project: string): string | undefined =>
+  (JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {dependencies: Record<string, string>}).dependencies[packageName];
+
+test('a new project depends on the package it was made by, or on what --plat says', async t => {
+  const folder = aDirectory();
+  await run('plat', ['create', 'operator', 'backups'], {}, folder);
+  await run('plat', ['create', 'operator', 'others', '--plat=^0.1.0'], {}, folder);
+
+  t.deepEqual([dependencyOf(join(folder, 'backups')), dependencyOf(join(folder, 'others'))], [`file:${process.cwd()}`, '^0.1.0']);
+});
+
+test('a project refers to the tarball that the package was installed from, while it is there', t => {
+  const home = realpathSync(aDirectory());
+  const installed = join(home, 'node_modules', packageName);
+  mkdirSync(installed, {recursive: true});
+  const source = {resolved: 'file:packed/platio-plat-0.1.0.tgz'};
+  writeFileSync(join(home, 'node_modules/.package-lock.json'), JSON.stringify({packages: {[`node_modules/${packageName}`]: source}}));
+  t.is(packageSource(installed), `file:${installed}`);
+
+  mkdirSync(join(home, 'packed'));
+  writeFileSync(join(home, 'packed/platio-plat-0.1.0.tgz'), '');
+  t.is(packageSource(installed), `file:${home}/packed/platio-plat-0.1.0.tgz`);
 });

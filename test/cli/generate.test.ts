@@ -4,7 +4,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {aDirectory, aServer, run} from './programs.js';
 
-const declaration = `import {customKind, type KubeObject} from 'plat/operator';
+const declaration = `import {customKind, type KubeObject} from '@platio/plat/operator';
 /** A backup. */
 export interface Backup extends KubeObject {
   spec: {schedule: string};

@@ -1,9 +1,9 @@
 import {execFile} from 'node:child_process';
 import {mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
-import {packageVersion, release} from '#src/api/version.js';
+import {packageName, packageVersion, release} from '#src/api/version.js';
 import {isBundled, packedPackage} from './packed-package.js';
 
 const run = promisify(execFile);
@@ -98,8 +98,8 @@ packed('import and require give the same library, whose plane reads manifests, s
   const lines = await printed(
     'script.mjs',
     `import {createRequire} from 'node:module';
-     import {customKind, isNotFound, kinds, startPlane, StatusError, VirtualClock} from 'plat';
-     const required = createRequire(import.meta.url)('plat');
+     import {customKind, isNotFound, kinds, startPlane, StatusError, VirtualClock} from '@platio/plat';
+     const required = createRequire(import.meta.url)('@platio/plat');
      console.log(required.startPlane === startPlane, Object.keys(required).sort().join(' '));
      const clock = new VirtualClock();
      const plane = await startPlane({clock, nodes: 1, manifests: ['a.yaml']});
@@ -121,9 +121,9 @@ packed('import and require give the same library, whose plane reads manifests, s
 packed('the operator toolkit runs a controller against a plane, and shares its kinds with the library', async t => {
   const lines = await printed(
     'operator.mjs',
-    `import {kinds, startPlane} from 'plat';
-     import {createManager, defineController} from 'plat/operator';
-     import {ConfigMap, Secret} from 'plat/operator/kinds';
+    `import {kinds, startPlane} from '@platio/plat';
+     import {createManager, defineController} from '@platio/plat/operator';
+     import {ConfigMap, Secret} from '@platio/plat/operator/kinds';
      console.log(Secret === kinds.secrets);
      const plane = await startPlane({listen: false});
      const stop = new AbortController();
@@ -153,8 +153,8 @@ packed('the operator toolkit runs a controller against a plane, and shares its k
 packed('the module for tests waits for a condition on a plane', async t => {
   const lines = await printed(
     'testing.mjs',
-    `import {kinds, startPlane, VirtualClock} from 'plat';
-     import {until} from 'plat/testing';
+    `import {kinds, startPlane, VirtualClock} from '@platio/plat';
+     import {until} from '@platio/plat/testing';
      const clock = new VirtualClock();
      const plane = await startPlane({listen: false, clock});
      const maps = plane.client().resource(kinds.configMaps);
@@ -188,7 +188,7 @@ packed('a plane starts and stops in a context of its own, as Jest has for every 
        runInContext(wrapped, context, {filename: file})(module, module.exports, requires, file, dirname(file));
        return module.exports;
      };
-     Object.assign(context, {console, plat: load(require.resolve('plat'))});
+     Object.assign(context, {console, plat: load(require.resolve('@platio/plat'))});
      runInContext(\`(async () => {
        const plane = await plat.startPlane({nodes: 1});
        console.log((await plane.client().resource(plat.kinds.namespaces).get('default')).metadata.name);
@@ -203,17 +203,17 @@ packed('an old Node.js gets one sentence from require', async t => {
   const lines = await printed(
     'old.cjs',
     `Object.defineProperty(process, 'versions', {value: {...process.versions, node: '20.10.0'}});
-     try { require('plat'); } catch (error) { console.log(error.message); }`,
+     try { require('@platio/plat'); } catch (error) { console.log(error.message); }`,
   );
 
   t.deepEqual(lines, [`plat: needs Node.js 20.19 or newer, and this is 20.10.0 (${process.execPath})`]);
 });
 
 const program = `
-import {customKind, kinds, startPlane, VirtualClock, type KubeObject, type ObjectOf, type Plane, type V1Pod} from 'plat';
-import {createManager, defineController, setCondition, type Manager} from 'plat/operator';
-import {Deployment, Secret} from 'plat/operator/kinds';
-import {until} from 'plat/testing';
+import {customKind, kinds, startPlane, VirtualClock, type KubeObject, type ObjectOf, type Plane, type V1Pod} from '@platio/plat';
+import {createManager, defineController, setCondition, type Manager} from '@platio/plat/operator';
+import {Deployment, Secret} from '@platio/plat/operator/kinds';
+import {until} from '@platio/plat/testing';
 
 interface Backup extends KubeObject {
   spec: {schedule: string};
@@ -261,9 +261,9 @@ const compiled = async (resolution: 'node16' | 'nodenext' | 'bundler', text: str
   mkdirSync(folder);
   for (const file of files) writeFileSync(join(folder, file), text);
   if (hasRxjs) {
-    mkdirSync(join(folder, 'node_modules'));
+    mkdirSync(dirname(join(folder, 'node_modules', packageName)), {recursive: true});
     for (const [name, at] of [
-      ['plat', installed],
+      [packageName, installed],
       ['rxjs', join(process.cwd(), 'node_modules/rxjs')],
     ] as const)
       symlinkSync(at, join(folder, 'node_modules', name));

@@ -2,7 +2,7 @@ import {execFile, execFileSync} from 'node:child_process';
 import {mkdirSync, symlinkSync} from 'node:fs';
 import {join} from 'node:path';
 import {promisify} from 'node:util';
-import {packageVersion} from '#src/api/version.js';
+import {packageName, packageVersion} from '#src/api/version.js';
 import {aDirectory} from './programs.js';
 
 const run = promisify(execFile);
@@ -21,10 +21,10 @@ let packed: Promise<PackedPackage> | undefined;
 
 const pack = async (): Promise<PackedPackage> => {
   const home = aDirectory();
-  const installed = join(home, 'node_modules', 'plat');
+  const installed = join(home, 'node_modules', packageName);
   mkdirSync(installed, {recursive: true});
   await run('npm', ['pack', '--ignore-scripts', `--pack-destination=${home}`]);
-  execFileSync('tar', ['-xzf', join(home, `plat-${packageVersion}.tgz`), '--strip-components=1', '-C', installed]);
+  execFileSync('tar', ['-xzf', join(home, `platio-plat-${packageVersion}.tgz`), '--strip-components=1', '-C', installed]);
   symlinkSync(join(process.cwd(), 'node_modules/lmdb'), join(home, 'node_modules/lmdb'));
   return {home, installed};
 };

@@ -37,7 +37,7 @@ const failure = (property: string, others = ''): string => {
 const beside = './credentials.js';
 
 const backups = `
-import {customKind, type Condition, type KubeObject} from 'plat/operator';
+import {customKind, type Condition, type KubeObject} from '@platio/plat/operator';
 import type {Credentials} from '${beside}';
 
 /** How eager a backup is. */
@@ -237,8 +237,8 @@ const refusals: readonly [string, string, string][] = [
   ['/** @items.maxLength 1 */\np: string;', '', 'a.ts:5: @items.maxLength needs a type that has items'],
   [
     'p: Pod;',
-    "import type {Pod} from 'plat/operator/kinds';",
-    'a.ts:5: Pod is imported from plat/operator/kinds: only types of relative imports can become a schema',
+    "import type {Pod} from '@platio/plat/operator/kinds';",
+    'a.ts:5: Pod is imported from @platio/plat/operator/kinds: only types of relative imports can become a schema',
   ],
   ['p: Other;', "import type {Other} from './other.js';", 'a.ts:5: Other is imported from other.ts, which cannot be read'],
   ['p: string;', 'enum A {B}', 'a.ts:1: enums are not supported: write a union of literals'],

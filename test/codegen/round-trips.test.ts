@@ -110,7 +110,7 @@ test('the types of public definitions compile in strict mode', async t => {
     noEmit: true,
     types: [],
     skipLibCheck: true,
-    paths: {'plat/operator': [join(process.cwd(), 'dist/src/operator/index.d.ts')]},
+    paths: {'@platio/plat/operator': [join(process.cwd(), 'dist/src/operator/index.d.ts')]},
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({include: ['types'], compilerOptions}));
   const output = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', folder]).then(

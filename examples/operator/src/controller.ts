@@ -1,5 +1,5 @@
-import {defineController, setCondition, type Frozen} from 'plat/operator';
-import {ConfigMap} from 'plat/operator/kinds';
+import {defineController, setCondition, type Frozen} from '@platio/plat/operator';
+import {ConfigMap} from '@platio/plat/operator/kinds';
 import {Sample} from './sample.js';
 
 /** The config map of an object. It belongs to the object, and is deleted with it. */

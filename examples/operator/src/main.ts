@@ -1,4 +1,4 @@
-import {runManager} from 'plat/operator';
+import {runManager} from '@platio/plat/operator';
 import {controller} from './controller.js';
 
 await runManager({name: 'my-operator', controllers: [controller]});

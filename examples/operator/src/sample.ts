@@ -1,4 +1,4 @@
-import {customKind, type Condition, type KubeObject} from 'plat/operator';
+import {customKind, type Condition, type KubeObject} from '@platio/plat/operator';
 
 /**
  * A text, and how often its config map repeats it.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test, {type TestContext} from 'node:test';
-import {startPlane, VirtualClock} from 'plat';
-import {createManager, isConditionTrue, isNotFound} from 'plat/operator';
-import {ConfigMap} from 'plat/operator/kinds';
-import {until} from 'plat/testing';
+import {startPlane, VirtualClock} from '@platio/plat';
+import {createManager, isConditionTrue, isNotFound} from '@platio/plat/operator';
+import {ConfigMap} from '@platio/plat/operator/kinds';
+import {until} from '@platio/plat/testing';
 import {controller} from '../src/controller.js';
 import {Sample} from '../src/sample.js';
 

@@ -5,7 +5,8 @@ import type {Invocation} from '#src/program/program.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import type {createFlags} from '#src/options/programs/create.js';
 import {projectNames} from './names.js';
-import {operatorFiles} from './template.js';
+import {packageSource} from './package-source.js';
+import {operatorFiles, packageFolder} from './template.js';
 
 type CreateInvocation = Invocation<(typeof createFlags)['rows']>;
 
@@ -20,7 +21,8 @@ const operator = ({parsed: {options}, print}: CreateInvocation, [name, more]: re
   const names = projectNames(name, options);
   const folder = options.dir || name;
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error(`${folder} is not empty: name another folder with --dir`);
-  for (const [path, text] of Object.entries(operatorFiles(names))) {
+  const source = options.plat || packageSource(packageFolder());
+  for (const [path, text] of Object.entries(operatorFiles(names, source))) {
     makeFolder(dirname(join(folder, path)));
     writeFileSync(join(folder, path), text);
   }

@@ -1,6 +1,7 @@
 // Finds the declaration that a name refers to, across files.
 
 import {posix} from 'node:path';
+import {packageName} from '#src/api/version.js';
 import {failureAt, type Declaration, type Place, type SourceFile} from '#src/codegen/declarations/syntax.js';
 
 /** Types of the package that declarations can use: those of every object, and conditions. */
@@ -10,7 +11,7 @@ export type PackageType = (typeof packageTypes)[number];
 /** What a name refers to. */
 export type Meaning = {readonly declaration: Declaration} | {readonly packageType: PackageType};
 
-const packages: ReadonlySet<string> = new Set(['plat', 'plat/operator']);
+const packages: ReadonlySet<string> = new Set([packageName, `${packageName}/operator`]);
 
 /** The files that are read, by path. `read` parses a file; it returns undefined if there is none. */
 export class Scope {

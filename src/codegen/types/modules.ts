@@ -1,5 +1,6 @@
 // Modules of TypeScript from custom resource definitions: one for each version of a group.
 
+import {packageName} from '#src/api/version.js';
 import {commentLines, textArgument, type Doc} from '#src/codegen/doc.js';
 import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import {kindTagsOf, type Definition, type Version} from '#src/codegen/kind-tags.js';
@@ -72,7 +73,7 @@ const moduleText = (members: readonly VersionOfKind[]): string => {
     `import {customKind, type Kind${[...uses]
       .sort()
       .map(name => `, type ${name}`)
-      .join('')}} from 'plat/operator';`,
+      .join('')}} from '${packageName}/operator';`,
     '',
     texts.map(({text}) => text).join('\n\n'),
     '',

@@ -57,7 +57,7 @@ export interface Plane extends AsyncDisposable {
   client(user?: UserInfo, userAgent?: string): Client;
   /**
    * Passes authorized requests for resources through the interceptor until it is disposed of, as `inject` of
-   * `plat/testing` does.
+   * `@platio/plat/testing` does.
    */
   intercept(interceptor: Interceptor): Disposable;
   /**

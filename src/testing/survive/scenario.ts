@@ -18,8 +18,8 @@ export interface Stage {
   readonly client: Client;
   readonly clock: VirtualClock;
   /**
-   * Runs everything that is due and advances time until the condition holds, like `until` of `plat/testing`: within 5
-   * minutes by default.
+   * Runs everything that is due and advances time until the condition holds, like `until` of `@platio/plat/testing`:
+   * within 5 minutes by default.
    */
   until<T>(condition: () => T | Promise<T>, options?: Partial<UntilOptions>): Promise<NonNullable<T>>;
   /** Advances time. */

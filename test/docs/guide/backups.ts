@@ -1,6 +1,6 @@
 // The code of docs/operator.md: each of its blocks is a part of a file here, or of an example, so that it is compiled.
-import {againAfter, customKind, defineController, index, mapped, setCondition, type Frozen, type KubeObject} from 'plat/operator';
-import {CronJob, Secret} from 'plat/operator/kinds';
+import {againAfter, customKind, defineController, index, mapped, setCondition, type Frozen, type KubeObject} from '@platio/plat/operator';
+import {CronJob, Secret} from '@platio/plat/operator/kinds';
 
 export interface Backup extends KubeObject {
   spec: {schedule: string; credentials: string; keep?: number; bucket?: string};

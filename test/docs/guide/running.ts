@@ -1,6 +1,6 @@
-import {startPlane, VirtualClock, type Client} from 'plat';
-import {createManager, defineController, fromEvents, selection} from 'plat/operator';
-import {ConfigMap, Secret} from 'plat/operator/kinds';
+import {startPlane, VirtualClock, type Client} from '@platio/plat';
+import {createManager, defineController, fromEvents, selection} from '@platio/plat/operator';
+import {ConfigMap, Secret} from '@platio/plat/operator/kinds';
 import {Backup, backups} from './backups.js';
 
 export const inATest = async () => {

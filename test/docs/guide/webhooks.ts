@@ -1,4 +1,13 @@
-import {converting, defaulting, forbidden, invalid, runManager, validating, webhookConfigurations, type KubeObject} from 'plat/operator';
+import {
+  converting,
+  defaulting,
+  forbidden,
+  invalid,
+  runManager,
+  validating,
+  webhookConfigurations,
+  type KubeObject,
+} from '@platio/plat/operator';
 import {backups, Backup} from './backups.js';
 
 export const webhooks = [
