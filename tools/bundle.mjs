@@ -67,8 +67,8 @@ const settings = {
   tsconfigRaw: '{}', // Its paths lead to the sources; what was compiled is bundled.
   metafile: true,
   logLevel: 'warning',
-  // The modules of rxjs, of which only those in use are bundled, instead of its scripts, which load each other.
-  alias: {rxjs: resolve('node_modules/rxjs/dist/esm/index.js')},
+  // The modules of rxjs and tslib, of which only what is in use is bundled, instead of their scripts.
+  alias: {rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), tslib: resolve('node_modules/tslib/tslib.es6.mjs')},
 };
 
 /** The API server has its own script, since the other programs would slow down its start. All others share one. */

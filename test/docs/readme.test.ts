@@ -86,9 +86,9 @@ for (const example of ['backups/operator', 'cronjobs/operator', 'labels/node'])
 
 importing('the test of an operator runs under ava too, in a project of its own', async t => {
   const project = aDirectory();
-  mkdirSync(join(project, 'node_modules'));
+  mkdirSync(join(project, 'node_modules/@platio'), {recursive: true});
   for (const [name, target] of [
-    ['plat', '.'],
+    ['@platio/plat', '.'],
     ['ava', 'node_modules/ava'],
   ] as const)
     symlinkSync(resolve(target), join(project, 'node_modules', name));
