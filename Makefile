@@ -104,11 +104,12 @@ alike: build
 node-vm: build
 	@node test/vm/node-vm.mjs
 
-## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables
+## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables, and the picture of the README
 docs: build
 	node tools/flags-doc.mjs
 	node tools/man-pages.mjs
 	node tools/controllers-doc.mjs
+	node tools/picture.mjs
 
 ## api: write what the package exports to test/docs/api
 api: build

@@ -57,7 +57,7 @@ class Shell implements Disposable {
   #wake: () => void = () => {};
 
   constructor(cwd: string) {
-    this.#child = spawn('bash', [], {cwd, env: {PATH: process.env['PATH'], HOME: cwd}});
+    this.#child = spawn('bash', [], {cwd, env: {PATH: process.env['PATH'], HOME: aDirectory()}});
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         this.#text += text;
@@ -86,8 +86,11 @@ const isServer = (command: string): boolean => /^bin\/(plat (up|nodes)|plat-\w)/
 /** The command that a target of the Makefile runs after the build. */
 const recipe = (target: string): string => new RegExp(`^${target}:.*\n\t@?(.*)$`, 'm').exec(readFileSync('Makefile', 'utf8'))?.[1] ?? '';
 
-/** Types console blocks into a directory of its own, in which bin/ holds our programs. Planes get further flags. */
-export const play = async (t: ExecutionContext, blocks: readonly Block[], planeFlags: readonly string[] = []): Promise<void> => {
+/**
+ * Types console blocks into a directory of its own, in which bin/ holds our programs, and returns the directory. Planes
+ * get further flags.
+ */
+export const play = async (t: ExecutionContext, blocks: readonly Block[], planeFlags: readonly string[] = []): Promise<string> => {
   const cwd = aDirectory();
   mkdirSync(join(cwd, 'bin'));
   cpSync('examples', join(cwd, 'examples'), {recursive: true});
@@ -105,6 +108,7 @@ export const play = async (t: ExecutionContext, blocks: readonly Block[], planeF
     const shown = response.lines.map(settled);
     for (const line of output) t.true(shown.includes(settled(line)), `${command}\nshows\n${response.lines.join('\n')}\nwithout\n${line}`);
   }
+  return cwd;
 };
 
 /** Starts a program that runs until it is stopped, and waits until it reports that it is ready. */

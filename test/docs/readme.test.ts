@@ -1,5 +1,5 @@
 import {execFile, execFileSync} from 'node:child_process';
-import {cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {basename, join, resolve} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
@@ -22,10 +22,44 @@ const hasOpenssl = (() => {
   }
 })();
 
-(hasOpenssl && hasKubectl(23) ? test : test.skip)('the commands of the README print the output it shows', t =>
-  // test/node/tour.test.ts has those with real containers.
-  play(t, blocksOf('README.md', {without: 'Pods in real containers'})),
+(hasOpenssl && hasKubectl(23) ? test : test.skip)(
+  'the commands of the README print the output it shows, and leave nothing in the clone',
+  async t => {
+    const folder = await play(t, blocks);
+    const ignored = readFileSync('.gitignore', 'utf8').split('\n');
+    const left = readdirSync(folder).filter(name => !['bin', 'examples'].includes(name) && !ignored.includes(`${name}/`));
+    t.deepEqual(left, []);
+  },
 );
+
+for (const page of ['certificates', 'namings'])
+  (hasOpenssl && hasKubectl(23) ? test : test.skip)(`the commands of docs/${page}.md print the output it shows`, t =>
+    play(t, blocksOf(`docs/${page}.md`)),
+  );
+
+(hasKubectl(23) ? test : test.skip)('the commands of docs/embedding.md print the output it shows', t =>
+  play(t, blocksOf('docs/embedding.md')),
+);
+
+test('the README has less than 200 lines, and its picture shows its first console', async t => {
+  const page = readFileSync('README.md', 'utf8');
+  t.true(page.split('\n').length < 200);
+  const {pictureOf, pictureFile} = (await import(resolve('tools/picture.mjs'))) as {
+    readonly pictureOf: (page: string) => string;
+    readonly pictureFile: string;
+  };
+  t.true(page.includes(`](${pictureFile})`));
+  t.is(readFileSync(pictureFile, 'utf8'), pictureOf(page), 'run `make docs`');
+});
+
+test('docs/README.md lists every page', t => {
+  const index = readFileSync('docs/README.md', 'utf8');
+  const pages = readdirSync('docs').filter(file => file.endsWith('.md') && file !== 'README.md');
+  t.deepEqual(
+    pages.filter(file => !index.includes(`](${file})`)),
+    [],
+  );
+});
 
 (hasKubectl(23) ? test : test.skip)('the commands of docs/simulation.md print the output it shows', t =>
   play(t, blocksOf('docs/simulation.md')),
@@ -37,13 +71,18 @@ test('every make target the README names exists', t => {
   const typed = blocks.flatMap(({lines}) => lines.map(line => /^(?:\$ )?(make [^#]*)/.exec(line)?.[1]?.trim()));
   const targets = typed.filter(line => line !== undefined);
 
-  t.deepEqual(targets, ['make up', 'make demo']);
+  t.deepEqual([...new Set(targets)], ['make up', 'make demo', 'make test']);
   for (const target of targets) t.notThrows(() => execFileSync('make', ['-n', ...target.split(' ').slice(1)], {stdio: 'pipe'}));
 });
 
 const printed: Readonly<Record<string, readonly string[]>> = {
-  'README.md': ['apiVersion: v1 true', 'hello', 'false', 'Failed', '[ 1, 1 ]'],
+  'README.md': ['[ 1, 1 ]', 'true apiVersion: v1', 'hello'],
   'docs/embedding.md': [
+    'apiVersion: v1 true',
+    'hello',
+    'false',
+    'Failed',
+    '[ 1, 1 ]',
     'default',
     'manifests[1] (ConfigMap greeting): ConfigMap "greeting" is invalid: data[a b]: Invalid val',
     'admission webhook "maps.example.com" denied the request: not today',

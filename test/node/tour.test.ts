@@ -9,7 +9,7 @@ import {containersMissing} from './requirements.js';
 if (containersMissing) console.log(`skipped: ${containersMissing}`);
 const contained = containersMissing || !hasKubectl(23) ? test.skip : test;
 
-contained('the commands of the README with real containers print the output it shows', async t => {
+contained('the commands of docs/nodes.md with real containers print the output it shows', async t => {
   const node = await startContainerd();
   // After the programs of the tour have been stopped, of which one has a file open in the folder.
   t.teardown(() => node[Symbol.asyncDispose]());
@@ -25,7 +25,7 @@ contained('the commands of the README with real containers print the output it s
     'healthz-port': '19748',
     'make-iptables-util-chains': 'false',
   };
-  const blocks = blocksOf('README.md', {of: 'Pods in real containers'});
+  const blocks = blocksOf('docs/nodes.md', {of: 'Pods in real containers'});
   t.true(blocks.length > 0);
   await play(
     t,
