@@ -121,6 +121,7 @@ export const gateTable = {
     NodeLogQuery: [beta, beta, beta, beta],
     NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
+    OpportunisticBatching: [absent, absent, absent, betaOn],
     PlatletCrashLoopBackOffMax: [alpha, alpha, alpha, betaOn],
     PlatletFineGrainedAuthz: [alpha, betaOn, betaOn, betaOn],
     PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
@@ -185,9 +186,6 @@ export const gateTable = {
   }),
   ...withoutEffect('connections over HTTP/2 are limited in the same way for all clients', {
     UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
-  }),
-  ...withoutEffect('what depends on a node and the spec of a pod alone is reused for identical pods in any case', {
-    OpportunisticBatching: [absent, absent, absent, betaOn],
   }),
   ...withoutEffect('the scheduler never waits for its writes', {
     SchedulerAsyncAPICalls: [absent, absent, beta, beta],

@@ -13,6 +13,8 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {Activity} from './activity.js';
+import {OpportunisticBatch} from './batching/batch.js';
+import {pluginsWithoutSignature, PodSigner} from './batching/sign-pod.js';
 import {Cache} from './cache/cache.js';
 import {NodeMemo} from './cache/node-memo.js';
 import type {PodInfo} from './cache/pod-info.js';
@@ -82,6 +84,23 @@ const gatesOf =
     return (filters.find(filter => filter.gates?.(info, cluster)) ?? permits.find(permit => permit.gates(info, cluster)))?.plugin;
   };
 
+/** Returns the batch of each profile, if pods that are alike are scheduled in batches. */
+const batchesOf = (
+  {clock, random, profiles, log, gate}: SchedulerParts,
+  cluster: Cluster,
+  metrics: SchedulerMetrics,
+): ReadonlyMap<string, OpportunisticBatch> => {
+  if (!gate('OpportunisticBatching')) return new Map();
+  return new Map(
+    [...profiles].map(([name, profile]) => {
+      const plugins = pluginsWithoutSignature(profile);
+      if (plugins.length > 0) log.info({profile: name, plugins}, 'disabling signatures for profile because plugins do not support it');
+      const signer = plugins.length > 0 ? undefined : new PodSigner(profile);
+      return [name, new OpportunisticBatch({clock, random, cluster, signer, metrics: metrics.batchesOf(name)})];
+    }),
+  );
+};
+
 interface QueueStage {
   readonly metrics: SchedulerMetrics;
   readonly activity: Activity;
@@ -126,7 +145,8 @@ export const composeScheduler = (parts: SchedulerParts): Scheduler => {
   const failures = new FailureHandler({clock, pods: lister(kinds.pods), queue, nominator, reporter, metrics, podLevel});
   const state: SchedulerState = {cache, queue, nominator, volumes, devices, podGroups, waiting};
   const binder = new PodBinder({environment: parts, cluster, state, reporter, metrics, failures});
-  const decider = new Decider({...parts, cluster, nominator, metrics, budgets: () => lister(kinds.podDisruptionBudgets)});
+  const batches = batchesOf(parts, cluster, metrics);
+  const decider = new Decider({...parts, cluster, nominator, metrics, batches, budgets: () => lister(kinds.podDisruptionBudgets)});
   metrics.watch(queue, cache, () => binder.binding);
   return new Scheduler({environment: parts, state, decider, binder, preemptor, failures, metrics, activity});
 };

@@ -3,10 +3,13 @@ import type {PodDisruptionBudget} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {Steps} from '#src/base/steps.js';
+import type {OpportunisticBatch} from './batching/batch.js';
+import {SortedNodes} from './batching/sorted-nodes.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import {selectNode, totalScores} from './select-node.js';
-import {findFeasibleNodes, runFiltersWithNominatedPods, type FilterResult, type NominatedPods} from '#src/scheduler/framework/fit.js';
+import {runFiltersWithNominatedPods, type NominatedPods} from '#src/scheduler/framework/filter-set.js';
+import {findFeasibleNodes, type FilterResult} from '#src/scheduler/framework/fit.js';
 import {fitErrorMessage, noClaimsText, noStateText} from '#src/scheduler/framework/fit-error.js';
 import type {SchedulerMetrics} from './metrics.js';
 import type {Cluster, Filter} from '#src/scheduler/framework/plugin.js';
@@ -18,9 +21,17 @@ import type {Nominator} from './queue/nominator.js';
 
 /** The result of scheduling a pod: a node, a node with victims to preempt, or a failure message. */
 export type Decision =
-  | {readonly type: 'node'; readonly node: NodeInfo; readonly filterResult: FilterResult}
+  | {
+      readonly type: 'node';
+      readonly node: NodeInfo;
+      readonly filterResult: FilterResult;
+      /** The other feasible nodes, if pods that are alike may take them. */
+      readonly otherNodes: SortedNodes | undefined;
+    }
   | {readonly type: 'preempt'; readonly candidate: Candidate; readonly text: string; readonly filterResult: FilterResult}
   | {readonly type: 'none'; readonly nominatedNode: '' | undefined; readonly text: string; readonly filterResult: FilterResult};
+
+type NodeDecision = Extract<Decision, {readonly type: 'node'}>;
 
 export interface DeciderParts {
   readonly clock: Clock;
@@ -28,7 +39,17 @@ export interface DeciderParts {
   readonly cluster: Cluster;
   readonly nominator: Nominator;
   readonly metrics: SchedulerMetrics;
+  /** By scheduler name; empty without batching. */
+  readonly batches: ReadonlyMap<string, OpportunisticBatch>;
   budgets(): Lister<PodDisruptionBudget>;
+}
+
+/** An attempt to schedule a pod. */
+export interface Attempt {
+  /** When it began. */
+  readonly since: number;
+  /** The number of the pod among all that were taken from the queue. */
+  readonly cycle: number;
 }
 
 /** Makes scheduling decisions. Nodes are frozen meanwhile, and the decision is revalidated afterwards. */
@@ -41,14 +62,13 @@ export class Decider {
     this.#parts = parts;
   }
 
-  /**
-   * Selects the best node, or else a node with victims to preempt. `since` is when the attempt began. There must be a
-   * node.
-   */
-  *decide(info: PodInfo, {filters, scores, percentageOfNodesToScore, preempts}: Profile, since: number): Steps<Decision> {
-    const {clock, random, cluster, nominator, metrics} = this.#parts;
+  /** Selects the best node, or else a node with victims to preempt. There must be a node. */
+  *decide(info: PodInfo, {filters, scores, percentageOfNodesToScore, preempts}: Profile, {since, cycle}: Attempt): Steps<Decision> {
+    const {clock, cluster, nominator, metrics, batches} = this.#parts;
     const all = cluster.nodes.length;
     const nominatedNode = info.pod.status?.nominatedNodeName || nominator.nodeOf(info.uid);
+    const name = info.pod.spec?.schedulerName ?? '';
+    const batch = batches.get(name);
     const filterResult = yield* findFeasibleNodes(info, {
       cluster,
       filters,
@@ -56,22 +76,40 @@ export class Decider {
       nominatedNode,
       percentageOfNodesToScore,
       startIndex: this.#startIndex,
+      ...(batch ? {hintFor: filterSet => batch.hintFor(filterSet, cycle)} : {}),
     });
-    const {feasible, evaluated} = filterResult;
-    const name = info.pod.spec?.schedulerName ?? '';
+    const {feasible, searched} = filterResult;
     const filteredAt = clock.monotonic();
     metrics.observeExtensionPoint('Filter', feasible.length > 0 ? 'Success' : 'Unschedulable', name, filteredAt - since);
-    this.#startIndex = (this.#startIndex + evaluated) % all;
-    const [only] = feasible;
-    if (!only) {
+    this.#startIndex = (this.#startIndex + searched) % all;
+    if (feasible.length === 0) {
       metrics.observeAlgorithm(filteredAt - since);
       return yield* this.#preempt(info, filterResult, {nominatedNode, preempts, filters});
     }
-    const node = feasible.length === 1 ? only : selectNode(feasible, yield* totalScores(info, feasible, scores, cluster), random);
+    const decision = yield* this.#best(info, scores, filterResult);
     const scoredAt = clock.monotonic();
     metrics.observeExtensionPoint('Score', 'Success', name, scoredAt - filteredAt);
     metrics.observeAlgorithm(scoredAt - since);
-    return {type: 'node', node, filterResult};
+    return decision;
+  }
+
+  /** Leaves what was found for a pod to those after it that are alike. */
+  storeResults({pod}: PodInfo, {node, otherNodes, filterResult: {hint, feasible}}: NodeDecision, cycle: number): void {
+    if (!hint) return;
+    const results = {cycle, hint, chosenNode: node.name, otherNodes, feasible: feasible.length};
+    this.#parts.batches.get(pod.spec?.schedulerName ?? '')?.store(results);
+  }
+
+  /** Selects the best of the feasible nodes. */
+  *#best(info: PodInfo, scores: Profile['scores'], filterResult: FilterResult): Steps<NodeDecision> {
+    const {random, cluster} = this.#parts;
+    const {feasible, hint} = filterResult;
+    if (feasible.length === 1) return {type: 'node', node: feasible[0]!, filterResult, otherNodes: undefined};
+    const totals = yield* totalScores(info, feasible, scores, cluster);
+    if (hint?.signature === undefined)
+      return {type: 'node', node: selectNode(feasible, totals, random), filterResult, otherNodes: undefined};
+    const otherNodes = new SortedNodes(feasible, totals, random);
+    return {type: 'node', node: cluster.node(otherNodes.pop()!)!, filterResult, otherNodes};
   }
 
   /**

@@ -1,6 +1,7 @@
 // The scheduler's metrics under upstream's names, with bounded label values.
 
 import {exponentialBuckets, type Labels, type Meter} from '#src/base/meter.js';
+import {batchMetrics, type BatchMetrics} from './batching/batch-metrics.js';
 import type {Cache} from './cache/cache.js';
 import type {QueueEvent} from '#src/scheduler/framework/events.js';
 import type {PluginName} from '#src/scheduler/framework/plugin.js';
@@ -26,12 +27,14 @@ export class SchedulerMetrics {
   readonly #preemptions;
   readonly #victims;
   readonly #claimCreations;
+  readonly #batches;
   readonly #meter: Meter;
   readonly #observed: Disposable[] = [];
 
   constructor(meter: Meter) {
     this.#meter = meter;
     const buckets = exponentialBuckets(0.001, 2, 15);
+    this.#batches = batchMetrics(meter);
     this.#claimCreations = meter.counter({
       name: 'scheduler_resourceclaim_creates_total',
       help: 'Number of ResourceClaims creation requests within scheduler',
@@ -138,7 +141,7 @@ export class SchedulerMetrics {
 
   /** Observes the time that all plugins of an extension point took for a pod. */
   observeExtensionPoint(
-    point: 'Filter' | 'Score' | 'PostFilter' | 'Permit' | 'PreBind' | 'Bind',
+    point: 'Sign' | 'Filter' | 'Score' | 'PostFilter' | 'Permit' | 'PreBind' | 'Bind',
     status: 'Success' | 'Unschedulable' | 'Wait' | 'Error',
     profile: string,
     ms: number,
@@ -169,6 +172,11 @@ export class SchedulerMetrics {
   /** Counts the creation of a claim for extended resources. */
   countClaimCreation(status: 'success' | 'failure'): void {
     this.#claimCreations.add({status});
+  }
+
+  /** Returns what is measured of the batches of a profile. */
+  batchesOf(profile: string): BatchMetrics {
+    return {...this.#batches(profile), observeSign: ms => this.observeExtensionPoint('Sign', 'Success', profile, ms)};
   }
 
   countPreemption(victims: number): void {

@@ -6,7 +6,7 @@ import {messageOf} from '#src/base/message.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import type {FailureHandler} from './failure-handler.js';
-import type {FilterSet} from '#src/scheduler/framework/fit.js';
+import type {FilterSet} from '#src/scheduler/framework/filter-set.js';
 import type {SchedulerMetrics} from './metrics.js';
 import {PermitGate} from './permit-gate.js';
 import type {PermitRejection} from './permit/waiting-pods.js';

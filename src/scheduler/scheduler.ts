@@ -8,7 +8,7 @@ import type {EventRecorder} from '#src/runtime/events/events.js';
 import {messageOf} from '#src/base/message.js';
 import type {Activity} from './activity.js';
 import type {PodInfo} from './cache/pod-info.js';
-import type {Decider, Decision} from './decider.js';
+import type {Attempt, Decider, Decision} from './decider.js';
 import {AllocationError} from '#src/scheduler/devices/types.js';
 import type {FailureHandler} from './failure-handler.js';
 import {noNodesText} from '#src/scheduler/framework/fit-error.js';
@@ -135,20 +135,23 @@ export class Scheduler {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       if (this.state.cache.nodes.length === 0) return {type: 'no nodes'};
       await this.state.devices.load(queued.info);
-      const decision = await this.#decideOnce(queued.info, profile, since);
+      const {info} = queued;
+      const decision = await this.#decideOnce(info, profile, {since, cycle: queued.cycle});
       if (this.state.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.state.cache.isAssumed(uid) || !this.#profileOf(queued))
         return undefined;
       const validDecision = this.#parts.decider.revalidate(decision);
-      if (validDecision) return validDecision;
+      if (!validDecision) continue;
+      if (validDecision.type === 'node') this.#parts.decider.storeResults(info, validDecision, queued.cycle);
+      return validDecision;
     }
     throw new Error(`the nodes that were chosen changed ${maxAttempts} times before anything could be done with them`);
   }
 
   /** Decides on a pod with the nodes frozen. */
-  async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
+  async #decideOnce(info: PodInfo, profile: Profile, attempt: Attempt): Promise<Decision> {
     this.state.cache.freeze();
     try {
-      return await runStepsYielding(this.#parts.decider.decide(info, profile, since), this.#pieces);
+      return await runStepsYielding(this.#parts.decider.decide(info, profile, attempt), this.#pieces);
     } finally {
       await runStepsYielding(this.state.cache.applyDeferred(), this.#pieces);
     }

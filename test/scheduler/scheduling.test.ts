@@ -1,16 +1,8 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {noLog} from '#src/base/log.js';
-import {seededRandom} from '#src/base/random.js';
-import {HealthChecks} from '#src/observe/health.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
-import {Manager} from '#src/runtime/manager.js';
-import {schedulerController} from '#src/scheduler/controller.js';
-import {defaultProfile} from '#src/scheduler/profile.js';
-import {defaultSettings} from '#src/scheduler/settings.js';
-import {FaultyClient} from '#test/runtime/faulty-client.js';
 import {aCluster} from './cluster.js';
 import {aNode, aPod} from './objects.js';
+import {aSecond} from './second-scheduler.js';
 
 test('a pod is bound to a node with room, with an event', async t => {
   await using cluster = await aCluster(aNode('small', {cpu: '1'}), aNode('big'));
@@ -240,44 +232,6 @@ test('a volume that is to be made is made for the node, and a failure sends the 
   await clock.advance(1_000);
   t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
 });
-
-/**
- * A separate scheduler for pods with the scheduler name `mine`, with its metrics and requests that can be made to fail.
- */
-const aSecond = async ({plane, clock}: Awaited<ReturnType<typeof aCluster>>) => {
-  const meter = new MetricsRegistry();
-  const client = new FaultyClient(plane.client());
-  const manager = new Manager({
-    clock,
-    random: seededRandom(1),
-    log: noLog,
-    meter,
-    naming: plane.naming,
-    options: {},
-    // Rules for taints of devices, and workloads, are not served.
-    gates: {enabled: name => name !== 'DRADeviceTaintRules' && name !== 'GangScheduling'},
-    name: 'second',
-    controllers: [schedulerController({...defaultSettings, profiles: new Map([['mine', defaultProfile]])})],
-    client: plane.client(),
-    clientFor: () => client,
-    checks: new HealthChecks(noLog),
-    startIntervalMs: 0,
-    shutdownTimeoutMs: 0,
-    minResyncMs: 0,
-    freeze: true,
-  });
-  const stopping = new AbortController();
-  const run = manager.run(stopping.signal);
-  await manager.ready;
-  return {
-    meter,
-    client,
-    async [Symbol.asyncDispose]() {
-      stopping.abort();
-      await run;
-    },
-  };
-};
 
 test('a pod that could not be bound gives its place back, and is tried again after a second', async t => {
   await using cluster = await aCluster(aNode('n1'));

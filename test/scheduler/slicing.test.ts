@@ -192,11 +192,12 @@ const decided = (pods: readonly string[], change: (cache: Cache, chosen: string)
     cluster,
     nominator: new Nominator(),
     metrics,
+    batches: new Map(),
     budgets: () => new ObjectCache(),
   });
 
   cache.freeze();
-  const decision = runSteps(decider.decide(toPodInfo(aPod('great', {cpu: '3', priority: 10})), defaultProfile, 0));
+  const decision = runSteps(decider.decide(toPodInfo(aPod('great', {cpu: '3', priority: 10})), defaultProfile, {since: 0, cycle: 1}));
   const chosen = decision.type === 'node' ? decision.node.name : decision.type === 'preempt' ? decision.candidate.node : '';
   change(cache, chosen);
   runSteps(cache.applyDeferred());

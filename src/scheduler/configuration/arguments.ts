@@ -1,6 +1,7 @@
 import {parseDuration} from '#src/api/duration.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {dynamicResourcesWith} from '#src/scheduler/filters/dynamic-resources.js';
+import {interPodAffinityWith} from '#src/scheduler/filters/inter-pod-affinity.js';
 import {nodeResourcesFitIgnoring} from '#src/scheduler/filters/node-resources-fit.js';
 import {podTopologySpreadWith} from '#src/scheduler/filters/pod-topology-spread.js';
 import type {Filter, Score} from '#src/scheduler/framework/plugin.js';
@@ -95,7 +96,11 @@ const affinityArguments = (fields: Fields, path: string): Change => {
     fields['ignorePreferredTermsOfExistingPods'],
     `${path}.ignorePreferredTermsOfExistingPods`,
   );
-  return profile => withScore(profile, interPodAffinityBy({required, ignorePreferredTermsOfExistingPods}));
+  return profile =>
+    withScore(
+      withFilter(profile, interPodAffinityWith(ignorePreferredTermsOfExistingPods)),
+      interPodAffinityBy({required, ignorePreferredTermsOfExistingPods}),
+    );
 };
 
 const duration = (value: unknown, path: string, fallbackMs: number, leastMs: number): number => {

@@ -1,3 +1,4 @@
+import {signsClaims} from '#src/scheduler/signatures/plugin-signatures.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -88,6 +89,7 @@ const shouldQueueOnClaim = (
 /** Restricts a pod to nodes with devices for its claims, and allocates them. */
 export const dynamicResourcesWith = (options: DynamicResourcesOptions): Filter => ({
   plugin: 'DynamicResources',
+  sign: signsClaims,
   prepare: (pod, cluster) => prepare(pod, cluster, options),
   gates: (pod, cluster) => typeof claimsOf(pod, cluster) === 'string',
   hints: [

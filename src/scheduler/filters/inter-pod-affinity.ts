@@ -1,3 +1,4 @@
+import {signsPodAffinity} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
@@ -152,9 +153,13 @@ const shouldQueueOnNode = (
   );
 };
 
-/** Places a pod near the pods that it requires, away from those it excludes and from those that exclude it. */
-export const interPodAffinity: Filter = {
+/**
+ * Places a pod near the pods that it requires, away from those it excludes and from those that exclude it. Whether
+ * preferred terms of existing pods are ignored matters to scores alone.
+ */
+export const interPodAffinityWith = (ignorePreferredTermsOfExistingPods: boolean): Filter => ({
   plugin: 'InterPodAffinity',
+  sign: signsPodAffinity(ignorePreferredTermsOfExistingPods),
   prepare,
   hints: [
     {
@@ -166,4 +171,6 @@ export const interPodAffinity: Filter = {
       shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => shouldQueueOnNode(pod, old, now),
     },
   ],
-};
+});
+
+export const interPodAffinity = interPodAffinityWith(false);

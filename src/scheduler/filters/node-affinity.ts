@@ -1,3 +1,4 @@
+import {signsNodeAffinity} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {NodeSelectorTerm} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
@@ -23,6 +24,7 @@ const nodeNamesOf = (terms: readonly Frozen<NodeSelectorTerm>[]): ReadonlySet<st
 /** Restricts a pod to the nodes that match its node selector and affinity. */
 export const nodeAffinity: Filter = {
   plugin: 'NodeAffinity',
+  sign: signsNodeAffinity,
   prepare(pod) {
     const required = requiredTerms(pod.pod.spec!);
     if (!required && !pod.pod.spec?.nodeSelector) return undefined;

@@ -1,3 +1,4 @@
+import {signsFeatures} from '#src/scheduler/signatures/plugin-signatures.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
@@ -10,6 +11,7 @@ const declaredBy = (node: Frozen<Node> | undefined): readonly string[] => node?.
 /** Rejects nodes that do not declare a feature that the pod needs (KEP-5328). */
 export const nodeDeclaredFeatures: Filter = {
   plugin: 'NodeDeclaredFeatures',
+  sign: signsFeatures,
   prepare({pod}, {gate}) {
     if (!gate('NodeDeclaredFeatures')) return undefined;
     const needed = featuresForScheduling(pod.spec!);

@@ -1,3 +1,4 @@
+import {signsHostPorts} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {hostPortsOf} from '#src/scheduler/cache/pod-info.js';
@@ -7,6 +8,7 @@ import {unschedulable, type Filter} from '#src/scheduler/framework/plugin.js';
 /** Rejects nodes on which a host port of the pod is taken. */
 export const nodePorts: Filter = {
   plugin: 'NodePorts',
+  sign: signsHostPorts,
   prepare({ports}) {
     if (ports.length === 0) return undefined;
     return {

@@ -1,3 +1,4 @@
+import {signsResources} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
@@ -72,6 +73,7 @@ const isAssignedOrNominated = ({spec, status}: Frozen<Pod>): boolean => Boolean(
 /** Rejects nodes without room for the requests and overhead of the pod, except for ignored resources. */
 export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolean): Filter => ({
   plugin: 'NodeResourcesFit',
+  sign: signsResources,
   prepare(pod, {devices}) {
     const wanted = resourceRequests(pod).filter(([name]) => !isIgnored(name));
     const byDevices = resourcesByDevices(pod, devices);

@@ -1,3 +1,4 @@
+import {signsTolerations} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
@@ -11,6 +12,7 @@ const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
 /** Rejects cordoned nodes, unless the pod tolerates the corresponding taint. */
 export const nodeUnschedulable: Filter = {
   plugin: 'NodeUnschedulable',
+  sign: signsTolerations,
   prepare: (pod, {naming}) =>
     tolerates(pod, naming)
       ? undefined

@@ -1,3 +1,4 @@
+import {signsVolumes} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
@@ -69,6 +70,7 @@ const countByDriver = (drivers: Iterable<string>): Map<string, number> => {
 /** Rejects nodes that have reached the volume limit of a driver. */
 export const nodeVolumeLimits: Filter = {
   plugin: 'NodeVolumeLimits',
+  sign: signsVolumes,
   prepare(pod, cluster) {
     if (pod.claims.length === 0) return undefined;
     const wanted = driversOf(pod, cluster);

@@ -1,3 +1,4 @@
+import {signsTopologySpread} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
@@ -61,12 +62,12 @@ const countDomains = function* (pod: PodInfo, constraints: readonly Constraint[]
 type Defaults = readonly DefaultConstraint[];
 
 /** Returns the hard constraints of a pod, or the default ones if it states none. */
-const constraintsFor = (pod: PodInfo, cluster: Cluster, defaults: Defaults): readonly Constraint[] =>
+const constraintsFor = (pod: PodInfo, cluster: Cluster, defaults: Defaults = []): readonly Constraint[] =>
   pod.pod.spec?.topologySpreadConstraints?.length
     ? ownConstraints(pod, 'DoNotSchedule', cluster)
     : defaultConstraints(pod, defaults, 'DoNotSchedule', cluster);
 
-const prepare = function* (pod: PodInfo, cluster: Cluster, defaults: Defaults): Steps<PreparedFilter | undefined> {
+const prepare = function* (pod: PodInfo, cluster: Cluster, defaults: Defaults | undefined): Steps<PreparedFilter | undefined> {
   const constraints = constraintsFor(pod, cluster, defaults);
   if (constraints.length === 0) return undefined;
   const all = yield* countDomains(pod, constraints, cluster);
@@ -116,9 +117,13 @@ const shouldQueueOnNode = (old: Frozen<Node> | undefined, now: Frozen<Node> | un
   return was !== is || (is === true && before.some((domain, at) => domain !== after[at]));
 };
 
-/** Spreads matching pods evenly over topology domains, by the pod's own constraints or the default ones. */
-export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
+/**
+ * Spreads matching pods evenly over topology domains, by the pod's own constraints or the default ones. Without
+ * `defaults` those of the system apply, which filter no node.
+ */
+export const podTopologySpreadWith = (defaults?: Defaults): Filter => ({
   plugin: 'PodTopologySpread',
+  sign: signsTopologySpread(defaults),
   prepare: (pod, cluster) => prepare(pod, cluster, defaults),
   hints: [
     {
@@ -144,4 +149,4 @@ export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
   ],
 });
 
-export const podTopologySpread = podTopologySpreadWith([]);
+export const podTopologySpread = podTopologySpreadWith();

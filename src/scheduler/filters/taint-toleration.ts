@@ -1,3 +1,4 @@
+import {signsTolerations} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
 import {untolerated, type Taint} from '#src/model/taints.js';
@@ -10,6 +11,7 @@ const hasUntoleratedTaint = ({pod}: PodInfo, taints: readonly Taint[] | undefine
 /** Rejects nodes with taints that the pod does not tolerate. */
 export const taintToleration: Filter = {
   plugin: 'TaintToleration',
+  sign: signsTolerations,
   prepare: pod => ({
     signature: JSON.stringify(pod.pod.spec?.tolerations ?? []),
     filter: ({taints}) =>

@@ -1,3 +1,4 @@
+import {signsVolumes} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import {sameJson} from '#src/api/equal.js';
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
@@ -45,6 +46,7 @@ const largestVolume = (from: Frozen<StorageCapacity> | undefined): Quantity => {
 /** Restricts a pod to nodes that can access its volumes, or for which they can be provisioned. */
 export const volumeBinding: Filter = {
   plugin: 'VolumeBinding',
+  sign: signsVolumes,
   prepare,
   hints: [
     {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], shouldQueue: (pod, _, now) => isPodClaim(pod, now)},

@@ -1,3 +1,4 @@
+import {signsVolumes} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
@@ -56,6 +57,7 @@ const uses = (other: PodInfo, {namespace}: PodInfo, exclusive: readonly string[]
  */
 export const volumeRestrictions: Filter = {
   plugin: 'VolumeRestrictions',
+  sign: signsVolumes,
   prepare(pod, cluster) {
     const exclusive = exclusiveClaims(pod, cluster);
     if (typeof exclusive === 'string') return unresolvable(exclusive);

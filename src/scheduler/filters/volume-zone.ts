@@ -1,3 +1,4 @@
+import {signsVolumes} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Naming} from '#src/api/naming.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unresolvable, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
@@ -25,6 +26,7 @@ const volumeTopologies = (
 /** Restricts a pod to the zones and regions of its volumes' labels. */
 export const volumeZone: Filter = {
   plugin: 'VolumeZone',
+  sign: signsVolumes,
   prepare(pod, cluster) {
     const topologies = volumeTopologies(pod, cluster);
     if (topologies.length === 0) return undefined;

@@ -1,25 +1,17 @@
-// Runs the filter plugins for one pod: prepares all of them once, then checks nodes, with nominated pods and with pods
-// added or removed.
+// Searches the nodes on which a pod fits, and notes why it does not fit on others.
 
 import {isSteps, StepCount, stepsOf, type Steps, type MaybeSteps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {NodeColumn} from '#src/scheduler/cache/node-memo.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {
-  isRejection,
-  nodesPerStep,
-  unresolvable,
-  type PreparedFilter,
-  type Cluster,
-  type Filter,
-  type PluginName,
-  type Rejection,
-} from './plugin.js';
-
-/** A rejection with the plugin that made it. */
-export interface PluginRejection extends Rejection {
-  readonly plugin: PluginName;
-}
+  evaluateNode,
+  prepareFilters,
+  runFiltersWithNominatedPods,
+  type FilterSet,
+  type NominatedPods,
+  type PluginRejection,
+} from './filter-set.js';
+import {nodesPerStep, unresolvable, type Cluster, type Filter, type PluginName, type Rejection} from './plugin.js';
 
 /** Why a pod fits no node. */
 export interface Diagnosis {
@@ -34,124 +26,6 @@ export interface Diagnosis {
 
 const emptyDiagnosis = (): Diagnosis => ({byNode: new Map(), rest: undefined, preFilterMessage: undefined, rejectedBy: new Set()});
 
-/** The filters prepared for one pod. */
-export interface FilterSet {
-  readonly pod: PodInfo;
-  readonly filters: readonly {readonly plugin: PluginName; readonly check: PreparedFilter}[];
-  /** The only feasible nodes, if some filter restricts them. */
-  readonly nodes: ReadonlySet<string> | undefined;
-  /** A rejection of every node. */
-  readonly rejection: PluginRejection | undefined;
-  /** Notes the nodes that all filters accept, with a 1; undefined if that depends on more than the nodes. */
-  readonly accepted: NodeColumn | undefined;
-  /** The plugins that restricted the nodes. */
-  readonly restrictingPlugins: readonly PluginName[];
-}
-
-const combinedReason = (plugins: readonly PluginName[]): string =>
-  plugins.length === 1
-    ? `node(s) didn't satisfy plugin ${plugins[0]}`
-    : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
-
-/**
- * Prepares all filters. An unresolvable rejection of every node ends it; after a resolvable one the other filters are
- * prepared too, for preemption.
- */
-const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<FilterSet> {
-  const checks: {plugin: PluginName; check: PreparedFilter}[] = [];
-  const restrictingPlugins: PluginName[] = [];
-  let nodes: ReadonlySet<string> | undefined;
-  let rejection: PluginRejection | undefined;
-  for (const {plugin, prepare} of filters) {
-    const ready = yield* stepsOf(prepare(pod, cluster));
-    if (!ready) continue;
-    if (isRejection(ready)) {
-      rejection = {...ready, plugin};
-      if (ready.unresolvable) break;
-      continue;
-    }
-    checks.push({plugin, check: ready});
-    if (!ready.nodes) continue;
-    restrictingPlugins.push(plugin);
-    const [before, own] = [nodes, ready.nodes];
-    nodes = before ? new Set([...before].filter(name => own.has(name))) : own;
-    if (nodes.size > 0) continue;
-    rejection = {...unresolvable(combinedReason(restrictingPlugins)), plugin};
-    break;
-  }
-  return {pod, filters: checks, nodes, rejection, accepted: acceptedBy(checks, cluster), restrictingPlugins};
-};
-
-/**
- * Returns the nodes that filters are known to accept, where that depends on nothing but the nodes and what the filters
- * state.
- */
-const acceptedBy = (checks: FilterSet['filters'], {memo}: Cluster): NodeColumn | undefined => {
-  let text = 'filter';
-  for (const {plugin, check} of checks) {
-    if (check.signature === undefined) return undefined;
-    text += ` ${plugin} ${check.signature}`;
-  }
-  return memo.column(text);
-};
-
-/** Returns the first rejection of a node. */
-const runFilters = ({filters, accepted}: FilterSet, node: NodeInfo): PluginRejection | undefined => {
-  if (accepted?.get(node)) return undefined;
-  for (const {plugin, check} of filters) {
-    const rejection = check.filter?.(node);
-    if (rejection) return {...rejection, plugin};
-  }
-  accepted?.set(node, 1);
-  return undefined;
-};
-
-/** Adds a pod to a copy of a node, and notifies every prepared filter. */
-export const addPod = ({filters}: FilterSet, pod: PodInfo, node: NodeInfo): void => {
-  node.add(pod);
-  for (const {check} of filters) check.add?.(pod, node);
-};
-
-/** The reverse of `addPod`; also removes pods that were on the node before. */
-export const removePod = ({filters}: FilterSet, pod: PodInfo, node: NodeInfo): void => {
-  node.remove(pod.uid);
-  for (const {check} of filters) check.remove?.(pod, node);
-};
-
-/** Returns the pods nominated to a node, if there are any. */
-export type NominatedPods = (node: string) => Iterable<PodInfo> | undefined;
-
-/**
- * Filters a node twice: with the nominated pods of equal or higher priority added, and as it is now. Nominated pods may
- * never arrive, and this pod's affinity may depend on them.
- */
-export const runFiltersWithNominatedPods = (
-  checks: FilterSet,
-  node: NodeInfo,
-  nominatedPods: NominatedPods,
-): PluginRejection | undefined => {
-  const {pod} = checks;
-  const nominated = nominatedPods(node.name);
-  if (nominated) {
-    const others = [...nominated].filter(other => other.uid !== pod.uid && other.priority >= pod.priority && !node.pods.has(other.uid));
-    const withNominated = node.copy();
-    for (const other of others) addPod(checks, other, withNominated);
-    const rejection = runFilters(checks, withNominated);
-    for (const other of others) removePod(checks, other, withNominated);
-    if (rejection || others.length === 0) return rejection;
-  }
-  return runFilters(checks, node);
-};
-
-/** Runs the filters that take long, for a node that all others accept. */
-export const evaluateNode = function* ({filters}: FilterSet, node: NodeInfo): Steps<PluginRejection | undefined> {
-  for (const {plugin, check} of filters) {
-    const rejection = check.evaluate && (yield* check.evaluate(node));
-    if (rejection) return {...rejection, plugin};
-  }
-  return undefined;
-};
-
 /** Below this number of nodes all are evaluated. */
 const minFeasibleNodes = 100;
 
@@ -165,6 +39,14 @@ export const numFeasibleNodesToFind = (all: number, percentage = 0): number => {
   return Math.max(minFeasibleNodes, Math.floor((all * share) / 100));
 };
 
+/** What is known of a pod by its likeness to earlier ones. */
+export interface NodeHint {
+  /** Equal for pods with the same feasible nodes and scores; undefined if the pod has none. */
+  readonly signature: string | undefined;
+  /** The node to look at first. */
+  readonly node: string | undefined;
+}
+
 export interface FilterOptions {
   readonly cluster: Cluster;
   readonly filters: readonly Filter[];
@@ -174,35 +56,33 @@ export interface FilterOptions {
   readonly percentageOfNodesToScore: number;
   /** The index in the order of nodes at which to begin. */
   readonly startIndex: number;
+  /** Returns a node that an earlier pod makes likely; called unless the filters reject every node. */
+  hintFor?(filterSet: FilterSet): Steps<NodeHint>;
 }
 
-/** The result of filtering. `evaluated` counts the nodes that were evaluated. */
+/** The result of filtering. */
 export interface FilterResult {
   readonly feasible: readonly NodeInfo[];
   readonly diagnosis: Diagnosis;
   readonly filterSet: FilterSet;
-  readonly evaluated: number;
+  /** How many nodes the search looked at; 0 if the nominated or the hinted node made it unnecessary. */
+  readonly searched: number;
+  readonly hint: NodeHint | undefined;
 }
 
-/** Finds feasible nodes: the nominated one, or as many as scoring needs. */
+/** Finds feasible nodes: the nominated or the hinted one, or as many as scoring needs. */
 export const findFeasibleNodes = function* (
   pod: PodInfo,
-  {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex}: FilterOptions,
+  {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex, hintFor}: FilterOptions,
 ): Steps<FilterResult> {
   const filterSet = yield* prepareFilters(pod, filters, cluster);
   const diagnosis = emptyDiagnosis();
   for (const plugin of filterSet.restrictingPlugins) diagnosis.rejectedBy.add(plugin);
-  const found = (feasible: readonly NodeInfo[]): FilterResult => ({
-    feasible,
-    diagnosis,
-    filterSet,
-    evaluated: feasible.length + diagnosis.byNode.size,
-  });
   if (filterSet.rejection) {
     diagnosis.rest = filterSet.rejection;
     diagnosis.preFilterMessage = filterSet.rejection.reasons.join(', ');
     diagnosis.rejectedBy.add(filterSet.rejection.plugin);
-    return found([]);
+    return {feasible: [], diagnosis, filterSet, searched: 0, hint: undefined};
   }
   const takesLong = filterSet.filters.some(({check}) => check.evaluate);
   const reject = (node: NodeInfo, rejection: PluginRejection): void => {
@@ -214,11 +94,13 @@ export const findFeasibleNodes = function* (
    */
   const check = (node: NodeInfo): MaybeSteps<PluginRejection | undefined> =>
     runFiltersWithNominatedPods(filterSet, node, nominatedPods) ?? (takesLong ? evaluateNode(filterSet, node) : undefined);
-  const nominated = nominatedNode ? cluster.node(nominatedNode) : undefined;
-  if (nominated) {
-    const rejection = yield* stepsOf(check(nominated));
-    if (!rejection) return found([nominated]);
-    reject(nominated, rejection);
+  const hint = hintFor && (yield* hintFor(filterSet));
+  const first = nominatedNode || hint?.node;
+  const likely = first ? cluster.node(first) : undefined;
+  if (likely) {
+    const rejection = yield* stepsOf(check(likely));
+    if (!rejection) return {feasible: [likely], diagnosis, filterSet, searched: 0, hint};
+    reject(likely, rejection);
   }
 
   const {nodes: names} = filterSet;
@@ -235,5 +117,5 @@ export const findFeasibleNodes = function* (
     else fitting.push(node);
     if (steps.add(1)) yield;
   }
-  return found(fitting);
+  return {feasible: fitting, diagnosis, filterSet, searched: fitting.length + diagnosis.byNode.size, hint};
 };

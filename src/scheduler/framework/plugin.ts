@@ -130,6 +130,26 @@ export interface PluginQueueingHint {
   helps(pod: PodInfo, event: ClusterEvent): boolean;
 }
 
+/** A part of a signature. Plugins that read the same of a pod have the same fragment. */
+export interface SignatureFragment {
+  /** A path below the type of pods, as upstream names it. */
+  readonly key: string;
+  /**
+   * Returns a JSON value in which lists are sorted where their order does not matter; undefined leaves the fragment
+   * out.
+   */
+  value(pod: PodInfo, cluster: Cluster): MaybeSteps<unknown>;
+}
+
+/**
+ * What a plugin adds to the signature of a pod. Pods with the same have the same feasible nodes and scores (KEP-5598).
+ */
+export interface PluginSignature {
+  /** Whether the plugin decides by more than the pod and the node, so that the pod has no signature. */
+  refuses?(pod: PodInfo, cluster: Cluster): boolean;
+  readonly fragments: readonly SignatureFragment[];
+}
+
 /** Filters nodes. A pure function of the pod and the cluster. */
 export interface Filter {
   readonly plugin: PluginName;
@@ -138,6 +158,8 @@ export interface Filter {
    * does not apply. In steps where it visits every node.
    */
   prepare(pod: PodInfo, cluster: Cluster): MaybeSteps<PreparedFilter | Rejection | undefined>;
+  /** What it reads of a pod, by which pods are compared; without it pods of a profile with this plugin are not. */
+  readonly sign?: PluginSignature;
   /** Whether a pod is not to be tried at all before one of the events of `hints` has helped it. */
   gates?(pod: PodInfo, cluster: Cluster): boolean;
   readonly hints: readonly QueueingHint[];
@@ -185,6 +207,8 @@ export interface Score {
   readonly weight: number;
   /** Returns undefined where all nodes score the same. In steps where it visits every node. */
   prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): MaybeSteps<NodeScorer | undefined>;
+  /** As that of a filter. */
+  readonly sign?: PluginSignature;
 }
 
 export const isRejection = (outcome: PreparedFilter | Rejection | undefined): outcome is Rejection =>

@@ -3,7 +3,7 @@ import {leastOf} from '#src/base/extremes.js';
 import type {Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type NominatedPods} from '#src/scheduler/framework/fit.js';
+import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type NominatedPods} from '#src/scheduler/framework/filter-set.js';
 import {unschedulable, unresolvable, type Rejection} from '#src/scheduler/framework/plugin.js';
 import {splitByBudgets, type Budgets} from './budgets.js';
 

@@ -1,7 +1,8 @@
 import type {Random} from '#src/base/random.js';
 import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {evaluateNode, type FilterResult, type NominatedPods} from '#src/scheduler/framework/fit.js';
+import {evaluateNode, type NominatedPods} from '#src/scheduler/framework/filter-set.js';
+import type {FilterResult} from '#src/scheduler/framework/fit.js';
 import {fitErrorMessage} from '#src/scheduler/framework/fit-error.js';
 import {unresolvable, type Cluster, type Rejection} from '#src/scheduler/framework/plugin.js';
 import type {Budgets} from './budgets.js';

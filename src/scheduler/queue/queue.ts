@@ -67,6 +67,7 @@ export class SchedulingQueue {
   readonly #sizes = {active: 0, backoff: 0, unschedulable: 0, gated: 0};
   #order = 0;
   #arrivals = 0;
+  #cycle = 0;
   /** Events whose pods are moved in pieces, one event after another. */
   readonly #moves: InOrder;
   readonly #pieces: Yielder;
@@ -127,6 +128,7 @@ export class SchedulingQueue {
     const {pod} = entry;
     this.#leave(pod);
     pod.attempts++;
+    pod.cycle = ++this.#cycle;
     pod.rejectedBy = new Set();
     pod.firstDue ??= this.#now;
     this.#inFlight.begin(pod);

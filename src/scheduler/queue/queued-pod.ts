@@ -17,6 +17,8 @@ export interface QueuedPod {
   /** When it was first popped. */
   firstDue: number | undefined;
   attempts: number;
+  /** The scheduling cycle in which it was last popped: cycles count the pods that are popped. */
+  cycle: number;
   /** How many attempts found it unschedulable. */
   unschedulableCount: number;
   /** Consecutive attempts that ended with an error. */
@@ -35,6 +37,7 @@ export const queuedPod = (info: PodInfo, now: number): QueuedPod => ({
   since: now,
   firstDue: undefined,
   attempts: 0,
+  cycle: 0,
   unschedulableCount: 0,
   errors: 0,
   rejectedBy: new Set(),

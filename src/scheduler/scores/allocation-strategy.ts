@@ -1,3 +1,4 @@
+import {signsResources} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
@@ -75,6 +76,7 @@ export const resourceAllocation = (strategy: AllocationStrategy): Score => {
       : mostRequestedScore;
   return {
     plugin: 'NodeResourcesFit',
+    sign: signsResources,
     weight: 1,
     prepare: pod => ({
       score(node) {

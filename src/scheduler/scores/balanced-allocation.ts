@@ -1,3 +1,4 @@
+import {signsResources} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
@@ -13,6 +14,7 @@ const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}
 /** Prefers nodes with balanced cpu and memory utilization. Does not apply to a pod that requests neither. */
 export const balancedAllocation: Score = {
   plugin: 'NodeResourcesBalancedAllocation',
+  sign: signsResources,
   weight: 1,
   prepare: pod =>
     pod.requests.cpu === 0 && pod.requests.memory === 0

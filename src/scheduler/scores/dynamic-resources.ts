@@ -1,3 +1,4 @@
+import {signsClaims} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
 import {normalizeScores} from './normalize.js';
 
@@ -7,6 +8,7 @@ const maxAlternatives = 8;
 /** Prefers nodes with devices for earlier alternatives of prioritized lists (KEP-4816). */
 export const dynamicResourcesScore: Score = {
   plugin: 'DynamicResources',
+  sign: signsClaims,
   weight: 1,
   prepare(pod, _, {devices}) {
     const found = devices.found.get(pod);

@@ -1,3 +1,5 @@
+import {normalizedImageName} from '#src/scheduler/cache/image-name.js';
+import {signsImages} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
@@ -6,9 +8,6 @@ const megabyte = 1024 * 1024;
 /** Image sizes below the minimum do not count; the maximum per container gives the full score. */
 const minThreshold = 23 * megabyte;
 const maxContainerThreshold = 1000 * megabyte;
-
-/** Returns the name of an image as nodes report it. */
-const normalized = (image: string): string => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image);
 
 /** An image, and the share of nodes that have it. */
 interface SharedImage {
@@ -32,11 +31,12 @@ const sizeOf = (images: readonly SharedImage[], node: NodeInfo): number => {
 /** Prefers nodes that have the pod's images. */
 export const imageLocality: Score = {
   plugin: 'ImageLocality',
+  sign: signsImages,
   weight: 1,
   prepare({pod}, feasible, cluster) {
     const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
     const volumes = (pod.spec?.volumes ?? []).flatMap(({image}) => (image?.reference ? [image.reference] : []));
-    const images = [...containers.map(({image = ''}) => image), ...(cluster.gate('ImageVolume') ? volumes : [])].map(normalized);
+    const images = [...containers.map(({image = ''}) => image), ...(cluster.gate('ImageVolume') ? volumes : [])].map(normalizedImageName);
     const onNodes = images.map(name => ({name, share: cluster.nodesWithImage(name) / cluster.nodes.length})).filter(({share}) => share > 0);
     if (onNodes.length === 0 || !feasible.some(node => onNodes.some(({name}) => node.images.has(name)))) return undefined;
     const maxThreshold = maxContainerThreshold * images.length;

@@ -1,3 +1,4 @@
+import {signsPodAffinity} from '#src/scheduler/signatures/plugin-signatures.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import {StepCount, type Steps} from '#src/base/steps.js';
 import {matchesAffinityTerm, matchesPerStep, parseTerms, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
@@ -59,6 +60,7 @@ const topologyScores = function* (
  */
 export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
   plugin: 'InterPodAffinity',
+  sign: signsPodAffinity(weights.ignorePreferredTermsOfExistingPods),
   weight: 2,
   *prepare(pod, _, cluster) {
     const counts = yield* topologyScores(pod, cluster, weights);

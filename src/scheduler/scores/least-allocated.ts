@@ -1,3 +1,4 @@
+import {signsResources} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
@@ -23,6 +24,7 @@ const leastAllocatedScore = (
 /** Prefers nodes with more free resources. */
 export const leastAllocated: Score = {
   plugin: 'NodeResourcesFit',
+  sign: signsResources,
   weight: 1,
   prepare: pod => ({
     signature: `${pod.nonZeroRequests.cpu} ${pod.nonZeroRequests.memory}`,

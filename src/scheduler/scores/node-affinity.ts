@@ -1,3 +1,4 @@
+import {signsNodeAffinity} from '#src/scheduler/signatures/plugin-signatures.js';
 import {matchesTerm} from '#src/model/node-affinity.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
 import {normalizeScores} from './normalize.js';
@@ -5,6 +6,7 @@ import {normalizeScores} from './normalize.js';
 /** Prefers nodes that match the pod's preferred node affinity. */
 export const nodeAffinityScore: Score = {
   plugin: 'NodeAffinity',
+  sign: signsNodeAffinity,
   weight: 2,
   prepare({pod}) {
     const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];

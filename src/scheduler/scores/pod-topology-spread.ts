@@ -1,3 +1,4 @@
+import {signsTopologySpread} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import {StepCount, type Steps} from '#src/base/steps.js';
@@ -97,6 +98,7 @@ const prepare = function* (
 /** Prefers domains with few matching pods. Pods without constraints use the given defaults, or those of the system. */
 export const podTopologySpreadBy = (defaults?: readonly DefaultConstraint[]): Score => ({
   plugin: 'PodTopologySpread',
+  sign: signsTopologySpread(defaults),
   weight: 2,
   prepare: (pod, nodes, cluster) => prepare(pod, nodes, cluster, defaults),
 });

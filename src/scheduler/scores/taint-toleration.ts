@@ -1,3 +1,4 @@
+import {signsTolerations} from '#src/scheduler/signatures/plugin-signatures.js';
 import {isTolerated} from '#src/model/taints.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Score} from '#src/scheduler/framework/plugin.js';
@@ -12,6 +13,7 @@ const isAvoided = ({taints}: NodeInfo): boolean => {
 /** Prefers nodes with few untolerated `PreferNoSchedule` taints. */
 export const taintTolerationScore: Score = {
   plugin: 'TaintToleration',
+  sign: signsTolerations,
   weight: 3,
   prepare({pod}, nodes) {
     const tolerations = (pod.spec?.tolerations ?? []).filter(({effect}) => !effect || effect === 'PreferNoSchedule');

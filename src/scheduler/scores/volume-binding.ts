@@ -1,3 +1,4 @@
+import {signsVolumes} from '#src/scheduler/signatures/plugin-signatures.js';
 import type {Frozen} from '#src/api/key.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import {claimedStorage, classOf, storageCapacity, type Claim} from '#src/model/volumes.js';
@@ -57,6 +58,7 @@ const capacityOf = (claim: Frozen<Claim>, className: string, node: NodeInfo, clu
 /** Scores nodes by the storage that is left of the volumes or capacities which the pod would use there. */
 export const volumeBindingScore: Score = {
   plugin: 'VolumeBinding',
+  sign: signsVolumes,
   weight: 1,
   prepare(pod, _, cluster) {
     if (pod.claims.length === 0 || !cluster.gate('StorageCapacityScoring')) return undefined;
