@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {Steps} from '#src/base/steps.js';
 import type {OpportunisticBatch} from './batching/batch.js';
-import {SortedNodes} from './batching/sorted-nodes.js';
+import {otherNodes, type SortedNodes} from './batching/sorted-nodes.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import {selectNode, totalScores} from './select-node.js';
@@ -94,9 +94,9 @@ export class Decider {
   }
 
   /** Leaves what was found for a pod to those after it that are alike. */
-  storeResults({pod}: PodInfo, {node, otherNodes, filterResult: {hint, feasible}}: NodeDecision, cycle: number): void {
+  storeResults({pod}: PodInfo, {node, otherNodes: others, filterResult: {hint, feasible}}: NodeDecision, cycle: number): void {
     if (!hint) return;
-    const results = {cycle, hint, chosenNode: node.name, otherNodes, feasible: feasible.length};
+    const results = {cycle, hint, chosenNode: node.name, otherNodes: others, feasible: feasible.length};
     this.#parts.batches.get(pod.spec?.schedulerName ?? '')?.store(results);
   }
 
@@ -106,10 +106,9 @@ export class Decider {
     const {feasible, hint} = filterResult;
     if (feasible.length === 1) return {type: 'node', node: feasible[0]!, filterResult, otherNodes: undefined};
     const totals = yield* totalScores(info, feasible, scores, cluster);
-    if (hint?.signature === undefined)
-      return {type: 'node', node: selectNode(feasible, totals, random), filterResult, otherNodes: undefined};
-    const otherNodes = new SortedNodes(feasible, totals, random);
-    return {type: 'node', node: cluster.node(otherNodes.pop()!)!, filterResult, otherNodes};
+    const node = selectNode(feasible, totals, random);
+    const others = hint?.signature === undefined ? undefined : otherNodes(feasible, totals, node.name, random);
+    return {type: 'node', node, filterResult, otherNodes: others};
   }
 
   /**

@@ -21,7 +21,7 @@ import {onNode} from './pod-specs.js';
 /** Nodes in this order, the first best. */
 const sorted = (...names: string[]) =>
   new SortedNodes(
-    names.map(name => ({name})),
+    names,
     names.map((_, at) => -at),
     seededRandom(1),
   );
@@ -143,11 +143,7 @@ for (const [title, last, pod, expected] of [
 
 test('nodes are left in the order of their scores, those with the same by chance', t => {
   const draw = (seed: number) => {
-    const nodes = new SortedNodes(
-      ['a', 'b', 'c', 'd'].map(name => ({name})),
-      [1, 5, 5, 9],
-      seededRandom(seed),
-    );
+    const nodes = new SortedNodes(['a', 'b', 'c', 'd'], [1, 5, 5, 9], seededRandom(seed));
     return Array.from({length: 5}, () => nodes.pop());
   };
 

@@ -1,10 +1,24 @@
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {UnusableReason} from './unusable-reason.js';
 
-export type AttemptResult = 'no_hint' | 'hint_used' | 'hint_not_used';
+const results = ['no_hint', 'hint_used', 'hint_not_used'] as const;
+export type AttemptResult = (typeof results)[number];
 
 /** Why a batch is not used, or none is made of the results for a pod. */
 export type FlushReason = UnusableReason | 'empty_list' | 'pod_not_batchable';
+const reasons: readonly FlushReason[] = [
+  'pod_skipped',
+  'pod_incompatible',
+  'expired',
+  'node_missing',
+  'node_not_full',
+  'empty_list',
+  'pod_not_batchable',
+];
+
+/** Returns the series of each label value, kept at hand because each pod is counted. */
+const seriesOf = <K extends string, S>(values: readonly K[], at: (value: K) => S): Readonly<Record<K, S>> =>
+  Object.fromEntries(values.map(value => [value, at(value)])) as Record<K, S>;
 
 /** What is measured of the batches of one profile. Times are in ms. */
 export interface BatchMetrics {
@@ -39,10 +53,16 @@ export const batchMetrics = (meter: Meter): ((profile: string) => Omit<BatchMetr
     labels: ['profile'],
     buckets: exponentialBuckets(0.00001, 2, 12),
   });
-  return profile => ({
-    countAttempt: result => attempts.add({profile, result}),
-    countFlush: reason => flushes.add({profile, reason}),
-    observeHint: (hinted, ms) => hintTime.observe(ms / 1000, {hinted, profile}),
-    observeStore: ms => storeTime.observe(ms / 1000, {profile}),
-  });
+  return profile => {
+    const byResult = seriesOf(results, result => attempts.at({profile, result}));
+    const byReason = seriesOf(reasons, reason => flushes.at({profile, reason}));
+    const byHint = seriesOf(['hint', 'no_hint'], hinted => hintTime.at({hinted, profile}));
+    const stores = storeTime.at({profile});
+    return {
+      countAttempt: result => byResult[result].add(),
+      countFlush: reason => byReason[reason].add(),
+      observeHint: (hinted, ms) => byHint[hinted].observe(ms / 1000),
+      observeStore: ms => stores.observe(ms / 1000),
+    };
+  };
 };

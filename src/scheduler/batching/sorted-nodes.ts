@@ -1,6 +1,5 @@
 import {Heap} from '#src/base/heap.js';
 import type {Random} from '#src/base/random.js';
-import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 
 interface ScoredNode {
   readonly name: string;
@@ -9,20 +8,52 @@ interface ScoredNode {
   readonly tie: number;
 }
 
-/** The names of feasible nodes, best first: those with the same score in a random order. */
+/** The names of nodes, best first: those with the same score in a random order. */
 export class SortedNodes {
-  readonly #heap = new Heap<ScoredNode>((a, b) => b.total - a.total || b.tie - a.tie);
+  readonly #names: readonly string[];
+  readonly #totals: readonly number[];
+  readonly #random: Random;
+  /** Made when a node is first asked for: most pods that are alike share a node, and ask for none. */
+  #heap: Heap<ScoredNode> | undefined;
 
-  constructor(nodes: readonly Pick<NodeInfo, 'name'>[], totals: readonly number[], random: Random) {
-    for (let at = 0; at < nodes.length; at++) this.#heap.push({name: nodes[at]!.name, total: totals[at]!, tie: random.float()});
+  constructor(names: readonly string[], totals: readonly number[], random: Random) {
+    this.#names = names;
+    this.#totals = totals;
+    this.#random = random;
   }
 
   get length(): number {
-    return this.#heap.size;
+    return this.#heap?.size ?? this.#names.length;
   }
 
   /** Removes and returns the best node; undefined if none is left. */
   pop(): string | undefined {
+    this.#heap ??= this.#sorted();
     return this.#heap.pop()?.name;
   }
+
+  #sorted(): Heap<ScoredNode> {
+    const heap = new Heap<ScoredNode>((a, b) => b.total - a.total || b.tie - a.tie);
+    for (let at = 0; at < this.#names.length; at++)
+      heap.push({name: this.#names[at]!, total: this.#totals[at]!, tie: this.#random.float()});
+    return heap;
+  }
 }
+
+/** Returns the feasible nodes without the one that was chosen. */
+export const otherNodes = (
+  nodes: readonly {readonly name: string}[],
+  totals: readonly number[],
+  chosen: string,
+  random: Random,
+): SortedNodes => {
+  const names: string[] = [];
+  const others: number[] = [];
+  for (let at = 0; at < nodes.length; at++) {
+    const {name} = nodes[at]!;
+    if (name === chosen) continue;
+    names.push(name);
+    others.push(totals[at]!);
+  }
+  return new SortedNodes(names, others, random);
+};
