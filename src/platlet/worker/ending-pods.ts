@@ -3,7 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {PodDirectory} from './pod-directory.js';
-import type {Termination} from './pod-worker.js';
+import type {Termination} from './status-report.js';
 import type {PodWorkers} from './pod-workers.js';
 
 export interface EndingPods {

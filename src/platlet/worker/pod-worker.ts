@@ -5,45 +5,32 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
-import {inNewSpan, spanEvent} from '#src/base/span.js';
 import {firstOf} from '#src/base/signals.js';
+import {spanEvent} from '#src/base/span.js';
 import {parseTime} from '#src/api/time.js';
-import {isStaticPod} from '#src/platlet/pod/origin.js';
 import {containerStatuses} from '#src/platlet/pod/container-statuses.js';
-import type {ConditionState} from '#src/platlet/pod/conditions.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
-import {podGraceSeconds, terminationGraceSeconds} from '#src/platlet/pod/kill.js';
-import {newestSandbox} from '#src/platlet/pod/sandbox.js';
-import {isDone, podStatus, type PodOutcome, type StatusInputs} from '#src/platlet/pod/status.js';
+import {terminationGraceSeconds} from '#src/platlet/pod/kill.js';
+import {isDone, type StatusInputs} from '#src/platlet/pod/status.js';
 import {emptyRuntimePod, type RuntimePod} from '#src/platlet/runtime/state.js';
-import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
 import {addressesOf, Observer} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
+import {PodPreparation} from './prepare-pod.js';
 import {PodResizer} from './resize-pod.js';
 import {PodRunner} from './run-pod.js';
 import {removeRun} from './remove-run.js';
+import {StatusReport, type ReportedPod, type Termination} from './status-report.js';
+import {StepLoop, type StepCause, type StepLoopParts} from './step-loop.js';
 
 export type WorkerStage = 'sync' | 'terminating' | 'terminated' | 'finished';
-
-/** Why and how a pod is to be terminated. */
-export interface Termination {
-  readonly outcome?: PodOutcome;
-  readonly graceSeconds?: number;
-  readonly disruption?: ConditionState;
-  /** Whether the pod is evicted: then its containers are not kept. */
-  readonly isEviction?: true;
-}
 
 /** The delay after a failed sync, with up to 50 % jitter. */
 const errorMs = 10_000;
 const networkMs = 1_000;
 /** The polling interval for volumes and cgroup to be released. */
 const releaseMs = 100;
-/** A step that changed something is followed by the next one at once, but after this many steps in a row by a pause. */
-const maxSteps = 10;
-const pauseMs = 1_000;
 
 const spanNames: Readonly<Record<WorkerStage, string>> = {
   sync: 'syncPod',
@@ -60,7 +47,9 @@ export class PodWorker {
   readonly #parts: WorkerParts;
   readonly #runner: PodRunner;
   readonly #resizer: PodResizer;
+  readonly #preparation: PodPreparation;
   readonly #observer: Observer;
+  readonly #report: StatusReport;
   /** Called when the stage has changed. */
   readonly #staged: () => void;
   #pod: Frozen<Pod>;
@@ -71,11 +60,9 @@ export class PodWorker {
   #isKillOver = false;
   #runtime: RuntimePod;
   readonly #startTime: number;
-  /** The cause of the next step, recorded in its span. */
-  #cause: 'create' | 'update' | 'sync' = 'create';
-  #isBusy = false;
-  #isDirty = false;
-  #timer: Disposable | undefined;
+  /** Why the next sync is run. */
+  #cause: Exclude<StepCause, 'kill'> = 'create';
+  readonly #loop: StepLoop;
   #hasProbes = false;
   /** Aborts the current sync. */
   readonly #interrupt = new AbortController();
@@ -88,9 +75,20 @@ export class PodWorker {
     this.uid = uid;
     this.#resizer = new PodResizer(parts, uid);
     this.#runner = new PodRunner(parts, this.#resizer);
+    this.#preparation = new PodPreparation(parts, this.#resizer);
     this.#observer = new Observer(parts.ports, uid);
     this.#runtime = emptyRuntimePod({uid, namespace, name});
     this.#startTime = parseTime(pod.status?.startTime) ?? parts.clock.now();
+    this.#report = new StatusReport(parts, this.#runner, this.#resizer, this.#startTime);
+    const {clock, signal, telemetry} = parts;
+    this.#loop = new StepLoop({
+      clock,
+      signal,
+      telemetry,
+      next: () => this.#next(),
+      step: () => this.#attempt(),
+      isOver: () => this.#stage === 'finished',
+    });
   }
 
   get pod(): Frozen<Pod> {
@@ -133,13 +131,12 @@ export class PodWorker {
   /** Syncs the pod again as soon as the current step is over. */
   wake(): void {
     if (this.#parts.signal.aborted) return;
-    this.#isDirty = true;
     if (this.#termination || this.#pod.metadata?.deletionTimestamp) {
       // A start in progress is aborted, and a stop in progress may be shortened.
       this.#interrupt.abort(new Error('the pod is to end'));
       if (this.#stage === 'terminating') this.#shorten(undefined);
     }
-    if (!this.#isBusy) this.#work().catch((error: unknown) => this.#parts.clock.unhandled(error));
+    this.#loop.wake();
   }
 
   #shorten(given: number | undefined): void {
@@ -148,60 +145,15 @@ export class PodWorker {
     this.#kill?.shorten(this.#graceSeconds);
   }
 
-  async #work(): Promise<void> {
-    this.#isBusy = true;
-    this.#timer?.[Symbol.dispose]();
-    let nextMs = Infinity;
-    try {
-      for (let steps = 0; this.#isDirty && this.#stage !== 'finished' && !this.#parts.signal.aborted; steps++) {
-        this.#isDirty = false;
-        nextMs = await this.#step();
-        if (steps < maxSteps) continue;
-        if (this.#isDirty) nextMs = Math.min(nextMs, pauseMs);
-        this.#isDirty = false;
-      }
-    } finally {
-      this.#isBusy = false;
-    }
-    if (nextMs < Infinity && this.#stage !== 'finished' && !this.#parts.signal.aborted)
-      this.#timer = this.#parts.clock.schedule(nextMs, () => this.wake());
-  }
-
   /** Stops the worker; the pod keeps running. */
   [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
+    this.#loop[Symbol.dispose]();
   }
 
-  /** Runs one step. Returns the delay of the next one in ms. */
-  async #step(): Promise<number> {
-    const {clock, telemetry} = this.#parts;
-    const operation_type = this.#stage === 'sync' ? this.#cause : 'kill';
+  #next(): ReturnType<StepLoopParts['next']> {
+    const cause = this.#stage === 'sync' ? this.#cause : 'kill';
     this.#cause = 'sync';
-    const since = clock.monotonic();
-    const next = await this.#traced(operation_type);
-    telemetry.metrics.workerDuration.observe((clock.monotonic() - since) / 1000, {operation_type});
-    return next;
-  }
-
-  /** Runs a step in a trace of its own, if it is sampled. */
-  #traced(cause: string): Promise<number> {
-    const {clock, telemetry} = this.#parts;
-    const {namespace = '', name = ''} = this.#pod.metadata ?? {};
-    const span = telemetry.tracer?.root({
-      name: spanNames[this.#stage],
-      isInternal: true,
-      attributes: {
-        'k8s.pod.uid': this.uid,
-        'k8s.pod': `${namespace}/${name}`,
-        'k8s.pod.name': name,
-        'k8s.pod.update_type': cause,
-        'k8s.namespace.name': namespace,
-      },
-      startedAt: clock.monotonic(),
-      traceparent: undefined,
-      trustsParent: false,
-    });
-    return span ? inNewSpan(span, () => this.#attempt()) : this.#attempt();
+    return {pod: this.#pod, span: spanNames[this.#stage], cause};
   }
 
   async #attempt(): Promise<number> {
@@ -234,7 +186,7 @@ export class PodWorker {
 
   #enter(stage: WorkerStage): number {
     this.#stage = stage;
-    this.#isDirty = true;
+    this.#loop.again();
     this.#staged();
     return 0;
   }
@@ -249,45 +201,17 @@ export class PodWorker {
     return this.#runtime;
   }
 
-  #statusInputs(stage: StatusInputs['stage']): StatusInputs {
-    const {node, handlers, clock, ports} = this.#parts;
-    const {prober} = handlers;
-    const pod = this.#pod;
-    const runtime = this.#runtime;
-    const sandbox = newestSandbox(runtime);
-    const addresses = addressesOf(pod, runtime, node.addresses);
-    const {outcome, disruption} = this.#termination ?? {};
-    return {
-      runtime,
-      waiting: this.#runner.waiting,
-      gates: node.gates,
-      runtimeName: node.runtimeName,
-      isStarted: (of, instance) => prober.isStarted(pod, of, instance),
-      isReady: (of, instance) => prober.isReady(pod, of, instance),
-      ...this.#resizer.statusOf(pod, stage),
-      ...(ports.healthOf ? {healthOf: container => ports.healthOf?.(pod, container) ?? []} : {}),
-      now: clock.now(),
-      startTime: this.#startTime,
-      hostAddresses: node.addresses,
-      podAddresses: addresses.length > 0 ? addresses : (pod.status?.podIPs ?? []).flatMap(({ip}) => ip ?? []),
-      ...(node.reportsSandbox ? {hasSandbox: sandbox?.isReady === true && (addresses.length > 0 || pod.spec?.hostNetwork === true)} : {}),
-      stage,
-      ...(outcome ? {outcome} : {}),
-      ...(disruption ? {disruption} : {}),
-      isStatic: isStaticPod(node.naming, pod),
-    };
+  get #known(): ReportedPod {
+    return {pod: this.#pod, runtime: this.#runtime, termination: this.#termination};
   }
 
-  #report(stage: StatusInputs['stage']): void {
-    // The status reported last counts, even if the API server has not returned it yet.
-    const known = this.#parts.statuses.statusOf(this.uid);
-    const pod = known ? {...this.#pod, status: {...this.#pod.status, ...known}} : this.#pod;
-    this.#parts.statuses.set(this.#pod, podStatus(withConditionsOf(pod, this.#pod), this.#statusInputs(stage)));
+  #send(stage: StatusInputs['stage']): void {
+    this.#report.send(this.#known, stage);
   }
 
   async #sync(): Promise<number> {
     const {clock, node, signal} = this.#parts;
-    const {volumes, images, resizes} = this.#parts.ports;
+    const {resizes} = this.#parts.ports;
     const pod = this.#pod;
     this.#hasProbes = true;
     await this.#look();
@@ -296,53 +220,34 @@ export class PodWorker {
       recordEvent(this.#parts, pod, ['Normal', deadlineExceeded.reason, deadlineExceeded.message]);
       this.#termination = {outcome: {...deadlineExceeded, isFailure: true}};
     }
-    if (this.#termination || pod.metadata?.deletionTimestamp || isDone(pod, containerStatuses(pod, this.#statusInputs('running'))))
+    if (
+      this.#termination ||
+      pod.metadata?.deletionTimestamp ||
+      isDone(pod, containerStatuses(pod, this.#report.inputs(this.#known, 'running')))
+    )
       return this.#enter('terminating');
     await resizes.saved();
     await this.#resizer.observe(pod, this.#runtime);
-    this.#report('running');
+    this.#send('running');
     const network = pod.spec?.hostNetwork ? undefined : node.networkError();
     if (network !== undefined) {
       recordEvent(this.#parts, pod, ['Warning', 'NetworkNotReady', `network is not ready: ${network}`]);
       throw new NetworkNotReady(`network is not ready: ${network}`);
     }
     using linked = firstOf(signal, this.#interrupt.signal);
-    const parent = await this.#ensureGroup(pod, linked.signal);
-    if (parent === undefined) return 0;
-    await this.#mount(pod, volumes.mount(pod, linked.signal), linked.signal);
-    await images.prepare?.(pod);
+    const parent = await this.#preparation.run(pod, this.#runtime, linked.signal);
+    if (parent === undefined) {
+      this.#loop.again();
+      return 0;
+    }
     const {hasActed, hasFailed, waitsOtherwise, retryAt = Infinity} = await this.#runner.run(pod, this.#runtime, parent, linked.signal);
     // Failed operations are not retried at once, but the current state is reported.
-    if (hasActed && !hasFailed) this.#isDirty = true;
+    if (hasActed && !hasFailed) this.#loop.again();
     else if (hasActed || waitsOtherwise) {
       await this.#look();
-      this.#report('running');
+      this.#send('running');
     }
     return Math.min(this.#jittered(hasFailed ? errorMs : node.resyncMs), Math.max(0, Math.min(deadline, retryAt) - clock.now()));
-  }
-
-  /**
-   * Returns the parent of the containers' groups. Containers that run outside of the pod's group are ended, to be
-   * started again in it: then the result is undefined.
-   */
-  async #ensureGroup(pod: Frozen<Pod>, signal: AbortSignal): Promise<string | undefined> {
-    const {cgroups} = this.#parts.ports;
-    const isRunning = hasRunning(this.#runtime);
-    const isLost = isRunning && !((await cgroups.exists?.(pod)) ?? true);
-    if (isLost) await interruptible(new PodKill(this.#parts, pod, this.#runtime, podGraceSeconds(pod)).done, signal);
-    const parent = await cgroups.ensure(pod, isRunning && !isLost);
-    if (!isRunning || isLost) await this.#resizer.noteGroup(pod);
-    this.#isDirty ||= isLost;
-    return isLost ? undefined : parent;
-  }
-
-  async #mount(pod: Frozen<Pod>, mounted: Promise<void>, signal: AbortSignal): Promise<void> {
-    try {
-      await interruptible(mounted, signal);
-    } catch (error) {
-      if (!signal.aborted) recordEvent(this.#parts, pod, ['Warning', 'FailedMount', messageOf(error)]);
-      throw error;
-    }
   }
 
   async #terminate(): Promise<number> {
@@ -350,7 +255,7 @@ export class PodWorker {
     const {prober} = handlers;
     prober.stopRestarting(this.uid);
     await this.#look();
-    this.#report('ending');
+    this.#send('ending');
     this.#graceSeconds = terminationGraceSeconds(this.#pod, this.#termination?.graceSeconds, this.#graceSeconds);
     if (!this.#kill) {
       this.#kill = new PodKill(this.#parts, this.#pod, this.#runtime, this.#graceSeconds);
@@ -374,7 +279,7 @@ export class PodWorker {
     await this.#parts.ports.resourceClaims?.unprepare(this.#pod);
     prober.remove(this.uid);
     this.#hasProbes = false;
-    this.#report('finished');
+    this.#send('finished');
     return this.#enter('terminated');
   }
 
@@ -393,11 +298,3 @@ export class PodWorker {
     return this.#enter('finished');
   }
 }
-
-/** Conditions owned by others are taken from the server's version. */
-const withConditionsOf = (pod: Frozen<Pod>, current: Frozen<Pod>): Frozen<Pod> => {
-  const own = pod.status?.conditions ?? [];
-  const types = new Set(own.map(({type}) => type));
-  const others = (current.status?.conditions ?? []).filter(({type}) => !types.has(type));
-  return {...pod, status: {...pod.status, conditions: [...own, ...others]}};
-};

@@ -21,7 +21,8 @@ import type {Admission} from '#src/platlet/pod/admission/admission.js';
 import type {PodAdmission} from './pod-admission.js';
 import type {PodDirectory} from './pod-directory.js';
 import {podFrom} from './pod-of-runtime.js';
-import {PodWorker, type Termination} from './pod-worker.js';
+import {PodWorker} from './pod-worker.js';
+import type {Termination} from './status-report.js';
 import type {WorkingPods} from './working-pods.js';
 
 /** Whether a pod was already running under an earlier agent process: then it is not admitted again. */

@@ -3,6 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
+import {unlessAborted} from '#src/base/signals.js';
 import {specContainers, type SpecContainer} from '#src/model/pod/spec-containers.js';
 import type {ContainerToKill, PodActions} from '#src/platlet/pod/action-types.js';
 import {computeActions, isDefinitionChanged} from '#src/platlet/pod/actions.js';
@@ -14,7 +15,6 @@ import {WaitingError} from '#src/platlet/pod/ports.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {ImageVolumes} from './image-volumes.js';
-import {interruptible} from './interruptible.js';
 import {PodKill} from './kill-pod.js';
 import {addressesOf, oneOfEachFamily} from './observation.js';
 import {recordEvent, type WorkerParts} from './parts.js';
@@ -72,7 +72,7 @@ export class PodRunner {
       isChanged: isDefinitionChanged,
       ...(resize ? {resize} : {}),
     });
-    const hasKilled = await interruptible(this.#kill(pod, runtime, actions), signal);
+    const hasKilled = await unlessAborted(this.#kill(pod, runtime, actions), signal);
     if (actions.killPod && !actions.createSandbox) return {hasActed: hasKilled, hasFailed: false};
     await this.#removeOld(pod, runtime, actions);
     for (const run of superseded(runtime, node.garbage)) await removeRun(this.#parts.ports, run);

@@ -3,6 +3,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Container, Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
+import {unlessAborted} from '#src/base/signals.js';
 import type {SpecContainer} from '#src/model/pod/spec-containers.js';
 import {backoffTexts, isBackingOff, nextBackoff, type Backoff} from '#src/platlet/pod/backoff.js';
 import {podGraceSeconds} from '#src/platlet/pod/kill.js';
@@ -12,7 +13,6 @@ import {statusesByName} from '#src/platlet/pod/container-statuses.js';
 import type {SandboxConfig} from '#src/platlet/runtime/configs.js';
 import type {ImageSpec} from '#src/platlet/runtime/images.js';
 import type {ContainerInstance, RuntimePod} from '#src/platlet/runtime/state.js';
-import {interruptible} from './interruptible.js';
 import type {ImageVolumes} from './image-volumes.js';
 import {recordEvent, type WorkerParts} from './parts.js';
 import type {PodResizer} from './resize-pod.js';
@@ -81,7 +81,7 @@ export class ContainerStarter {
     {latest, volumes}: {readonly latest: ContainerInstance | undefined; readonly volumes: ReadonlyMap<string, ImageSpec>},
   ): Promise<void> {
     const {runtime: port, images, configs} = this.#parts.ports;
-    const image = await interruptible(images.ensure(pod, of.container, place.signal), place.signal);
+    const image = await unlessAborted(images.ensure(pod, of.container, place.signal), place.signal);
     const attempt = latest ? latest.attempt + 1 : await this.#firstAttempt(pod, of);
     const target = 'targetContainerName' in of.container ? latestOf(runtime, of.container.targetContainerName ?? '') : undefined;
     const request: ContainerConfigRequest = {
@@ -116,7 +116,7 @@ export class ContainerStarter {
       const message = error instanceof WaitingError ? error.reason : messageOf(error);
       recordEvent(this.#parts, pod, ['Warning', 'Failed', `Error: ${message}`], path);
     });
-    return interruptible(pulled, place.signal);
+    return unlessAborted(pulled, place.signal);
   }
 
   /** Counts the image volumes of a container, and whether they could be mounted. */
@@ -185,7 +185,7 @@ export class ContainerStarter {
     if (!handler) return;
     const {ports, handlers, telemetry} = this.#parts;
     try {
-      await interruptible(handlers.hooks.run(handler, {pod, container, id, addresses}, signal), signal);
+      await unlessAborted(handlers.hooks.run(handler, {pod, container, id, addresses}, signal), signal);
     } catch (error) {
       signal.throwIfAborted();
       telemetry.log.warn({container: container.name, err: error}, 'the postStart hook failed');
