@@ -4,6 +4,7 @@ import type {SharedInformer} from '#informers/shared.js';
 import {onAbort} from '#src/base/signals.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {AllocatableUpdates} from '#src/platlet/csi/allocatable-updates.js';
+import {AttachLimits} from '#src/platlet/csi/attach-limits.js';
 import {Attachments, uniqueName} from '#src/platlet/csi/attachments.js';
 import {CsiBlocks} from '#src/platlet/csi/blocks.js';
 import {DriverObjects} from '#src/platlet/csi/driver-objects.js';
@@ -76,7 +77,9 @@ export const nodeStorage = (
   const volumes = new VolumesInUse({host, folders, paths, staging, clock, log, signal, removed: handle => expansion.forget(handle)});
   const byController = settings.enableControllerAttachDetach;
   const attachments = new Attachments({client, nodeName, byController, node: cluster.registered});
-  if (known && parts.gate('MutableCSINodeAllocatableCount')) followAllocatable(parts, drivers, known, signal);
+  const isMutable = parts.gate('MutableCSINodeAllocatableCount');
+  const limits = isMutable ? new AttachLimits({client, nodeName, drivers, objects, log}) : undefined;
+  if (known && isMutable) followAllocatable(parts, drivers, known, signal);
   return {
     handler: handlerOf(drivers),
     plugin: new CsiVolumes({
@@ -87,7 +90,7 @@ export const nodeStorage = (
       metrics,
       objects,
       attachments,
-      services: {staging, publishing, blocks, expansion, volumes, measuring},
+      services: {staging, publishing, blocks, expansion, volumes, measuring, limits},
     }),
     tokens,
     problem: () => publication?.problem,

@@ -6,6 +6,7 @@ import {exponential} from '#src/base/backoff.js';
 import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
 import {VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from '#src/platlet/volumes/plugin.js';
+import type {AttachLimits} from './attach-limits.js';
 import type {Attachments} from './attachments.js';
 import type {CsiBlocks} from './blocks.js';
 import {CsiError} from './client.js';
@@ -35,6 +36,8 @@ export interface CsiVolumesParts {
     readonly expansion: Expansion;
     readonly volumes: VolumesInUse;
     readonly measuring: Measuring;
+    /** Absent without the gate. */
+    readonly limits?: AttachLimits | undefined;
   };
 }
 
@@ -91,6 +94,10 @@ export class CsiVolumes implements VolumePlugin {
     const uid = request.pod.metadata?.uid ?? '';
     const path = volume.isBlock ? paths.blockTarget(uid, volume.specName) : paths.target(uid, volume.specName);
     await services.volumes.use(volume, uid, () => services.expansion.used(this.#expandable(request, volume, path)));
+  }
+
+  async isBeyondLimit(request: VolumeRequest): Promise<boolean> {
+    return (await this.#parts.services.limits?.isExceeded(csiVolumeOf(request))) ?? false;
   }
 
   async tearDown(uid: string): Promise<void> {

@@ -38,7 +38,7 @@ export interface PodVolumes {
   track?(pod: Frozen<Pod>): void;
   /**
    * Mounts the volumes of a pod, and updates those that are mounted. Rejects after a timeout with the message of a
-   * `FailedMount` event if volumes are not ready.
+   * `FailedMount` event if volumes are not ready, or with `PodRejected` if the node cannot have them.
    */
   mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
   /** Returns the content of a file in a mounted volume, up to a number of bytes; undefined if it is missing. */

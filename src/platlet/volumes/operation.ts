@@ -43,6 +43,8 @@ export class VolumeOperation {
   /** The name in events: that of the persistent volume, if any. */
   #shownName = '';
   #waiting: (() => void)[] = [];
+  /** Asks the plugin whether the node has as many volumes as it can have. */
+  #isFull: (() => Promise<boolean>) | undefined;
 
   constructor(parts: VolumeOperationParts, name: string) {
     this.#parts = parts;
@@ -67,6 +69,11 @@ export class VolumeOperation {
   /** Whether the volume is attached to the node, if it needs to be. */
   get isAttached(): boolean {
     return this.#isAttached;
+  }
+
+  /** Whether the volume is not attached because the node has as many as it can have. */
+  async isBeyondLimit(): Promise<boolean> {
+    return !this.#isAttached && this.#isFull ? this.#isFull() : false;
   }
 
   /** Resolves when the volume is mounted and was updated once more, unless that fails. */
@@ -139,6 +146,7 @@ export class VolumeOperation {
     this.#isProcessed = true;
     this.#shownName = persistent?.metadata?.name ?? this.name;
     const plugin = resolver.pluginOf(request);
+    this.#isFull = plugin.isBeyondLimit && (() => plugin.isBeyondLimit!(request));
     this.#isRefreshed = plugin.expand !== undefined || isRefreshed(plugin, request);
     if (!resolver.allowsNode(resolved)) throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
     checkOptions(plugin, request);

@@ -79,6 +79,10 @@ export interface VolumePlugin {
   setUp(request: VolumeRequest): Promise<MountedVolume>;
   /** Called at each sync of a pod whose volume is mounted: expands it if it has become larger. */
   expand?(request: VolumeRequest): Promise<void>;
+  /**
+   * Called for a volume that was not attached in time: whether the node has as many volumes of its kind as it can have.
+   */
+  isBeyondLimit?(request: VolumeRequest): Promise<boolean>;
   /** Unmounts the volumes of a pod. What is left in its folders is then unmounted and removed. */
   tearDown?(uid: string): Promise<void>;
   /** Called periodically: releases what pods that are gone have left on the node. */

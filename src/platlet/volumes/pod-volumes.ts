@@ -9,6 +9,7 @@ import {containersOf} from '#src/model/pod/containers.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import type {PodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
+import {PodRejected, type Rejection} from '#src/platlet/pod/admission/rejection.js';
 import type {PodVolumes} from '#src/platlet/pod/ports.js';
 import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import type {VolumeOperation} from './operation.js';
@@ -43,6 +44,12 @@ const usedVolumes = ({spec}: Frozen<Pod>): ReadonlySet<string> =>
     ]),
   );
 
+/** Returns the rejection of a pod whose volumes the node cannot have. */
+const beyondLimit = (late: string): Rejection => ({
+  reason: 'VolumeAttachmentLimitExceeded',
+  message: `Node has reached its volume attachment limit, rejecting pod. ${late}: context deadline exceeded`,
+});
+
 /** Formats a list as in messages. */
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
 
@@ -65,15 +72,18 @@ export class NodeVolumes implements PodVolumes {
     const operations = await withClockHeld(clock, () => this.#prepare(pod));
     const all = Promise.all(operations.map(operation => operation.mounted(pod)));
     all.catch(() => {});
-    const late = Symbol('late');
+    const isLate = Symbol('late');
     let timer: Disposable | undefined;
-    const limit = new Promise<symbol>(resolve => (timer = clock.schedule(waitMs, () => resolve(late))));
+    const limit = new Promise<symbol>(resolve => (timer = clock.schedule(waitMs, () => resolve(isLate))));
     try {
-      if ((await unlessAborted(Promise.race([all, limit]), signal)) !== late) return;
+      if ((await unlessAborted(Promise.race([all, limit]), signal)) !== isLate) return;
     } finally {
       timer?.[Symbol.dispose]();
     }
-    throw new Error(this.#lateText(operations));
+    const late = this.#lateText(operations);
+    for (const operation of operations)
+      if (await unlessAborted(operation.isBeyondLimit(), signal)) throw new PodRejected(beyondLimit(late));
+    throw new Error(`Unable to attach or mount volumes: ${late}: timed out waiting for the condition`);
   }
 
   async readFile(pod: Frozen<Pod>, volume: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
@@ -139,6 +149,6 @@ export class NodeVolumes implements PodVolumes {
     const missing = operations.filter(({result}) => !result);
     const unprocessed = missing.filter(({isProcessed}) => !isProcessed);
     const unattached = missing.filter(({isAttached}) => !isAttached);
-    return `Unable to attach or mount volumes: unmounted volumes=${listed(missing.map(({name}) => name))}, unattached volumes=${listed(unattached.map(({name}) => name))}, failed to process volumes=${listed(unprocessed.map(({name}) => name))}: timed out waiting for the condition`;
+    return `unmounted volumes=${listed(missing.map(({name}) => name))}, unattached volumes=${listed(unattached.map(({name}) => name))}, failed to process volumes=${listed(unprocessed.map(({name}) => name))}`;
   }
 }

@@ -8,6 +8,7 @@ import {messageOf} from '#src/base/message.js';
 import {firstOf} from '#src/base/signals.js';
 import {spanEvent} from '#src/base/span.js';
 import {parseTime} from '#src/api/time.js';
+import {PodRejected, rejectionOutcome} from '#src/platlet/pod/admission/rejection.js';
 import {containerStatuses} from '#src/platlet/pod/container-statuses.js';
 import {activeDeadline, deadlineExceeded} from '#src/platlet/pod/deadline.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
@@ -171,6 +172,10 @@ export class PodWorker {
     } catch (error) {
       if (this.#parts.signal.aborted) return Infinity;
       if (this.#stage === 'sync' && this.#interrupt.signal.aborted) return 0;
+      if (error instanceof PodRejected) {
+        this.#termination ??= {outcome: {...rejectionOutcome(error.rejection), isFailure: true}};
+        return this.#enter('terminating');
+      }
       spanEvent('error', {message: messageOf(error)});
       this.#parts.telemetry.log.warn(
         {pod: this.#pod.metadata?.name, namespace: this.#pod.metadata?.namespace, err: error},

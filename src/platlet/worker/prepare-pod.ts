@@ -5,6 +5,7 @@ import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
 import {unlessAborted} from '#src/base/signals.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
+import {PodRejected} from '#src/platlet/pod/admission/rejection.js';
 import {podGraceSeconds} from '#src/platlet/pod/kill.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {PodKill} from './kill-pod.js';
@@ -23,7 +24,8 @@ export class PodPreparation {
 
   /**
    * Returns the parent of the containers' groups. Containers that run outside of the pod's group are ended, to be
-   * started again in it: then the result is undefined. Rejects if something is not ready in time.
+   * started again in it: then the result is undefined. Rejects if something is not ready in time,
+   * with `PodRejected` if it turns out that the node cannot have the pod.
    */
   async run(pod: Frozen<Pod>, runtime: RuntimePod, signal: AbortSignal): Promise<string | undefined> {
     const parent = await this.#ensureGroup(pod, runtime, signal);
@@ -48,6 +50,12 @@ export class PodPreparation {
     try {
       await unlessAborted(mounted, signal);
     } catch (error) {
+      if (error instanceof PodRejected) {
+        const {reason, message} = error.rejection;
+        recordEvent(this.#parts, pod, ['Warning', reason, message]);
+        this.#parts.telemetry.metrics.admissionRejections.add({reason});
+        throw error;
+      }
       if (!signal.aborted) recordEvent(this.#parts, pod, ['Warning', 'FailedMount', messageOf(error)]);
       throw error;
     }

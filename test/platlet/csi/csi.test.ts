@@ -1,37 +1,10 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {aPlaneWithNode, nodeName, type AgentPlane} from '#test/platlet/agent.js';
-import {folderHost, loopDevicesOf, type FolderHost} from '#test/platlet/host.js';
-import {FakeDriver, grpcCodes, type FakeDriverOptions} from './fake-driver.js';
+import {nodeName, type AgentPlane} from '#test/platlet/agent.js';
+import {loopDevicesOf, type FolderHost} from '#test/platlet/host.js';
+import {grpcCodes, type FakeDriver} from './fake-driver.js';
 import {aClaim, aCsiNode, aDriverObject, attach, podWith, podWithClaim} from './node.js';
-
-const csi = {driver: 'disk.example.com', volumeHandle: 'vol-1'};
-const shaOf = /[0-9a-f]{64}/g;
-
-/** A plane, a host and a started driver. */
-const aSite = async (options?: FakeDriverOptions) => {
-  const plane = await aPlaneWithNode();
-  const host = folderHost();
-  const driver = await new FakeDriver(csi.driver, host, options).start();
-  return {
-    plane,
-    host,
-    driver,
-    /** The calls since the last time, with these words for the uids of pods. */
-    calls: (uids: Readonly<Record<string, string | undefined>> = {}): string[] =>
-      driver.calls
-        .splice(0)
-        .map(call => Object.entries(uids).reduce((text, [word, uid]) => text.replace(uid!, word), call.replace(shaOf, 'SHA'))),
-    async [Symbol.asyncDispose]() {
-      await driver[Symbol.asyncDispose]();
-      await plane[Symbol.asyncDispose]();
-      host[Symbol.dispose]();
-    },
-  };
-};
-
-const globalMount = 'vol-1 /plugins/kubernetes.io/csi/disk.example.com/SHA/globalmount';
-const target = (uid: string): string => `vol-1 /pods/${uid}/volumes/kubernetes.io~csi/pv-c/mount`;
+import {aSite, csi, globalMount, target} from './site.js';
 
 test('a volume of a driver is staged once a node, published to each pod, and released in the opposite order', async t => {
   await using site = await aSite();

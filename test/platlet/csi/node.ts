@@ -7,7 +7,7 @@ import {noMeter, type Meter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {nodeStorage} from '#src/platlet/agent/node-storage.js';
-import {attachmentName, type CsiDriver} from '#src/platlet/csi/volume.js';
+import {attachmentName, type CsiDriver, type CsiVolume} from '#src/platlet/csi/volume.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import type {PersistentVolume} from '#src/platlet/volumes/plugin.js';
 import {nodeName, type AgentPlane} from '#test/platlet/agent.js';
@@ -128,17 +128,30 @@ export const aDriverObject = async (plane: AgentPlane, name: string, spec: CsiDr
   await plane.clock.drain();
 };
 
-/** Attaches a volume, as a controller and the driver's attacher do. */
-export const attach = async (plane: AgentPlane, volume: {driver: string; handle: string}, pv: string): Promise<void> => {
-  const client = plane.client();
-  const attachments = client.resource(kinds.volumeAttachments);
+type Attaching = Pick<CsiVolume, 'driver' | 'handle'>;
+
+/** Creates the object that attaches a volume, with a status. */
+const createAttachment = async (plane: AgentPlane, volume: Attaching, pv: string, status: object): Promise<void> => {
+  const attachments = plane.client().resource(kinds.volumeAttachments);
   const name = attachmentName(volume, nodeName);
   await attachments.create({metadata: {name}, spec: {attacher: volume.driver, nodeName, source: {persistentVolumeName: pv}}});
-  await attachments.patch(name, 'merge', {status: {attached: true, attachmentMetadata: {slot: '3'}}}, {subresource: 'status'});
+  await attachments.patch(name, 'merge', {status}, {subresource: 'status'});
+};
+
+/** Attaches a volume, as a controller and the driver's attacher do. */
+export const attach = async (plane: AgentPlane, volume: Attaching, pv: string): Promise<void> => {
+  await createAttachment(plane, volume, pv, {attached: true, attachmentMetadata: {slot: '3'}});
   const shown = {name: `${plane.naming.key('csi')}/${volume.driver}^${volume.handle}`, devicePath: ''};
-  await client.resource(kinds.nodes).patch(nodeName, 'merge', {status: {volumesAttached: [shown]}}, {subresource: 'status'});
+  await plane
+    .client()
+    .resource(kinds.nodes)
+    .patch(nodeName, 'merge', {status: {volumesAttached: [shown]}}, {subresource: 'status'});
   await plane.clock.drain();
 };
+
+/** Has a volume not be attached, with the code that the driver answers. */
+export const failAttach = (plane: AgentPlane, volume: Attaching, pv: string, errorCode: number): Promise<void> =>
+  createAttachment(plane, volume, pv, {attached: false, attachError: {message: 'no slot', time: '2026-01-01T00:00:00Z', errorCode}});
 
 type Spec = NonNullable<Pod['spec']>;
 

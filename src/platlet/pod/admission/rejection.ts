@@ -4,5 +4,16 @@ export interface Rejection {
   readonly message: string;
 }
 
+/** Thrown when it turns out that the node cannot have a pod which it has admitted. */
+export class PodRejected extends Error {
+  override readonly name = 'PodRejected';
+  readonly rejection: Rejection;
+
+  constructor(rejection: Rejection) {
+    super(rejection.message);
+    this.rejection = rejection;
+  }
+}
+
 /** The reason and the message in the status of a rejected pod. */
 export const rejectionOutcome = ({reason, message}: Rejection): Rejection => ({reason, message: `Pod was rejected: ${message}`});
