@@ -61,10 +61,10 @@ export const folderHost = (): FolderHost => {
     async mount({type, source, target, options = []}) {
       const error = mountErrors.shift();
       if (error) throw error;
-      mounted.push({path: target, type: type === 'bind' ? 'ext4' : type, root: source, source, options, isShared: false});
+      mounted.push({path: target, type: type === 'bind' ? 'ext4' : type, root: source, device: '0:1', source, options, isShared: false});
     },
     async shareMounts(path) {
-      mounted.push({path, type: 'ext4', root: path, source: path, options: [], isShared: true});
+      mounted.push({path, type: 'ext4', root: path, device: '0:1', source: path, options: [], isShared: true});
     },
     async unmount(path) {
       const at = mounted.findLastIndex(mount => mount.path === path);

@@ -357,7 +357,7 @@ test('a directory that an agent has mounted onto itself is unmounted, and not wh
   await host.unmount(join(root, 'pods'));
   await unshareFolder(host, root);
   t.is(host.mounted.length, 0);
-  host.mounted.push({path: root, type: 'ext4', root: '/', source: '/dev/sdb', options: [], isShared: false});
+  host.mounted.push({path: root, type: 'ext4', root: '/', device: '0:1', source: '/dev/sdb', options: [], isShared: false});
   await unshareFolder(host, root);
   t.is(host.mounted.length, 1);
 });

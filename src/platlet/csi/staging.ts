@@ -1,11 +1,12 @@
 // Stages volumes at a driver: once a node, before they are published to pods, until no pod uses them.
 
-import {dirname} from 'node:path';
+import {dirname, join} from 'node:path';
 import type {Draft} from '#src/platlet/rpc/codec.js';
 import {removeUnmounted, type Host} from '#src/platlet/host/host.js';
 import {CsiError} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
 import type {CsiDrivers} from './drivers.js';
+import {checkUnreferenced} from './mount-references.js';
 import type {CsiPaths} from './paths.js';
 import {procedures, type Capability} from './procedures.js';
 import {capabilityOf, type CsiVolume, type MountWishes, type SecretReference} from './volume.js';
@@ -30,6 +31,19 @@ export interface StageContext {
 }
 
 const folderMode = 0o750;
+
+/** Throws if a device is still mapped for pods. */
+const checkUnmapped = async (host: Pick<Host, 'list' | 'linkStatus' | 'mounts'>, maps: string): Promise<void> => {
+  const mounts = await host.mounts();
+  const references: string[] = [];
+  for (const name of await host.list(maps)) {
+    const path = join(maps, name);
+    const kind = (await host.linkStatus(path))?.kind;
+    if (kind === 'block' || kind === 'character' || mounts.some(mount => mount.path === path)) references.push(path);
+  }
+  if (references.length === 0) return;
+  throw new Error(`UnmapDevice failed: The device ${JSON.stringify(maps)} is still referenced from other Pods [${references.join(' ')}]`);
+};
 
 /** Stages and unstages volumes. */
 export class Staging {
@@ -74,11 +88,12 @@ export class Staging {
     }
   }
 
-  /** Unstages a mounted volume and removes its folder. */
+  /** Unstages a mounted volume and removes its folder. Rejects if it is mounted elsewhere too. */
   async unstage({driver, handle}: Pick<CsiVolume, 'driver' | 'handle'>): Promise<void> {
     const {host, paths, drivers, type} = this.#parts;
     const path = paths.globalMount({driver, handle});
     if (!(await loadVolumeData(host, dirname(path)))) return;
+    if (await host.status(path)) checkUnreferenced(await host.mounts(), (await host.realPath(path)) ?? path);
     const client = drivers.client(driver);
     if ((await client.capabilities()).has('STAGE_UNSTAGE_VOLUME'))
       await client.call(procedures.unstage, {volumeId: handle, stagingTargetPath: path}).catch((error: unknown) => {
@@ -87,9 +102,10 @@ export class Staging {
     await removeMountPoint(host, path);
   }
 
-  /** Unstages a block device and removes its folders. */
+  /** Unstages a block device and removes its folders. Rejects if pods still have it. */
   async unstageBlock({driver, handle, specName}: Pick<CsiVolume, 'driver' | 'handle' | 'specName'>): Promise<void> {
     const {host, paths, drivers} = this.#parts;
+    await checkUnmapped(host, paths.blockMaps(specName));
     const path = paths.blockStaging(specName);
     if (await host.status(path)) {
       const client = drivers.client(driver);

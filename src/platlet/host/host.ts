@@ -29,6 +29,8 @@ export interface MountPoint {
   /** The root of the mount in its file system. */
   readonly root: string;
   readonly source: string;
+  /** The numbers of its file system: `8:1`. */
+  readonly device: string;
   /** Options of the mount and of its file system. */
   readonly options: readonly string[];
   /** Whether its mount propagation is shared. */

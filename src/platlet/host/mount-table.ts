@@ -14,6 +14,7 @@ export const parseMounts = (text: string): MountPoint[] =>
       {
         path: unescaped(fields[4]!),
         root: unescaped(fields[3]!),
+        device: fields[2]!,
         type,
         source: unescaped(source),
         options: [...fields[5]!.split(','), ...options.split(',')],

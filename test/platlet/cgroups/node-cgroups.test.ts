@@ -43,11 +43,19 @@ const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
       if (!(await host.status(join(folder, name)))) await put(host, join(folder, name), text);
   };
   if (version === 2) {
-    host.mounted.push({path: root, type: 'cgroup2', root: '/', source: 'cgroup2', options: ['rw'], isShared: false});
+    host.mounted.push({path: root, type: 'cgroup2', root: '/', device: '0:1', source: 'cgroup2', options: ['rw'], isShared: false});
     await fill(root);
   } else
     for (const name of controllers) {
-      host.mounted.push({path: join(root, name), type: 'cgroup', root: '/', source: 'cgroup', options: ['rw', name], isShared: false});
+      host.mounted.push({
+        path: join(root, name),
+        type: 'cgroup',
+        root: '/',
+        device: '0:1',
+        source: 'cgroup',
+        options: ['rw', name],
+        isShared: false,
+      });
       await fill(join(root, name));
     }
   if (version === 1)
@@ -55,6 +63,7 @@ const cgroupHost = async (version: 1 | 2): Promise<FolderHost> => {
       path: join(root, 'freezer'),
       type: 'cgroup',
       root: '/',
+      device: '0:1',
       source: 'cgroup',
       options: ['rw', 'freezer'],
       isShared: false,
@@ -279,7 +288,15 @@ test('a limit that cannot be written is tried again each minute', async t => {
 
 test('controllers that are missing are named', async t => {
   using host = folderHost();
-  host.mounted.push({path: '/cpu', type: 'cgroup', root: '/', source: 'cgroup', options: ['cpu', 'cpuacct'], isShared: false});
+  host.mounted.push({
+    path: '/cpu',
+    type: 'cgroup',
+    root: '/',
+    device: '0:1',
+    source: 'cgroup',
+    options: ['cpu', 'cpuacct'],
+    isShared: false,
+  });
   await t.throwsAsync(cgroupHierarchy(host), {
     message: 'system validation failed - Following Cgroup subsystem not mounted: [cpuset memory]',
   });

@@ -19,7 +19,7 @@ export interface DriverMounts {
 const notedIn = ({mounted}: Pick<FolderHost, 'mounted'>): DriverMounts => ({
   mount(path) {
     if (!mounted.some(mount => mount.path === path))
-      mounted.push({path, type: 'ext4', root: '/', source: '/dev/fake', options: [], isShared: false});
+      mounted.push({path, type: 'ext4', root: '/', device: `0:${mounted.length}`, source: '/dev/fake', options: [], isShared: false});
   },
   unmount(path) {
     const at = mounted.findLastIndex(mount => mount.path === path);

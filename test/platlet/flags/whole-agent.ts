@@ -95,13 +95,13 @@ export const memoryMachine = (version: 1 | 2 = 2): MemoryMachine => {
   const isShared = false;
   if (version === 2) {
     setGroup('cgroup.controllers', 'cpuset cpu io memory hugetlb pids');
-    host.mounted.push({path: groups, type: 'cgroup2', root: '/', source: 'cgroup2', options: [], isShared});
+    host.mounted.push({path: groups, type: 'cgroup2', root: '/', device: '0:1', source: 'cgroup2', options: [], isShared});
   } else
     for (const name of controllers) {
       setGroup(`${name}/cgroup.procs`, '');
-      host.mounted.push({path: join(groups, name), type: 'cgroup', root: '/', source: 'cgroup', options: [name], isShared});
+      host.mounted.push({path: join(groups, name), type: 'cgroup', root: '/', device: '0:1', source: 'cgroup', options: [name], isShared});
     }
-  host.mounted.push({path: host.root, type: 'ext4', root: '/', source: 'disk', options: [], isShared: true});
+  host.mounted.push({path: host.root, type: 'ext4', root: '/', device: '0:1', source: 'disk', options: [], isShared: true});
   const executed: string[] = [];
   const {read, list, writeInto, linkTarget} = host;
   const own: Partial<Host> = {

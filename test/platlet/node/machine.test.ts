@@ -56,7 +56,15 @@ test('a process that is killed because the machine is out of memory is an event 
   stop.abort();
 });
 
-const mount = (path: string, isShared: boolean): MountPoint => ({path, type: 'ext4', root: '/', source: '/dev/a', options: [], isShared});
+const mount = (path: string, isShared: boolean): MountPoint => ({
+  path,
+  type: 'ext4',
+  root: '/',
+  device: '8:1',
+  source: '/dev/a',
+  options: [],
+  isShared,
+});
 
 test('the folder of the agent becomes a mount that passes others on, unless it is on one', async t => {
   for (const [mounts, isMade] of [

@@ -291,6 +291,7 @@ test('the table of mounts has blanks and backslashes', t => {
       source: '/dev/root',
       options: ['rw', 'noatime', 'rw', 'errors=continue'],
       isShared: true,
+      device: '98:0',
     },
   ]);
 });

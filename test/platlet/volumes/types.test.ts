@@ -31,7 +31,9 @@ test('an empty folder in memory is mounted once, with a size', async t => {
   using again = aWorld({}, world.host);
   await again.mount(pod);
   const path = world.at('empty-dir');
-  t.deepEqual(world.host.mounted, [{path, type: 'tmpfs', root: 'tmpfs', source: 'tmpfs', options: ['size=1048576'], isShared: false}]);
+  t.deepEqual(world.host.mounted, [
+    {path, type: 'tmpfs', root: 'tmpfs', device: '0:1', source: 'tmpfs', options: ['size=1048576'], isShared: false},
+  ]);
 });
 
 const limited = (memory?: string) => ({name: 'a', ...(memory ? {resources: {limits: {memory}}} : {})});
