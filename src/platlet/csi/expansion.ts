@@ -13,6 +13,7 @@ import {expansionBegun, expansionDone, expansionFailed, isLarger, planExpansion,
 import {CsiError, type CsiClient} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
 import type {CsiDrivers} from './drivers.js';
+import type {StorageMetrics} from './metrics.js';
 import {procedures} from './procedures.js';
 import {capabilityOf, type CsiVolume} from './volume.js';
 
@@ -22,6 +23,7 @@ export interface ExpansionParts {
   readonly objects: Pick<DriverObjects, 'secret'>;
   readonly clock: Clock;
   readonly events: EventRecorder;
+  readonly metrics: StorageMetrics;
 }
 
 /** A mounted volume. */
@@ -67,8 +69,9 @@ export class Expansion {
     const {request, volume} = expandable;
     const size = request.persistent?.spec?.capacity?.['storage'];
     if (!isLarger(size, this.#sizes.get(volume.handle)) || request.isReadonly) return;
+    const {metrics} = this.#parts;
     try {
-      await this.#expand(expandable, await this.#claimOf(request), size!);
+      await metrics.measured(volume.driver, 'volume_fs_resize', async () => this.#expand(expandable, await this.#claimOf(request), size!));
     } catch (error) {
       throw new VolumeError('NodeExpandVolume.NodeExpandVolume failed', messageOf(error), {cause: error, reason: 'VolumeResizeFailed'});
     }

@@ -17,6 +17,7 @@ import {pluginFolder, type CsiPaths} from './paths.js';
 import type {Publishing} from './publishing.js';
 import type {Staging} from './staging.js';
 import {csiVolumeOf, type CsiVolume} from './volume.js';
+import {loadVolumeData} from './volume-data.js';
 import type {Measuring} from './volume-stats.js';
 import type {NodeVolume, VolumesInUse} from './volumes-in-use.js';
 
@@ -77,14 +78,17 @@ export class CsiVolumes implements VolumePlugin {
     this.#parts.objects.known(csiVolumeOf(request).driver)?.spec.requiresRepublish ?? false;
 
   setUp(request: VolumeRequest): Promise<MountedVolume> {
-    const {metrics, type, services} = this.#parts;
+    const {metrics, services} = this.#parts;
     const volume = csiVolumeOf(request);
     const uid = request.pod.metadata?.uid ?? '';
-    return metrics.measured(`${type}:${volume.driver}`, 'volume_mount', () =>
-      volume.lifecycle === 'Ephemeral'
-        ? this.#publish(request, volume, {})
-        : services.volumes.use(volume, uid, onNode => this.#mount(request, volume, onNode)),
-    );
+    const measured = (act: () => Promise<MountedVolume>): Promise<MountedVolume> =>
+      metrics.measured(volume.driver, volume.isBlock ? 'map_volume' : 'volume_mount', act);
+    if (volume.lifecycle === 'Ephemeral') return measured(() => this.#publish(request, volume, {}));
+    return services.volumes.use(volume, uid, async onNode => {
+      if (volume.isBlock) await services.blocks.prepare(volume);
+      const publishContext = await metrics.measured(volume.driver, 'verify_controller_attached_volume', () => this.#attach(volume));
+      return measured(() => this.#mount(request, volume, publishContext, onNode));
+    });
   }
 
   async expand(request: VolumeRequest): Promise<void> {
@@ -101,14 +105,17 @@ export class CsiVolumes implements VolumePlugin {
   }
 
   async tearDown(uid: string): Promise<void> {
-    const {host, paths, services, metrics, type} = this.#parts;
+    const {host, paths, services, metrics} = this.#parts;
     for (const name of await host.list(paths.mounts(uid))) {
       const folder = join(paths.mounts(uid), name);
-      await this.#backedOff(folder, () => metrics.measured(type, 'volume_unmount', () => services.publishing.unpublish(folder)));
+      await this.#backedOff(folder, async () => {
+        const data = await loadVolumeData(host, folder);
+        if (data) await metrics.measured(data.driverName, 'volume_unmount', () => services.publishing.unpublish(folder, data));
+      });
     }
     for (const device of await services.volumes.devicesOf(uid))
       await this.#backedOff(`${device.specName} ${uid}`, () =>
-        metrics.measured(type, 'unmap_volume', () => services.blocks.unpublish(device, uid)),
+        metrics.measured(device.driver, 'unmap_volume', () => services.blocks.unpublish(device, uid)),
       );
     services.volumes.leave(uid);
   }
@@ -117,12 +124,15 @@ export class CsiVolumes implements VolumePlugin {
     this.#parts.services.volumes.sweep();
   }
 
-  async #mount(request: VolumeRequest, volume: CsiVolume, onNode: NodeVolume): Promise<MountedVolume> {
+  async #mount(
+    request: VolumeRequest,
+    volume: CsiVolume,
+    publishContext: Readonly<Record<string, string>>,
+    onNode: NodeVolume,
+  ): Promise<MountedVolume> {
     const uid = request.pod.metadata?.uid ?? '';
     const isForOnePod = volume.accessModes?.length === 1 && volume.accessModes[0] === 'ReadWriteOncePod';
     if (isForOnePod && [...onNode.published].some(other => other !== uid)) throw new Error(inUseElsewhere);
-    if (volume.isBlock) await this.#parts.services.blocks.prepare(volume);
-    const publishContext = await this.#attach(volume);
     if (volume.isBlock) return this.#map(request, volume, publishContext, onNode);
     if (!onNode.isStaged)
       await step('MountVolume.MountDevice failed', async () => {

@@ -8,6 +8,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import {CsiError, type CsiClient} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
 import type {CsiDrivers} from './drivers.js';
+import type {StorageMetrics} from './metrics.js';
 import type {CsiPaths} from './paths.js';
 import {procedures, type Capability} from './procedures.js';
 import {
@@ -22,7 +23,7 @@ import {
   type CsiVolume,
   type SecretReference,
 } from './volume.js';
-import {loadVolumeData, removeMountPoint, saveVolumeData, type VolumeData} from './volume-data.js';
+import {removeMountPoint, saveVolumeData, type VolumeData} from './volume-data.js';
 
 export interface PublishingParts {
   readonly host: Host;
@@ -30,6 +31,7 @@ export interface PublishingParts {
   readonly drivers: Pick<CsiDrivers, 'client'>;
   readonly objects: Pick<DriverObjects, 'driver' | 'secret' | 'tokens'>;
   readonly nodeName: string;
+  readonly metrics: StorageMetrics;
   /** The prefix of messages: the name of the volume type. */
   readonly type: string;
 }
@@ -96,11 +98,18 @@ export class Publishing {
     const delegated = can.has('VOLUME_MOUNT_GROUP');
     const group = delegated ? pod.spec?.securityContext?.fsGroup : undefined;
     await this.#call(client, publication, target, {...context, group, options});
-    if (!delegated && isGivenToGroup(volume, policy))
-      await publication.giveToGroup(target).catch((error: unknown) => {
+    if (!delegated && isGivenToGroup(volume, policy)) await this.#giveToGroup(publication, target);
+    return target;
+  }
+
+  async #giveToGroup({pod, volume, giveToGroup}: Publication, target: string): Promise<void> {
+    if (pod.spec?.securityContext?.fsGroup === undefined) return;
+    const {metrics} = this.#parts;
+    await metrics
+      .measured(volume.driver, 'volume_apply_access_control', () => giveToGroup(target))
+      .catch((error: unknown) => {
         throw new Error(`applyFSGroup failed for vol ${volume.handle}: ${messageOf(error)}`, {cause: error});
       });
-    return target;
   }
 
   /** Returns what a driver is told of a pod, and the secrets for it. */
@@ -121,20 +130,15 @@ export class Publishing {
     };
   }
 
-  /**
-   * Unpublishes what is in the folder of a volume of a pod, and removes it. Returns what it was; undefined for nothing.
-   */
-  async unpublish(folder: string): Promise<VolumeData | undefined> {
+  /** Unpublishes what is in the folder of a volume of a pod, and removes it. */
+  async unpublish(folder: string, data: VolumeData): Promise<void> {
     const {host, type} = this.#parts;
-    const data = await loadVolumeData(host, folder);
-    if (!data) return undefined;
     const target = join(folder, 'mount');
     const client = this.client(data.driverName, 'Unmounter.TearDownAt failed to get CSI client');
     await client.call(procedures.unpublish, {volumeId: data.volumeHandle, targetPath: target}).catch((error: unknown) => {
       throw new Error(`${type}: Unmounter.TearDownAt failed: ${messageOf(error)}`, {cause: error});
     });
     await removeMountPoint(host, target);
-    return data;
   }
 
   async #call(

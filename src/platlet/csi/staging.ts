@@ -6,6 +6,7 @@ import {removeUnmounted, type Host} from '#src/platlet/host/host.js';
 import {CsiError} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
 import type {CsiDrivers} from './drivers.js';
+import type {StorageMetrics} from './metrics.js';
 import {checkUnreferenced} from './mount-references.js';
 import type {CsiPaths} from './paths.js';
 import {procedures, type Capability} from './procedures.js';
@@ -17,6 +18,7 @@ export interface StagingParts {
   readonly paths: CsiPaths;
   readonly drivers: Pick<CsiDrivers, 'client'>;
   readonly objects: Pick<DriverObjects, 'secret'>;
+  readonly metrics: StorageMetrics;
   /** The prefix of messages: the name of the volume type. */
   readonly type: string;
 }
@@ -89,7 +91,11 @@ export class Staging {
   }
 
   /** Unstages a mounted volume and removes its folder. Rejects if it is mounted elsewhere too. */
-  async unstage({driver, handle}: Pick<CsiVolume, 'driver' | 'handle'>): Promise<void> {
+  unstage(volume: Pick<CsiVolume, 'driver' | 'handle'>): Promise<void> {
+    return this.#parts.metrics.measured(volume.driver, 'unmount_device', () => this.#unstage(volume));
+  }
+
+  async #unstage({driver, handle}: Pick<CsiVolume, 'driver' | 'handle'>): Promise<void> {
     const {host, paths, drivers, type} = this.#parts;
     const path = paths.globalMount({driver, handle});
     if (!(await loadVolumeData(host, dirname(path)))) return;
@@ -103,7 +109,11 @@ export class Staging {
   }
 
   /** Unstages a block device and removes its folders. Rejects if pods still have it. */
-  async unstageBlock({driver, handle, specName}: Pick<CsiVolume, 'driver' | 'handle' | 'specName'>): Promise<void> {
+  unstageBlock(volume: Pick<CsiVolume, 'driver' | 'handle' | 'specName'>): Promise<void> {
+    return this.#parts.metrics.measured(volume.driver, 'unmap_device', () => this.#unstageBlock(volume));
+  }
+
+  async #unstageBlock({driver, handle, specName}: Pick<CsiVolume, 'driver' | 'handle' | 'specName'>): Promise<void> {
     const {host, paths, drivers} = this.#parts;
     await checkUnmapped(host, paths.blockMaps(specName));
     const path = paths.blockStaging(specName);
