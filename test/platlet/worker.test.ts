@@ -2,11 +2,11 @@ import test from 'ava';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ManagerRefusal, Reserved} from '#src/platlet/pod/admission/managers.js';
-import type {Images} from '#src/platlet/pod/ports.js';
+import {MountTimeout, type Images} from '#src/platlet/pod/ports.js';
 import {eventsOf} from '#test/simulation/environment.js';
 import {anAgent, aPlaneWithNode, describePod, podNamed, podsOf, run, timeline, type AgentPlane} from './agent.js';
 import {MemoryRuntime, type Program} from './memory-runtime.js';
-import {presentImages} from './ports.js';
+import {noVolumes, presentImages} from './ports.js';
 
 /** A runtime whose containers have programs by their names. */
 const running = ({clock}: AgentPlane, programs: Record<string, Program> = {}) => new MemoryRuntime(clock, name => programs[name] ?? {});
@@ -34,6 +34,28 @@ test('a pod is run in a sandbox, and its status and events say so', async t => {
   );
   t.deepEqual(await eventsOf(plane, 'pod'), ['Created: Container created', 'Started: Container started']);
   t.deepEqual(runtime.calls, ['sandbox pod 0', 'create app 0', 'start app 0']);
+});
+
+test('volumes that cannot be used are an event of their pod, and not that they take too long', async t => {
+  await using plane = await aPlaneWithNode();
+  await using runtime = running(plane);
+  const errors = [new MountTimeout('too late'), new Error('unmounted volumes=[v]: PVC is not bound')];
+  const volumes = {
+    ...noVolumes(),
+    async mount() {
+      const error = errors.shift();
+      if (error) throw error;
+    },
+  };
+  await using _ = await anAgent(plane, runtime, {volumes});
+  await run(plane);
+  await plane.clock.advance(9_000);
+  t.deepEqual(await eventsOf(plane, 'pod'), []);
+  await plane.clock.advance(10_000);
+  const failure = 'FailedMount: Unable to attach or mount volumes: unmounted volumes=[v]: PVC is not bound';
+  t.deepEqual(await eventsOf(plane, 'pod'), [failure]);
+  await plane.clock.advance(16_000);
+  t.is((await podNamed(plane)).status?.phase, 'Running');
 });
 
 test('init containers run one after the other, sidecars beside what follows, and a pod that is done is over', async t => {

@@ -32,13 +32,18 @@ export class WaitingError extends Error {
   }
 }
 
+/** Thrown when the volumes of a pod are not mounted in time. The pod is synced again, without an event. */
+export class MountTimeout extends Error {
+  override readonly name = 'MountTimeout';
+}
+
 /** The volumes of pods. */
 export interface PodVolumes {
   /** Called with a pod that is new on the node or has changed. */
   track?(pod: Frozen<Pod>): void;
   /**
-   * Mounts the volumes of a pod, and updates those that are mounted. Rejects after a timeout with the message of a
-   * `FailedMount` event if volumes are not ready, or with `PodRejected` if the node cannot have them.
+   * Mounts the volumes of a pod, and updates those that are mounted. Rejects if volumes are not ready: with
+   * `MountTimeout` after a while, with `PodRejected` if the node cannot have them, at once if some cannot be used.
    */
   mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void>;
   /** Returns the content of a file in a mounted volume, up to a number of bytes; undefined if it is missing. */

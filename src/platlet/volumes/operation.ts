@@ -11,7 +11,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {giveToGroup} from './ownership.js';
 import {NotAttached, VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from './plugin.js';
-import type {VolumeResolver} from './resolver.js';
+import type {ResolvedVolume, VolumeResolver} from './resolver.js';
 
 export interface VolumeOperationParts {
   readonly resolver: VolumeResolver;
@@ -42,6 +42,8 @@ export class VolumeOperation {
   #isRefreshed = true;
   /** The name in events: that of the persistent volume, if any. */
   #shownName = '';
+  /** Why the volume could not be resolved at the last attempt. */
+  #problem: string | undefined;
   #waiting: (() => void)[] = [];
   /** Asks the plugin whether the node has as many volumes as it can have. */
   #isFull: (() => Promise<boolean>) | undefined;
@@ -66,6 +68,11 @@ export class VolumeOperation {
     return this.#isProcessed;
   }
 
+  /** Why the volume could not be resolved when its pod was synced; undefined if it was. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
   /** Whether the volume is attached to the node, if it needs to be. */
   get isAttached(): boolean {
     return this.#isAttached;
@@ -76,12 +83,15 @@ export class VolumeOperation {
     return !this.#isAttached && this.#isFull ? this.#isFull() : false;
   }
 
-  /** Resolves when the volume is mounted and was updated once more, unless that fails. */
+  /**
+   * Resolves when the volume is mounted and was updated once more, unless that fails; also if it cannot be resolved,
+   * with a `problem`.
+   */
   async mounted(pod: Frozen<Pod>): Promise<void> {
     this.#pod = pod;
     if (this.#running) await this.#running;
     else if (!this.#retry && (!this.#result || this.#isRefreshed)) await this.#start();
-    if (!this.#result && !this.#isStopped) await new Promise<void>(resolve => this.#waiting.push(resolve));
+    if (!this.#result && this.#problem === undefined && !this.#isStopped) await new Promise<void>(resolve => this.#waiting.push(resolve));
   }
 
   /** Starts no further operation. The current one still has to end. */
@@ -107,10 +117,14 @@ export class VolumeOperation {
       this.#result = await this.#setUp(pod);
       this.#isAttached = true;
       this.#failures = 0;
-      for (const resolve of this.#waiting.splice(0)) resolve();
+      this.#wake();
     } catch (error) {
       this.#failed(pod, error);
     }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   #failed(pod: Frozen<Pod>, error: unknown): void {
@@ -118,8 +132,10 @@ export class VolumeOperation {
     this.#isAttached = !(error instanceof NotAttached);
     if (!this.#isAttached) return this.#retryAfter(attachMs);
     log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'failed to set up a volume');
+    // It is resolved again when the pod is synced.
+    if (this.#problem !== undefined) return this.#wake();
     const {what, reason} = error instanceof VolumeError ? error : {what: 'MountVolume.SetUp failed', reason: 'FailedMount'};
-    if (this.#isProcessed) events.warning(pod, reason, `${what} for volume ${JSON.stringify(this.#shownName)} : ${messageOf(error)}`);
+    events.warning(pod, reason, `${what} for volume ${JSON.stringify(this.#shownName)} : ${messageOf(error)}`);
     this.#retryAfter(backoff(this.#failures++));
   }
 
@@ -133,7 +149,7 @@ export class VolumeOperation {
 
   async #setUp(pod: Frozen<Pod>): Promise<MountedVolume> {
     const {resolver} = this.#parts;
-    const resolved = await resolver.resolve(pod, this.name);
+    const resolved = await this.#resolve(pod);
     const {volume, persistent, isReadonly} = resolved;
     const request: VolumeRequest = {
       pod,
@@ -158,6 +174,17 @@ export class VolumeOperation {
     const mounted = await plugin.setUp(request);
     const groups = resolver.groupsOf(resolved);
     return groups.length > 0 ? {...mounted, groups} : mounted;
+  }
+
+  async #resolve(pod: Frozen<Pod>): Promise<ResolvedVolume> {
+    try {
+      const resolved = await this.#parts.resolver.resolve(pod, this.name);
+      this.#problem = undefined;
+      return resolved;
+    } catch (error) {
+      this.#problem = messageOf(error);
+      throw error;
+    }
   }
 
   async #giveToGroup(pod: Frozen<Pod>, isReadonly: boolean, path: string): Promise<void> {

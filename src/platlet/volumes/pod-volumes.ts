@@ -10,7 +10,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import type {PodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import {PodRejected, type Rejection} from '#src/platlet/pod/admission/rejection.js';
-import type {PodVolumes} from '#src/platlet/pod/ports.js';
+import {MountTimeout, type PodVolumes} from '#src/platlet/pod/ports.js';
 import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import type {VolumeOperation} from './operation.js';
 import type {MountedVolume} from './plugin.js';
@@ -30,8 +30,11 @@ export interface NodeVolumesParts {
   readonly clock: Clock;
 }
 
-/** The time after which a pod that waits for its volumes gets an event. */
+/** How long a sync of a pod waits for its volumes. */
 const waitMs = 123_000;
+/** How long it waits for the others when some cannot be resolved. */
+const lookMs = 300;
+const late = 'context deadline exceeded';
 
 /**
  * Returns the names of the volumes used by the containers of a pod: as mounts, as devices, or for environment files.
@@ -45,13 +48,24 @@ const usedVolumes = ({spec}: Frozen<Pod>): ReadonlySet<string> =>
   );
 
 /** Returns the rejection of a pod whose volumes the node cannot have. */
-const beyondLimit = (late: string): Rejection => ({
+const beyondLimit = (text: string): Rejection => ({
   reason: 'VolumeAttachmentLimitExceeded',
-  message: `Node has reached its volume attachment limit, rejecting pod. ${late}: context deadline exceeded`,
+  message: `Node has reached its volume attachment limit, rejecting pod. ${text}`,
 });
 
-/** Formats a list as in messages. */
-const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
+/** Lists the names of volumes as in messages. */
+const listed = (volumes: readonly VolumeOperation[]): string =>
+  `[${volumes
+    .map(({name}) => name)
+    .sort()
+    .join(' ')}]`;
+
+/** Returns which volumes are missing, and how far they are. */
+const missingText = (missing: readonly VolumeOperation[]): string => {
+  const unattached = missing.filter(({isAttached}) => !isAttached);
+  const unprocessed = missing.filter(({isProcessed}) => !isProcessed);
+  return `unmounted volumes=${listed(missing)}, unattached volumes=${listed(unattached)}, failed to process volumes=${listed(unprocessed)}`;
+};
 
 /** The volumes of a node's pods. */
 export class NodeVolumes implements PodVolumes {
@@ -70,20 +84,34 @@ export class NodeVolumes implements PodVolumes {
   async mount(pod: Frozen<Pod>, signal: AbortSignal): Promise<void> {
     const {clock} = this.#parts;
     const operations = await withClockHeld(clock, () => this.#prepare(pod));
-    const all = Promise.all(operations.map(operation => operation.mounted(pod)));
-    all.catch(() => {});
-    const isLate = Symbol('late');
-    let timer: Disposable | undefined;
-    const limit = new Promise<symbol>(resolve => (timer = clock.schedule(waitMs, () => resolve(isLate))));
-    try {
-      if ((await unlessAborted(Promise.race([all, limit]), signal)) !== isLate) return;
-    } finally {
-      timer?.[Symbol.dispose]();
-    }
-    const late = this.#lateText(operations);
-    for (const operation of operations)
-      if (await unlessAborted(operation.isBeyondLimit(), signal)) throw new PodRejected(beyondLimit(late));
-    throw new Error(`Unable to attach or mount volumes: ${late}: timed out waiting for the condition`);
+    const isLate = await this.#isLate(pod, operations, signal);
+    const missing = operations.filter(({result}) => !result);
+    const problems = [...new Set(missing.flatMap(({problem}) => problem ?? []))].sort();
+    // Volumes without a problem are given up because the pod ends.
+    if (missing.length === 0 || (!isLate && problems.length === 0)) return;
+    const text = missingText(missing);
+    if (problems.length > 0) throw new Error(`${text}: ${problems.join('; ')}`);
+    for (const operation of missing)
+      if (await unlessAborted(operation.isBeyondLimit(), signal)) throw new PodRejected(beyondLimit(`${text}: ${late}`));
+    throw new MountTimeout(`${text}: ${late}`);
+  }
+
+  /** Mounts volumes. Resolves with false when all are mounted or some cannot be resolved, with true after too long. */
+  #isLate(pod: Frozen<Pod>, operations: readonly VolumeOperation[], signal: AbortSignal): Promise<boolean> {
+    const {clock} = this.#parts;
+    const timers: Disposable[] = [];
+    const waiting = new Promise<boolean>((resolve, reject) => {
+      timers.push(clock.schedule(waitMs, () => resolve(true)));
+      const mounting = operations.map(async operation => {
+        await operation.mounted(pod);
+        const isUnresolved = !operation.result && operation.problem !== undefined;
+        if (isUnresolved && timers.length === 1) timers.push(clock.schedule(lookMs, () => resolve(false)));
+      });
+      Promise.all(mounting).then(() => resolve(false), reject);
+    });
+    return unlessAborted(waiting, signal).finally(() => {
+      for (const timer of timers.splice(0)) timer[Symbol.dispose]();
+    });
   }
 
   async readFile(pod: Frozen<Pod>, volume: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
@@ -143,12 +171,5 @@ export class NodeVolumes implements PodVolumes {
     for (const {name} of pod.spec?.volumes ?? [])
       if (used.has(name) && !operations.has(name)) operations.set(name, this.#parts.operation(name));
     return [...operations.values()];
-  }
-
-  #lateText(operations: readonly VolumeOperation[]): string {
-    const missing = operations.filter(({result}) => !result);
-    const unprocessed = missing.filter(({isProcessed}) => !isProcessed);
-    const unattached = missing.filter(({isAttached}) => !isAttached);
-    return `unmounted volumes=${listed(missing.map(({name}) => name))}, unattached volumes=${listed(unattached.map(({name}) => name))}, failed to process volumes=${listed(unprocessed.map(({name}) => name))}`;
   }
 }

@@ -7,6 +7,7 @@ import {unlessAborted} from '#src/base/signals.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
 import {PodRejected} from '#src/platlet/pod/admission/rejection.js';
 import {podGraceSeconds} from '#src/platlet/pod/kill.js';
+import {MountTimeout} from '#src/platlet/pod/ports.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {PodKill} from './kill-pod.js';
 import {recordEvent, type WorkerParts} from './parts.js';
@@ -56,7 +57,10 @@ export class PodPreparation {
         this.#parts.telemetry.metrics.admissionRejections.add({reason});
         throw error;
       }
-      if (!signal.aborted) recordEvent(this.#parts, pod, ['Warning', 'FailedMount', messageOf(error)]);
+      if (!signal.aborted && !(error instanceof MountTimeout)) {
+        const text = `Unable to attach or mount volumes: ${messageOf(error)}`;
+        recordEvent(this.#parts, pod, ['Warning', 'FailedMount', text]);
+      }
       throw error;
     }
   }

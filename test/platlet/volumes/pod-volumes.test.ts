@@ -3,6 +3,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import type {Pod} from '#src/api/pod.js';
 import {parseMounts} from '#src/platlet/host/mount-table.js';
+import {MountTimeout} from '#src/platlet/pod/ports.js';
 import {checkPath} from '#src/platlet/volumes/atomic-writer.js';
 import {giveToGroup} from '#src/platlet/volumes/ownership.js';
 import {put, textOf} from '#test/platlet/host.js';
@@ -35,11 +36,16 @@ test('a pod waits for its volumes, which are tried again with backoff', async t 
   t.is(await textOf(world.host, join(world.at('configmap'), 'a')), '1');
 });
 
-test('a pod that waits too long hears what is missing', async t => {
+test('a pod fails at once if volumes cannot be used, with all that is known by then', async t => {
+  const problems = new Map([
+    ['claim', 'error processing PVC default/c: PVC is not bound'],
+    ['b', 'error processing PVC default/b: PVC is being deleted'],
+  ]);
   using world = aWorld({
     claims: {
       async of(_, {name}) {
-        if (name === 'claim') throw new Error('error processing PVC default/c: PVC is not bound');
+        const problem = problems.get(name);
+        if (problem) throw new Error(problem);
         return undefined;
       },
     },
@@ -47,16 +53,34 @@ test('a pod that waits too long hears what is missing', async t => {
   const pod = podWith([
     {name: 'v', secret: {secretName: 's'}},
     {name: 'claim', persistentVolumeClaim: {claimName: 'c'}},
+    {name: 'b', persistentVolumeClaim: {claimName: 'b'}},
     {name: 'e', emptyDir: {}},
   ]);
-  const mounted = t.throwsAsync(world.mount(pod), {
+  const failing = t.throwsAsync(world.mount(pod), {
     message:
-      'Unable to attach or mount volumes: unmounted volumes=[v claim], unattached volumes=[], failed to process volumes=[claim]: timed out waiting for the condition',
+      'unmounted volumes=[b claim v], unattached volumes=[], failed to process volumes=[b claim]: error processing PVC default/b: PVC is being deleted; error processing PVC default/c: PVC is not bound',
   });
-  await world.clock.drain();
-  await world.clock.advance(123_000);
-  await mounted;
+  await world.clock.advance(400);
+  await failing;
   t.true(world.events.every(event => event.includes('"v"')));
+  // They are looked at again when the pod is synced, not before.
+  problems.delete('b');
+  const again = t.throwsAsync(world.mount(pod), {
+    message: /volumes=\[b claim v\].*volumes=\[claim\]: error processing PVC default\/c: PVC is not bound$/,
+  });
+  await world.clock.advance(400);
+  await again;
+});
+
+test('a pod waits two minutes for volumes that cannot be mounted', async t => {
+  using world = aWorld();
+  const pod = podWith([{name: 'v', secret: {secretName: 's'}}]);
+  const waiting = t.throwsAsync(world.mount(pod), {
+    instanceOf: MountTimeout,
+    message: 'unmounted volumes=[v], unattached volumes=[], failed to process volumes=[]: context deadline exceeded',
+  });
+  await world.clock.advance(123_000);
+  await waiting;
 });
 
 test('what cannot be refreshed stays as it is', async t => {
