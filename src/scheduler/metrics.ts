@@ -141,7 +141,7 @@ export class SchedulerMetrics {
 
   /** Observes the time that all plugins of an extension point took for a pod. */
   observeExtensionPoint(
-    point: 'Sign' | 'Filter' | 'Score' | 'PostFilter' | 'Permit' | 'PreBind' | 'Bind',
+    point: 'Filter' | 'Score' | 'PostFilter' | 'Permit' | 'PreBind' | 'Bind',
     status: 'Success' | 'Unschedulable' | 'Wait' | 'Error',
     profile: string,
     ms: number,
@@ -176,7 +176,8 @@ export class SchedulerMetrics {
 
   /** Returns what is measured of the batches of a profile. */
   batchesOf(profile: string): BatchMetrics {
-    return {...this.#batches(profile), observeSign: ms => this.observeExtensionPoint('Sign', 'Success', profile, ms)};
+    const signing = this.#pointTime.at({extension_point: 'Sign', status: 'Success', profile});
+    return {...this.#batches(profile), observeSign: ms => signing.observe(ms / 1000)};
   }
 
   countPreemption(victims: number): void {

@@ -4,6 +4,7 @@ import {seededRandom} from '#src/base/random.js';
 import {runSteps} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache as ObjectCache} from '#informers/cache.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {OpportunisticBatch} from '#src/scheduler/batching/batch.js';
 import {PodSigner} from '#src/scheduler/batching/sign-pod.js';
 import {SortedNodes} from '#src/scheduler/batching/sorted-nodes.js';
@@ -123,6 +124,28 @@ test('a pod that is decided on again in its cycle keeps its hint, and leaves the
   t.is(hintFor(2, labels(true, 'sig')).node, 'n1');
   t.is(otherNodes.length, 1);
 });
+
+for (const [drawn, count] of [
+  [0.09, 1],
+  [0.1, undefined],
+] as const) {
+  test(`the signing of a tenth of the pods is measured: ${drawn} is drawn`, t => {
+    const meter = new MetricsRegistry();
+    const cluster = aClusterState({nodes: []});
+    const measured = new OpportunisticBatch({
+      clock: new VirtualClock(),
+      random: {...seededRandom(1), float: () => drawn},
+      cluster,
+      signer: new PodSigner({filters: [onePerNode], scores: []}),
+      metrics: new SchedulerMetrics(meter).batchesOf('mine'),
+    });
+
+    runSteps(measured.hintFor(runSteps(prepareFilters(toPodInfo(aPod('p')), [onePerNode], cluster)), 1));
+
+    const labelsOfSigning = {extension_point: 'Sign', status: 'Success', profile: 'mine'};
+    t.is(meter.value('scheduler_framework_extension_point_duration_seconds', labelsOfSigning), count);
+  });
+}
 
 const batch = () => ({signature: 'sig', nodes: sorted('n1'), createdAt: 1000});
 const node = {name: 'n3'} as never;

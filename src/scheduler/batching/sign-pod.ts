@@ -1,5 +1,6 @@
-import {canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
-import {stepsOf, type Steps} from '#src/base/steps.js';
+import {canonicalJson, canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
+import {weightLeft} from '#src/base/json/json-weight.js';
+import {isSteps, type Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster, Filter, PluginName, PluginSignature, Score, SignatureFragment} from '#src/scheduler/framework/plugin.js';
 import {schedulerName} from '#src/scheduler/signatures/fragments.js';
@@ -14,6 +15,9 @@ interface Plugins {
 export const pluginsWithoutSignature = ({filters, scores}: Plugins): PluginName[] => [
   ...new Set([...filters, ...scores].filter(({sign}) => !sign).map(({plugin}) => plugin)),
 ];
+
+/** Most values are so small that they are encoded at once, without the cost of steps. */
+const isSmall = (value: unknown): boolean => weightLeft(value, 100) >= 0;
 
 /** Makes the signatures of a profile's pods. */
 export class PodSigner {
@@ -34,8 +38,9 @@ export class PodSigner {
     for (const refuses of this.#refusals) if (refuses(pod, cluster)) return undefined;
     const parts: string[] = [];
     for (const {key, value} of this.#fragments) {
-      const part = yield* stepsOf(value(pod, cluster));
-      if (part !== undefined) parts.push(`${JSON.stringify(key)}:${yield* canonicalJsonInSteps(part)}`);
+      const given = value(pod, cluster);
+      const part = isSteps(given) ? yield* given : given;
+      if (part !== undefined) parts.push(`"${key}":${isSmall(part) ? canonicalJson(part) : yield* canonicalJsonInSteps(part)}`);
     }
     return `{${parts.join(',')}}`;
   }
