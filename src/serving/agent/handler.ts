@@ -18,6 +18,7 @@ import {logQueryOf} from './log-query.js';
 import {agentMetrics, measuredProbes, probeMetrics, resourceMetrics} from './metrics.js';
 import type {OutputBudget} from './output-budget.js';
 import {portsResponse} from './ports.js';
+import {queryOf} from './request-query.js';
 import {runResponse} from './run.js';
 import {summaryOf} from './summary.js';
 
@@ -205,11 +206,11 @@ export const agentHandler =
       const [first = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
       if (options.isReadOnly && debugged.has(first)) return text('Debug endpoints are disabled.\n', 405);
       const own = ownRoute(options, path);
-      if (own) return await own.answer({method: request.method, path, query: new URLSearchParams(search), request});
+      if (own) return await own.answer({method: request.method, path, query: queryOf(search), request});
       const route = Object.hasOwn(routes, first) ? routes[first]! : undefined;
       if (!route) return notFoundPage();
       if (!route.methods.includes(request.method)) return text('405: Method Not Allowed', 405);
-      return await route.answer(options, {request, rest, query: new URLSearchParams(search)});
+      return await route.answer(options, {request, rest, query: queryOf(search)});
     } catch (error) {
       if (error instanceof AgentError) return text(error.message, error.code);
       if (error instanceof URIError) return text('400: Bad Request', 400);
