@@ -130,6 +130,7 @@ export const gateTable = {
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     PlatletPodResourcesListUseActivePods: [stableOff, stableOff, deprecatedOn, deprecatedOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
+    PlatletRegistrationGetOnExistsOnly: [deprecated, deprecated, deprecated, deprecated],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
     PodLevelResources: [alpha, alpha, betaOn, betaOn],

@@ -87,6 +87,7 @@ export const nodeOf = async (
       status: before => node.status(before),
       // A runtime that is ready lets plugins register, and that leaves a socket in their folder.
       resetsExtended: () => managers.devices.isNew && health.runtimeProblems.length > 0,
+      looksIfForbidden: !gate('PlatletRegistrationGetOnExistsOnly'),
       useRanges: given => ranges.update(given),
       reached: stage => startup.reached(stage),
     },

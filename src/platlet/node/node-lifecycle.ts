@@ -24,6 +24,8 @@ export interface ReportedNode {
   status(before: Frozen<NodeStatus> | undefined): Promise<NodeStatus>;
   /** Whether extended resources of a Node that was registered before are 0 until plugins report them. */
   resetsExtended(): boolean;
+  /** Whether the Node is looked for even if its creation is forbidden. */
+  readonly looksIfForbidden: boolean;
   /** Tells the runtime the ranges of the node's pods. Returns whether they are others than before. */
   useRanges(ranges: readonly string[]): Promise<boolean>;
   /** Called before registration, after the first registration, and when the node becomes ready. */
@@ -109,7 +111,7 @@ export class NodeLifecycle {
       return;
     } catch (error) {
       // An agent that may not create its Node may still use an existing one.
-      if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
+      if (!isAlreadyExists(error) && !(isForbidden(error) && node.looksIfForbidden)) throw error;
     }
     const found = await nodes.get(identity.name, {signal});
     const metadata = ownMetadataPatch(naming, found, wanted);

@@ -93,6 +93,31 @@ test('--register-node=false creates no Node, and reports the status of one that 
   t.is(describePod(await podNamed(plane)), 'Running: app ready');
 });
 
+test('an agent that may not create its Node uses one that exists, unless PlatletRegistrationGetOnExistsOnly is on', async t => {
+  for (const [args, isUsed] of [
+    [[], true],
+    [['--feature-gates=PlatletRegistrationGetOnExistsOnly=true'], false],
+  ] as const) {
+    await using plane = await aPlaneForNodes();
+    const client = plane.client();
+    await createNode(plane);
+    await client.resource(kinds.validatingAdmissionPolicies).create({
+      metadata: {name: 'nodes'},
+      spec: {
+        matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['CREATE']}]},
+        validations: [{expression: 'false', reason: 'Forbidden'}],
+      },
+    });
+    const binding = {policyName: 'nodes', validationActions: ['Deny']};
+    await client.resource(kinds.validatingAdmissionPolicyBindings).create({metadata: {name: 'nodes'}, spec: binding});
+    await plane.clock.drain();
+    await t.throwsAsync(client.resource(kinds.nodes).create({metadata: {name: 'other'}}), {message: /forbidden/});
+    await using _ = await aWholeAgent(args, {plane});
+    await plane.clock.advance(60_000);
+    t.is((await readiness(plane))?.status, isUsed ? 'True' : undefined);
+  }
+});
+
 /** Returns the number of devices on a Node of before, once an agent has registered it again. */
 const devicesAfter = async (runtimeIsReady: boolean, left: readonly string[]): Promise<string | undefined> => {
   await using plane = await aPlaneForNodes();
