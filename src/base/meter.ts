@@ -14,6 +14,8 @@ export interface MetricSpec {
 }
 export interface HistogramSpec extends MetricSpec {
   readonly buckets: readonly number[];
+  /** Leaves series out of the exposition that have not changed for a while: for labels with a value for each kind. */
+  readonly hidesIdle?: boolean;
 }
 
 export interface ObservedSpec extends MetricSpec {

@@ -1,4 +1,5 @@
 import {caches} from '#src/base/cache-bound.js';
+import {systemClock, type Clock} from '#src/base/clock.js';
 import {yieldInTurn} from '#src/base/turn.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
 import {HistogramSeries, ValueSeries, type LabelLimits, type Sample} from './series.js';
@@ -34,6 +35,8 @@ export interface MetricsOptions {
   readonly release?: string;
   /** Whether process metrics (CPU, memory, start time) and those about the metrics are included. */
   readonly process?: boolean;
+  /** The clock by which series become idle; by default the system's. */
+  readonly clock?: Pick<Clock, 'monotonic'>;
 }
 
 /** The allowed values of labels, by metric and label. */
@@ -85,7 +88,8 @@ export class MetricsRegistry implements Meter {
 
   histogram(spec: HistogramSpec): Histogram {
     if (this.#isOff(spec)) return noop;
-    return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec, this.#limits(spec)));
+    const {clock = systemClock} = this.#options;
+    return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec, this.#limits(spec), () => clock.monotonic()));
   }
 
   /**

@@ -5,6 +5,7 @@
 
 import {formatDouble} from '#src/base/text/double.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, MetricSpec} from '#src/base/meter.js';
+import {IdleSeries} from './idle-series.js';
 
 /** One line of an exposition, in the form of prom-client. */
 export interface Sample {
@@ -175,6 +176,8 @@ interface Distribution {
   sum: number;
 }
 
+const countOf = ({counts}: Distribution): number => counts.reduce((total, count) => total + count, 0);
+
 const sum = (one: Distribution, other: Distribution): Distribution => ({
   counts: one.counts.map((count, bucket) => count + other.counts[bucket]!),
   sum: one.sum + other.sum,
@@ -189,10 +192,13 @@ export class HistogramSeries implements Histogram {
   readonly #limits: readonly string[];
   readonly #keys: SeriesKeys;
   readonly #updates = new Set<() => void>();
+  readonly #idle: IdleSeries | undefined;
   #values = new Map<string, Distribution>();
 
-  constructor(spec: HistogramSpec, limits = unlimited) {
+  /** `now` is a monotonic time in milliseconds. */
+  constructor(spec: HistogramSpec, limits: LabelLimits, now: () => number) {
     this.spec = spec;
+    this.#idle = spec.hidesIdle ? new IdleSeries(now) : undefined;
     this.#keys = new SeriesKeys(spec, limits);
     this.#bounds = [...spec.buckets].sort((a, b) => a - b);
     this.#limits = [...this.#bounds, Infinity].map(formatDouble);
@@ -256,7 +262,8 @@ export class HistogramSeries implements Histogram {
         all.set(key, known ? sum(known, distribution) : distribution);
       }
     }
-    for (const [key, distribution] of all) yield* this.#parts(labelsOf(this.spec, key), distribution);
+    for (const [key, distribution] of all)
+      if (!this.#idle?.isIdle(key, countOf(distribution))) yield* this.#parts(labelsOf(this.spec, key), distribution);
   }
 
   #parts(sharedLabels: Record<string, string>, {counts, sum}: Distribution): Sample[] {

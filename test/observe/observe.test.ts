@@ -1,7 +1,9 @@
 import test from 'ava';
 import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {createLog} from '#src/observe/log.js';
+import {idleMs} from '#src/observe/idle-series.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
@@ -332,4 +334,24 @@ test('an exposition of many series is formatted some lines at a time, and others
 
   t.is(bytes.toString().match(/^many_total/gm)?.length, 5_000);
   t.true(turns >= 10, `${turns} turns`);
+});
+
+test('series of a histogram by kind are hidden while they do not change, and come back with their whole value', async t => {
+  const clock = new VirtualClock();
+  const registry = new MetricsRegistry({clock});
+  const specs = {help: 'Durations.', labels: ['resource'], buckets: [1]};
+  const byKind = registry.histogram({name: 'by_kind', ...specs, hidesIdle: true});
+  const always = registry.histogram({name: 'always', ...specs});
+  const shown = async () => (await registry.exposition()).body.match(/^\w+_count.*$/gm) ?? [];
+  for (const histogram of [byKind, always]) for (const resource of ['idle', 'busy']) histogram.observe(0.5, {resource});
+
+  t.is((await shown()).length, 4);
+  await clock.advance(idleMs - 1);
+  byKind.observe(0.5, {resource: 'busy'});
+  t.is((await shown()).length, 4);
+  await clock.advance(1);
+  const kept = ['always_count{resource="idle"} 1', 'always_count{resource="busy"} 1'];
+  t.deepEqual((await shown()).sort(), ['by_kind_count{resource="busy"} 2', ...kept].sort());
+  byKind.observe(2, {resource: 'idle'});
+  t.deepEqual((await shown()).sort(), ['by_kind_count{resource="busy"} 2', 'by_kind_count{resource="idle"} 2', ...kept].sort());
 });

@@ -55,6 +55,7 @@ class StoreMetrics {
         help: 'Latency of requests to the store in seconds, for each operation and resource.',
         labels,
         buckets: durationBuckets,
+        hidesIdle: true,
       }),
       requests: meter.counter({name: 'etcd_requests_total', help: 'Requests to the store, for each operation and resource.', labels}),
       errors: meter.counter({

@@ -117,18 +117,21 @@ export class RequestMetrics {
       help: 'Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.',
       labels: ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'],
       buckets: durationBuckets,
+      hidesIdle: true,
     });
     this.#sli = meter.histogram({
       name: 'apiserver_request_sli_duration_seconds',
       help: sliHelp,
       labels: targetLabels,
       buckets: sliBuckets,
+      hidesIdle: true,
     });
     this.#slo = meter.histogram({
       name: 'apiserver_request_slo_duration_seconds',
       help: sliHelp,
       labels: targetLabels,
       buckets: sliBuckets,
+      hidesIdle: true,
       deprecatedSince: '1.27.0',
     });
     this.#sizes = meter.histogram({
@@ -136,6 +139,7 @@ export class RequestMetrics {
       help: 'Response size distribution in bytes for each group, version, verb, resource, subresource, scope and component.',
       labels: targetLabels,
       buckets: sizeBuckets,
+      hidesIdle: true,
     });
     this.#terminations = meter.counter({
       name: 'apiserver_request_terminations_total',
