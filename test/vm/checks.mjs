@@ -21,14 +21,14 @@ const objectOf = (...args) => JSON.parse(kubectl('get', ...args, '-o', 'json'));
 
 const until = async (what, look, seconds = 240) => {
   for (const end = Date.now() + seconds * 1000; ; await sleep(500)) {
-    let found;
+    let [found, failure] = [];
     try {
       found = await look();
-    } catch {
-      found = undefined;
+    } catch (error) {
+      failure = error;
     }
     if (found) return found;
-    if (Date.now() > end) throw new Error(`expected within ${seconds} s that ${what}`);
+    if (Date.now() > end) throw new Error(`expected within ${seconds} s that ${what}${failure ? `: ${failure.message.trim()}` : ''}`);
   }
 };
 
