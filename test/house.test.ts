@@ -198,7 +198,9 @@ const isEntryPoint = (path: string): boolean =>
 test('what a production file exports is used by another file, and not by tests alone', t => {
   const used = sources('src', 'controllers', 'informers', 'bench', 'examples', 'tools');
   const production = used.filter(({path}) => /^(?:src|controllers|informers)\//.test(path));
-  const tools = readdirSync(join(root, 'tools')).map(name => readFileSync(join(root, 'tools', name), 'utf8'));
+  const tools = readdirSync(join(root, 'tools'), {recursive: true, encoding: 'utf8'})
+    .filter(name => /\.[cm]?[jt]s$/.test(name))
+    .map(name => readFileSync(join(root, 'tools', name), 'utf8'));
   const texts = [...used.map(({code}) => code), ...tools];
   const filesWith = new Map<string, number>();
   for (const text of texts)

@@ -94,7 +94,9 @@ const containerd = isSystemd => `version = 2
 const platUnit = `[Unit]
 After=containerd.service dbus.service systemd-logind.service
 [Service]
-ExecStart=/usr/bin/plat up --agent --data-dir=/var/lib/plat --agent-arg=--config=/etc/plat/agent.yaml --agent-arg=--hostname-override=node-vm --agent-arg=-v=2
+# The machine has no network, and requests are not relayed to a loopback address.
+ExecStartPre=/bin/sh -c 'ip address add 10.99.0.1/32 dev lo || true'
+ExecStart=/usr/bin/plat up --agent --data-dir=/var/lib/plat --agent-arg=--config=/etc/plat/agent.yaml --agent-arg=--hostname-override=node-vm --agent-arg=--node-ip=10.99.0.1 --agent-arg=-v=2
 Delegate=yes
 StandardOutput=append:/var/log/plat.log
 StandardError=append:/var/log/plat.log
