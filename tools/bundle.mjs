@@ -161,7 +161,7 @@ const record = (name, args, whileReady = async () => {}) =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['tools/record-code.cjs', fresh, name, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'},
+      env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1', PLAT_HOME: join(scratch, 'home')},
     });
     children.add(child);
     let output = '';

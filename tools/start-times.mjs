@@ -57,7 +57,7 @@ const processes = () =>
 const memory = () =>
   processes().reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0), 0) / 1000;
 
-const environment = folder => ({...process.env, HOME: folder, PLAT_START_TIMES: String(process.pid)});
+const environment = folder => ({...process.env, HOME: folder, PLAT_HOME: join(folder, 'plat-home'), PLAT_START_TIMES: String(process.pid)});
 const start = (folder, command, args) => spawn(command, args, {cwd: folder, stdio: ['ignore', 'pipe', 'ignore'], env: environment(folder)});
 
 const plat = {

@@ -77,7 +77,13 @@ const ava = (files, options = []) =>
   new Promise(resolve => {
     const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...options, ...files], {
       stdio: ['inherit', 'pipe', 'inherit'],
-      env: {...process.env, TMPDIR: scratch, PLAT_TEST_ORDER: files.join('\n'), ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
+      env: {
+        ...process.env,
+        TMPDIR: scratch,
+        PLAT_HOME: join(scratch, 'home'),
+        PLAT_TEST_ORDER: files.join('\n'),
+        ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {}),
+      },
     });
     children.add(child);
     let rest = '';

@@ -87,7 +87,10 @@ export const statisticsOf = (children: readonly ChildProcess[]): Pick<Running, '
 /** Starts a program and resolves when it prints its line that begins with `ready`. */
 export const start = async (program: string, args: readonly string[], directory: string): Promise<Running> => {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [programPath(program), ...args], {stdio: ['ignore', 'pipe', 'pipe']});
+  const child = spawn(process.execPath, [programPath(program), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {...process.env, PLAT_HOME: join(tmpdir(), `plat-bench-home-${process.pid}`)},
+  });
   owned(child);
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));

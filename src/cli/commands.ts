@@ -16,7 +16,9 @@ export interface Command {
 interface Source<R, P extends Parsed<R>> {
   readonly about: string;
   readonly flags: () => Promise<FlagTable<R>>;
-  readonly load: () => Promise<(invocation: Invocation<R, P>) => Promise<number | void>>;
+  /** Changes or refuses the arguments before they are parsed. */
+  readonly read?: (argv: readonly string[]) => Promise<readonly string[]>;
+  readonly load: (invocation: Invocation<R, P>) => Promise<(invocation: Invocation<R, P>) => Promise<number | void>>;
   /** Lays the command line over a configuration file. */
   readonly configure?: () => Promise<(parsed: Parsed<R>) => P | Promise<P>>;
 }
@@ -24,14 +26,14 @@ interface Source<R, P extends Parsed<R>> {
 /** A table whose types of options are those of any flags. */
 const untyped = <R>(table: FlagTable<R>): FlagTable => table as unknown as FlagTable;
 
-const command = <R = FlagRows, P extends Parsed<R> = Parsed<R>>({about, flags, load, configure}: Source<R, P>): Command => ({
+const command = <R = FlagRows, P extends Parsed<R> = Parsed<R>>({about, flags, read, load, configure}: Source<R, P>): Command => ({
   about,
   flags: async () => untyped(await flags()),
   run: async argv =>
     runProgram<R, P>(
       await flags(),
-      argv,
-      async invocation => (await load())(invocation),
+      read ? () => read(argv) : argv,
+      async invocation => (await load(invocation))(invocation),
       configure && (async parsed => (await configure())(parsed)),
     ),
 });
@@ -41,7 +43,39 @@ export const commands: Readonly<Record<string, Command>> = {
   up: command({
     about: 'run a whole control plane in one process',
     flags: async () => (await import('#src/options/programs/up.js')).upFlags,
-    load: async () => (await import('./up.js')).runUp,
+    read: async argv => (await import('./up/arguments.js')).upArguments(argv),
+    load: async ({parsed: {options}}) =>
+      options.detach ? (await import('./up/detach.js')).runDetached : (await import('./up/up.js')).runUp,
+  }),
+  ps: command({
+    about: 'list the planes of this user',
+    flags: async () => (await import('#src/options/programs/planes.js')).psFlags,
+    load: async () => (await import('./planes/ps.js')).runPs,
+  }),
+  status: command({
+    about: 'report the health of a plane, and what is wrong with it',
+    flags: async () => (await import('#src/options/programs/planes.js')).statusFlags,
+    load: async () => (await import('./planes/status.js')).runStatus,
+  }),
+  logs: command({
+    about: 'print the log of a plane',
+    flags: async () => (await import('#src/options/programs/planes.js')).logsFlags,
+    load: async () => (await import('./planes/logs.js')).runLogs,
+  }),
+  stop: command({
+    about: 'stop planes',
+    flags: async () => (await import('#src/options/programs/planes.js')).stopFlags,
+    load: async () => (await import('./planes/stop.js')).runStop,
+  }),
+  delete: command({
+    about: 'delete a plane: its data, its keys and its context',
+    flags: async () => (await import('#src/options/programs/planes.js')).deleteFlags,
+    load: async () => (await import('./planes/delete.js')).runDelete,
+  }),
+  export: command({
+    about: 'write what a report of an error needs to an archive',
+    flags: async () => (await import('#src/options/programs/planes.js')).exportFlags,
+    load: async () => (await import('./planes/export.js')).runExport,
   }),
   nodes: command({
     about: 'run simulated nodes against a cluster that is there',

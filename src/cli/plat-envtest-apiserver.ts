@@ -17,7 +17,10 @@ const main = async (argv: readonly string[]): Promise<void> => {
       (await import('./apiserver.js')).runApiServer(invocation),
     );
   const {upFlags} = await import('#src/options/programs/up.js');
-  return runProgram(upFlags, await planeArguments(own), async invocation => (await import('./up.js')).runUp(invocation));
+  return runProgram(upFlags, await planeArguments(own), async invocation => {
+    const [{runUp}, {unlisted}] = await Promise.all([import('./up/up.js'), import('./up/name.js')]);
+    return runUp(invocation, async name => unlisted(name)); // A test's plane is of no interest to others.
+  });
 };
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import {closest} from '#src/base/text/closest.js';
 import {oneLine} from '#src/program/program.js';
 import {commands} from './commands.js';
 
@@ -17,7 +18,9 @@ ${Object.entries(commands)
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
 
 const refuse = (name: string): never => {
-  process.stderr.write(`plat: ${oneLine(`unknown command ${JSON.stringify(name)}: "plat --help" lists the commands`)}\n`);
+  const similar = name.length > 100 ? undefined : closest(name, Object.keys(commands));
+  const hint = similar === undefined ? '"plat --help" lists the commands' : `did you mean "plat ${similar}"?`;
+  process.stderr.write(`plat: ${oneLine(`unknown command ${JSON.stringify(name)}: ${hint}`)}\n`);
   process.exit(1);
 };
 

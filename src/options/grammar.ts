@@ -1,3 +1,4 @@
+import {closest} from '#src/base/text/closest.js';
 import type {FlagRow, FlagTable} from './flag.js';
 import {OptionError} from './option-error.js';
 import {flagTypes} from './types.js';
@@ -12,6 +13,20 @@ export interface Assignment {
 export interface ParsedArguments {
   readonly assignments: readonly Assignment[];
   readonly args: readonly string[];
+}
+
+/** The longest name for which a flag of a similar name is looked for. */
+const longestName = 100;
+
+/** Thrown for a flag that a program does not have. The message names one with a similar name. */
+export class UnknownFlagError extends OptionError {
+  readonly flag: string;
+
+  constructor(flag: string, known: readonly string[]) {
+    const similar = flag.length > longestName ? undefined : closest(flag, known);
+    super(`unknown flag: --${flag}${similar === undefined ? '' : ` (did you mean --${similar}?)`}`);
+    this.flag = flag;
+  }
 }
 
 interface NamedFlag {
@@ -64,7 +79,7 @@ export const parseArguments = (table: FlagTable, argv: readonly string[]): Parse
     const name = (equals < 0 ? argument.slice(2) : argument.slice(2, equals)).replaceAll('_', '-');
     if (!name || name.startsWith('-')) throw new OptionError(`bad flag syntax: ${argument}`);
     const found = long.get(name);
-    if (!found) throw new OptionError(`unknown flag: --${name}`);
+    if (!found) throw new UnknownFlagError(name, [...long.keys()]);
     valueFor(found, `--${name}`, equals < 0 ? undefined : argument.slice(equals + 1));
   };
 

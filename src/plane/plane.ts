@@ -130,7 +130,7 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
   return {
     naming,
     url: port ? `https://${port.address}` : '',
-    kubeconfig: port ? kubeconfig(port.settings) : '',
+    kubeconfig: port ? kubeconfig(port.settings, undefined, options.context) : '',
     clock: options.clock ?? systemClock,
     client,
     intercept: interceptor => api.server.interceptors.add(interceptor),
@@ -388,7 +388,12 @@ const readiness = (components: readonly RunningComponent[], failed: Promise<neve
 
 const writeKubeconfig = async ({options, directory, log}: PlaneInputs, {settings}: PlanePort, undo: Undo): Promise<void> => {
   if (!options.dataDir && !options.kubeconfig) return;
-  const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {settings, directory, log});
+  const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {
+    settings,
+    directory,
+    context: options.context,
+    log,
+  });
   if (options.removeContextOnStop)
     undo.defer(() =>
       merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')),

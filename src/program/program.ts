@@ -36,8 +36,8 @@ export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
   /** Aborts on SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
   print(line: string): void;
-  /** Prints the line that reports that the program serves, which begins with `ready`. */
-  ready(what: string): void;
+  /** Prints the line that reports that the program serves: a text after `ready: `, or an object as JSON. */
+  ready(what: string | object): void;
 }
 
 /**
@@ -94,6 +94,8 @@ interface CommonOptions {
   readonly logJsonSplitStream?: boolean;
   readonly logJsonInfoBufferSize?: number;
   readonly logFlushFrequency?: number;
+  /** The file of the log, instead of standard error. */
+  readonly logFile?: string;
 }
 
 /** Throws an `OptionError` for flags that are incompatible with JSON. */
@@ -127,7 +129,7 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
  */
 export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   table: FlagTable<R>,
-  given: readonly string[] | (() => readonly string[]),
+  given: readonly string[] | (() => readonly string[] | Promise<readonly string[]>),
   run: (invocation: Invocation<R, P>) => Promise<number | void>,
   /** Lays the command line over a configuration file, before there is a log. */
   configure: (parsed: Parsed<R>) => P | Promise<P> = parsed => parsed as P,
@@ -139,7 +141,7 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   };
   let fatal: ReturnType<typeof handleUncaught> = () => undefined;
   try {
-    const argv = typeof given === 'function' ? given() : given;
+    const argv = typeof given === 'function' ? await given() : given;
     const flags = parseFlags(table, argv);
     if (flags.help) return print(helpText(table as never));
     const version = versionInfoOf(flags);
@@ -157,7 +159,8 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
     const verbosity = new Verbosity(v, vmodule.join(','));
     const stop = stopOnSignals();
     const stopping = stop.signal;
-    const write = writerOf(parsed.options as CommonOptions, stopping);
+    const {logFile} = parsed.options as CommonOptions;
+    const write = logFile ? (await import('./log-file.js')).logFileWriter(logFile) : writerOf(parsed.options as CommonOptions, stopping);
     const log = createLog({
       clock: systemClock,
       program: table.program.replaceAll(' ', '-'),
@@ -174,8 +177,8 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
     const clock = withErrorHandler(systemClock, unhandled.handle);
     releaseIdleMemory(clock, stopping);
     boundHeapGrowth(clock, stopping);
-    const ready = (what: string) => {
-      print(`ready: ${what}`);
+    const ready = (what: string | object) => {
+      print(typeof what === 'string' ? `ready: ${what}` : JSON.stringify(what));
       channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.
     };
     const code = await run({parsed, argv, log, clock, unhandled, verbosity, version, stopping, print, ready});

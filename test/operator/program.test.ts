@@ -89,7 +89,7 @@ test('invalid settings end an operator with one line that names the flag, the va
   t.teardown(() => void taken.close());
   await new Promise(resolve => taken.once('listening', resolve));
   const cases: readonly [readonly string[], Readonly<Record<string, string>>, RegExp][] = [
-    [['--concurency=3'], {}, /^maps-operator: unknown flag: --concurency\n$/],
+    [['--concurency=3'], {}, /^maps-operator: unknown flag: --concurency \(did you mean --concurrency\?\)\n$/],
     [['--concurrency=many'], {}, /^maps-operator: .*--concurrency.*whole number\n$/],
     [[], {OPERATOR_CONCURRENCY: 'many'}, /^maps-operator: OPERATOR_CONCURRENCY: .*whole number\n$/],
     [['--health-probe-bind-address=8081'], {}, /^maps-operator: .*--health-probe-bind-address.*must be 0.*or HOST:PORT.*\n$/],

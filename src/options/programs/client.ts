@@ -96,5 +96,15 @@ export const tokenFlags = flagTable({
 export const versionFlags = flagTable({
   program: 'plat version',
   summary: 'Prints the version of this program.',
-  sections: [flagSection('Output', {...help})],
+  sections: [
+    flagSection('Output', {
+      output: {
+        type: 'string',
+        help: 'The format, with all that is known of the build: json or yaml. Empty for one line.',
+        oneOf: ['', 'json', 'yaml'],
+        shorthand: 'o',
+      },
+      ...help,
+    }),
+  ],
 });

@@ -1,13 +1,23 @@
 import type {NamingName} from '#src/api/naming.js';
+import {audit} from '#src/options/apiserver/audit.js';
 import {flagSection, flagTable} from '#src/options/flag.js';
-import {commandLogging, help} from '#src/options/shared/logging.js';
+import {commandLogging, featureGates, help} from '#src/options/shared/logging.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 
 const plane = flagSection('Plane', {
+  name: {
+    type: 'string',
+    help: 'The name of the plane, by which plat ps, stop, status, logs, delete and export know it: a DNS label. Its context in kubeconfig files is plat-NAME (docs/planes.md).',
+    shownDefault: 'that of the plane in the data directory; default for a new one, or default-2 and so on if that is in use',
+    check: (name: string) => {
+      const isLabel = name === '' || /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+      return isLabel ? undefined : 'must be lower-case letters, digits and dashes, at most 63 of them, such as dev';
+    },
+  },
   'data-dir': {
     type: 'path',
     help: "The directory of the plane: its keys (pki/), its store (store/) and the administrator's connection settings (kubeconfig).",
-    shownDefault: './.plat, or ./.plat-plat with --naming=plat',
+    shownDefault: './.plat, or ./.plat-plat with --naming=plat; PLAT_HOME/planes/NAME with --name=NAME',
   },
   from: {
     type: 'path',
@@ -78,6 +88,23 @@ const plane = flagSection('Plane', {
     help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.',
   },
   'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},
+  detach: {
+    type: 'bool',
+    help: 'Start the plane in the background, and return once it is ready. Its log goes to --log-file.',
+    default: 'false',
+  },
+  output: {
+    type: 'string',
+    help: 'The form of the line that reports that the plane is ready: text, or json for an object with its address, kubeconfig, name, pid and data directory.',
+    default: 'text',
+    oneOf: ['text', 'json'],
+    shorthand: 'o',
+  },
+  'log-file': {
+    type: 'path',
+    help: 'The file of the log, which is renamed to FILE.1 at 10 MiB.',
+    shownDefault: 'standard error; plat.log in the data directory with --detach',
+  },
   quiet: {
     type: 'bool',
     help: 'Print only the line that begins with "ready", and errors.',
@@ -88,6 +115,27 @@ const plane = flagSection('Plane', {
   ...help,
 });
 
+/** Flags that are handed on to the components of the plane that have them. */
+const components = flagSection('Components', {
+  'feature-gates': {...featureGates['feature-gates'], help: `${featureGates['feature-gates'].help} For all components.`},
+  'runtime-config': {
+    type: 'each',
+    label: 'group/version=true|false,...',
+    help: 'Built-in APIs that the API server turns on or off, as of plat-apiserver. Repeatable.',
+  },
+  controllers: {
+    type: 'each',
+    label: 'strings',
+    help: 'The controllers to run, as of plat-controller-manager: * for those that are on by default, foo for one, -foo for one not to run.',
+  },
+});
+
+/** The flags that go to the API server. */
+export const apiserverOwn: readonly string[] = ['runtime-config', ...Object.keys(audit.rows)];
+
+/** The flags that go to the controller manager. */
+export const controllerManagerOwn: readonly string[] = ['controllers'];
+
 /** The default data directory. Each naming has its own, because a store keeps the naming it was created with. */
 export const defaultDataDir = (naming: NamingName): string => (naming === planeNaming.naming.default ? './.plat' : `./.plat-${naming}`);
 
@@ -95,7 +143,7 @@ export const defaultDataDir = (naming: NamingName): string => (naming === planeN
 export const upFlags = flagTable({
   program: 'plat up',
   summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
-  sections: [plane],
+  sections: [plane, components, audit],
   derive: ({agent, nodes}, given) => (agent && !given.has('nodes') ? {nodes: 0} : {nodes}),
   rules: [
     ({simulationFile, nodes}) =>

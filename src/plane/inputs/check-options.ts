@@ -58,6 +58,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   bindAddress: must(value => typeof value === 'string' && isIP(value) !== 0, 'an IP address'),
   securePort: port,
   kubeconfig: path,
+  context: must(isText, 'a name'),
   removeContextOnStop: flag,
   nodes: must(value => isWhole(value, 10_000), 'a whole number from 0 to 10000'),
   simulationFile: path,

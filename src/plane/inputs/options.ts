@@ -18,6 +18,11 @@ export interface PlaneOptions {
   readonly securePort?: number;
   /** The file to merge the administrator's kubeconfig into; by default a separate one in the data directory. */
   readonly kubeconfig?: string;
+  /**
+   * The name of the plane's cluster and context in a kubeconfig file, `plat` by default. A number is added to a name
+   * that another plane has there.
+   */
+  readonly context?: string;
   /** Whether to remove them from that file when the plane stops. */
   readonly removeContextOnStop?: boolean;
   /** The number of simulated nodes that run the pods. None by default. */

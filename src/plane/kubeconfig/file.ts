@@ -10,7 +10,7 @@ import {makeFolder} from '#src/base/files/folder.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {OptionError} from '#src/options/option-error.js';
-import {entryNames, kubeconfig, type AdminSettings, type EntryNames} from './settings.js';
+import {defaultContext, entryNames, kubeconfig, type AdminSettings, type EntryNames} from './settings.js';
 
 /** A kubeconfig file with the entries of a plane. */
 export interface MergedKubeconfig {
@@ -24,6 +24,8 @@ export interface KubeconfigParts {
   readonly settings: AdminSettings;
   /** The plane's data directory. */
   readonly directory: string;
+  /** The context it has where the name is free; `plat` by default. */
+  readonly context?: string | undefined;
   readonly log: Log;
 }
 
@@ -39,12 +41,15 @@ export const checkKubeconfig = (file: string): Promise<void> =>
  * kubectl uses, following symbolic links, readable only by this user. Rejects with an error of one line, without
  * changing the file, when it cannot be parsed.
  */
-export const mergeKubeconfig = (file: string, {settings, directory, log}: KubeconfigParts): Promise<MergedKubeconfig> =>
+export const mergeKubeconfig = (
+  file: string,
+  {settings, directory, context = defaultContext, log}: KubeconfigParts,
+): Promise<MergedKubeconfig> =>
   withFileName(file, async () => {
-    const plane = {settings, directory, isGone: (other: string) => !existsSync(other)};
-    const fresh = kubeconfig(settings, directory);
+    const plane = {settings, directory, context, isGone: (other: string) => !existsSync(other)};
+    const fresh = kubeconfig(settings, directory, context);
     let merged: {readonly names: EntryNames; readonly previousContext: string | undefined} = {
-      names: entryNames(),
+      names: entryNames(1, context),
       previousContext: undefined,
     };
     await changed(file, log, async text => {
@@ -63,6 +68,14 @@ export const mergeKubeconfig = (file: string, {settings, directory, log}: Kubeco
         }),
       );
     return {names: merged.names, remove};
+  });
+
+/** Removes the entries of the plane with a data directory from a kubeconfig file, which may be missing. */
+export const removeFromKubeconfig = (file: string, directory: string, log: Log): Promise<void> =>
+  withFileName(file, async () => {
+    if (!existsSync(file)) return;
+    const {withoutDirectory} = await import('./merge.js');
+    await changed(file, log, async text => (text ? withoutDirectory(text, directory) : text));
   });
 
 const withFileName = async <T>(file: string, run: () => Promise<T>): Promise<T> => {

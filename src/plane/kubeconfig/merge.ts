@@ -11,6 +11,8 @@ export interface PlaneEntries {
   readonly settings: AdminSettings;
   /** The plane's data directory. Entries of a plane whose directory is gone are replaced. */
   readonly directory: string;
+  /** The context it has where the name is free. */
+  readonly context: string;
   /** Whether a directory does not exist any more. */
   readonly isGone: (directory: string) => boolean;
 }
@@ -90,9 +92,19 @@ export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
  * previous current context.
  */
 export const withoutPlane = (text: string, plane: PlaneEntries, {names, previousContext}: Omit<Merged, 'text'>): string => {
-  const {document, lists, currentContext} = parseKubeconfig(text);
-  const cluster = named(lists.clusters, names.context);
-  if (cluster && !isOf(plane, cluster)) return text;
+  const parsed = parseKubeconfig(text);
+  const cluster = named(parsed.lists.clusters, names.context);
+  return cluster && !isOf(plane, cluster) ? text : withoutEntries(parsed, names, previousContext);
+};
+
+/** Removes the entries of the plane with a data directory from the text of a kubeconfig file. */
+export const withoutDirectory = (text: string, directory: string): string => {
+  const own = parseKubeconfig(text).lists.clusters.find(cluster => directoryOf(cluster) === directory)?.['name'];
+  if (typeof own !== 'string') return text;
+  return withoutDirectory(withoutEntries(parseKubeconfig(text), {context: own, user: `${own}-admin`}, undefined), directory);
+};
+
+const withoutEntries = ({document, lists, currentContext}: Kubeconfig, names: EntryNames, previousContext: string | undefined): string => {
   for (const [list, name] of [
     ['clusters', names.context],
     ['users', names.user],
@@ -121,7 +133,7 @@ const named = (entries: readonly PlainObject[], name: string): PlainObject | und
 /** The names of this plane's entries, or the first that are free or belong to a plane that is gone. */
 const freeNames = (lists: Lists, plane: PlaneEntries): EntryNames => {
   const most = lists.clusters.length + lists.users.length + lists.contexts.length + 1; // Each entry occupies at most one name.
-  const candidates = Array.from({length: most}, (_, index) => entryNames(index + 1));
+  const candidates = Array.from({length: most}, (_, index) => entryNames(index + 1, plane.context));
   const own = candidates.find(({context}) => lists.clusters.some(entry => entry['name'] === context && hasAuthority(entry, plane)));
   return own ?? candidates.find(names => isFree(names, lists, plane))!;
 };

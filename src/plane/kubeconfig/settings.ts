@@ -12,9 +12,12 @@ export interface EntryNames {
   readonly user: string;
 }
 
-/** The names of the `index`-th plane in a file. */
-export const entryNames = (index = 1): EntryNames => {
-  const context = index === 1 ? 'plat' : `plat-${index}`;
+/** The context of a plane without a name. */
+export const defaultContext = 'plat';
+
+/** The names of the `index`-th plane in a file that would have the same context. */
+export const entryNames = (index = 1, base = defaultContext): EntryNames => {
+  const context = index === 1 ? base : `${base}-${index}`;
   return {context, user: `${context}-admin`};
 };
 
@@ -30,9 +33,9 @@ export const encoded = ({server, ca, certificate, key}: AdminSettings) => ({
 });
 
 /** A kubeconfig file with one context and all data embedded. `directory` identifies the plane that wrote it. */
-export const kubeconfig = (settings: AdminSettings, directory?: string): string => {
+export const kubeconfig = (settings: AdminSettings, directory?: string, context = defaultContext): string => {
   const {cluster, user} = encoded(settings);
-  const names = entryNames();
+  const names = entryNames(1, context);
   return `apiVersion: v1
 kind: Config
 clusters:

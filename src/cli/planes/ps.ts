@@ -1,0 +1,58 @@
+import {wireTime} from '#src/api/time.js';
+import type {psFlags} from '#src/options/programs/planes.js';
+import type {Invocation} from '#src/program/program.js';
+import {shortAge} from './age.js';
+import {residentBytes} from './process.js';
+import type {ListedPlane} from './record.js';
+import {PlaneRegistry} from './registry.js';
+import {columns} from './table.js';
+
+/** The state of a plane in words. */
+export const stateOf = ({record, isRunning}: ListedPlane): 'running' | 'starting' | 'stopped' => {
+  if (!isRunning) return 'stopped';
+  return record.state === 'ready' ? 'running' : 'starting';
+};
+
+/** A plane as `-o json` shows it. */
+export const planeObject = (plane: ListedPlane) => {
+  const {record, isRunning} = plane;
+  const memory = isRunning ? residentBytes(record.pid) : undefined;
+  return {
+    name: record.name,
+    state: stateOf(plane),
+    address: record.address,
+    since: wireTime(record.since),
+    nodes: record.nodes,
+    ...(isRunning ? {pid: record.pid} : {}),
+    ...(memory === undefined ? {} : {memoryBytes: memory}),
+    naming: record.naming,
+    version: record.version,
+    dataDir: record.dataDir,
+    kubeconfig: record.kubeconfig,
+    ...(record.logFile ? {logFile: record.logFile} : {}),
+  };
+};
+
+const cellsOf = (plane: ListedPlane, now: number): readonly string[] => {
+  const {record, isRunning} = plane;
+  const memory = isRunning ? residentBytes(record.pid) : undefined;
+  return [
+    record.name,
+    stateOf(plane),
+    isRunning && record.address ? record.address : '-',
+    isRunning ? shortAge(now - record.since) : '-',
+    String(record.nodes),
+    memory === undefined ? '-' : `${Math.round(memory / (1 << 20))} MB`,
+    record.naming,
+  ];
+};
+
+const header = ['NAME', 'STATE', 'ADDRESS', 'AGE', 'NODES', 'MEMORY', 'NAMING'];
+
+/** `plat ps`: lists planes. */
+export const runPs = async ({parsed: {options}, print, clock}: Invocation<(typeof psFlags)['rows']>): Promise<void> => {
+  const planes = new PlaneRegistry().list().filter(({isRunning}) => isRunning || options.all);
+  if (options.output === 'json') return print(JSON.stringify({planes: planes.map(planeObject)}, undefined, 2));
+  const rows = planes.map(plane => cellsOf(plane, clock.now()));
+  print(columns(header, rows));
+};

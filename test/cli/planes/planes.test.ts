@@ -1,0 +1,159 @@
+import {execFileSync} from 'node:child_process';
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import {aDirectory, Program, run} from '#test/cli/programs.js';
+
+const small = ['--secure-port=0', '--nodes=1', '--controller-manager-arg=--controllers=ttl'];
+
+interface Ready {
+  readonly address: string;
+  readonly name: string;
+  readonly pid: number;
+  readonly dataDir: string;
+  readonly kubeconfig: string;
+  readonly logFile: string;
+}
+
+/** Kills a plane in the background, whatever the test did. */
+const killed = ({pid}: Ready) => {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+};
+
+test('a plane in the background is listed, examined, exported, stopped and deleted by its name', async t => {
+  const [home, directory] = [aDirectory(), aDirectory()];
+  const plat = (...args: string[]) => run('plat', args, {PLAT_HOME: home, KUBECONFIG: ''}, directory);
+  const kubeconfig = join(directory, 'shared config');
+  const started = await plat('up', '--name=dev', '--detach', '-o=json', '-v=2', ...small, `--kubeconfig=${kubeconfig}`);
+  t.is(started.code, 0, started.stderr);
+  const ready = JSON.parse(started.stdout) as Ready;
+  t.teardown(() => killed(ready));
+  t.deepEqual([ready.name, ready.dataDir, ready.kubeconfig], ['dev', join(home, 'planes', 'dev'), kubeconfig]);
+  t.regex(readFileSync(kubeconfig, 'utf8'), /^current-context: plat-dev$/m);
+
+  t.regex((await plat('ps')).stdout, /^NAME .*\ndev +running +https:\/\/127\.0\.0\.1:\d+ +\d+s +1 +\d+ MB +kubernetes\n$/);
+  const {planes} = JSON.parse((await plat('ps', '-o=json')).stdout) as {planes: readonly {name: string; pid: number}[]};
+  t.deepEqual(
+    planes.map(({name, pid}) => [name, pid]),
+    [['dev', ready.pid]],
+  );
+
+  const status = await plat('status', 'dev');
+  t.is(status.code, 0, status.stdout);
+  t.regex(status.stdout, /^dev: running since .*\n[^]*checks +(\d+) of \1 pass\n +nodes +1 of 1 ready\n$/);
+
+  const again = await plat('up', '--name=dev', ...small);
+  t.is(again.stderr, `plat up: the plane dev runs already at ${ready.address}: "plat stop dev" stops it\n`);
+
+  t.regex((await plat('logs', 'dev', '--tail=1')).stdout, /^[^\n]+\n$/);
+
+  const archive = await plat('export', 'dev', '--output=report.tar.gz');
+  t.is(archive.code, 0, archive.stderr);
+  const names = execFileSync('tar', ['-tzf', join(directory, 'report.tar.gz')], {encoding: 'utf8'});
+  for (const file of ['plane.json', 'plat.log', 'metrics.txt', 'readyz.txt', 'objects/v1_nodes.json'])
+    t.true(names.includes(`plat-dev/${file}\n`), file);
+  const all = execFileSync('tar', ['-xzOf', join(directory, 'report.tar.gz')], {encoding: 'utf8', maxBuffer: 256 << 20});
+  t.notRegex(all, /PRIVATE KEY|eyJ/);
+  t.regex(
+    (await plat('export', 'dev', '--output=report.tar.gz')).stderr,
+    /^plat export: --output: cannot write report\.tar\.gz: .*exists.*\n$/,
+  );
+
+  t.regex((await plat('delete', 'dev', '--yes')).stderr, /^plat delete: the plane dev runs: stop it first, or give --force\n$/);
+  t.is((await plat('stop', 'dev')).stdout, 'dev stopped\n');
+  t.is((await plat('stop', 'dev')).stdout, 'dev does not run\n');
+  t.is((await plat('stop', '--all')).stdout, 'no plane runs\n');
+  t.notRegex((await plat('ps')).stdout, /dev/);
+  t.regex((await plat('ps', '-a')).stdout, /^dev +stopped +- +- +1 +- +kubernetes$/m);
+  const stopped = await plat('status', 'dev');
+  t.deepEqual([stopped.code, /wrong +it is stopped/.test(stopped.stdout)], [1, true]);
+
+  t.regex((await plat('delete', 'dev')).stderr, /there is no terminal to ask on: give --yes/);
+  t.is((await plat('delete', 'dev', '--yes')).stdout, 'deleted the plane dev\n');
+  t.false(existsSync(ready.dataDir));
+  t.notRegex(readFileSync(kubeconfig, 'utf8'), /plat-dev/);
+  t.is((await plat('status', 'dev')).stderr, 'plat status: there is no plane "dev": there are none\n');
+});
+
+test('a plane that was killed is stopped, and can be started again', async t => {
+  const [home, directory] = [aDirectory(), aDirectory()];
+  const env = {PLAT_HOME: home};
+  const first = new Program('plat', ['up', ...small], env, directory);
+  await first.waitFor(/^ready: /m);
+  await first.stop('SIGKILL');
+  t.regex((await run('plat', ['ps', '-a'], env)).stdout, /^default +stopped/m);
+
+  const second = new Program('plat', ['up', ...small, '--feature-gates=AllAlpha=false', '--runtime-config=api/beta=true'], env, directory);
+  await second.waitFor(/^ready: /m);
+  const elsewhere = new Program('plat', ['up', ...small, '-o=json'], env, aDirectory());
+  const [line] = await elsewhere.waitFor(/^\{"ready":true.*$/m);
+  t.is((JSON.parse(line) as Ready).name, 'default-2');
+  t.regex((await run('plat', ['logs'], env)).stderr, /the plane default logs to the terminal it was started in/);
+  t.is((await run('plat', ['stop', '--all'], env)).code, 0);
+  t.deepEqual([(await second.ended()).code, (await elsewhere.ended()).code], [0, 0]);
+});
+
+test('a plane that does not start in the background says why, and is not listed', async t => {
+  const env = {PLAT_HOME: aDirectory()};
+  const {code, stdout, stderr} = await run(
+    'plat',
+    ['up', '--name=dev', '--detach', ...small, '--manifests=nowhere.yaml'],
+    env,
+    aDirectory(),
+  );
+
+  t.deepEqual([code, stdout], [1, '']);
+  t.regex(stderr, /the plane did not start; its log .*plat\.log ends with:\n[^]*nowhere\.yaml: there is no such file or folder\n$/);
+  t.notRegex((await run('plat', ['ps', '-a'], env)).stdout, /dev/);
+});
+
+const refusals: readonly (readonly [readonly string[], RegExp])[] = [
+  [['up', '--name=..'], /^plat up: .*--name.* must be lower-case letters, digits and dashes.*\n$/],
+  [['up', '--feature-gates=NoSuchGate=true'], /^plat up: .*NoSuchGate.*\n$/],
+  [['up', '--etcd-prefix=x'], /^plat up: unknown flag: --etcd-prefix.*\n$/],
+  [
+    ['up', '--service-cluster-ip-range=10.0.0.0/16'],
+    /^plat up: --service-cluster-ip-range is a flag of a component: give it as --apiserver-arg=--service-cluster-ip-range=… or --controller-manager-arg=.*\n$/,
+  ],
+  [['up', '--nmae=dev'], /^plat up: unknown flag: --nmae \(did you mean --name\?\)\n$/],
+  [['stauts'], /^plat: unknown command "stauts": did you mean "plat status"\?\n$/],
+  [['snapshot', 'svae', 'x'], /^plat snapshot: .*not "svae" \(did you mean save\?\)\n$/],
+  [['stop'], /^plat stop: give the names of planes, or --all\n$/],
+  [['logs', '../x'], /^plat logs: the name of a plane must be .*\n$/],
+];
+for (const [args, line] of refusals) {
+  test(`plat ${args.join(' ')} is refused with what to do`, async t => {
+    const {code, stdout, stderr} = await run('plat', args, {PLAT_HOME: aDirectory()}, aDirectory());
+
+    t.deepEqual([code, stdout], [1, '']);
+    t.regex(stderr, line);
+  });
+}
+
+test('plat version prints all that is known of the build as JSON and YAML', async t => {
+  const {clientVersion} = JSON.parse((await run('plat', ['version', '-o', 'json'])).stdout) as {clientVersion: {gitVersion: string}};
+
+  t.regex(clientVersion.gitVersion, /^v1\.35\./);
+  t.regex((await run('plat', ['version', '-o=yaml'])).stdout, new RegExp(`^clientVersion:\n[^]*gitVersion: ${clientVersion.gitVersion}\n`));
+});
+
+test('a log of a gigabyte is printed from its end at once', async t => {
+  const [home, log] = [aDirectory(), join(aDirectory(), 'log')];
+  writeFileSync(log, '');
+  execFileSync('truncate', ['-s', '1G', log]);
+  writeFileSync(log, 'the end\n', {flag: 'a'});
+  const env = {PLAT_HOME: home};
+  const plane = new Program('plat', ['up', ...small, `--log-file=${join(home, 'log')}`], env, aDirectory());
+  await plane.waitFor(/^ready: /m);
+  await plane.stop();
+  const file = join(home, 'planes', 'default.json');
+  writeFileSync(file, JSON.stringify({...(JSON.parse(readFileSync(file, 'utf8')) as object), logFile: log}), {mode: 0o600});
+
+  const {stdout} = await run('plat', ['logs', 'default', '--tail=1'], env);
+  t.true(stdout.endsWith('the end\n'));
+  t.true(stdout.length <= (16 << 20) + 100);
+});
