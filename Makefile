@@ -108,6 +108,7 @@ node-vm: build
 docs: build
 	node tools/flags-doc.mjs
 	node tools/man-pages.mjs
+	node tools/plane-schema.mjs
 	node tools/controllers-doc.mjs
 	node tools/picture.mjs
 

@@ -77,10 +77,16 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/planes.js')).exportFlags,
     load: async () => (await import('./planes/export.js')).runExport,
   }),
+  doctor: command({
+    about: 'say what this machine lacks for which feature, and what to do',
+    flags: async () => (await import('#src/options/programs/doctor.js')).doctorFlags,
+    load: async () => (await import('./doctor/doctor.js')).runDoctor,
+  }),
   nodes: command({
     about: 'run simulated nodes against a cluster that is there',
     flags: async () => (await import('#src/options/programs/nodes.js')).nodesFlags,
-    load: async () => (await import('./nodes/run.js')).runNodes,
+    load: async ({parsed: {args}}) =>
+      args.length > 0 ? (await import('./nodes/scale.js')).runScale : (await import('./nodes/run.js')).runNodes,
   }),
   platlet: {
     about: 'run the agent of a node, which runs pods in real containers',

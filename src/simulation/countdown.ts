@@ -6,6 +6,30 @@ export interface Countdown {
   fail(error: unknown): void;
 }
 
+/** Countdowns of names that begin while the program runs. */
+export class Countdowns {
+  readonly #open = new Set<Countdown>();
+
+  /** Resolves when all names are complete. */
+  async expect(names: readonly string[]): Promise<void> {
+    const own = countdown(names);
+    this.#open.add(own);
+    try {
+      await own.done;
+    } finally {
+      this.#open.delete(own);
+    }
+  }
+
+  complete(name: string): void {
+    for (const each of this.#open) each.complete(name);
+  }
+
+  fail(error: unknown): void {
+    for (const each of this.#open) each.fail(error);
+  }
+}
+
 /** Returns a countdown of these names. */
 export const countdown = (names: Iterable<string>): Countdown => {
   const left = new Set(names);

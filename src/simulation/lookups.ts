@@ -31,9 +31,17 @@ export interface Lookups {
 
 /** Looks up nodes by name and address, and pods by address. */
 export const lookups = (context: SimulationContext, podReconciler: PodReconciler): Lookups => {
-  const byHost = new Map(
-    [...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)),
-  );
+  let byHost: ReadonlyMap<string, string> = new Map();
+  let known = 0;
+  // Nodes have consecutive numbers: as many of them are the same ones.
+  const nameOf = (host: string): string => {
+    if (known !== context.agents.size)
+      byHost = new Map(
+        [...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(each => [each, name] as const)),
+      );
+    known = context.agents.size;
+    return byHost.get(host) ?? '';
+  };
   const agents = new Map<string, SimulatedAgent>();
   const agentFor = (name: string): SimulatedAgent => {
     let known = agents.get(name);
@@ -41,7 +49,7 @@ export const lookups = (context: SimulationContext, podReconciler: PodReconciler
     return known;
   };
   const nodeAt: Lookups['nodeAt'] = host => {
-    const agent = context.agents.get(byHost.get(host) ?? '');
+    const agent = context.agents.get(nameOf(host));
     if (!agent) return undefined;
     const {
       name,

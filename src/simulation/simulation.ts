@@ -5,15 +5,17 @@
 import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';
 import {indexing} from '#informers/lister.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Node} from '#src/api/types.js';
 import type {UsageReader} from '#src/api/node/usage.js';
 import {Undo} from '#src/base/undo.js';
+import {unlessMissing} from '#src/client/missing.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {clusterOf, podEnqueuer, type SimulatedCluster} from './cluster.js';
-import {countdown, type Countdown} from './countdown.js';
+import {countdown, Countdowns, type Countdown} from './countdown.js';
 import {deviceBinding} from './devices/binding.js';
 import {healthLook} from './device-health.js';
 import {createDeviceClasses, publishDevices} from './devices/slices.js';
@@ -23,7 +25,8 @@ import {lookups, type Lookups} from './lookups.js';
 import {AddressPool} from './node/addresses.js';
 import {agentInputsOf, type Agent} from './node/agent.js';
 import {podsByAddress, podsByNode, type SimulationContext} from './node/context.js';
-import {createAgents} from './node/create-agents.js';
+import {agentCreator} from './node/create-agents.js';
+import {Fleet} from './node/fleet.js';
 import {inProcess, machineOf, ranges} from './node/machine.js';
 import {createNodeReconciler} from './nodes.js';
 import type {SimulationOptions} from './options.js';
@@ -41,6 +44,11 @@ export interface Simulation extends Lookups {
   readonly usage: UsageReader;
   /** Resolves once every node has reported its status, or cannot do so. */
   readonly reported: Promise<void>;
+  /**
+   * Changes the number of nodes; resolves once new ones are registered. Of those that are too many, the last, the Node
+   * is deleted, and with it what belongs to it: their pods are orphaned.
+   */
+  scale(nodes: number): Promise<void>;
   /** Stops all work; objects in the API server remain. */
   stop(): Promise<void>;
 }
@@ -60,7 +68,8 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   setMaxListeners(0, signal); // Each node adds listeners.
   undo.defer(() => lifetime.abort());
   const cluster = clusterOf(options, signal);
-  const context = contextOf(options, cluster, signal);
+  const fleet = fleetOf(options, signal);
+  const context = contextOf(options, cluster, fleet.agents);
   const volumes = volumesOf(options, cluster, context, signal);
   const binding = deviceBinding(context, cluster.informers, cluster.queueOf);
   const pods = createPodReconciler(context, cluster.records, volumes?.mounts);
@@ -74,16 +83,40 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   return {
     usage: usageReader(context, pods),
     reported: progress.reported.done,
+    scale: count => scale(count, {fleet, cluster, context, progress}),
     ...lookups(context, pods),
     stop: () => cleanup[Symbol.asyncDispose](),
   };
 };
 
-/** The second stage: nodes, agents, and the state shared by all parts of the simulation. */
-const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, signal: AbortSignal): SimulationContext => {
-  const {naming, clock, random, log, version, client, clientAs} = options;
-  const {rules = noRules, families = [4], placement = inProcess(families)} = options;
-  const machines = Array.from({length: options.nodes}, (_, index) => machineOf(index, {rules: rules.nodes, placement, version}));
+/** The nodes and their agents. */
+const fleetOf = (options: SimulationOptions, signal: AbortSignal): Fleet => {
+  const {naming, clock, random, log, version, clientAs, nodes, rules = noRules, families = [4], placement = inProcess(families)} = options;
+  const create = agentCreator({naming, clock, random, log, signal, rules, clientAs});
+  return new Fleet(nodes, index => create(machineOf(index, {rules: rules.nodes, placement, version})));
+};
+
+interface ScaleParts {
+  readonly fleet: Fleet;
+  readonly cluster: SimulatedCluster;
+  readonly context: SimulationContext;
+  readonly progress: Progress;
+}
+
+const scale = async (count: number, {fleet, cluster, context, progress}: ScaleParts): Promise<void> => {
+  const added = fleet.grow(count);
+  const registered = progress.later.expect(added);
+  for (const name of added) cluster.nodeQueue.add(name);
+  for (const name of fleet.shrink(count)) {
+    for (const pod of context.pods.by(podsByNode, name)) context.enqueuePod(keyText(keyOf(pod))); // Nobody runs them now.
+    await unlessMissing(context.client.resource(kinds.nodes).delete(name));
+  }
+  await registered;
+};
+
+/** The second stage: the state shared by all parts of the simulation. */
+const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, agents: SimulationContext['agents']): SimulationContext => {
+  const {naming, clock, random, log, client, rules = noRules, families = [4]} = options;
   return {
     naming,
     clock,
@@ -92,7 +125,7 @@ const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, signal
     log,
     rules,
     client,
-    agents: createAgents(machines, {naming, clock, random, log, signal, rules, clientAs}),
+    agents,
     nodes: cluster.nodes.lister,
     pods: indexing(cluster.pods.lister, podsByNode, podsByAddress),
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
@@ -123,15 +156,21 @@ const volumesOf = (
 interface Progress {
   readonly registered: Countdown;
   readonly reported: Countdown;
+  /** The registration of nodes that are added later. */
+  readonly later: Countdowns;
 }
 
-const progressOf = ({agents}: SimulationContext): Progress => ({registered: countdown(agents.keys()), reported: countdown(agents.keys())});
+const progressOf = ({agents}: SimulationContext): Progress => ({
+  registered: countdown(agents.keys()),
+  reported: countdown(agents.keys()),
+  later: new Countdowns(),
+});
 
 /** The fifth stage, after that of pods: the reconciler of nodes, and the progress of their start. */
 const nodeReconciler = (
   context: SimulationContext,
   {driver, pods}: {readonly driver: VolumeDriver | undefined; readonly pods: PodReconciler},
-  {registered, reported}: Progress,
+  {registered, reported, later}: Progress,
 ): Reconcile => {
   const {naming, rules, clock} = context;
   const looks = [pressureLook(context, pods), shutdownLook(context, pods), healthLook(context, pods)];
@@ -141,9 +180,16 @@ const nodeReconciler = (
       return rules.devices.length > 0 ? publishDevices(agent, naming, rules.devices, node, clock) : Infinity;
     },
     look: (agent, node) => Math.min(...looks.map(look => look(agent, node))),
-    registered: name => registered.complete(name),
+    registered(name) {
+      registered.complete(name);
+      later.complete(name);
+    },
     reported: name => reported.complete(name),
-    refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
+    refused(error) {
+      const failure = new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error});
+      registered.fail(failure);
+      later.fail(failure);
+    },
   });
 };
 

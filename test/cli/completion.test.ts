@@ -47,7 +47,7 @@ ifInstalled('bash')('bash completes the commands of plat, their first arguments,
   t.deepEqual(bash('plat', 'help', 'sn'), ['snapshot']);
   t.deepEqual(bash('plat', 'snapshot', 's'), ['save', 'status']);
   t.deepEqual(bash('plat', 'snapshot', 'save', 's'), []);
-  t.deepEqual(bash('/usr/bin/plat', 'up', '--nam'), ['--naming']);
+  t.deepEqual(bash('/usr/bin/plat', 'up', '--nam'), ['--name', '--naming']);
   t.deepEqual(bash('plat', 'up', '--naming', ''), ['plat', 'kubernetes']);
   t.deepEqual(bash('plat', 'up', '--naming', '=', 'k'), ['kubernetes']);
   t.deepEqual(bash('plat', 'up', '--naming', '='), ['plat', 'kubernetes']);
@@ -93,6 +93,6 @@ test('plat completion prints the script of a shell, and refuses an unknown shell
 
   t.deepEqual([printed.code, printed.stdout, printed.stderr], [0, bashScript(completedCommands(tables)), '']);
   t.deepEqual([unknown.code, unknown.stdout], [1, '']);
-  t.is(unknown.stderr, 'plat completion: the first argument must be bash, zsh or fish, not "ksh"\n');
+  t.is(unknown.stderr, 'plat completion: the first argument must be bash, zsh or fish, not "ksh" (did you mean zsh?)\n');
   t.is(surplus.stderr, 'plat completion: unexpected argument "zsh"\n');
 });

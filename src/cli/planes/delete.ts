@@ -15,7 +15,18 @@ type DeleteInvocation = Invocation<(typeof deleteFlags)['rows']>;
 const stopTimeoutMs = 60_000;
 
 /** What a plane writes to its data directory. Everything else there belongs to the user, and stays. */
-const ownEntries = ['pki', 'store', 'kubeconfig', 'kubeconfig.lock', 'cloud.json', 'agent', 'plat.log', 'plat.log.1'];
+const ownEntries = [
+  'pki',
+  'store',
+  'kubeconfig',
+  'kubeconfig.lock',
+  'cloud.json',
+  'agent',
+  'scale.request',
+  'scale.answer',
+  'plat.log',
+  'plat.log.1',
+];
 
 /** Removes what a plane wrote to its data directory, and the directory if nothing else is in it. Returns what stays. */
 export const removeData = (dataDir: string): readonly string[] => {

@@ -9,7 +9,7 @@ const hidden = 'REDACTED';
 /** Hides the user of a URL, and what looks like a bearer token, a bootstrap token or a private key. */
 export const redactText = (text: string): string =>
   text
-    .replaceAll(/(\w+:\/\/)[^\s/@]+@/g, `$1${hidden}@`)
+    .replaceAll(/:\/\/[^\s/@]+@/g, `://${hidden}@`)
     .replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${hidden}`)
     .replaceAll(/\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g, hidden)
     .replaceAll(/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, hidden)

@@ -1,18 +1,16 @@
 // The registry of a user's planes: one file each, NAME.json in PLAT_HOME/planes. Only what this user wrote is believed:
 // files of others, links, and files that are no records are not planes.
 
-import {closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readdirSync, readSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, lstatSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {passingFiles} from '#src/base/files/files.js';
 import {closest} from '#src/base/text/closest.js';
 import {planesFolder} from './home.js';
+import {isOwn, readOwn, user} from './own-file.js';
 import {isPlaneName, nameProblem, parseRecord, type ListedPlane, type PlaneRecord} from './record.js';
 import {processStart} from './process.js';
-
-/** The maximum size of a record. */
-const maxRecordBytes = 64 << 10;
 
 /** The maximum number of planes that are looked at. */
 const maxPlanes = 1_000;
@@ -22,25 +20,6 @@ const staleLockMs = 5_000;
 
 /** How often a lock is tried. */
 const lockPeriodMs = 10;
-
-const owner = process.getuid?.();
-const isOwn = ({uid}: {readonly uid: number}): boolean => owner === undefined || uid === owner;
-
-/** Returns the text of a small file of this user; undefined for anything else, a link included. */
-const readOwn = (path: string): string | undefined => {
-  let file: number | undefined;
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const found = fstatSync(file);
-    if (!found.isFile() || !isOwn(found) || found.size > maxRecordBytes) return undefined;
-    const text = Buffer.alloc(found.size);
-    return text.toString('utf8', 0, readSync(file, text));
-  } catch {
-    return undefined;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
-};
 
 /** Whether the process of a record runs, and is the one that wrote it. */
 export const isRunning = ({pid, processStart: start}: PlaneRecord): boolean => processStart(pid) === start;
@@ -116,7 +95,7 @@ export class PlaneRegistry {
     makeFolder(this.folder);
     const found = lstatSync(this.folder);
     if (!found.isDirectory()) throw new Error(`${this.folder} is no folder`);
-    if (!isOwn(found)) throw new Error(`${this.folder} belongs to user ${found.uid}, and this is user ${owner}`);
+    if (!isOwn(found)) throw new Error(`${this.folder} belongs to user ${found.uid}, and this is user ${user}`);
   }
 }
 

@@ -1,7 +1,7 @@
 // The command line of `plat up` before it is parsed: flags that it does not have, but a component has; and after: those
 // that it hands on to its components.
 
-import {parseArguments, UnknownFlagError} from '#src/options/grammar.js';
+import {parseArguments, UnknownFlagError, type Assignment} from '#src/options/grammar.js';
 import type {FlagTable} from '#src/options/flag.js';
 import {OptionError} from '#src/options/option-error.js';
 import {apiserverOwn, controllerManagerOwn, upFlags} from '#src/options/programs/up.js';
@@ -9,17 +9,36 @@ import {apiserverOwn, controllerManagerOwn, upFlags} from '#src/options/programs
 const table = upFlags as unknown as FlagTable;
 
 /**
- * Returns the arguments of `plat up`. Throws an `OptionError` for a flag that only a component has, which names the
- * flag that hands it on.
+ * Returns the arguments of `plat up`, after those of its configuration file. Throws an `OptionError` for a flag that
+ * only a component has, which names the flag that hands it on.
  */
 export const upArguments = async (argv: readonly string[]): Promise<readonly string[]> => {
   try {
-    parseArguments(table, argv);
+    const {assignments} = parseArguments(table, argv);
+    const file = assignments.findLast(({flag}) => flag === 'config')?.text;
+    return file ? [...(await configured(file, assignments)), ...argv] : argv;
   } catch (error) {
     if (error instanceof UnknownFlagError) await explainFlag(error.flag);
     throw error;
   }
-  return argv;
+};
+
+/** Flags of which those of the file and those of the command line apply together, the latter after the former. */
+const combined: ReadonlySet<string> = new Set([
+  'manifests',
+  'feature-gates',
+  'runtime-config',
+  'apiserver-arg',
+  'controller-manager-arg',
+  'scheduler-arg',
+  'agent-arg',
+]);
+
+/** Returns the flags of a configuration file that the command line does not replace. */
+const configured = async (file: string, given: readonly Assignment[]): Promise<readonly string[]> => {
+  const {readConfiguration} = await import('./configuration.js');
+  const isReplaced = (flag: string) => !combined.has(flag) && given.some(each => each.flag === flag);
+  return (await readConfiguration(file)).filter(({flag}) => !isReplaced(flag)).map(({flag, text}) => `--${flag}=${text}`);
 };
 
 /** Throws where a component has a flag that `plat up` does not have. */

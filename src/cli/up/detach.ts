@@ -4,6 +4,7 @@ import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {closeSync, openSync, statSync} from 'node:fs';
 import {dirname, join, resolve} from 'node:path';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {shellQuoted} from '#src/base/text/shell-quoted.js';
 import {parseArguments} from '#src/options/grammar.js';
@@ -62,7 +63,7 @@ const background = (argv: readonly string[], logFile: string): ChildProcess => {
   const args = [...process.execArgv, process.argv[1]!, 'up', ...kept, '--output=json', `--log-file=${logFile}`];
   const file = openSync(logFile, 'a', 0o600);
   try {
-    return spawn(process.execPath, args, {detached: true, stdio: ['ignore', 'pipe', file]});
+    return confineErrors(spawn(process.execPath, args, {detached: true, stdio: ['ignore', 'pipe', file]}));
   } finally {
     closeSync(file);
   }

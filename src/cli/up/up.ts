@@ -11,6 +11,7 @@ import type {AgentBeside} from '#src/cli/platlet/beside.js';
 import {agentServerArgs} from '#src/cli/platlet/server-args.js';
 import {handedOn, type ComponentArguments} from './arguments.js';
 import {dataDirOf, registerPlane, type Registration} from './name.js';
+import {answerScaling} from './scaling.js';
 
 export type UpInvocation = Invocation<(typeof upFlags)['rows']>;
 
@@ -137,6 +138,14 @@ export const runUp = async (invocation: UpInvocation, register = registerPlane):
   });
   if (!running) return withdrawn(registration);
   const {plane, agent} = running;
+  const {simulation} = plane;
+  using _scaling = answerScaling({
+    dataDir,
+    started: options.nodes,
+    scale: simulation && (nodes => simulation.scale(nodes)),
+    scaled: registration.scaled,
+    log,
+  });
   await registration.ready(plane.url);
   reportReady(invocation, plane, {name: registration.name, dataDir, kubeconfig});
   const failure = await Promise.race([

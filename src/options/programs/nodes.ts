@@ -69,8 +69,16 @@ const agents = flagSection('Agents', {
 /** The flags of `plat nodes`. */
 export const nodesFlags = flagTable({
   program: 'plat nodes',
-  summary: 'Runs simulated nodes for an existing cluster, and prints a line that begins with "ready" once all of them are ready.',
-  sections: [nodes, agents],
+  summary:
+    'Runs simulated nodes for an existing cluster, and prints a line that begins with "ready" once all of them are ready. scale changes the number of those of a plane that runs, until it stops.',
+  positional: '[scale N]',
+  sections: [
+    nodes,
+    agents,
+    flagSection('Scale', {
+      name: {type: 'string', help: 'With scale: the plane of this user (plat ps) that gets N simulated nodes.', default: 'default'},
+    }),
+  ],
   rules: [
     ({securePort, nodes: count}) =>
       securePort > 0 && securePort + count - 1 > 65_535 ? '--secure-port: too few ports follow it for the number of --nodes' : undefined,

@@ -1,10 +1,15 @@
 import type {NamingName} from '#src/api/naming.js';
 import {audit} from '#src/options/apiserver/audit.js';
-import {flagSection, flagTable} from '#src/options/flag.js';
+import {flagSection, flagTable, type FlagRow} from '#src/options/flag.js';
+import {defaultText, typeLabel} from '#src/options/help.js';
 import {commandLogging, featureGates, help} from '#src/options/shared/logging.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 
 const plane = flagSection('Plane', {
+  config: {
+    type: 'path',
+    help: 'A file with the configuration of the plane, as YAML or JSON (docs/planes.md). Flags take precedence; lists of manifests, feature gates and flags of components are combined.',
+  },
   name: {
     type: 'string',
     help: 'The name of the plane, by which plat ps, stop, status, logs, delete and export know it: a DNS label. Its context in kubeconfig files is plat-NAME (docs/planes.md).',
@@ -130,6 +135,18 @@ const components = flagSection('Components', {
   },
 });
 
+/** A flag whose value is handed on as it is, for the component to read. */
+const handedOn = (row: FlagRow): FlagRow => {
+  const shownDefault = row.type === 'bool' ? undefined : defaultText(row);
+  return row.type === 'bool' ? row : {type: 'each', label: typeLabel(row), help: row.help, ...(shownDefault ? {shownDefault} : {})};
+};
+
+/** The flags of audit, which the API server reads. */
+const handedOnAudit = flagSection(
+  audit.title,
+  Object.fromEntries(Object.entries<FlagRow>(audit.rows).map(([name, row]) => [name, handedOn(row)])) as Readonly<Record<never, FlagRow>>,
+);
+
 /** The flags that go to the API server. */
 export const apiserverOwn: readonly string[] = ['runtime-config', ...Object.keys(audit.rows)];
 
@@ -143,7 +160,7 @@ export const defaultDataDir = (naming: NamingName): string => (naming === planeN
 export const upFlags = flagTable({
   program: 'plat up',
   summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
-  sections: [plane, components, audit],
+  sections: [plane, components, handedOnAudit],
   derive: ({agent, nodes}, given) => (agent && !given.has('nodes') ? {nodes: 0} : {nodes}),
   rules: [
     ({simulationFile, nodes}) =>

@@ -34,10 +34,10 @@ export interface AgentsContext {
   clientAs(user: UserInfo): Client;
 }
 
-/** Creates the agents of machines, by node name. */
-export const createAgents = (machines: readonly Machine[], context: AgentsContext): ReadonlyMap<string, Agent> => {
+/** Returns a function that creates the agent of a machine. */
+export const agentCreator = (context: AgentsContext): ((machine: Machine) => Agent) => {
   const budget = new TokenBucket(context.clock, eventsPerSecond, eventBurst);
-  return new Map(machines.map(machine => [machine.name, createAgent(machine, context, budget)]));
+  return machine => createAgent(machine, context, budget);
 };
 
 const createAgent = (

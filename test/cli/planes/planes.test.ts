@@ -51,6 +51,11 @@ test('a plane in the background is listed, examined, exported, stopped and delet
 
   t.regex((await plat('logs', 'dev', '--tail=1')).stdout, /^[^\n]+\n$/);
 
+  t.is((await plat('nodes', 'scale', '3', '--name=dev')).stdout, 'dev has 3 simulated nodes\n');
+  t.regex((await plat('ps')).stdout, /^dev +running +\S+ +\S+ +3 /m);
+  t.regex((await plat('nodes', 'scale', '300', '--name=dev')).stderr, /^plat nodes: the plane has pod addresses for 256 nodes.*\n$/);
+  t.is((await plat('nodes', 'scale', '1', '--name=dev')).stdout, 'dev has 1 simulated node\n');
+
   const archive = await plat('export', 'dev', '--output=report.tar.gz');
   t.is(archive.code, 0, archive.stderr);
   const names = execFileSync('tar', ['-tzf', join(directory, 'report.tar.gz')], {encoding: 'utf8'});
