@@ -114,7 +114,7 @@ const clientFindings = ({programs}: Machine): readonly Finding[] => [
     'kubectl',
     missing(programs, 'kubectl'),
     programs['kubectl'] ?? '',
-    'Install kubectl: https://kubernetes.io/docs/tasks/tools/.',
+    'Install kubectl, of 1.34 or newer; other clients do not need it.',
   ),
 ];
 

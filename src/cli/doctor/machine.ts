@@ -5,7 +5,9 @@ import {accessSync, closeSync, constants, existsSync, fsyncSync, openSync, readd
 import {connect, createServer} from 'node:net';
 import {freemem} from 'node:os';
 import {dirname, join, resolve} from 'node:path';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import {messageOf} from '#src/base/message.js';
+import {loadAddon} from '#src/storage/embedded/addon.js';
 import {planesFolder} from '#src/cli/planes/home.js';
 import type {Machine} from './checks.js';
 
@@ -48,13 +50,14 @@ const tryFile = (folder: string): void => {
 
 const tryPort = (host: string, port: number): Promise<void> =>
   new Promise((done, failed) => {
-    const server = createServer().once('error', failed);
+    const server = confineErrors(createServer()).once('error', failed);
     server.listen(port, host, () => server.close(() => done()));
   });
 
 const trySocket = (path: string): Promise<void> =>
   new Promise((done, failed) => {
-    const socket = connect(path, () => {
+    const socket = confineErrors(connect(path));
+    socket.once('connect', () => {
       socket.destroy();
       done();
     });
@@ -106,7 +109,7 @@ export const lookAtMachine = async ({dataDir, bindAddress, port, runtimeSocket, 
   nodeVersion: process.versions.node,
   freeMemoryBytes: freeMemory(),
   isRoot: process.getuid?.() === 0,
-  storeProblem: await problemOf(() => import('lmdb')),
+  storeProblem: await problemOf(loadAddon),
   directory: resolve(dataDir),
   directoryProblem: await problemOf(() => tryFile(existingFolder(resolve(dataDir)))),
   homeProblem: await problemOf(() => accessSync(existingFolder(planesFolder()), constants.W_OK)),

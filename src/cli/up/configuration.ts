@@ -1,12 +1,10 @@
 // The configuration file of `plat up`, decoded strictly into the flags that it stands for.
 
 import {dirname, resolve} from 'node:path';
-import {isMap, isScalar, type LineCounter, type Node} from 'yaml';
 import {systemFiles} from '#src/base/files/files.js';
 import {messageOf} from '#src/base/message.js';
 import {closest} from '#src/base/text/closest.js';
-import {documentsOf} from '#src/base/yaml/parse.js';
-import {valueOf} from '#src/base/yaml/value.js';
+import {objectWithLines} from '#src/base/yaml/object-lines.js';
 import type {Assignment} from '#src/options/grammar.js';
 import {OptionError} from '#src/options/option-error.js';
 import {planeConfigurationKind, planeFields, type PlaneField} from '#src/options/programs/plane-configuration.js';
@@ -29,13 +27,12 @@ export const readConfiguration = async (path: string): Promise<readonly Assignme
 
 /** Returns the flags that a configuration file stands for. Paths are relative to `folder`. */
 export const decodeConfiguration = (text: string, folder: string): readonly Assignment[] => {
-  const [first, another] = documentsOf(text);
-  if (another) throw new Error('it holds more than one document');
-  if (!first || !isMap(first.document.contents)) throw new Error('it holds no object');
-  const {value, repeated} = valueOf(first.document, first.lines);
-  if (repeated[0]) throw new Error(`line ${repeated[0].line}: the field ${repeated[0].key} is repeated`);
+  const {value, lineOf: numberOf} = objectWithLines(text);
   if (!isPlainObject(value)) throw new Error('it holds no object');
-  const lineOf = linesOf(first.document.contents.items as readonly {readonly key: unknown}[], first.lines);
+  const lineOf = (field: string): string => {
+    const line = numberOf(field);
+    return line === undefined ? '' : `line ${line}: `;
+  };
   for (const [field, expected] of Object.entries(planeConfigurationKind))
     if (value[field] !== expected) throw new Error(`${lineOf(field)}${field} must be ${expected}, not ${shown(value[field])}`);
   return Object.entries(value).flatMap(([name, given]) => {
@@ -51,15 +48,6 @@ export const decodeConfiguration = (text: string, folder: string): readonly Assi
 const unknownField = (name: string): string => {
   const similar = name.length > 100 ? undefined : closest(name, Object.keys(planeFields));
   return `there is no field ${JSON.stringify(name.slice(0, 100))}${similar === undefined ? '' : `: did you mean ${similar}?`}`;
-};
-
-/** Returns a function that says on which line a field is. */
-const linesOf = (items: readonly {readonly key: unknown}[], lines: LineCounter) => {
-  const nodes = new Map(items.flatMap(({key}) => (isScalar(key) ? [[key.source ?? String(key.value), key as Node] as const] : [])));
-  return (field: string): string => {
-    const start = nodes.get(field)?.range?.[0];
-    return start === undefined ? '' : `line ${lines.linePos(start).line}: `;
-  };
 };
 
 const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60));
