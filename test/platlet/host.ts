@@ -71,6 +71,7 @@ export const folderHost = (): FolderHost => {
       if (at >= 0) mounted.splice(at, 1);
     },
     mounts: () => Promise.resolve([...mounted]),
+    isSelinuxEnabled: () => Promise.resolve(false),
     execute: async () => undefined,
     follow() {
       throw new Error('not expected');

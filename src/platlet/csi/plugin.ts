@@ -181,7 +181,7 @@ export class CsiVolumes implements VolumePlugin {
     const {pod, giveToGroup} = request;
     const {staging, publishing} = this.#parts.services;
     const can = await publishing.client(volume.driver, 'mounter.SetUpAt failed to get CSI client').capabilities();
-    const path = await publishing.publish({
+    const {path, isRelabelled} = await publishing.publish({
       pod,
       volume,
       can,
@@ -190,7 +190,7 @@ export class CsiVolumes implements VolumePlugin {
       options: volume.mountOptions,
       giveToGroup,
     });
-    return {path, isReadonly: volume.isReadonly, measure: () => this.#parts.services.measuring.measure(volume, path)};
+    return {path, isReadonly: volume.isReadonly, isRelabelled, measure: () => this.#parts.services.measuring.measure(volume, path)};
   }
 
   #expandable(request: VolumeRequest, volume: CsiVolume, path: string): Expandable {

@@ -5,6 +5,8 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
+import {keepsLabels} from '#src/platlet/host/selinux.js';
+import type {MountedVolume} from '#src/platlet/volumes/plugin.js';
 import {CsiError, type CsiClient} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
 import type {CsiDrivers} from './drivers.js';
@@ -49,6 +51,9 @@ export interface Publication {
   giveToGroup(path: string): Promise<void>;
 }
 
+/** The mount of a published volume. */
+export type Published = Required<Pick<MountedVolume, 'path' | 'isRelabelled'>>;
+
 /** What the driver is told of the pod, and the secrets for it. */
 interface Context {
   readonly volumeContext: Readonly<Record<string, string>>;
@@ -75,9 +80,9 @@ export class Publishing {
   }
 
   /**
-   * Publishes a volume. Returns the path of its mount. After an error that is not final it may be mounted all the same.
+   * Publishes a volume. Returns its mount. After an error that is not final it may be mounted all the same.
    */
-  async publish(publication: Publication): Promise<string> {
+  async publish(publication: Publication): Promise<Published> {
     const {host, objects, paths, type} = this.#parts;
     const {pod, volume, can, options} = publication;
     const client = this.client(volume.driver, 'mounter.SetUpAt failed to get CSI client');
@@ -98,8 +103,17 @@ export class Publishing {
     const delegated = can.has('VOLUME_MOUNT_GROUP');
     const group = delegated ? pod.spec?.securityContext?.fsGroup : undefined;
     await this.#call(client, publication, target, {...context, group, options});
+    const isRelabelled = !publication.label && (await this.#keepsLabels(target));
     if (!delegated && isGivenToGroup(volume, policy)) await this.#giveToGroup(publication, target);
-    return target;
+    return {path: target, isRelabelled: isRelabelled && !volume.isReadonly};
+  }
+
+  async #keepsLabels(target: string): Promise<boolean> {
+    try {
+      return await keepsLabels(this.#parts.host, target);
+    } catch (error) {
+      throw new Error(`error checking for SELinux support: ${messageOf(error)}`, {cause: error});
+    }
   }
 
   async #giveToGroup({pod, volume, giveToGroup}: Publication, target: string): Promise<void> {

@@ -136,6 +136,8 @@ export interface Host {
   shareMounts(path: string): Promise<void>;
   /** Returns the mounts, in the order in which they were made. */
   mounts(): Promise<readonly MountPoint[]>;
+  /** Whether SELinux is enabled on the machine. */
+  isSelinuxEnabled(): Promise<boolean>;
   space(path: string): Promise<Space>;
   /** Returns a number for the file system that a path is on. */
   device(path: string): Promise<number>;

@@ -9,9 +9,10 @@ import {promisify} from 'node:util';
 import {createGzip} from 'node:zlib';
 import {systemMessageOf} from '#src/base/message.js';
 import {followProgram} from './follow-program.js';
-import type {FileKind, FileStatus, Finished, HeldFile, Host, KernelLog, MountRequest} from './host.js';
+import type {FileKind, FileStatus, Finished, HeldFile, Host, KernelLog, MountPoint, MountRequest} from './host.js';
 import {openMemoryWatch} from './memory-watch.js';
 import {parseMounts} from './mount-table.js';
+import {isSelinuxEnabled} from './selinux.js';
 
 const run = promisify(execFile);
 
@@ -182,6 +183,8 @@ const remove = async (path: string): Promise<void> => {
   await orElse(fs.unlink(path), undefined);
 };
 
+const mounts = async (): Promise<readonly MountPoint[]> => parseMounts(await fs.readFile('/proc/self/mountinfo', 'utf8'));
+
 /** The machine that this process runs on. */
 export const systemHost: Host = {
   status: async path => statusOf(await orElse(fs.stat(path), undefined)),
@@ -214,7 +217,11 @@ export const systemHost: Host = {
   mount,
   unmount,
   shareMounts,
-  mounts: async () => parseMounts(await fs.readFile('/proc/self/mountinfo', 'utf8')),
+  mounts,
+  async isSelinuxEnabled() {
+    const label = await fs.readFile('/proc/self/attr/current', 'utf8').catch(() => '');
+    return isSelinuxEnabled(await mounts(), label);
+  },
   async space(path) {
     const {bsize, blocks, bavail, files, ffree} = await fs.statfs(path);
     return {totalBytes: blocks * bsize, availableBytes: bavail * bsize, inodes: files, inodesFree: ffree};

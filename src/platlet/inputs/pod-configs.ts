@@ -129,8 +129,10 @@ export class NodePodConfigs implements PodConfigs {
       ...options.mounts,
       ...(await this.#parts.mounts.mountsOf(pod, container, environment, request.imageVolumes)),
     ];
-    if (!mountsAt(container, hostsPath)) mounts.push(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true));
-    if (container.terminationMessagePath) mounts.push(await this.#messageMount(pod, container));
+    const relabel = (await host.isSelinuxEnabled()) ? {selinuxRelabel: true} : {};
+    if (!mountsAt(container, hostsPath))
+      mounts.push({...(await this.#hostsMount(pod, request.addresses, security.readonlyRootfs === true)), ...relabel});
+    if (container.terminationMessagePath) mounts.push({...(await this.#messageMount(pod, container)), ...relabel});
     await settings.managers?.creating(pod, container);
     const resources = this.resources(pod, container);
     await host.makeFolder(folders.container(sandbox.pod.uid, container.name), folderMode);

@@ -58,11 +58,13 @@ export class ContainerMounts implements PodMounts {
   ): Promise<readonly MountConfig[]> {
     const volumes = this.#parts.volumes.mounted(pod.metadata?.uid ?? '');
     const mounts: MountConfig[] = [];
+    const hasSelinux = await this.#parts.host.isSelinuxEnabled();
     for (const [index, mount] of volumeMounts.entries()) {
       const volume = volumes.get(mount.name);
       if (!volume || volume.isDevice)
         throw refusal(`cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container)}`);
-      mounts.push(await this.#configOf({pod, container, volume, mount, index, environment, image: images.get(mount.name)}));
+      const config = await this.#configOf({pod, container, volume, mount, index, environment, image: images.get(mount.name)});
+      mounts.push(hasSelinux && volume.isRelabelled ? {...config, selinuxRelabel: true} : config);
     }
     return mounts;
   }

@@ -87,15 +87,15 @@ export const emptyDir = (parts: EmptyFolderParts): VolumePlugin => ({
   async setUp({pod, name, volume: {emptyDir: source}, giveToGroup: prepare}) {
     const {medium = '', sizeLimit} = source ?? {};
     const folder = {uid: pod.metadata?.uid ?? '', plugin: 'empty-dir', name, mode: folderMode, prepare};
-    if (medium === '') return {path: await makeEmptyFolder(parts, folder)};
+    if (medium === '') return {path: await makeEmptyFolder(parts, folder), isRelabelled: true};
     if (medium === 'Memory') {
       const bytes = memoryVolumeBytes(pod, sizeLimit, parts.allocatableMemory());
       const options = [...(bytes > 0 ? [`size=${bytes}`] : []), ...(parts.excludesSwap ? ['noswap'] : [])];
-      return {path: await makeEmptyFolder(parts, {...folder, mount: {type: 'tmpfs', options}})};
+      return {path: await makeEmptyFolder(parts, {...folder, mount: {type: 'tmpfs', options}}), isRelabelled: true};
     }
     if (!medium.startsWith('HugePages')) throw new Error(`unknown storage medium ${JSON.stringify(medium)}`);
     const {pageBytes, bytes} = hugePages(pod, medium);
     const options = [`pagesize=${pageBytes}`, `size=${bytes}`];
-    return {path: await makeEmptyFolder(parts, {...folder, mount: {type: 'hugetlbfs', options}})};
+    return {path: await makeEmptyFolder(parts, {...folder, mount: {type: 'hugetlbfs', options}}), isRelabelled: true};
   },
 });

@@ -102,7 +102,8 @@ export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePl
     if (kind !== 'folder') throw new Error(`path ${JSON.stringify(source)} is no folder, which is all that is supported`);
     const target = folders.volume(pod.metadata?.uid ?? '', local, name);
     const mounts = await mountsBelow(host, folders.pods);
-    if (mounts.some(({path}) => path === target)) return {path: target, isReadonly};
+    const mounted = {path: target, isReadonly, isRelabelled: !isReadonly};
+    if (mounts.some(({path}) => path === target)) return mounted;
     await host.makeFolder(target, folderMode);
     await host.mount({type: 'bind', source, target, ...(isReadonly ? {options: ['ro']} : {})});
     // A volume already used by other pods is left unchanged: the first users determine its ownership.
@@ -116,7 +117,7 @@ export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePl
           `The requested fsGroup is ${group}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`,
         );
     } else await giveToGroup(target);
-    return {path: target, isReadonly};
+    return mounted;
   },
   async tearDown(uid) {
     for (const name of await host.list(folders.pluginDevices(uid, local))) await unmapDevice(host, deviceMapOf(folders, uid, name));

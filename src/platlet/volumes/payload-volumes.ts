@@ -93,7 +93,7 @@ const payloadVolume = (parts: PayloadVolumeParts, kind: PayloadKind): VolumePlug
     for (const nested of nestedMountPoints(pod, name))
       if (!(await host.linkStatus(join(path, nested)))) await host.makeFolder(join(path, nested), nestedMode);
     if (group !== undefined) await host.changeOwner(path, -1, group);
-    return {path, isReadonly: true};
+    return {path, isReadonly: true, isRelabelled: true};
   },
 });
 

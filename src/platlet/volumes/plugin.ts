@@ -56,6 +56,8 @@ export interface MountedVolume {
   readonly isImage?: boolean;
   /** Whether it is read-only for containers. */
   readonly isReadonly?: boolean;
+  /** Whether its files get the SELinux label of containers, on machines with SELinux; default no. */
+  readonly isRelabelled?: boolean;
   /**
    * Measures the volume; undefined if that is not possible. Without it the file system is measured.
    */
