@@ -10,6 +10,7 @@ import type {Host} from '#src/platlet/host/host.js';
 import type {PodObjects} from '#src/platlet/objects/pod-objects.js';
 import type {PodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
 import {PodRejected, type Rejection} from '#src/platlet/pod/admission/rejection.js';
+import {lookMs, missingText, unusableText} from '#src/platlet/pod/missing-volumes.js';
 import {MountTimeout, type PodVolumes} from '#src/platlet/pod/ports.js';
 import type {UserNamespaces} from '#src/platlet/user-namespaces/user-namespaces.js';
 import type {VolumeOperation} from './operation.js';
@@ -32,8 +33,6 @@ export interface NodeVolumesParts {
 
 /** How long a sync of a pod waits for its volumes. */
 const waitMs = 123_000;
-/** How long it waits for the others when some cannot be resolved. */
-const lookMs = 300;
 const late = 'context deadline exceeded';
 
 /**
@@ -52,20 +51,6 @@ const beyondLimit = (text: string): Rejection => ({
   reason: 'VolumeAttachmentLimitExceeded',
   message: `Node has reached its volume attachment limit, rejecting pod. ${text}`,
 });
-
-/** Lists the names of volumes as in messages. */
-const listed = (volumes: readonly VolumeOperation[]): string =>
-  `[${volumes
-    .map(({name}) => name)
-    .sort()
-    .join(' ')}]`;
-
-/** Returns which volumes are missing, and how far they are. */
-const missingText = (missing: readonly VolumeOperation[]): string => {
-  const unattached = missing.filter(({isAttached}) => !isAttached);
-  const unprocessed = missing.filter(({isProcessed}) => !isProcessed);
-  return `unmounted volumes=${listed(missing)}, unattached volumes=${listed(unattached)}, failed to process volumes=${listed(unprocessed)}`;
-};
 
 /** The volumes of a node's pods. */
 export class NodeVolumes implements PodVolumes {
@@ -86,11 +71,11 @@ export class NodeVolumes implements PodVolumes {
     const operations = await withClockHeld(clock, () => this.#prepare(pod));
     const isLate = await this.#isLate(pod, operations, signal);
     const missing = operations.filter(({result}) => !result);
-    const problems = [...new Set(missing.flatMap(({problem}) => problem ?? []))].sort();
+    const unusable = unusableText(missing);
+    if (unusable !== undefined) throw new Error(unusable);
     // Volumes without a problem are given up because the pod ends.
-    if (missing.length === 0 || (!isLate && problems.length === 0)) return;
+    if (missing.length === 0 || !isLate) return;
     const text = missingText(missing);
-    if (problems.length > 0) throw new Error(`${text}: ${problems.join('; ')}`);
     for (const operation of missing)
       if (await unlessAborted(operation.isBeyondLimit(), signal)) throw new PodRejected(beyondLimit(`${text}: ${late}`));
     throw new MountTimeout(`${text}: ${late}`);

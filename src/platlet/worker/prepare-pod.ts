@@ -7,6 +7,7 @@ import {unlessAborted} from '#src/base/signals.js';
 import {hasRunning} from '#src/platlet/pod/instances.js';
 import {PodRejected} from '#src/platlet/pod/admission/rejection.js';
 import {podGraceSeconds} from '#src/platlet/pod/kill.js';
+import {unmountedMessage} from '#src/platlet/pod/missing-volumes.js';
 import {MountTimeout} from '#src/platlet/pod/ports.js';
 import type {RuntimePod} from '#src/platlet/runtime/state.js';
 import {PodKill} from './kill-pod.js';
@@ -58,8 +59,7 @@ export class PodPreparation {
         throw error;
       }
       if (!signal.aborted && !(error instanceof MountTimeout)) {
-        const text = `Unable to attach or mount volumes: ${messageOf(error)}`;
-        recordEvent(this.#parts, pod, ['Warning', 'FailedMount', text]);
+        recordEvent(this.#parts, pod, ['Warning', 'FailedMount', unmountedMessage(messageOf(error))]);
       }
       throw error;
     }

@@ -8,6 +8,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import type {Node} from '#src/api/types.js';
 import {claimOfVolume, type Claim, type Volume} from '#src/model/volumes.js';
 import {isControlledBy} from '#src/model/owners.js';
+import {lookMs, unmountedMessage, unusableText, type MissingVolume} from '#src/platlet/pod/missing-volumes.js';
 import type {Agent} from '#src/simulation/node/agent.js';
 import type {Mounting} from '#src/simulation/pod/mounting.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
@@ -18,8 +19,8 @@ type CsiDriver = ObjectOf<typeof kinds.csiDrivers>;
 /** The initial and the maximum backoff of failed mounts. */
 const firstBackoffMs = 500;
 const maxBackoffMs = 122_000;
-/** The period of events about a pod that waits for its volumes. */
-const patienceMs = 123_000;
+/** The mean time between syncs of a pod whose volumes cannot be used. */
+const syncMs = 12_500;
 
 interface NodeVolumesParts {
   readonly driver: DriverContext;
@@ -33,8 +34,11 @@ interface Waiter {
   readonly claims: ReadonlySet<string>;
 }
 
-/** Why a volume is not ready yet, or the time of the next check. */
-type Obstacle = {readonly why: string; readonly retryAt?: number};
+/** How far a volume is that is not mounted, and the time of the next check. */
+type Obstacle = Omit<MissingVolume, 'name'> & {readonly retryAt?: number};
+
+const unattached: Obstacle = {isProcessed: true, isAttached: false};
+const unmounted: Obstacle = {isProcessed: true, isAttached: true};
 
 /** Mounts the volumes of the pods on simulated nodes. */
 export class NodeVolumes {
@@ -72,9 +76,9 @@ export class NodeVolumes {
       waiting: [],
       retryAt: Infinity,
       failures: new Map(),
-      reportAt: now + patienceMs,
+      reportAt: Infinity,
     });
-    const waiting: {volume: string; why: string}[] = [];
+    const waiting: MissingVolume[] = [];
     let retryAt = Infinity;
     for (const volume of volumes) {
       if (mounting.mounted.has(volume.name)) continue;
@@ -83,8 +87,9 @@ export class NodeVolumes {
         mounting.mounted.add(volume.name);
         continue;
       }
-      waiting.push({volume: volume.name, why: obstacle.why});
-      retryAt = Math.min(retryAt, obstacle.retryAt ?? Infinity);
+      const {retryAt: at = Infinity, ...missing} = obstacle;
+      waiting.push({name: volume.name, ...missing});
+      retryAt = Math.min(retryAt, at);
     }
     mounting.waiting = waiting;
     if (waiting.length === 0) {
@@ -99,35 +104,33 @@ export class NodeVolumes {
   }
 
   #report(agent: Agent, {pod}: PodRecord, mounting: Mounting, now: number): void {
-    if (now < mounting.reportAt) return;
-    mounting.reportAt = now + patienceMs;
-    const names = mounting.waiting.map(({volume}) => volume).join(' ');
-    const failed = mounting.waiting.filter(({why}) => why.startsWith('error processing'));
-    agent.events.warning(
-      pod,
-      'FailedMount',
-      `Unable to attach or mount volumes: unmounted volumes=[${names}], unattached volumes=[${names}], failed to process volumes=[${failed.map(({volume}) => volume).join(' ')}]: ${failed[0]?.why ?? 'context deadline exceeded'}`,
-    );
+    const unusable = unusableText(mounting.waiting);
+    if (unusable === undefined) mounting.reportAt = Infinity;
+    else if (mounting.reportAt === Infinity) mounting.reportAt = now + lookMs;
+    else if (now >= mounting.reportAt) {
+      mounting.reportAt = now + syncMs;
+      agent.events.warning(pod, 'FailedMount', unmountedMessage(unusable));
+    }
   }
 
   #obstacle(agent: Agent, record: PodRecord, mounting: Mounting, volume: Frozen<PodVolume>, now: number): Obstacle | undefined {
     const found = this.#volumeOf(record.pod, volume);
-    if (typeof found === 'string') return {why: found};
-    const attached = this.#unattached(agent, record, found);
-    if (attached) return {why: attached};
+    // It is not known yet whether the volume has to be attached.
+    if (typeof found === 'string') return {isProcessed: false, isAttached: true, problem: found};
+    if (!this.#isAttached(agent, record, found)) return unattached;
     const failure = mounting.failures.get(volume.name);
-    if (failure && now < failure.retryAt) return {why: 'the mount failed', retryAt: failure.retryAt};
+    if (failure && now < failure.retryAt) return {...unmounted, retryAt: failure.retryAt};
     const {driver} = this.#parts;
     if (found.spec?.csi?.driver !== driver.driver) return undefined;
     const target = targetOf(found, driver.naming, agent.machine.name);
     const {again, error} = driver.steps.take(`${record.uid}/${volume.name}`, 'mount', target);
-    if (again) return {why: 'the mount takes time', retryAt: again.kind === 'requeue' ? now + again.afterMs : Infinity};
+    if (again) return {...unmounted, retryAt: again.kind === 'requeue' ? now + again.afterMs : Infinity};
     if (!error) return undefined;
     const delayMs = Math.min(failure ? failure.delayMs * 2 : firstBackoffMs, maxBackoffMs);
     mounting.failures.set(volume.name, {delayMs, retryAt: now + delayMs});
     const text = `MountVolume.SetUp failed for volume ${JSON.stringify(found.metadata?.name)} : ${error.message}`;
     agent.events.warning(record.pod, 'FailedMount', text);
-    return {why: text, retryAt: now + delayMs};
+    return {...unmounted, retryAt: now + delayMs};
   }
 
   /** Returns the persistent volume of a pod volume, or why there is none. */
@@ -146,32 +149,33 @@ export class NodeVolumes {
     return found.spec?.claimRef?.uid === claim.metadata?.uid ? found : failure(`PV ${found.metadata?.name} is bound to another claim`);
   }
 
-  /** Marks an attachable volume as in use, and returns why it is not attached yet. */
-  #unattached(agent: Agent, record: PodRecord, volume: Frozen<Volume>): string | undefined {
+  /** Marks an attachable volume as in use. Returns whether it is attached, or need not be. */
+  #isAttached(agent: Agent, record: PodRecord, volume: Frozen<Volume>): boolean {
     const {drivers, driver, enqueueNode} = this.#parts;
     const {csi} = volume.spec ?? {};
-    if (!csi || drivers.get(csi.driver)?.spec.attachRequired === false) return undefined;
+    if (!csi || drivers.get(csi.driver)?.spec.attachRequired === false) return true;
     const name = `${driver.naming.key('csi')}/${csi.driver}^${csi.volumeHandle}`;
     const users = agent.volumesInUse.get(name) ?? new Set<string>();
     if (users.size === 0) enqueueNode(agent.machine.name);
     agent.volumesInUse.set(name, users.add(record.key));
     const {status} = driver.nodes.get(agent.machine.name) ?? ({} as Frozen<Node>);
-    if (!status?.volumesInUse?.includes(name)) return 'the node has not reported yet that it uses the volume';
-    return status.volumesAttached?.some(attached => attached.name === name) ? undefined : 'the volume is not attached';
+    // A volume is attached only after its node has reported that it uses it.
+    if (!status?.volumesInUse?.includes(name)) return false;
+    return status.volumesAttached?.some(attached => attached.name === name) ?? false;
   }
 
   /** Marks the volumes of a pod that was running before a restart as in use. */
   restore(agent: Agent, record: PodRecord): void {
     for (const volume of claimedVolumes(record.pod)) {
       const found = this.#volumeOf(record.pod, volume);
-      if (typeof found !== 'string') this.#unattached(agent, record, found);
+      if (typeof found !== 'string') this.#isAttached(agent, record, found);
     }
   }
 
   /** Unmounts the volumes of a finished pod. */
   release(agent: Agent, record: PodRecord): void {
     this.#waiting.delete(record.key);
-    for (const {volume} of record.mounting?.waiting ?? []) this.#parts.driver.steps.forget(`${record.uid}/${volume}`, 'mount');
+    for (const {name} of record.mounting?.waiting ?? []) this.#parts.driver.steps.forget(`${record.uid}/${name}`, 'mount');
     for (const [name, users] of agent.volumesInUse) {
       if (!users.delete(record.key) || users.size > 0) continue;
       agent.volumesInUse.delete(name);
