@@ -6,7 +6,8 @@ export const configuration = driver => ({
   kind: 'KubeletConfiguration',
   cgroupDriver: driver,
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
-  authentication: {webhook: {enabled: true}, anonymous: {enabled: false}},
+  // The API server of the plane relays requests with a certificate of this authority.
+  authentication: {x509: {clientCAFile: '/var/lib/plat/pki/ca.crt'}, webhook: {enabled: true}, anonymous: {enabled: false}},
   failSwapOn: false,
   memorySwap: {swapBehavior: 'LimitedSwap'},
   featureGates: {MemoryQoS: true},
