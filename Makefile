@@ -89,7 +89,7 @@ soak: build
 node-drills: build
 	@node dist/test/node/drills/index.js
 
-## frameworks: install vitest and Jest from the npm registry into a temporary directory, and run the test of an operator under them
+## frameworks: install vitest, Jest, Bun and Deno from the npm registry into a temporary directory, and run the test of an operator under them
 frameworks: build
 	@node dist/test/frameworks/index.js
 

@@ -18,9 +18,17 @@ function problemOf(range) {
   return 'needs Node.js ' + least + ' or newer, and this is ' + process.versions.node + ' (' + process.execPath + ')';
 }
 
-/** Exits with a message of the program if this Node.js is too old. */
+/** Returns the error for a runtime that is not Node.js, of which programs need more than the library does. */
+function otherRuntime() {
+  var versions = process.versions;
+  if (versions.bun) return 'needs Node.js, and this is Bun ' + versions.bun + ': only the library runs there';
+  if (versions.deno) return 'needs Node.js, and this is Deno ' + versions.deno + ': only the library runs there';
+  return undefined;
+}
+
+/** Exits with a message of the program if this is not Node.js, or an old one. */
 function requireNode(range, program) {
-  var problem = problemOf(range);
+  var problem = otherRuntime() || problemOf(range);
   if (problem === undefined) return;
   process.stderr.write(program + ': ' + problem + '\n');
   process.exit(1);

@@ -38,7 +38,8 @@ export class Element {
 
   constructor(tag: number, bytes: Buffer, start: number, contentStart: number, end: number) {
     this.tag = tag;
-    this.#bytes = bytes;
+    // Deno gives a plain Uint8Array for the bytes of a certificate.
+    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(new Uint8Array(bytes));
     this.#start = start;
     this.#contentStart = contentStart;
     this.#end = end;
