@@ -33,6 +33,14 @@ dist/built: package.json package-lock.json $(SOURCES) | node_modules
 ## build: install, generate schemas, compile, bundle the programs into bin/; all of it only where something changed
 build: dist/built
 
+## binary: make one executable with all programs for this machine, dist/binary/plat (docs/install.md)
+binary: build
+	@node tools/binary.mjs
+
+## binary-test: make the executable, and try it and its image
+binary-test: binary
+	@node tools/test.mjs test/cli/executable.test.ts test/e2e/image.test.ts
+
 ## up: run a whole control plane in ./.plat, until Ctrl-C
 up: build
 	@bin/plat up
@@ -128,4 +136,4 @@ plots: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks alike node-vm docs api bench plots clean
+.PHONY: help install build binary binary-test up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks alike node-vm docs api bench plots clean

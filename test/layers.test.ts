@@ -108,7 +108,7 @@ test('every import points down the layers', t => {
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 
 /** Packages of package.json that build, check and test: production code does not import them. */
-const tooling = ['@bufbuild/cel-spec', 'ava', 'esbuild', 'kubernetes-models', 'oxfmt', 'oxlint', 'tslib', 'typescript'];
+const tooling = ['@bufbuild/cel-spec', 'ava', 'esbuild', 'kubernetes-models', 'oxfmt', 'oxlint', 'postject', 'tslib', 'typescript'];
 
 test('every package that production code imports is in package.json, and every package there is imported by production code or is a tool', t => {
   const {dependencies, devDependencies} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<

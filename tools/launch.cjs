@@ -31,12 +31,17 @@ const printUncaught = error => {
 
 /** Compiles the bundle of a program and runs it. Returns the script and the key of its code cache. */
 const launch = name => {
-  process.on('uncaughtException', printUncaught);
   const filename = scriptOf(name);
   const source = readFileSync(filename);
   const key = keyOf(source);
   const folder = ownFolder();
   const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
+  return {script: runScript(name, {filename, source, key, folder, cachedData}), key};
+};
+
+/** Runs a program from the text of its bundle, with its code cache if there is one. Returns the script. */
+const runScript = (name, {filename, source, key, folder, cachedData}) => {
+  process.on('uncaughtException', printUncaught);
   // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding. The text is passed as it is: V8 would copy a changed one.
   const script = new Script(source.latin1Slice(), {
     filename,
@@ -46,7 +51,7 @@ const launch = name => {
   const module = {exports: {}};
   script.runInThisContext()(createRequire(filename), module, filename);
   void module.exports.programs[name]();
-  return {script, key};
+  return script;
 };
 
 /**
@@ -70,4 +75,4 @@ const keepOnceReady = keep => {
   });
 };
 
-module.exports = {codeOf, keyOf, launch, scriptOf, write};
+module.exports = {codeOf, keyOf, launch, runScript, scriptOf, write};

@@ -1,5 +1,5 @@
 import {execFile, execFileSync, spawnSync} from 'node:child_process';
-import {cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, realpathSync, statSync} from 'node:fs';
 import {basename, dirname, join} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
@@ -8,6 +8,7 @@ import {aDirectory, Program} from '#test/cli/programs.js';
 
 const execute = promisify(execFile);
 
+const executable = 'dist/image/bin/plat';
 const home = aDirectory();
 const storage = ['--root', join(home, 'storage'), '--runroot', join(home, 'run'), '--storage-driver', 'vfs'];
 const buildah = async (...args: readonly string[]): Promise<string> =>
@@ -23,7 +24,10 @@ const buildah = async (...args: readonly string[]): Promise<string> =>
 const libraries = (program: string): string[] =>
   [...execFileSync('ldd', [program], {encoding: 'utf8'}).matchAll(/(\/\S+) \(0x/g)].map(([, file = '']) => file);
 
-/** Makes a file system with this machine's Node.js, npm and shell, which stands for the image of Node.js. */
+/**
+ * Makes a file system with the libraries of the executable and two programs to look around, which stands for the base
+ * image.
+ */
 const baseFolder = (): string => {
   const root = join(home, 'base');
   const which = (name: string): string => execFileSync('which', [name], {encoding: 'utf8'}).trim();
@@ -31,54 +35,39 @@ const baseFolder = (): string => {
     mkdirSync(join(root, dirname(target)), {recursive: true});
     cpSync(realpathSync(file), join(root, target), {recursive: true, dereference: true});
   };
-  const programs = ['sh', 'env', 'mkdir', 'cat'].map(which);
+  const programs = ['env', 'cat'].map(which);
   for (const program of programs) put(program, `/usr/bin/${basename(program)}`);
-  put(process.execPath, '/usr/bin/node');
-  for (const library of [...programs, process.execPath].flatMap(libraries)) put(library);
-  symlinkSync('/usr/bin', join(root, 'bin'));
-  const npm = dirname(dirname(realpathSync(which('npm'))));
-  put(npm, '/usr/lib/npm');
-  symlinkSync('/usr/lib/npm/bin/npm-cli.js', join(root, 'usr/bin/npm'));
-  for (const folder of ['tmp', 'var/lib', 'etc', 'root']) mkdirSync(join(root, folder), {recursive: true});
-  // npm in the build finds the packages where npm of this machine does.
-  for (const file of ['/etc/ssl/certs', '/etc/resolv.conf', '/etc/hosts']) if (existsSync(file)) put(file);
-  const setting = (name: string): string => execFileSync('npm', ['config', 'get', name], {encoding: 'utf8'}).trim();
-  const cafile = setting('cafile');
-  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
-  writeFileSync(join(root, 'root/.npmrc'), `registry=${setting('registry')}\n${cafile === 'null' ? '' : `cafile=${cafile}\n`}`);
+  for (const library of [...programs, executable].flatMap(libraries)) put(library);
+  for (const folder of ['var/lib', 'var/cache', 'etc']) mkdirSync(join(root, folder), {recursive: true});
   return root;
 };
 
-/** Makes the base image. Rejects if npm reaches nothing in it. */
+/** Makes the base image. */
 const makeBase = async (): Promise<void> => {
   const base = await buildah('from', 'scratch');
   await buildah('copy', base, baseFolder(), '/');
   await buildah('config', '--env', 'PATH=/usr/bin', base);
-  await buildah('run', base, '--', 'npm', 'view', 'lmdb', 'version', '--fetch-retries=0');
-  await buildah('commit', base, 'localhost/node');
+  await buildah('run', base, '--', 'env');
+  await buildah('commit', base, 'localhost/base');
 };
 
 /** Returns why the image cannot be built here; undefined if it can. */
 const missing = async (): Promise<string | undefined> => {
-  if (!process.env['PLAT_TEST_BUNDLES']) return 'packing needs bundles that are as new as the tests (make test)';
+  if (!existsSync(executable) || statSync(executable).mtimeMs < statSync('dist/bundle/plat.cjs').mtimeMs)
+    return 'the image is built from an executable that is newer than the bundles (make binary-test)';
   if (process.getuid?.() !== 0) return 'building an image in a chroot needs root';
   if (spawnSync('buildah', ['--version']).status !== 0) return 'buildah is not installed';
   return makeBase().then(
     () => undefined,
-    (error: Error) => `npm does not work in a container of buildah: ${error.message}`,
+    (error: Error) => `containers of buildah do not run here: ${error.message}`,
   );
 };
 const problem = await missing();
 if (problem) console.log(`skipped: ${problem}`);
 const built = problem ? test.skip : test;
 
-/** Builds the image from the packed package. */
-const build = async (): Promise<void> => {
-  const context = join(home, 'image');
-  mkdirSync(context);
-  await execute('npm', ['pack', '--ignore-scripts', `--pack-destination=${context}`]);
-  await buildah('bud', '--build-arg', 'NODE=localhost/node', '--tag', 'localhost/plat', '--file', 'deploy/Containerfile', context);
-};
+const build = (): Promise<string> =>
+  buildah('bud', '--build-arg', 'BASE=localhost/base', '--tag', 'localhost/plat', '--file', 'deploy/Containerfile', 'dist/image');
 
 interface Config {
   readonly User: string;

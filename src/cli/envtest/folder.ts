@@ -1,4 +1,5 @@
-// Writes the folder of programs that test environments of other languages start: small scripts that run this package.
+// Writes the folder of programs that test environments of other languages start: small scripts that run this package,
+// or links to the executable.
 
 import {createHash} from 'node:crypto';
 import {accessSync, chmodSync, constants, existsSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
@@ -13,6 +14,9 @@ const here = fileURLToPath(import.meta.url);
 /** Returns the arguments of Node.js that run one of the internal programs: from the bundle, or as compiled. */
 const commandOf = (program: string): readonly string[] =>
   basename(here) === 'plat.cjs' ? [join(dirname(here), 'run.cjs'), program] : [join(dirname(here), '..', `${program}.js`)];
+
+/** Whether this is the executable that has all programs by the names they are called by. */
+const isExecutable = (): boolean => process.getBuiltinModule('node:sea').isSea();
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -38,6 +42,14 @@ const missing = (name: string): string => `#!/bin/sh\necho '${name}: not install
 /** Returns the folder for caches of this user. */
 const cacheFolder = (): string => process.env['XDG_CACHE_HOME'] || join(homedir() || tmpdir(), '.cache');
 
+/** A program of the folder: a script, or a link. */
+type Entry = {readonly text: string} | {readonly link: string};
+
+const programEntry = (program: string): Entry => (isExecutable() ? {link: process.execPath} : {text: script(program)});
+
+const write = (file: string, entry: Entry): void =>
+  'link' in entry ? symlinkSync(entry.link, file) : writeFileSync(file, entry.text, {mode: 0o755});
+
 /**
  * Returns a folder with the programs `kube-apiserver`, `etcd` and `kubectl`, for KUBEBUILDER_ASSETS. It is written once
  * for each place of this package and each Node.js, and appears complete.
@@ -45,21 +57,17 @@ const cacheFolder = (): string => process.env['XDG_CACHE_HOME'] || join(homedir(
 export const programFolder = (): string => {
   const words = naming('kubernetes');
   const client = onPath('kubectl');
-  const files: Readonly<Record<string, string>> = {
-    [words.component('apiserver')]: script('plat-envtest-apiserver'),
-    [words.storeProgram]: script('plat-envtest-store'),
-    ...(client ? {} : {kubectl: missing('kubectl')}),
+  const files: Readonly<Record<string, Entry>> = {
+    [words.component('apiserver')]: programEntry('plat-envtest-apiserver'),
+    [words.storeProgram]: programEntry('plat-envtest-store'),
+    kubectl: client ? {link: client} : {text: missing('kubectl')},
   };
-  const id = createHash('sha256')
-    .update(JSON.stringify([files, client]))
-    .digest('hex')
-    .slice(0, 16);
+  const id = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
   const target = join(cacheFolder(), 'plat', 'envtest', id);
   if (existsSync(target)) return target;
   makeFolder(dirname(target));
   const fresh = mkdtempSync(`${target}-`);
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(fresh, name), text, {mode: 0o755});
-  if (client) symlinkSync(client, join(fresh, 'kubectl'));
+  for (const [name, entry] of Object.entries(files)) write(join(fresh, name), entry);
   chmodSync(fresh, 0o755);
   try {
     renameSync(fresh, target);

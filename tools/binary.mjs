@@ -1,0 +1,162 @@
+// Makes dist/binary: one executable with all programs, for this machine, from the bundles and this Node.js, and links
+// to it by their names.
+import {build} from 'esbuild';
+import {execFileSync, spawnSync} from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import {createRequire} from 'node:module';
+import {join, resolve} from 'node:path';
+import {inject} from 'postject';
+
+const require = createRequire(import.meta.url);
+const {hashOf} = require('./binary/extracted.cjs');
+const {programNames} = require('./binary/program-name.cjs');
+const {keyOf, scriptOf} = require('./launch.cjs');
+const {read} = require('./code-cache.cjs');
+
+const target = 'dist/binary';
+const bundle = 'dist/bundle';
+const {version} = JSON.parse(readFileSync('package.json', 'utf8'));
+/** The mark in Node.js that says whether it has a program of its own. */
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+const work = mkdtempSync('dist/binary-');
+process.on('exit', () => rmSync(work, {recursive: true, force: true}));
+
+/**
+ * Returns the native library of LMDB for this Node.js, as its loader would choose it, and the files that lead to it.
+ */
+const lmdbFiles = () => {
+  const {platform, arch, versions, report} = process;
+  const folder = `node_modules/@lmdb/lmdb-${platform}-${arch}`;
+  const libc = platform === 'linux' ? (report.getReport().header.glibcVersionRuntime ? '.glibc' : '.musl') : '';
+  const library = [`node.abi${versions.modules}`, 'node.napi']
+    .flatMap(name => [`${name}${libc}.node`, `${name}.node`])
+    .find(name => existsSync(join(folder, name)));
+  if (!library) throw new Error(`${folder} has no native library for this Node.js`);
+  return [library, 'package.json', 'index.js'].map(name => join(folder, name)).concat('node_modules/lmdb/package.json');
+};
+
+/** Removes debug symbols. Returns whether there is a program that does. */
+const strip = (file, ...flags) => process.platform === 'linux' && spawnSync('strip', [...flags, file]).status === 0;
+
+/** Returns the content of a file; without debug symbols if it is a native library. */
+const contentOf = path => {
+  if (!path.endsWith('.node')) return readFileSync(path);
+  const copy = join(work, 'library.node');
+  copyFileSync(path, copy);
+  strip(copy, '--strip-unneeded');
+  return readFileSync(copy);
+};
+
+/** Writes the files that have to be on disk into one asset, with a list of them. */
+const writeFiles = () => {
+  const schemas = readdirSync('dist/schema').map(name => `dist/schema/${name}`);
+  const sources = Object.fromEntries([...lmdbFiles(), ...schemas, `${bundle}/yaml-worker.js`, 'package.json'].map(path => [path, path]));
+  sources[`${bundle}/request-worker.js`] = 'tools/binary/request-worker.js';
+  sources[`${bundle}/THIRD-PARTY-NOTICES.txt`] = `${bundle}/THIRD-PARTY-NOTICES.txt`;
+  let offset = 0;
+  const contents = Object.values(sources).map(contentOf);
+  const files = Object.keys(sources).map((path, at) => {
+    const bytes = contents[at];
+    offset += bytes.length;
+    return {path, offset: offset - bytes.length, size: bytes.length, hash: hashOf(bytes)};
+  });
+  writeFileSync(join(work, 'files'), Buffer.concat(contents));
+  writeFileSync(join(work, 'files.json'), JSON.stringify({name: `${version}-${hashOf(JSON.stringify(files)).slice(0, 16)}`, files}));
+  return {files: join(work, 'files'), 'files.json': join(work, 'files.json')};
+};
+
+/** Writes the code caches of the programs that the build has tried out, without their headers, and their keys. */
+const writeCodes = () => {
+  const keys = {};
+  const assets = {'codes.json': join(work, 'codes.json')};
+  for (const name of programNames) {
+    const script = scriptOf(name, bundle);
+    const key = script && keyOf(readFileSync(script));
+    const code = key && read(join(bundle, `${name}.code`), key);
+    if (!code) continue;
+    keys[name] = key;
+    assets[`${name}.code`] = join(work, `${name}.code`);
+    writeFileSync(assets[`${name}.code`], code);
+  }
+  writeFileSync(join(work, 'codes.json'), JSON.stringify(keys));
+  return assets;
+};
+
+/** Copies this Node.js, without debug symbols where there is a program that removes them. */
+const copyNode = file => {
+  copyFileSync(process.execPath, file);
+  chmodSync(file, 0o755);
+  if (!strip(file, '--strip-all') && process.platform === 'linux')
+    console.error('make binary: without `strip` the executable keeps the symbols of Node.js, 12 MB');
+  if (process.platform === 'darwin') execFileSync('codesign', ['--remove-signature', file]);
+};
+
+await build({
+  entryPoints: ['tools/binary/main.cjs'],
+  outfile: join(work, 'main.cjs'),
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  minify: true,
+  logLevel: 'warning',
+});
+const settings = {
+  main: join(work, 'main.cjs'),
+  output: join(work, 'blob'),
+  disableExperimentalSEAWarning: true,
+  assets: {...writeFiles(), ...writeCodes(), 'plat.cjs': `${bundle}/plat.cjs`, 'plat-apiserver.cjs': `${bundle}/plat-apiserver.cjs`},
+};
+writeFileSync(join(work, 'sea.json'), JSON.stringify(settings));
+execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], {stdio: 'pipe'});
+
+const fresh = join(work, 'plat');
+copyNode(fresh);
+// Its warnings are about sections without a name, which strip leaves.
+console.warn = () => {};
+console.log = () => {};
+await inject(fresh, 'NODE_SEA_BLOB', readFileSync(settings.output), {
+  sentinelFuse: fuse,
+  ...(process.platform === 'darwin' ? {machoSegmentName: 'NODE_SEA'} : {}),
+});
+if (process.platform === 'darwin') execFileSync('codesign', ['--sign', '-', fresh]);
+
+/** Writes links to the executable in its folder, by the names of the programs. */
+const linkPrograms = folder => {
+  for (const name of programNames.filter(each => each.startsWith('plat') && each !== 'plat')) {
+    rmSync(join(folder, name), {force: true});
+    symlinkSync('plat', join(folder, name));
+  }
+};
+
+/**
+ * Writes what the image is built from: the programs, the files that they need on disk, and an empty folder for data.
+ */
+const writeImage = folder => {
+  rmSync(folder, {recursive: true, force: true});
+  for (const name of ['bin', 'cache', 'data']) mkdirSync(join(folder, name), {recursive: true});
+  copyFileSync(fresh, join(folder, 'bin/plat'));
+  linkPrograms(join(folder, 'bin'));
+  execFileSync(fresh, ['version'], {
+    env: {...process.env, XDG_CACHE_HOME: resolve(folder, 'cache')},
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+};
+
+writeImage('dist/image');
+mkdirSync(target, {recursive: true});
+renameSync(fresh, join(target, 'plat'));
+linkPrograms(target);
+process.stdout.write(`${join(target, 'plat')}\n`);
