@@ -8,15 +8,13 @@ import {basename, delimiter, dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {makeFolder} from '#src/base/files/folder.js';
 import {naming} from '#src/api/naming.js';
+import {isExecutable} from '#src/cli/program/executable.js';
 
 const here = fileURLToPath(import.meta.url);
 
 /** Returns the arguments of Node.js that run one of the internal programs: from the bundle, or as compiled. */
 const commandOf = (program: string): readonly string[] =>
   basename(here) === 'plat.cjs' ? [join(dirname(here), 'run.cjs'), program] : [join(dirname(here), '..', `${program}.js`)];
-
-/** Whether this is the executable that has all programs by the names they are called by. */
-const isExecutable = (): boolean => process.getBuiltinModule('node:sea').isSea();
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 

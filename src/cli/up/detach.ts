@@ -13,6 +13,7 @@ import {upFlags} from '#src/options/programs/up.js';
 import {lastLines} from '#src/cli/planes/log-text.js';
 import type {UpInvocation} from './up.js';
 import {dataDirOf} from './name.js';
+import {ownProgram} from '#src/cli/program/executable.js';
 
 /** The number of lines of the log that are printed when the plane does not start. */
 const shownLines = 20;
@@ -60,7 +61,7 @@ const background = (argv: readonly string[], logFile: string): ChildProcess => {
   const kept = assignments
     .filter(({flag}) => !['detach', 'output', 'log-file', 'config'].includes(flag))
     .map(({flag, text}) => `--${flag}=${text}`);
-  const args = [...process.execArgv, process.argv[1]!, 'up', ...kept, '--output=json', `--log-file=${logFile}`];
+  const args = [...process.execArgv, ownProgram(), 'up', ...kept, '--output=json', `--log-file=${logFile}`];
   const file = openSync(logFile, 'a', 0o600);
   try {
     return confineErrors(spawn(process.execPath, args, {detached: true, stdio: ['ignore', 'pipe', file]}));
