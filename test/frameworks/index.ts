@@ -23,10 +23,12 @@ const runtimes: readonly Runtime[] = [
   {name: 'deno', package: '@deno/linux-x64-glibc', program: 'deno', args: ['run', '--allow-all', '--node-modules-dir=manual']},
 ];
 
-/** Runs the scenario, and a program, which says that it needs Node.js. */
+const scenarioFile = 'scenario.js';
+
+/** What a runtime runs: the scenario of the example, and what is expected of it. */
 const scenario = `
 import {deepEqual} from 'node:assert/strict';
-import {observe} from './scenario.js';
+import {observe} from './${scenarioFile}';
 const {restored, exempt} = await observe();
 deepEqual([restored, exempt], [true, true]);
 process.exit(0);
@@ -83,7 +85,7 @@ try {
     mkdirSync(dirname(link), {recursive: true});
     symlinkSync(resolve('.'), link);
     writeFileSync(join(project, 'runtime.mjs'), scenario);
-    for (const file of ['operator.js', 'operator.js.map', 'scenario.js', 'scenario.js.map'])
+    for (const file of ['operator.js', 'operator.js.map', scenarioFile, `${scenarioFile}.map`])
       cpSync(join('dist/examples/labels', file), join(project, file));
     for (const file of ['vitest.test.ts', 'jest.test.js']) cpSync(join('examples/labels', file), join(project, file));
     for (const {name, args} of frameworks)
