@@ -93,7 +93,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
 const fleetOf = (options: SimulationOptions, signal: AbortSignal): Fleet => {
   const {naming, clock, random, log, version, clientAs, nodes, rules = noRules, families = [4], placement = inProcess(families)} = options;
   const create = agentCreator({naming, clock, random, log, signal, rules, clientAs});
-  return new Fleet(nodes, index => create(machineOf(index, {rules: rules.nodes, placement, version})));
+  return new Fleet(nodes, (index, isSuccessor) => create(machineOf(index, {rules: rules.nodes, placement, version}), isSuccessor));
 };
 
 interface ScaleParts {

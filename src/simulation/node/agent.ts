@@ -45,6 +45,8 @@ export interface Agent {
   readonly deferred: Set<string>;
   /** The address pools of its pods, by range. */
   readonly pools: Map<string, AddressPool>;
+  /** Whether another agent had its name before, whose Node may still be in the cache. */
+  readonly isSuccessor: boolean;
   /** Whether its Node has been registered since the start. */
   registered: boolean;
   /** When its drivers and devices are announced again, in monotonic ms. */

@@ -35,16 +35,16 @@ export interface AgentsContext {
 }
 
 /** Returns a function that creates the agent of a machine. */
-export const agentCreator = (context: AgentsContext): ((machine: Machine) => Agent) => {
+export const agentCreator = (context: AgentsContext): ((machine: Machine, isSuccessor: boolean) => Agent) => {
   const budget = new TokenBucket(context.clock, eventsPerSecond, eventBurst);
-  return machine => createAgent(machine, context, budget);
+  return (machine, isSuccessor) => ({...createAgent(machine, context, budget), isSuccessor});
 };
 
 const createAgent = (
   machine: Machine,
   {naming, clock, random, log, signal, rules, clientAs}: AgentsContext,
   budget: TokenBucket,
-): Agent => {
+): Omit<Agent, 'isSuccessor'> => {
   const {name} = machine;
   const client = clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
   return {

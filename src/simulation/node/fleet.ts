@@ -6,9 +6,11 @@ import type {Agent} from './agent.js';
 export class Fleet {
   readonly agents: ReadonlyMap<string, Agent>;
   readonly #agents = new Map<string, Agent>();
-  readonly #create: (index: number) => Agent;
+  readonly #create: (index: number, isSuccessor: boolean) => Agent;
+  /** How many there have been at most. */
+  #most = 0;
 
-  constructor(count: number, create: (index: number) => Agent) {
+  constructor(count: number, create: (index: number, isSuccessor: boolean) => Agent) {
     this.agents = this.#agents;
     this.#create = create;
     this.grow(count);
@@ -18,10 +20,11 @@ export class Fleet {
   grow(count: number): readonly string[] {
     const added: string[] = [];
     for (let index = this.#agents.size; index < count; index++) {
-      const agent = this.#create(index);
+      const agent = this.#create(index, index < this.#most);
       this.#agents.set(agent.machine.name, agent);
       added.push(agent.machine.name);
     }
+    this.#most = Math.max(this.#most, count);
     return added;
   }
 

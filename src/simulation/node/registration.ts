@@ -30,7 +30,7 @@ const createNode = async (context: SimulationContext, {machine, devices, client}
 export const register = async (context: SimulationContext, agent: Agent): Promise<Frozen<Node>> => {
   const {naming} = context;
   const {machine, client, events} = agent;
-  const known = context.nodes.get(machine.name);
+  const known = agent.isSuccessor ? undefined : context.nodes.get(machine.name);
   const node = known
     ? await reconcileNode(context, agent, known)
     : await createNode(context, agent).catch(async (error: unknown) => {
