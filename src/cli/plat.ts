@@ -18,7 +18,7 @@ ${Object.entries(commands)
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
 
 const refuse = (name: string): never => {
-  const similar = name.length > 100 ? undefined : closest(name, Object.keys(commands));
+  const similar = closest(name, Object.keys(commands));
   const hint = similar === undefined ? '"plat --help" lists the commands' : `did you mean "plat ${similar}"?`;
   process.stderr.write(`plat: ${oneLine(`unknown command ${JSON.stringify(name)}: ${hint}`)}\n`);
   process.exit(1);

@@ -15,15 +15,12 @@ export interface ParsedArguments {
   readonly args: readonly string[];
 }
 
-/** The longest name for which a flag of a similar name is looked for. */
-const longestName = 100;
-
 /** Thrown for a flag that a program does not have. The message names one with a similar name. */
 export class UnknownFlagError extends OptionError {
   readonly flag: string;
 
   constructor(flag: string, known: readonly string[]) {
-    const similar = flag.length > longestName ? undefined : closest(flag, known);
+    const similar = closest(flag, known);
     super(`unknown flag: --${flag}${similar === undefined ? '' : ` (did you mean --${similar}?)`}`);
     this.flag = flag;
   }

@@ -1,5 +1,9 @@
+/** A longer text is not compared: that takes the product of the lengths. */
+const longest = 100;
+
 /** Returns the candidate with the smallest edit distance, for suggestions; undefined when none is close. */
 export const closest = (typed: string, candidates: readonly string[]): string | undefined => {
+  if (typed.length > longest) return undefined;
   const maxChanges = Math.max(1, Math.floor(typed.length / 3));
   let best: {readonly candidate: string; readonly changes: number} | undefined;
   for (const candidate of candidates) {

@@ -7,6 +7,7 @@ import {homedir, tmpdir} from 'node:os';
 import {basename, delimiter, dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {makeFolder} from '#src/base/files/folder.js';
+import {shellQuoted} from '#src/base/text/shell-quoted.js';
 import {naming} from '#src/api/naming.js';
 import {isExecutable} from '#src/cli/program/executable.js';
 
@@ -16,9 +17,8 @@ const here = fileURLToPath(import.meta.url);
 const commandOf = (program: string): readonly string[] =>
   basename(here) === 'plat.cjs' ? [join(dirname(here), 'run.cjs'), program] : [join(dirname(here), '..', `${program}.js`)];
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
-const script = (program: string): string => `#!/bin/sh\nexec ${[process.execPath, ...commandOf(program)].map(quoted).join(' ')} "$@"\n`;
+const script = (program: string): string =>
+  `#!/bin/sh\nexec ${[process.execPath, ...commandOf(program)].map(shellQuoted).join(' ')} "$@"\n`;
 
 /** Returns the path of an executable on PATH; undefined if there is none. */
 const onPath = (name: string, path = process.env['PATH'] ?? ''): string | undefined =>

@@ -8,7 +8,7 @@ import type {exportFlags} from '#src/options/programs/planes.js';
 import type {Invocation} from '#src/program/program.js';
 import {writeTar} from '#src/simulation/files/tar.js';
 import {bundleFiles} from './bundle.js';
-import {defaultName} from './record.js';
+import {onlyName} from './record.js';
 import {PlaneRegistry} from './registry.js';
 
 /** `plat export`: writes what a report of an error needs to an archive that only this user can read. */
@@ -19,8 +19,7 @@ export const runExport = async (invocation: Invocation<(typeof exportFlags)['row
     version,
     clock,
   } = invocation;
-  const [name = defaultName, another] = args;
-  if (another !== undefined) throw new Error(`unexpected argument ${JSON.stringify(another)}`);
+  const name = onlyName(args);
   const plane = new PlaneRegistry().get(name);
   const output = options.output || `plat-${name}.tar.gz`;
   const modifiedAt = clock.now();

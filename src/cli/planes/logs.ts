@@ -4,7 +4,7 @@ import {olderLogFile} from '#src/program/log-file.js';
 import type {logsFlags} from '#src/options/programs/planes.js';
 import type {Invocation} from '#src/program/program.js';
 import {tailStart} from './log-text.js';
-import {defaultName} from './record.js';
+import {onlyName} from './record.js';
 import {isRunning, PlaneRegistry} from './registry.js';
 
 type LogsInvocation = Invocation<(typeof logsFlags)['rows']>;
@@ -30,8 +30,7 @@ const drained = (): Promise<void> =>
 
 /** `plat logs`: prints the log of a plane. */
 export const runLogs = async ({parsed: {options, args}, clock, stopping}: LogsInvocation): Promise<void> => {
-  const [name = defaultName, another] = args;
-  if (another !== undefined) throw new Error(`unexpected argument ${JSON.stringify(another)}`);
+  const name = onlyName(args);
   const {record} = new PlaneRegistry().get(name);
   const {logFile} = record;
   if (!logFile) throw new Error(`the plane ${name} logs to the terminal it was started in: start it with --detach or --log-file`);

@@ -1,11 +1,11 @@
 import {wireTime} from '#src/api/time.js';
 import type {psFlags} from '#src/options/programs/planes.js';
 import type {Invocation} from '#src/program/program.js';
+import {columns} from '#src/cli/program/table.js';
 import {shortAge} from './age.js';
 import {residentBytes} from './process.js';
 import type {ListedPlane} from './record.js';
 import {PlaneRegistry} from './registry.js';
-import {columns} from './table.js';
 
 /** The state of a plane in words. */
 export const stateOf = ({record, isRunning}: ListedPlane): 'running' | 'starting' | 'stopped' => {
@@ -35,15 +35,15 @@ export const planeObject = (plane: ListedPlane) => {
 
 const cellsOf = (plane: ListedPlane, now: number): readonly string[] => {
   const {record, isRunning} = plane;
-  const memory = isRunning ? residentBytes(record.pid) : undefined;
+  const {name, state, address, nodes, memoryBytes, naming} = planeObject(plane);
   return [
-    record.name,
-    stateOf(plane),
-    isRunning && record.address ? record.address : '-',
+    name,
+    state,
+    isRunning && address ? address : '-',
     isRunning ? shortAge(now - record.since) : '-',
-    String(record.nodes),
-    memory === undefined ? '-' : `${Math.round(memory / (1 << 20))} MB`,
-    record.naming,
+    String(nodes),
+    memoryBytes === undefined ? '-' : `${Math.round(memoryBytes / (1 << 20))} MB`,
+    naming,
   ];
 };
 
@@ -54,5 +54,5 @@ export const runPs = async ({parsed: {options}, print, clock}: Invocation<(typeo
   const planes = new PlaneRegistry().list().filter(({isRunning}) => isRunning || options.all);
   if (options.output === 'json') return print(JSON.stringify({planes: planes.map(planeObject)}, undefined, 2));
   const rows = planes.map(plane => cellsOf(plane, clock.now()));
-  print(columns(header, rows));
+  for (const line of columns(header, rows)) print(line);
 };

@@ -29,6 +29,14 @@ export interface PlaneRecord {
 /** The name of a plane that was started without one. */
 export const defaultName = 'default';
 
+/**
+ * Returns the name that is given as the only argument, or the default. Throws an error of one line for more arguments.
+ */
+export const onlyName = ([name = defaultName, another]: readonly string[]): string => {
+  if (another !== undefined) throw new Error(`unexpected argument ${JSON.stringify(another)}`);
+  return name;
+};
+
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Whether a text is a DNS label: no path can be made of it. */

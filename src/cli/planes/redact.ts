@@ -41,7 +41,7 @@ export const redactObject = (value: unknown, isSecret = false): unknown => {
 const hides = (key: string, value: unknown, isSecret: boolean, isVariable: boolean): boolean =>
   (isSecret && (key === 'data' || key === 'stringData')) ||
   (isVariable && key === 'value') ||
-  (typeof value === 'string' && secretName.test(key) && /^(token|password|passwd|clientSecret)$/i.test(key));
+  (typeof value === 'string' && /^(token|password|passwd|clientSecret)$/i.test(key));
 
 /** Keeps the keys of a map. */
 const hiddenValue = (value: unknown): unknown =>

@@ -7,7 +7,7 @@ import {shortAge} from './age.js';
 import {healthOf, type PlaneHealth} from './health.js';
 import {planeObject, stateOf} from './ps.js';
 import {reachPlane} from './reach.js';
-import {defaultName, type ListedPlane, type PlaneRecord} from './record.js';
+import {onlyName, type ListedPlane, type PlaneRecord} from './record.js';
 import {PlaneRegistry} from './registry.js';
 
 /** The nodes that are asked for, which are all that a plane can simulate. */
@@ -55,8 +55,7 @@ const linesOf = (plane: ListedPlane, {checks, nodes, problems}: PlaneHealth, clo
 
 /** `plat status`: reports the health of a plane. Returns 1 if something is wrong. */
 export const runStatus = async ({parsed: {options, args}, print, clock}: Invocation<(typeof statusFlags)['rows']>): Promise<number> => {
-  const [name = defaultName, another] = args;
-  if (another !== undefined) throw new Error(`unexpected argument ${JSON.stringify(another)}`);
+  const name = onlyName(args);
   const plane = new PlaneRegistry().get(name);
   const health = await healthOfPlane(plane);
   if (options.output === 'json') print(JSON.stringify({...planeObject(plane), ...health, nodes: health.nodes}, undefined, 2));

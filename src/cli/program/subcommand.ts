@@ -6,7 +6,7 @@ export const subcommandOf = <T>(commands: Readonly<Record<string, T>>, name = ''
   const names = Object.keys(commands)
     .join(', ')
     .replace(/, (\w+)$/, ' or $1');
-  const similar = name && name.length <= 100 ? closest(name, Object.keys(commands)) : undefined;
+  const similar = closest(name, Object.keys(commands));
   const hint = similar === undefined ? '' : ` (did you mean ${similar}?)`;
   throw new Error(`the first argument must be ${names}${name ? `, not ${JSON.stringify(name)}${hint}` : ''}`);
 };

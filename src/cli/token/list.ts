@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Secret} from '#src/api/types.js';
 import {wireTime} from '#src/api/time.js';
 import type {Client} from '#src/client/client.js';
+import {columns} from '#src/cli/program/table.js';
 import {expirationOf, secretText, tokenIdOf, tokenSecretType} from '#src/model/bootstrap-token.js';
 
 /** A token as it is listed. */
@@ -81,6 +82,9 @@ const shortDuration = (ms: number): string => {
   return `${Math.floor(Math.max(0, seconds) / size)}${unit}`;
 };
 
+/** The least width of a column. */
+const leastWidth = 7;
+
 const header = ['TOKEN', 'TTL', 'EXPIRES', 'USAGES', 'DESCRIPTION', 'EXTRA GROUPS'];
 
 /** Formats tokens as a table; nothing for no tokens. */
@@ -94,13 +98,7 @@ export const tokenTable = (tokens: readonly ListedToken[], now: number): string[
     groups?.join(',') ?? '<none>',
   ]);
   if (rows.length === 0) return [];
-  const widths = header.map((_, column) => Math.max(...[header, ...rows].map(row => row[column]!.length)));
-  return [header, ...rows].map(row =>
-    row
-      .map((cell, column) => cell.padEnd(Math.max(7, widths[column]!)))
-      .join('   ')
-      .trimEnd(),
-  );
+  return columns(header, rows, leastWidth);
 };
 
 /** Returns a token as an object of kubeadm's output API. */

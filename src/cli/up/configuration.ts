@@ -46,7 +46,7 @@ export const decodeConfiguration = (text: string, folder: string): readonly Assi
 };
 
 const unknownField = (name: string): string => {
-  const similar = name.length > 100 ? undefined : closest(name, Object.keys(planeFields));
+  const similar = closest(name, Object.keys(planeFields));
   return `there is no field ${JSON.stringify(name.slice(0, 100))}${similar === undefined ? '' : `: did you mean ${similar}?`}`;
 };
 
