@@ -75,6 +75,7 @@ export class Decider {
       nominatedPods: this.#nominatedPods,
       nominatedNode,
       percentageOfNodesToScore,
+      isScored: scores.length > 0,
       startIndex: this.#startIndex,
       ...(batch ? {hintFor: filterSet => batch.hintFor(filterSet, cycle)} : {}),
     });

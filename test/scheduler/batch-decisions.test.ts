@@ -13,7 +13,7 @@ import {Decider} from '#src/scheduler/decider.js';
 import {prepareFilters} from '#src/scheduler/framework/filter-set.js';
 import {unschedulable, type Filter} from '#src/scheduler/framework/plugin.js';
 import {SchedulerMetrics} from '#src/scheduler/metrics.js';
-import {defaultProfile} from '#src/scheduler/profile.js';
+import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
 import {Nominator} from '#src/scheduler/queue/nominator.js';
 import {aClusterState, toPodInfo} from './cluster-state.js';
 import {aNode, aPod} from './objects.js';
@@ -177,7 +177,8 @@ test('nodes are left in the order of their scores, those with the same by chance
   t.is(new Set(drawn.map(each => each[1])).size, 2);
 });
 
-test('a nominated node that is feasible does not move the start of the next search', t => {
+/** Searches 200 nodes, again and again, for pods that may be nominated to one. */
+const searches = (scores: Profile['scores']) => {
   const cluster = aClusterState({nodes: Array.from({length: 200}, (_, at) => aNode(`n${at}`))});
   const decider = new Decider({
     clock: new VirtualClock(),
@@ -188,14 +189,24 @@ test('a nominated node that is feasible does not move the start of the next sear
     batches: new Map(),
     budgets: () => new ObjectCache(),
   });
-  const searched = (nominatedNodeName?: string) => {
+  return (nominatedNodeName?: string): readonly string[] => {
     const pod = {...aPod('p'), ...(nominatedNodeName ? {status: {nominatedNodeName}} : {})};
-    const {filterResult} = runSteps(decider.decide(toPodInfo(pod), {...defaultProfile, scores: []}, {since: 0, cycle: 1}));
+    const {filterResult} = runSteps(decider.decide(toPodInfo(pod), {...defaultProfile, scores}, {since: 0, cycle: 1}));
     return filterResult.feasible.map(({name}) => name);
   };
+};
+
+test('a nominated node that is feasible does not move the start of the next search', t => {
+  const searched = searches(defaultProfile.scores.slice(0, 1));
 
   t.deepEqual(searched('n7'), ['n7']);
   t.is(searched()[0], 'n0');
   t.deepEqual(searched('n7'), ['n7']);
   t.is(searched()[0], 'n100');
+});
+
+test('a search without scores ends at the first feasible node, and the next one begins behind it', t => {
+  const searched = searches([]);
+
+  t.deepEqual([searched(), searched(), searched()], [['n0'], ['n1'], ['n2']]);
 });

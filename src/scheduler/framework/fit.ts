@@ -54,6 +54,8 @@ export interface FilterOptions {
   /** The node to which the pod is nominated. */
   readonly nominatedNode: string | undefined;
   readonly percentageOfNodesToScore: number;
+  /** Whether nodes are scored, which is the default; otherwise the search ends at the first feasible one. */
+  readonly isScored?: boolean;
   /** The index in the order of nodes at which to begin. */
   readonly startIndex: number;
   /** Returns a node that an earlier pod makes likely; called unless the filters reject every node. */
@@ -73,7 +75,7 @@ export interface FilterResult {
 /** Finds feasible nodes: the nominated or the hinted one, or as many as scoring needs. */
 export const findFeasibleNodes = function* (
   pod: PodInfo,
-  {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex, hintFor}: FilterOptions,
+  {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, isScored = true, startIndex, hintFor}: FilterOptions,
 ): Steps<FilterResult> {
   const filterSet = yield* prepareFilters(pod, filters, cluster);
   const diagnosis = emptyDiagnosis();
@@ -106,7 +108,7 @@ export const findFeasibleNodes = function* (
   const {nodes: names} = filterSet;
   const nodes = names ? [...names].map(name => cluster.node(name)).filter(node => node !== undefined) : cluster.nodes;
   if (names) diagnosis.rest = unresolvable(`node(s) didn't satisfy plugin(s) [${[...filterSet.restrictingPlugins].sort().join(' ')}]`);
-  const wanted = numFeasibleNodesToFind(nodes.length, percentageOfNodesToScore);
+  const wanted = isScored ? numFeasibleNodesToFind(nodes.length, percentageOfNodesToScore) : 1;
   const fitting: NodeInfo[] = [];
   const steps = new StepCount(nodesPerStep);
   for (let at = 0; at < nodes.length && fitting.length < wanted; at++) {
