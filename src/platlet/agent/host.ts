@@ -6,9 +6,10 @@ import {onAbort} from '#src/base/signals.js';
 import type {Undo} from '#src/base/undo.js';
 import {cgroupHierarchy, type CgroupHierarchy} from '#src/platlet/cgroups/hierarchy.js';
 import {systemdHierarchy, systemdUnits} from '#src/platlet/cgroups/systemd.js';
-import {NodeFolders} from '#src/platlet/host/folders.js';
+import {NodeFolders, pluginsFolder, podResourcesFolder} from '#src/platlet/host/folders.js';
 import type {Host, KernelLog} from '#src/platlet/host/host.js';
 import {isIgnored} from '#src/platlet/host/user-namespace.js';
+import {labelPluginFolder} from '#src/platlet/selinux/plugin-folders.js';
 import {shareFolder} from '#src/platlet/host/shared-folder.js';
 import type {AgentParts} from './parts.js';
 
@@ -22,6 +23,9 @@ export interface AgentHost {
   readonly kernelLog: KernelLog | undefined;
 }
 
+/** The folders of sockets: those of plugins, and those by which they register. */
+const socketFolders = ['plugins', pluginsFolder];
+
 const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
 
 /**
@@ -29,10 +33,11 @@ const folderModes = {secret: 0o700, private: 0o750, shared: 0o755} as const;
  * error if that cannot be opened, or if mounts below the data directory cannot be shared with containers.
  */
 export const openHost = async (parts: AgentParts, undo: Undo, signal: AbortSignal): Promise<AgentHost> => {
-  const {host, flags, settings} = parts;
+  const {host, flags, settings, log} = parts;
   const {rootDir, containerLogs} = flags;
   const folders = new NodeFolders({root: rootDir, podLogs: settings.podLogsDir, containerLogs});
   await makeFolders(host, folders);
+  for (const name of socketFolders) await labelPluginFolder(host, log, join(rootDir, name));
   const shared = await sharedRoot(host, rootDir);
   undo.defer(() => shared[Symbol.asyncDispose]());
   const hierarchy = await cgroupHierarchy(host);
@@ -64,7 +69,7 @@ const sharedRoot = async (host: Host, folder: string): Promise<AsyncDisposable> 
 
 const makeFolders = async (host: Host, folders: NodeFolders): Promise<void> => {
   const {root, pods, podLogs, checkpoints} = folders;
-  const own = ['plugins', 'plugins_registry', 'pod-resources'].map(name => join(root, name));
+  const own = [...socketFolders, podResourcesFolder].map(name => join(root, name));
   for (const folder of [root, pods, ...own, podLogs]) await host.makeFolder(folder, folderModes.private);
   await host.makeFolder(checkpoints, folderModes.secret);
   if (folders.containerLogs) await host.makeFolder(folders.containerLogs, folderModes.shared);

@@ -2,6 +2,7 @@
 
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
+import {volumeLabels} from '#src/platlet/selinux/volume-labels.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';
@@ -54,8 +55,9 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
   const credentials = podCredentials(parts, {cluster, pods: () => before.sources.all()}, signal);
   const plugins = pluginsOf(parts, before, credentials);
   const resolver = new VolumeResolver({naming, plugins, claims: new Claims(clients.main), node: cluster.registered});
+  const labels = volumeLabels(parts.gate, parts);
   const volumes = new NodeVolumes({
-    operation: name => new VolumeOperation({resolver, host, clock, log, events, signal}, name),
+    operation: name => new VolumeOperation({resolver, labels, host, clock, log, events, signal}, name),
     folders: new VolumeFolders({host, folders, log, plugins}),
     host,
     objects,

@@ -1,13 +1,21 @@
 // Volumes of CSI drivers.
 
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
 import {exponential} from '#src/base/backoff.js';
 import {messageOf} from '#src/base/message.js';
 import type {Host} from '#src/platlet/host/host.js';
-import {VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from '#src/platlet/volumes/plugin.js';
+import {withLabel} from '#src/platlet/selinux/mount-label.js';
+import {
+  StillMounted,
+  VolumeError,
+  type ContextMount,
+  type MountedVolume,
+  type VolumePlugin,
+  type VolumeRequest,
+} from '#src/platlet/volumes/plugin.js';
 import type {AttachLimits} from './attach-limits.js';
-import type {Attachments} from './attachments.js';
+import {uniqueName, type Attachments} from './attachments.js';
 import type {CsiBlocks} from './blocks.js';
 import {CsiError} from './client.js';
 import type {DriverObjects} from './driver-objects.js';
@@ -77,6 +85,14 @@ export class CsiVolumes implements VolumePlugin {
   readonly isRefreshed = (request: VolumeRequest): boolean =>
     this.#parts.objects.known(csiVolumeOf(request).driver)?.spec.requiresRepublish ?? false;
 
+  async contextMount(request: VolumeRequest): Promise<ContextMount | undefined> {
+    const {objects, type} = this.#parts;
+    const volume = csiVolumeOf(request);
+    if (!(await objects.driver(volume.driver))?.spec.seLinuxMount) return undefined;
+    const own = `${type}/${request.pod.metadata?.uid}-${volume.specName}`;
+    return {uniqueName: volume.lifecycle === 'Ephemeral' ? own : uniqueName(type, volume), plugin: `${type}/${volume.driver}`};
+  }
+
   setUp(request: VolumeRequest): Promise<MountedVolume> {
     const {metrics, services} = this.#parts;
     const volume = csiVolumeOf(request);
@@ -86,6 +102,7 @@ export class CsiVolumes implements VolumePlugin {
     if (volume.lifecycle === 'Ephemeral') return measured(() => this.#publish(request, volume, {}));
     return services.volumes.use(volume, uid, async onNode => {
       if (volume.isBlock) await services.blocks.prepare(volume);
+      else await this.#relabel(request, volume, onNode);
       const publishContext = await metrics.measured(volume.driver, 'verify_controller_attached_volume', () => this.#attach(volume));
       return measured(() => this.#mount(request, volume, publishContext, onNode));
     });
@@ -108,16 +125,19 @@ export class CsiVolumes implements VolumePlugin {
     const {host, paths, services, metrics} = this.#parts;
     for (const name of await host.list(paths.mounts(uid))) {
       const folder = join(paths.mounts(uid), name);
-      await this.#backedOff(folder, async () => {
-        const data = await loadVolumeData(host, folder);
-        if (data) await metrics.measured(data.driverName, 'volume_unmount', () => services.publishing.unpublish(folder, data));
-      });
+      await this.#backedOff(folder, () => this.#unpublish(folder));
     }
     for (const device of await services.volumes.devicesOf(uid))
       await this.#backedOff(`${device.specName} ${uid}`, () =>
         metrics.measured(device.driver, 'unmap_volume', () => services.blocks.unpublish(device, uid)),
       );
     services.volumes.leave(uid);
+  }
+
+  async #unpublish(folder: string): Promise<void> {
+    const {host, services, metrics} = this.#parts;
+    const data = await loadVolumeData(host, folder);
+    if (data) await metrics.measured(data.driverName, 'volume_unmount', () => services.publishing.unpublish(folder, data));
   }
 
   sweep(): void {
@@ -139,7 +159,8 @@ export class CsiVolumes implements VolumePlugin {
         const {staging, publishing} = this.#parts.services;
         const can = await publishing.client(volume.driver, 'attacher.MountDevice failed to create newCsiDriverClient').capabilities();
         const group = can.has('VOLUME_MOUNT_GROUP') ? request.pod.spec?.securityContext?.fsGroup : undefined;
-        await staging.stage(volume, {can, publishContext, wishes: {options: volume.mountOptions, group}});
+        const options = withLabel(volume.mountOptions, request.label);
+        await staging.stage(volume, {can, publishContext, wishes: {options, group}, label: request.label});
         onNode.isStaged = true;
       });
     const isNew = !onNode.published.has(uid);
@@ -152,6 +173,21 @@ export class CsiVolumes implements VolumePlugin {
       if (isNew && error instanceof CsiError && error.isFinal) onNode.published.delete(uid);
       throw error;
     }
+  }
+
+  /** Unmounts a volume that is mounted with another label. Throws `StillMounted` while other pods have it. */
+  async #relabel({pod, label}: VolumeRequest, volume: CsiVolume, onNode: NodeVolume): Promise<void> {
+    if (label === undefined) return;
+    const {paths, services, type} = this.#parts;
+    if (onNode.label !== undefined && onNode.label !== label) {
+      const uid = pod.metadata?.uid ?? '';
+      if (onNode.published.has(uid)) await this.#unpublish(dirname(paths.target(uid, volume.specName)));
+      onNode.published.delete(uid);
+      if (onNode.published.size > 0) throw new StillMounted(uniqueName(type, volume));
+      await step('UnmountDevice failed', () => services.staging.unstage(volume));
+      onNode.isStaged = false;
+    }
+    onNode.label = label;
   }
 
   async #map(
@@ -178,7 +214,7 @@ export class CsiVolumes implements VolumePlugin {
   }
 
   async #publish(request: VolumeRequest, volume: CsiVolume, publishContext: Readonly<Record<string, string>>): Promise<MountedVolume> {
-    const {pod, giveToGroup} = request;
+    const {pod, label, giveToGroup} = request;
     const {staging, publishing} = this.#parts.services;
     const can = await publishing.client(volume.driver, 'mounter.SetUpAt failed to get CSI client').capabilities();
     const {path, isRelabelled} = await publishing.publish({
@@ -187,7 +223,8 @@ export class CsiVolumes implements VolumePlugin {
       can,
       publishContext,
       stagingPath: volume.lifecycle === 'Ephemeral' ? '' : staging.pathOf(volume, can),
-      options: volume.mountOptions,
+      options: withLabel(volume.mountOptions, label),
+      label,
       giveToGroup,
     });
     return {path, isReadonly: volume.isReadonly, isRelabelled, measure: () => this.#parts.services.measuring.measure(volume, path)};

@@ -35,6 +35,8 @@ export interface NodeVolume {
   readonly published: Set<string>;
   /** Whether it is staged. An agent that starts again stages volumes again. */
   isStaged: boolean;
+  /** The SELinux label that it is mounted with, empty for none; undefined if it is not mounted. */
+  label: string | undefined;
 }
 
 type Identity = Pick<NodeVolume, 'driver' | 'handle' | 'specName' | 'isBlock'>;
@@ -141,7 +143,8 @@ export class VolumesInUse {
     const key = keyOf({driver, handle});
     const found = this.#entries.get(key);
     if (found) return found;
-    const volume = {driver, handle, specName, isBlock, users: new Set<string>(), published: new Set<string>(), isStaged: false};
+    const pods = {users: new Set<string>(), published: new Set<string>()};
+    const volume = {driver, handle, specName, isBlock, ...pods, isStaged: false, label: undefined};
     const entry: Entry = {volume, last: Promise.resolve(), failures: 0, retry: undefined};
     this.#entries.set(key, entry);
     return entry;
@@ -169,7 +172,9 @@ export class VolumesInUse {
     for (const uid of await host.list(folders.pods)) {
       for (const name of await host.list(paths.mounts(uid))) {
         const data = await this.#read(join(paths.mounts(uid), name));
-        if (data && data.volumeLifecycleMode !== 'Ephemeral') this.#publishedTo(uid, {...identityOf(data, name), isBlock: false});
+        if (!data || data.volumeLifecycleMode === 'Ephemeral') continue;
+        const volume = this.#publishedTo(uid, {...identityOf(data, name), isBlock: false});
+        volume.label = data.seLinuxMountContext ?? '';
       }
     }
     for (const name of await host.list(paths.blocks)) {
@@ -185,7 +190,7 @@ export class VolumesInUse {
       if (driver === blockFolder) continue;
       for (const name of await host.list(join(paths.drivers, driver))) {
         const data = await this.#read(join(paths.drivers, driver, name));
-        if (data) this.#entryOf({...identityOf(data, ''), isBlock: false});
+        if (data) this.#entryOf({...identityOf(data, ''), isBlock: false}).volume.label ??= data.seLinuxMountContext ?? '';
       }
     }
     for (const name of await host.list(paths.blocks)) {
@@ -194,10 +199,11 @@ export class VolumesInUse {
     }
   }
 
-  #publishedTo(uid: string, identity: Identity): void {
+  #publishedTo(uid: string, identity: Identity): NodeVolume {
     const {volume} = this.#entryOf(identity);
     volume.users.add(uid);
     volume.published.add(uid);
+    return volume;
   }
 
   /** A file that cannot be read belongs to a volume that no driver can be told about. */

@@ -8,6 +8,7 @@ import {isExtendedResource} from '#src/model/resource-names.js';
 import type {Host} from '#src/platlet/host/host.js';
 import type {AgentMetrics} from '#src/platlet/metrics/agent-metrics.js';
 import type {Plugin, PluginHandler} from '#src/platlet/plugin-watcher/plugin-handler.js';
+import {labelPluginFolder} from '#src/platlet/selinux/plugin-folders.js';
 import {serves} from '#src/platlet/rpc/served.js';
 import {GrpcServer} from '#src/transport/grpc/server.js';
 import type {DevicePlugins} from './device-plugins.js';
@@ -17,7 +18,7 @@ export interface DeviceRegistrationParts {
   readonly folder: string;
   readonly plugins: Pick<DevicePlugins, 'connect' | 'disconnect'>;
   readonly naming: Naming;
-  readonly host: Pick<Host, 'list' | 'status' | 'makeFolder' | 'removeFile' | 'writeFile'>;
+  readonly host: Pick<Host, 'list' | 'status' | 'makeFolder' | 'removeFile' | 'writeFile' | 'isSelinuxEnabled' | 'execute'>;
   readonly log: Log;
   readonly metrics: Pick<AgentMetrics, 'deviceRegistrations'>;
 }
@@ -49,8 +50,9 @@ export class DeviceRegistration implements PluginHandler, AsyncDisposable {
 
   /** Begins to listen. The sockets of plugins are removed, by which they see that they have to register again. */
   async start(): Promise<void> {
-    const {folder, host} = this.#parts;
+    const {folder, host, log} = this.#parts;
     await host.makeFolder(folder, folderMode);
+    await labelPluginFolder(host, log, folder);
     for (const name of await host.list(folder))
       if ((await host.status(join(folder, name)))?.kind === 'socket') await host.removeFile(join(folder, name));
     // Tells those who look for sockets that there is a newer way to register.

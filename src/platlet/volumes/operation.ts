@@ -8,13 +8,15 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Host} from '#src/platlet/host/host.js';
+import type {VolumeLabels} from '#src/platlet/selinux/volume-labels.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {giveToGroup} from './ownership.js';
-import {NotAttached, VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from './plugin.js';
-import type {ResolvedVolume, VolumeResolver} from './resolver.js';
+import {NotAttached, StillMounted, VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from './plugin.js';
+import type {VolumeResolver} from './resolver.js';
 
 export interface VolumeOperationParts {
   readonly resolver: VolumeResolver;
+  readonly labels: Pick<VolumeLabels, 'use' | 'leave'>;
   readonly host: Host;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,8 +25,8 @@ export interface VolumeOperationParts {
 }
 
 const backoff = exponential(500, 122_000);
-/** How often a volume that is not attached is looked at. */
-const attachMs = 100;
+/** How often a volume is looked at that is not attached, or not unmounted yet. */
+const lookAgainMs = 100;
 
 /** Mounts one volume of a pod and keeps it up to date. */
 export class VolumeOperation {
@@ -42,7 +44,7 @@ export class VolumeOperation {
   #isRefreshed = true;
   /** The name in events: that of the persistent volume, if any. */
   #shownName = '';
-  /** Why the volume could not be resolved at the last attempt. */
+  /** Why the pod could not have the volume at the last attempt. */
   #problem: string | undefined;
   #waiting: (() => void)[] = [];
   /** Asks the plugin whether the node has as many volumes as it can have. */
@@ -68,7 +70,7 @@ export class VolumeOperation {
     return this.#isProcessed;
   }
 
-  /** Why the volume could not be resolved when its pod was synced; undefined if it was. */
+  /** Why the pod could not have the volume when it was synced; undefined if it can. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -84,7 +86,7 @@ export class VolumeOperation {
   }
 
   /**
-   * Resolves when the volume is mounted and was updated once more, unless that fails; also if it cannot be resolved,
+   * Resolves when the volume is mounted and was updated once more, unless that fails; also if the pod cannot have it,
    * with a `problem`.
    */
   async mounted(pod: Frozen<Pod>): Promise<void> {
@@ -94,9 +96,10 @@ export class VolumeOperation {
     if (!this.#result && this.#problem === undefined && !this.#isStopped) await new Promise<void>(resolve => this.#waiting.push(resolve));
   }
 
-  /** Starts no further operation. The current one still has to end. */
+  /** Starts no further operation. The current one still has to end; it is stopped once more then. */
   stop(): void {
     this.#isStopped = true;
+    this.#parts.labels.leave(this.#pod?.metadata?.uid ?? '');
     this.#ending?.[Symbol.dispose]();
     this.#retry?.[Symbol.dispose]();
     this.#retry = undefined;
@@ -130,7 +133,12 @@ export class VolumeOperation {
   #failed(pod: Frozen<Pod>, error: unknown): void {
     const {log, events} = this.#parts;
     this.#isAttached = !(error instanceof NotAttached);
-    if (!this.#isAttached) return this.#retryAfter(attachMs);
+    if (!this.#isAttached) return this.#retryAfter(lookAgainMs);
+    if (error instanceof StillMounted) {
+      this.#problem = error.message;
+      this.#retryAfter(lookAgainMs);
+      return this.#wake();
+    }
     log.error({volume: this.name, pod: pod.metadata?.name, err: error}, 'failed to set up a volume');
     // It is resolved again when the pod is synced.
     if (this.#problem !== undefined) return this.#wake();
@@ -148,8 +156,8 @@ export class VolumeOperation {
   }
 
   async #setUp(pod: Frozen<Pod>): Promise<MountedVolume> {
-    const {resolver} = this.#parts;
-    const resolved = await this.#resolve(pod);
+    const {resolver, labels} = this.#parts;
+    const resolved = await this.#judged(() => resolver.resolve(pod, this.name));
     const {volume, persistent, isReadonly} = resolved;
     const request: VolumeRequest = {
       pod,
@@ -159,9 +167,10 @@ export class VolumeOperation {
       ...(persistent ? {persistent} : {}),
       giveToGroup: path => this.#giveToGroup(pod, isReadonly, path),
     };
-    this.#isProcessed = true;
     this.#shownName = persistent?.metadata?.name ?? this.name;
     const plugin = resolver.pluginOf(request);
+    const label = await this.#judged(() => labels.use(request, plugin));
+    this.#isProcessed = true;
     this.#isFull = plugin.isBeyondLimit && (() => plugin.isBeyondLimit!(request));
     this.#isRefreshed = plugin.expand !== undefined || isRefreshed(plugin, request);
     if (!resolver.allowsNode(resolved)) throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
@@ -171,16 +180,17 @@ export class VolumeOperation {
       await plugin.expand?.(request);
       return this.#result;
     }
-    const mounted = await plugin.setUp(request);
+    const mounted = await plugin.setUp(label === undefined ? request : {...request, label});
     const groups = resolver.groupsOf(resolved);
     return groups.length > 0 ? {...mounted, groups} : mounted;
   }
 
-  async #resolve(pod: Frozen<Pod>): Promise<ResolvedVolume> {
+  /** Runs a step that says whether the pod can have the volume. */
+  async #judged<T>(act: () => Promise<T>): Promise<T> {
     try {
-      const resolved = await this.#parts.resolver.resolve(pod, this.name);
+      const result = await act();
       this.#problem = undefined;
-      return resolved;
+      return result;
     } catch (error) {
       this.#problem = messageOf(error);
       throw error;

@@ -16,6 +16,8 @@ export interface VolumeRequest {
   readonly volume: Frozen<Volume>;
   readonly persistent?: Frozen<PersistentVolume>;
   readonly isReadonly: boolean;
+  /** The SELinux label that it is mounted with, empty for none; undefined if no volume of the node has one. */
+  readonly label?: string;
   /**
    * Applies the fsGroup of the pod to a path, if there is one. Called for a newly created volume, not for one that pods
    * have written to.
@@ -39,6 +41,27 @@ export class VolumeError extends Error {
 /** Thrown while a volume is not attached to the node. It is tried again soon, and is no failure. */
 export class NotAttached extends Error {
   override readonly name = 'NotAttached';
+}
+
+/**
+ * Thrown while a volume is mounted with another SELinux label for pods that end. It is tried again soon, and the pod is
+ * told.
+ */
+export class StillMounted extends Error {
+  override readonly name = 'StillMounted';
+
+  constructor(volume: string) {
+    const why = 'it is already mounted to a different pod with a different SELinux label';
+    super(`waiting for unmount of volume ${JSON.stringify(volume)}, because ${why}`);
+  }
+}
+
+/** A volume that can be mounted with an SELinux label. */
+export interface ContextMount {
+  /** Its name on the node, the same for all pods that share it. */
+  readonly uniqueName: string;
+  /** Its type, and its driver if it has one. */
+  readonly plugin: string;
 }
 
 /** The usage of a volume, and its condition if it is known. */
@@ -77,6 +100,8 @@ export interface VolumePlugin {
   readonly hasDevices?: boolean;
   /** Whether the plugin supports the volume. */
   supports(request: Pick<VolumeRequest, 'volume' | 'persistent'>): boolean;
+  /** Resolves with undefined if the volume cannot be mounted with an SELinux label; without it none can. */
+  contextMount?(request: VolumeRequest): Promise<ContextMount | undefined>;
   /** Mounts the volume. It may be mounted already by an earlier process. */
   setUp(request: VolumeRequest): Promise<MountedVolume>;
   /** Called at each sync of a pod whose volume is mounted: expands it if it has become larger. */

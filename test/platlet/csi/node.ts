@@ -8,6 +8,7 @@ import {seededRandom} from '#src/base/random.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {nodeStorage} from '#src/platlet/agent/node-storage.js';
 import {attachmentName, type CsiDriver, type CsiVolume} from '#src/platlet/csi/volume.js';
+import {volumeLabels} from '#src/platlet/selinux/volume-labels.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import type {PersistentVolume} from '#src/platlet/volumes/plugin.js';
 import {nodeName, type AgentPlane} from '#test/platlet/agent.js';
@@ -33,12 +34,13 @@ export const aCsiNode = async (plane: AgentPlane, host: FolderHost, {gates = [],
   const events: string[] = [];
   const record = (_: object, reason: string, message: string): void => void events.push(`${reason}: ${message}`);
   const recorder = {normal: record, warning: record};
+  const gate = (name: GateName): boolean => gates.includes(name);
   const storage = nodeStorage(
     {
       ...common,
       naming,
       host,
-      gate: name => gates.includes(name),
+      gate,
       identity: {nodeName},
       settings: {enableControllerAttachDetach: true},
       clients: {isStandalone: false, main: client},
@@ -55,6 +57,7 @@ export const aCsiNode = async (plane: AgentPlane, host: FolderHost, {gates = [],
     log: noLog,
     plugins: [storage.plugin],
     objects: memoryObjects(),
+    labels: volumeLabels(gate, {...common, host}),
     events: recorder,
     claims: new Claims(client),
     tokens: storage.tokens,
