@@ -5,6 +5,7 @@ import {systemClock} from '#src/base/clock.js';
 import {Undo} from '#src/base/undo.js';
 import type {Client} from '#src/client/client.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import {CriRuntime} from '#src/platlet/cri/runtime.js';
 import {start, startPlane, type Running} from '#bench/load/programs.js';
 import {clientBy} from '#test/cli/programs.js';
@@ -32,7 +33,7 @@ export interface BenchNode extends AsyncDisposable {
 
 const isReady = async (client: Client): Promise<boolean> => {
   const {items} = await client.resource(kinds.nodes).list();
-  return items.some(({status}) => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
+  return items.some(isReadyNode);
 };
 
 /** Starts all of it, and resolves once the node is ready. Only where containers can run. */

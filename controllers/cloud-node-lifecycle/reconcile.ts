@@ -6,6 +6,7 @@ import {parseTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
 import {Yielder} from '#src/base/turn.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {NotImplemented, type Instances} from '#src/runtime/cloud.js';
 import {settled, type Attempt, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -14,8 +15,6 @@ export type CloudLifecycleOptions = Pick<ControllerManagerOptions, 'nodeMonitorP
 
 /** How long a new node may lack a provider ID. */
 const graceMs = 60_000;
-
-const isReady = ({status}: Frozen<Node>): boolean => status?.conditions?.find(({type}) => type === 'Ready')?.status === 'True';
 
 /** One pass over all nodes. What fails for one node is logged and met again at the next pass. */
 export const lifecycle = (context: KeyedContext<CloudLifecycleOptions>): Reconcile => {
@@ -49,7 +48,7 @@ export const lifecycle = (context: KeyedContext<CloudLifecycleOptions>): Reconci
 
   const syncNode = async (node: Frozen<Node>, {signal, pause}: Attempt): Promise<void> => {
     const taintParts = {client, clock, random, signal, pause};
-    if (isReady(node)) {
+    if (isReadyNode(node)) {
       if (hasTaint(node, shutdown)) await changeTaints(taintParts, node, {remove: [shutdown]});
       return;
     }

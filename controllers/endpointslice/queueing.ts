@@ -4,9 +4,10 @@ import type {SliceTracker} from '#controllers/shared/endpoints/slice-tracker.js'
 import type {Lister} from '#informers/lister.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import {singletonKey, type KeyedContext} from '#src/runtime/controller.js';
 import type {Options} from './options.js';
-import {isReadyNode, zoneOf} from './zones.js';
+import {zoneOf} from './zones.js';
 
 /** The delay after changes of slices by other clients, which may be many. */
 const sliceDelayMs = 1000;

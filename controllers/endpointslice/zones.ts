@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import {parseQuantity, quantityMilliValue} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 
 /** The share of CPU of each zone; the sum is 1. */
 export type ZoneShares = ReadonlyMap<string, number>;
@@ -18,8 +19,6 @@ const overload = 0.2;
 const minimumShare = 1 / (1 + overload);
 
 export const zoneOf = ({metadata}: Frozen<Node>, naming: Naming): string => metadata?.labels?.[naming.subKey('topology', 'zone')] ?? '';
-
-export const isReadyNode = ({status}: Frozen<Node>): boolean => status?.conditions?.find(({type}) => type === 'Ready')?.status === 'True';
 
 /**
  * Returns the zones by CPU of their ready nodes, without control plane nodes. Undefined where a node has no

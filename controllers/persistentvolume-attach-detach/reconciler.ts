@@ -5,6 +5,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import type {Counter} from '#src/base/meter.js';
 import {messageOf} from '#src/base/message.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import {unlessMissing} from '#src/client/missing.js';
 import type {Operations} from '#controllers/shared/volumes/operations.js';
@@ -75,7 +76,7 @@ export class Reconciler {
     actual.detachSince ??= clock.monotonic();
     const node = this.#nodes.get(nodeName);
     const isExpired = clock.monotonic() - actual.detachSince > unmountMs;
-    const isForced = isExpired && !isHealthy(node) && !options.disableForceDetachOnTimeout;
+    const isForced = isExpired && !(node && isReadyNode(node)) && !options.disableForceDetachOnTimeout;
     const isOutOfService = node?.spec?.taints?.some(({key}) => key === context.naming.subKey('node', 'out-of-service')) ?? false;
     const isMounted = node?.status?.volumesInUse?.includes(volume.name) ?? false;
     if (isMounted && !isForced && !isOutOfService) return;
@@ -204,6 +205,3 @@ export class Reconciler {
     }
   }
 }
-
-const isHealthy = (node: Frozen<Node> | undefined): boolean =>
-  node?.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True') ?? false;

@@ -4,6 +4,7 @@ import {parseTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
 import {sortedByInSteps} from '#src/base/sort-steps.js';
 import type {Steps} from '#src/base/steps.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 
 type CachedPod = Frozen<Pod>;
 
@@ -41,6 +42,5 @@ export const terminatedBeyond = function* (terminated: readonly CachedPod[], thr
 };
 
 /** Whether a node has the out-of-service taint and is not ready. */
-export const isOutOfService = ({spec, status}: Frozen<Node>, taint: string): boolean =>
-  !status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') &&
-  (spec?.taints?.some(({key}) => key === taint) ?? false);
+export const isOutOfService = (node: Frozen<Node>, taint: string): boolean =>
+  !isReadyNode(node) && (node.spec?.taints?.some(({key}) => key === taint) ?? false);

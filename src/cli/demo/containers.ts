@@ -1,6 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import {sleep} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import type {Invocation} from '#src/program/program.js';
 import type {demoFlags} from '#src/options/programs/demo.js';
 import {cleanAgent} from '#src/cli/node/clean-agent.js';
@@ -83,11 +84,7 @@ const runDeployment = async (context: ContainersContext, image: string): Promise
   const {admin, clock, print} = context;
   const since = clock.monotonic();
   const passed = (): string => `${Math.round(clock.monotonic() - since)} ms`;
-  const node = await found(context, 'a node is ready', async () =>
-    (await admin.resource(kinds.nodes).list()).items.find(({status}) =>
-      status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True'),
-    ),
-  );
+  const node = await found(context, 'a node is ready', async () => (await admin.resource(kinds.nodes).list()).items.find(isReadyNode));
   print(
     `The node ${node.metadata?.name} has registered itself with its own certificate and is ready after ${passed()}: ${node.status?.nodeInfo?.containerRuntimeVersion}.`,
   );

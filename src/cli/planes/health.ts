@@ -1,6 +1,7 @@
 // What the health checks and the nodes of a plane say. Pure: the answers are given.
 
 import type {Node} from '#src/api/types.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import type {PlaneAnswer} from './reach.js';
 
 /** One check of the API server or of a component, and whether it passes. */
@@ -21,13 +22,11 @@ export interface PlaneHealth {
 export const checksOf = (text: string): readonly Check[] =>
   [...text.matchAll(/^\[([+-])\](\S+)/gm)].map(([, sign, name = '']) => ({name, isOk: sign === '+'}));
 
-const isReady = ({status}: Node): boolean => (status?.conditions ?? []).some(({type, status}) => type === 'Ready' && status === 'True');
-
 /** The number of nodes that are named as not ready. */
 const namedNodes = 5;
 
 const nodeProblem = (nodes: readonly Node[]): readonly string[] => {
-  const unready = nodes.filter(node => !isReady(node)).map(({metadata}) => metadata?.name ?? '');
+  const unready = nodes.filter(node => !isReadyNode(node)).map(({metadata}) => metadata?.name ?? '');
   if (unready.length === 0) return [];
   const more = unready.length > namedNodes ? ` and ${unready.length - namedNodes} more` : '';
   return [`${unready.length} of ${nodes.length} nodes are not ready: ${unready.slice(0, namedNodes).join(', ')}${more}`];
@@ -40,7 +39,7 @@ export const healthOf = (ready: PlaneAnswer, nodes: readonly Node[]): PlaneHealt
   const refused = ready.status === 200 || failed.length > 0 ? [] : [`/readyz answers ${ready.status}: ${ready.text.slice(0, 200)}`];
   return {
     checks,
-    nodes: {ready: nodes.filter(isReady).length, all: nodes.length},
+    nodes: {ready: nodes.filter(isReadyNode).length, all: nodes.length},
     problems: [...failed, ...refused, ...nodeProblem(nodes)],
   };
 };

@@ -7,6 +7,7 @@ import type {NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/nod
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 
 export interface AgentsUsageParts {
   /** A client with permission to call agents through the server. */
@@ -54,8 +55,6 @@ const used = ({cpu, memory}: Measures): ResourceUsage => ({
   cpuMillis: (cpu?.usageNanoCores ?? 0) / 1e6,
   memoryBytes: memory?.workingSetBytes ?? 0,
 });
-
-const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
 
 /** Reads the summaries of agents through the server, and caches them. */
 class AgentSummaries {
@@ -128,7 +127,7 @@ export const agentsUsage = (parts: AgentsUsageParts): UsageReader => {
 
   const nodeUsage = async (node: Node): Promise<NodeUsage[]> => {
     const {name = ''} = node.metadata ?? {};
-    return nodeUsageOf(node, isReady(node) && !isKnown(name) ? await summaries.of(name) : undefined, clock.now());
+    return nodeUsageOf(node, isReadyNode(node) && !isKnown(name) ? await summaries.of(name) : undefined, clock.now());
   };
   const others = async (): Promise<Node[]> =>
     (await client.resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
@@ -145,7 +144,7 @@ export const agentsUsage = (parts: AgentsUsageParts): UsageReader => {
       return pod && node && !isKnown(node) ? podUsageOf(pod, byPod(await summaries.of(node)), clock.now())[0] : undefined;
     },
     async pods(namespace) {
-      const nodes = (await others()).filter(isReady);
+      const nodes = (await others()).filter(isReadyNode);
       if (nodes.length === 0) return [];
       const measured = new Map(
         await flatMapConcurrently(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaries.of(name))] as const]),

@@ -8,6 +8,7 @@ import {runEvery, withClockHeld, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import {isReadyNode} from '#src/model/node-readiness.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {nodeReference, recordConditionEvents, type NodeStatus} from './conditions.js';
 import {ReadinessLog} from './readiness-log.js';
@@ -140,7 +141,7 @@ export class NodeLifecycle {
     const until = clock.monotonic() + fastForMs;
     while (!signal.aborted && clock.monotonic() < until) {
       if (node.registered()) await this.#syncStatus();
-      if (isReady(this.#last)) return node.reached?.('ready');
+      if (this.#last && isReadyNode({status: this.#last})) return node.reached?.('ready');
       await sleep(clock, fastMs, signal).catch(() => {});
     }
   }
@@ -223,6 +224,3 @@ export class NodeLifecycle {
     this.#schedulable = schedulable;
   }
 }
-
-const isReady = (status: Frozen<NodeStatus> | undefined): boolean =>
-  status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True') ?? false;
