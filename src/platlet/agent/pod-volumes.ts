@@ -15,6 +15,7 @@ import type {PodSources} from '#src/platlet/sources/pod-sources.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
 import {NodeVolumes} from '#src/platlet/volumes/pod-volumes.js';
 import {VolumeResolver} from '#src/platlet/volumes/resolver.js';
+import {StorageOperations} from '#src/platlet/volumes/storage-operations.js';
 import type {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {VolumeFolders} from '#src/platlet/volumes/volume-folders.js';
 import {excludesSwapOn} from '#src/platlet/volumes/swap.js';
@@ -47,18 +48,19 @@ interface Before {
 
 /** Creates the volumes of pods. */
 export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSignal): PodVolumesStage => {
-  const {clients, clock, log, naming, host} = parts;
+  const {clients, clock, log, meter, naming, host} = parts;
   const {folders, cluster, inputs} = before;
   const {tokens} = before.storage;
   const {events} = cluster;
   const {objects} = inputs;
   const credentials = podCredentials(parts, {cluster, pods: () => before.sources.all()}, signal);
-  const plugins = pluginsOf(parts, before, credentials);
+  const operations = new StorageOperations(meter, clock, naming);
+  const plugins = pluginsOf(parts, {...before, operations}, credentials);
   const resolver = new VolumeResolver({naming, plugins, claims: new Claims(clients.main), node: cluster.registered});
   const labels = volumeLabels(parts.gate, parts);
   const volumes = new NodeVolumes({
-    operation: name => new VolumeOperation({resolver, labels, host, clock, log, events, signal}, name),
-    folders: new VolumeFolders({host, folders, log, plugins}),
+    operation: name => new VolumeOperation({resolver, labels, operations, host, clock, log, events, signal}, name),
+    folders: new VolumeFolders({host, folders, log, plugins, operations}),
     host,
     objects,
     tokens,
@@ -71,7 +73,14 @@ export const podVolumes = (parts: AgentParts, before: Before, signal: AbortSigna
 
 const pluginsOf = (
   {host, clock, random, identity}: Pick<AgentParts, 'host' | 'clock' | 'random' | 'identity'>,
-  {folders, cluster: {events}, storage: {plugin: csi, tokens}, node: {allocatable}, inputs: {objects}}: Before,
+  {
+    folders,
+    cluster: {events},
+    storage: {plugin: csi, tokens},
+    node: {allocatable},
+    inputs: {objects},
+    operations,
+  }: Before & {readonly operations: StorageOperations},
   credentials: PodCredentials,
 ): readonly VolumePlugin[] => {
   const excludesSwap = excludesSwapOn(identity.machine);
@@ -81,7 +90,7 @@ const pluginsOf = (
     emptyDir({host, folders, allocatableMemory, excludesSwap}),
     ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads}),
     hostPath(host),
-    localVolume({host, folders, events}),
+    localVolume({host, folders, events, operations}),
     imageVolume,
     csi,
   ];

@@ -82,6 +82,7 @@ const folderMode = 0o777;
 /** Volumes of type emptyDir. */
 export const emptyDir = (parts: EmptyFolderParts): VolumePlugin => ({
   folder: 'empty-dir',
+  measuredAs: 'empty-dir',
   isRefreshed: false,
   supports: ({volume}) => volume.emptyDir !== undefined,
   async setUp({pod, name, volume: {emptyDir: source}, giveToGroup: prepare}) {

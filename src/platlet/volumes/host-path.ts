@@ -7,6 +7,7 @@ import {mountsBelow, type FileKind, type Host} from '#src/platlet/host/host.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {mapDevice, unmapDevice, type DeviceMap} from './device-maps.js';
 import {VolumeError, type VolumePlugin} from './plugin.js';
+import type {StorageOperations} from './storage-operations.js';
 
 /** The required kind of path by type, and what is created if it is missing. */
 const types: Readonly<Record<string, {readonly kind: FileKind; readonly text: string; readonly create?: number}>> = {
@@ -38,6 +39,7 @@ export const checkHostPath = async (host: Host, path: string, type = ''): Promis
 /** Volumes of type hostPath, inline or persistent. */
 export const hostPath = (host: Host): VolumePlugin => ({
   folder: undefined,
+  measuredAs: 'host-path',
   isRefreshed: false,
   supports: ({volume, persistent}) => (persistent ? persistent.spec?.hostPath : volume.hostPath) !== undefined,
   async setUp({volume, persistent}) {
@@ -64,6 +66,7 @@ export interface LocalVolumeParts {
   readonly host: Host;
   readonly folders: NodeFolders;
   readonly events: Pick<EventRecorder, 'warning'>;
+  readonly operations: Pick<StorageOperations, 'measured'>;
 }
 
 /** Maps a block device of the machine for a pod. */
@@ -84,8 +87,9 @@ const mapLocalDevice = async (host: Host, source: string, map: DeviceMap): Promi
 };
 
 /** Persistent volumes of type local. */
-export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePlugin => ({
+export const localVolume = ({host, folders, events, operations}: LocalVolumeParts): VolumePlugin => ({
   folder: local,
+  measuredAs: local,
   isRefreshed: false,
   hasDevices: true,
   supports: ({persistent}) => persistent?.spec?.local !== undefined,
@@ -120,6 +124,7 @@ export const localVolume = ({host, folders, events}: LocalVolumeParts): VolumePl
     return mounted;
   },
   async tearDown(uid) {
-    for (const name of await host.list(folders.pluginDevices(uid, local))) await unmapDevice(host, deviceMapOf(folders, uid, name));
+    for (const name of await host.list(folders.pluginDevices(uid, local)))
+      await operations.measured(local, 'unmap_volume', () => unmapDevice(host, deviceMapOf(folders, uid, name)));
   },
 });

@@ -13,10 +13,12 @@ import type {EventRecorder} from '#src/runtime/events/events.js';
 import {giveToGroup} from './ownership.js';
 import {NotAttached, StillMounted, VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from './plugin.js';
 import type {VolumeResolver} from './resolver.js';
+import type {StorageOperation, StorageOperations} from './storage-operations.js';
 
 export interface VolumeOperationParts {
   readonly resolver: VolumeResolver;
   readonly labels: Pick<VolumeLabels, 'use' | 'leave'>;
+  readonly operations: StorageOperations;
   readonly host: Host;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,6 +49,8 @@ export class VolumeOperation {
   /** Why the pod could not have the volume at the last attempt. */
   #problem: string | undefined;
   #waiting: (() => void)[] = [];
+  /** The type of the volume, once it is known. */
+  #plugin: VolumePlugin | undefined;
   /** Asks the plugin whether the node has as many volumes as it can have. */
   #isFull: (() => Promise<boolean>) | undefined;
 
@@ -103,6 +107,12 @@ export class VolumeOperation {
     this.#ending?.[Symbol.dispose]();
     this.#retry?.[Symbol.dispose]();
     this.#retry = undefined;
+  }
+
+  /** Called when the volumes of the pod are unmounted. One without a folder has needed nothing for that. */
+  released(): void {
+    const {folder, measuredAs} = this.#plugin ?? {};
+    if (this.#result && measuredAs !== undefined && folder === undefined) this.#parts.operations.done(measuredAs, 'volume_unmount');
   }
 
   #start(): Promise<void> {
@@ -171,6 +181,7 @@ export class VolumeOperation {
     const plugin = resolver.pluginOf(request);
     const label = await this.#judged(() => labels.use(request, plugin));
     this.#isProcessed = true;
+    this.#found(plugin);
     this.#isFull = plugin.isBeyondLimit && (() => plugin.isBeyondLimit!(request));
     this.#isRefreshed = plugin.expand !== undefined || isRefreshed(plugin, request);
     if (!resolver.allowsNode(resolved)) throw new VolumeError('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
@@ -180,9 +191,22 @@ export class VolumeOperation {
       await plugin.expand?.(request);
       return this.#result;
     }
-    const mounted = await plugin.setUp(label === undefined ? request : {...request, label});
+    const operation = persistent?.spec?.volumeMode === 'Block' ? 'map_volume' : 'volume_mount';
+    const mounted = await this.#measured(operation, () => plugin.setUp(label === undefined ? request : {...request, label}));
     const groups = resolver.groupsOf(resolved);
     return groups.length > 0 ? {...mounted, groups} : mounted;
+  }
+
+  /** Nothing but volumes of drivers needs to be attached, which is found out once. */
+  #found(plugin: VolumePlugin): void {
+    const isNew = this.#plugin === undefined;
+    this.#plugin = plugin;
+    if (isNew && plugin.measuredAs !== undefined) this.#parts.operations.done(plugin.measuredAs, 'verify_controller_attached_volume');
+  }
+
+  #measured<T>(operation: StorageOperation, act: () => Promise<T>): Promise<T> {
+    const name = this.#plugin?.measuredAs;
+    return name === undefined ? act() : this.#parts.operations.measured(name, operation, act);
   }
 
   /** Runs a step that says whether the pod can have the volume. */
@@ -202,14 +226,16 @@ export class VolumeOperation {
     const {fsGroup, fsGroupChangePolicy} = pod.spec?.securityContext ?? {};
     // A read-only volume is left unchanged.
     if (fsGroup === undefined || isReadonly) return;
-    await giveToGroup(host, clock, {
-      path,
-      group: fsGroup,
-      isReadonly,
-      onlyOnMismatch: fsGroupChangePolicy === 'OnRootMismatch',
-      progress: files =>
-        events.warning(pod, 'VolumePermissionChangeInProgress', `Setting volume ownership for ${path}, processed ${files} files.`),
-    });
+    await this.#measured('volume_apply_access_control', () =>
+      giveToGroup(host, clock, {
+        path,
+        group: fsGroup,
+        isReadonly,
+        onlyOnMismatch: fsGroupChangePolicy === 'OnRootMismatch',
+        progress: files =>
+          events.warning(pod, 'VolumePermissionChangeInProgress', `Setting volume ownership for ${path}, processed ${files} files.`),
+      }),
+    );
   }
 }
 

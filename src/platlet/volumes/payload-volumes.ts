@@ -73,6 +73,7 @@ export const nestedMountPoints = ({spec}: Frozen<Pod>, name: string): string[] =
 
 const payloadVolume = (parts: PayloadVolumeParts, kind: PayloadKind): VolumePlugin => ({
   folder: kind.folder,
+  measuredAs: kind.folder,
   isRefreshed: true,
   supports: ({volume}) => kind.has(volume),
   async setUp({pod, name, volume}) {

@@ -92,6 +92,8 @@ export interface MountedVolume {
 export interface VolumePlugin {
   /** The name in the plugin directory; undefined if its volumes have none. */
   readonly folder: string | undefined;
+  /** Its name in metrics; undefined for a plugin that measures operations itself. */
+  readonly measuredAs?: string;
   /** Whether the volume is updated at each sync of the pod. */
   readonly isRefreshed: boolean | ((request: VolumeRequest) => boolean);
   /** Whether persistent volumes may have mount options; default no. */

@@ -127,6 +127,7 @@ export class NodeVolumes implements PodVolumes {
     const operations = [...(this.#pods.get(uid)?.values() ?? [])];
     for (const operation of operations) operation.stop();
     if (operations.some(({isBusy}) => isBusy) || !(await folders.empty(uid))) return false;
+    for (const operation of operations) operation.released();
     this.#pods.delete(uid);
     objects.unregister(uid);
     tokens.forget(uid);

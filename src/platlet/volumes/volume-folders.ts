@@ -5,13 +5,15 @@ import type {Log} from '#src/base/log.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
 import {mountsBelow, removeUnmounted, type Host} from '#src/platlet/host/host.js';
 import type {VolumePlugin} from './plugin.js';
+import type {StorageOperations} from './storage-operations.js';
 
 export interface VolumeFoldersParts {
   readonly host: Host;
   readonly folders: NodeFolders;
   readonly log: Log;
-  /** The types of volumes; those that are not unmounted by themselves. */
-  readonly plugins?: readonly Pick<VolumePlugin, 'tearDown' | 'sweep'>[];
+  /** The types of volumes. */
+  readonly plugins: readonly Pick<VolumePlugin, 'tearDown' | 'sweep' | 'folder' | 'measuredAs'>[];
+  readonly operations: Pick<StorageOperations, 'measured'>;
 }
 
 const podMode = 0o750;
@@ -32,10 +34,11 @@ export class VolumeFolders {
 
   /** Unmounts and removes the volumes of a pod. Returns whether none is left. */
   async empty(uid: string): Promise<boolean> {
-    const {host, folders, log, plugins = []} = this.#parts;
+    const {host, folders, log, plugins} = this.#parts;
     try {
       for (const {path} of await mountsBelow(host, folders.subPaths(uid))) await host.unmount(path);
       for (const plugin of plugins) await plugin.tearDown?.(uid);
+      for (const plugin of plugins) await this.#unmount(uid, plugin);
       // Mounts are unmounted first: removing a mount point would delete data of others.
       for (const {path} of await mountsBelow(host, folders.pod(uid))) await host.unmount(path);
       for (const folder of [folders.subPaths(uid), folders.volumes(uid), this.#plugins(uid)]) await removeUnmounted(host, folder);
@@ -44,6 +47,14 @@ export class VolumeFolders {
       log.error({pod: uid, err: error}, 'failed to remove the volumes of a pod');
       return false;
     }
+  }
+
+  /** Unmounts and removes the volumes of a type one by one, which is measured. */
+  async #unmount(uid: string, {folder, measuredAs}: Pick<VolumePlugin, 'folder' | 'measuredAs'>): Promise<void> {
+    if (folder === undefined || measuredAs === undefined) return;
+    const {host, folders, operations} = this.#parts;
+    for (const name of await host.list(folders.pluginVolumes(uid, folder)))
+      await operations.measured(measuredAs, 'volume_unmount', () => removeUnmounted(host, folders.volume(uid, folder, name)));
   }
 
   /** Removes the directory of a pod whose volumes are removed, unless something is still mounted below it. */
@@ -55,7 +66,7 @@ export class VolumeFolders {
 
   /** Releases what pods that are gone have left outside of their directories. */
   sweep(): void {
-    for (const plugin of this.#parts.plugins ?? []) plugin.sweep?.();
+    for (const plugin of this.#parts.plugins) plugin.sweep?.();
   }
 
   /** Returns the uids of pods with a directory. */

@@ -1,6 +1,7 @@
 import type {Pod} from '#src/api/pod.js';
 import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
+import {noMeter, type Meter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noPodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
@@ -10,6 +11,7 @@ import {imageVolume} from '#src/platlet/volumes/image.js';
 import {Payloads} from '#src/platlet/volumes/payloads.js';
 import {payloadVolumes} from '#src/platlet/volumes/payload-volumes.js';
 import type {VolumePlugin} from '#src/platlet/volumes/plugin.js';
+import {StorageOperations} from '#src/platlet/volumes/storage-operations.js';
 import {noTrustBundles} from '#src/platlet/volumes/trust-bundles.js';
 import {folderHost} from '#test/platlet/host.js';
 import {memoryObjects} from '#test/platlet/inputs/objects.js';
@@ -34,7 +36,7 @@ export const podWith = (volumes: Volumes, spec: Parameters<typeof aPod>[0] = {},
 export const noCredentials = {bundles: noTrustBundles('agent'), certificates: noPodCertificates};
 
 /** The volumes of a node on a temporary folder. */
-export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost()) => {
+export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost(), meter: Meter = noMeter) => {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   const objects = memoryObjects();
   const events: string[] = [];
@@ -48,11 +50,12 @@ export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost
     ...noCredentials,
     allocatable: () => ({cpu: '4', memory: '1Gi'}),
   });
+  const operations = new StorageOperations(meter, clock, naming('plat'));
   const plugins: VolumePlugin[] = [
     emptyDir(folderParts),
     hostPath(host),
     imageVolume,
-    localVolume({host, folders: host.folders, events: recorder}),
+    localVolume({host, folders: host.folders, events: recorder, operations}),
     ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads}),
   ];
   const {volumes, folders, mounts} = nodeVolumes({
@@ -62,6 +65,7 @@ export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost
     clock,
     log: noLog,
     plugins,
+    operations,
     objects,
     events: recorder,
     claims: {of: async () => undefined},
