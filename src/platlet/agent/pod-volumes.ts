@@ -2,7 +2,7 @@
 
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {NodeFolders} from '#src/platlet/host/folders.js';
-import {volumeLabels} from '#src/platlet/selinux/volume-labels.js';
+import {volumeLabels} from '#src/platlet/volumes/volume-labels.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
 import {emptyDir} from '#src/platlet/volumes/empty-dir.js';

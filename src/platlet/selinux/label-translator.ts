@@ -45,13 +45,13 @@ export class LabelTranslator {
 
   async #read(): Promise<ContainerLabels> {
     const contexts = (await this.#text(sharedContexts)) ?? (await this.#text(await this.#policyContexts())) ?? '';
-    const settings = parseSettings(contexts);
-    return {process: settings.get('process') ?? '', file: settings.get('file') ?? ''};
+    const labels = parseSettings(contexts);
+    return {process: labels.get('process') ?? '', file: labels.get('file') ?? ''};
   }
 
   async #policyContexts(): Promise<string> {
-    const settings = parseSettings((await this.#text(join(policies, 'config'))) ?? '');
-    return join(policies, settings.get('SELINUXTYPE') ?? '', 'contexts', 'lxc_contexts');
+    const config = parseSettings((await this.#text(join(policies, 'config'))) ?? '');
+    return join(policies, config.get('SELINUXTYPE') ?? '', 'contexts', 'lxc_contexts');
   }
 
   /** A file that cannot be read counts as missing. */

@@ -1,10 +1,12 @@
 // Which SELinux label a volume is mounted with for a pod. Pure functions.
 
 import type {Frozen} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
 import {containersOf} from '#src/model/pod/containers.js';
-import type {PersistentVolume} from '#src/platlet/volumes/plugin.js';
 import type {SelinuxOptions} from './file-labels.js';
+
+type PersistentVolume = Frozen<Pick<ObjectOf<typeof kinds.persistentVolumes>, 'spec'>>;
 
 /** The gates of mounts with labels. */
 export interface SelinuxGates {
@@ -28,10 +30,7 @@ export const optionsOfUsers = ({spec}: Frozen<Pod>, volume: string): readonly Fr
     .flatMap(({securityContext}) => securityContext?.seLinuxOptions ?? spec?.securityContext?.seLinuxOptions ?? []);
 
 /** Whether volumes with these access modes are mounted with labels. */
-export const supportsLabels = (
-  {mountsForOnePod, mountsAll}: SelinuxGates,
-  persistent: Frozen<Pick<PersistentVolume, 'spec'>> | undefined,
-): boolean => {
+export const supportsLabels = ({mountsForOnePod, mountsAll}: SelinuxGates, persistent: PersistentVolume | undefined): boolean => {
   if (!mountsForOnePod || !persistent) return false;
   const modes = persistent.spec?.accessModes ?? [];
   return mountsAll || (modes.length === 1 && modes[0] === 'ReadWriteOncePod');
@@ -56,7 +55,7 @@ export const mountLabelOf = (
 const modeNames = {ReadWriteMany: 'RWX', ReadOnlyMany: 'ROX', ReadWriteOnce: 'RWO', ReadWriteOncePod: 'RWOP'} as const;
 
 /** Returns the access mode of a volume as metrics show it. */
-export const accessModeOf = (persistent: Frozen<Pick<PersistentVolume, 'spec'>> | undefined): string => {
+export const accessModeOf = (persistent: PersistentVolume | undefined): string => {
   if (!persistent) return 'inline';
   const modes = persistent.spec?.accessModes ?? [];
   return Object.entries(modeNames).find(([mode]) => modes.includes(mode))?.[1] ?? '';

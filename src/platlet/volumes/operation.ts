@@ -8,12 +8,12 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Host} from '#src/platlet/host/host.js';
-import type {VolumeLabels} from '#src/platlet/selinux/volume-labels.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {giveToGroup} from './ownership.js';
 import {NotAttached, StillMounted, VolumeError, type MountedVolume, type VolumePlugin, type VolumeRequest} from './plugin.js';
 import type {VolumeResolver} from './resolver.js';
 import type {StorageOperation, StorageOperations} from './storage-operations.js';
+import type {VolumeLabels} from './volume-labels.js';
 
 export interface VolumeOperationParts {
   readonly resolver: VolumeResolver;
@@ -96,7 +96,7 @@ export class VolumeOperation {
   async mounted(pod: Frozen<Pod>): Promise<void> {
     this.#pod = pod;
     if (this.#running) await this.#running;
-    else if (!this.#retry && (!this.#result || this.#isRefreshed)) await this.#start();
+    else if ((!this.#retry || this.#problem !== undefined) && (!this.#result || this.#isRefreshed)) await this.#start();
     if (!this.#result && this.#problem === undefined && !this.#isStopped) await new Promise<void>(resolve => this.#waiting.push(resolve));
   }
 
@@ -117,6 +117,8 @@ export class VolumeOperation {
 
   #start(): Promise<void> {
     if (this.#isStopped || this.#parts.signal.aborted) return Promise.resolve();
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = undefined;
     this.#running = this.#run().finally(() => (this.#running = undefined));
     return this.#running;
   }

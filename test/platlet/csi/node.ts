@@ -8,7 +8,7 @@ import {seededRandom} from '#src/base/random.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {nodeStorage} from '#src/platlet/agent/node-storage.js';
 import {attachmentName, type CsiDriver, type CsiVolume} from '#src/platlet/csi/volume.js';
-import {volumeLabels} from '#src/platlet/selinux/volume-labels.js';
+import {volumeLabels} from '#src/platlet/volumes/volume-labels.js';
 import {Claims} from '#src/platlet/volumes/claims.js';
 import type {PersistentVolume} from '#src/platlet/volumes/plugin.js';
 import {nodeName, type AgentPlane} from '#test/platlet/agent.js';

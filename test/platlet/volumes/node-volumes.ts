@@ -1,6 +1,6 @@
 import {noMeter} from '#src/base/meter.js';
 import {noPodCertificates} from '#src/platlet/pod-certificates/pod-certificates.js';
-import type {VolumeLabels} from '#src/platlet/selinux/volume-labels.js';
+import type {VolumeLabels} from '#src/platlet/volumes/volume-labels.js';
 import {ContainerMounts, type ContainerMountsParts} from '#src/platlet/volumes/container-mounts.js';
 import {VolumeOperation, type VolumeOperationParts} from '#src/platlet/volumes/operation.js';
 import {NodeVolumes, type NodeVolumesParts} from '#src/platlet/volumes/pod-volumes.js';

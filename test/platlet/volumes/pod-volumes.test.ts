@@ -46,7 +46,8 @@ test('a pod fails at once if volumes cannot be used, with all that is known by t
       async of(_, {name}) {
         const problem = problems.get(name);
         if (problem) throw new Error(problem);
-        return undefined;
+        if (name !== 'b') return undefined;
+        return {persistent: {metadata: {name: 'pv-b'}, spec: {hostPath: {path: '/'}}}, isReadonly: false};
       },
     },
   });
@@ -66,7 +67,7 @@ test('a pod fails at once if volumes cannot be used, with all that is known by t
   // They are looked at again when the pod is synced, not before.
   problems.delete('b');
   const again = t.throwsAsync(world.mount(pod), {
-    message: /volumes=\[b claim v\].*volumes=\[claim\]: error processing PVC default\/c: PVC is not bound$/,
+    message: /volumes=\[claim v\].*volumes=\[claim\]: error processing PVC default\/c: PVC is not bound$/,
   });
   await world.clock.advance(400);
   await again;

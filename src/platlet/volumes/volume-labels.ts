@@ -4,11 +4,18 @@ import type {Random} from '#src/base/random.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Host} from '#src/platlet/host/host.js';
-import type {ContextMount, VolumePlugin, VolumeRequest} from '#src/platlet/volumes/plugin.js';
-import {LabelError} from './file-labels.js';
-import {LabelTranslator} from './label-translator.js';
-import {LabelMetrics, type LabelProblem, type VolumeKind} from './metrics.js';
-import {accessModeOf, mountLabelOf, optionsOfUsers, SeveralLabels, supportsLabels, type SelinuxGates} from './mount-label.js';
+import {LabelError} from '#src/platlet/selinux/file-labels.js';
+import {LabelTranslator} from '#src/platlet/selinux/label-translator.js';
+import {LabelMetrics, type LabelProblem, type VolumeKind} from '#src/platlet/selinux/metrics.js';
+import {
+  accessModeOf,
+  mountLabelOf,
+  optionsOfUsers,
+  SeveralLabels,
+  supportsLabels,
+  type SelinuxGates,
+} from '#src/platlet/selinux/mount-label.js';
+import type {ContextMount, VolumePlugin, VolumeRequest} from './plugin.js';
 
 export interface VolumeLabelsParts {
   readonly gates: SelinuxGates;

@@ -3,9 +3,9 @@ import type {Pod} from '#src/api/pod.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {GateName} from '#src/options/gate-table.js';
 import {seededRandom} from '#src/base/random.js';
-import {volumeLabels} from '#src/platlet/selinux/volume-labels.js';
+import {volumeLabels} from '#src/platlet/volumes/volume-labels.js';
 import type {ContextMount, VolumeRequest} from '#src/platlet/volumes/plugin.js';
-import {selinuxHost} from './policy.js';
+import {selinuxHost} from '#test/platlet/selinux/policy.js';
 
 const options = {user: 'system_u', role: 'object_r', type: 'container_t', level: 's0:c1,c2'};
 const conflicting = {...options, level: 's0:c98,c99'};
