@@ -27,7 +27,7 @@ import {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {Recorder} from '#src/runtime/events/events.js';
 import {anAgent, createNode, describePod, nodeName, podNamed, podsOf, run, type TimedPlane} from '#test/platlet/agent.js';
 import {nodeCgroups} from '#test/platlet/cgroups/groups.js';
-import {nodeVolumes} from '#test/platlet/volumes/node-volumes.js';
+import {nodeVolumes, unmeasured} from '#test/platlet/volumes/node-volumes.js';
 import {noCredentials} from '#test/platlet/volumes/world.js';
 import {cgroupsAt} from './cgroups.js';
 import {startContainerd, type Containerd} from './containerd.js';
@@ -70,7 +70,7 @@ const startAgent = async (): Promise<() => Promise<void>> => {
     tokens,
     claims: new Claims(client),
     node: () => undefined,
-    plugins: [emptyDir(onFolders), hostPath(systemHost), ...payloadVolumes({...onFolders, payloads})],
+    plugins: [emptyDir(onFolders), hostPath(systemHost), ...payloadVolumes({...onFolders, payloads, operations: unmeasured})],
   });
   const limits = {enforcesCpuLimits: true, cpuPeriod: 100_000, pageSizes: []};
   const cgroups = await nodeCgroups({

@@ -88,7 +88,7 @@ const pluginsOf = (
   const payloads = new Payloads({objects, tokens, ...credentials, allocatable});
   return [
     emptyDir({host, folders, allocatableMemory, excludesSwap}),
-    ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads}),
+    ...payloadVolumes({host, folders, allocatableMemory, excludesSwap, clock, random, payloads, operations}),
     hostPath(host),
     localVolume({host, folders, events, operations}),
     imageVolume,

@@ -11,11 +11,13 @@ import {makeEmptyFolder, type EmptyFolderParts} from './empty-dir.js';
 import {giveToGroup} from './ownership.js';
 import type {Payloads} from './payloads.js';
 import type {VolumePlugin} from './plugin.js';
+import type {StorageOperations} from './storage-operations.js';
 
 export interface PayloadVolumeParts extends EmptyFolderParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly payloads: Payloads;
+  readonly operations: Pick<StorageOperations, 'measured'>;
 }
 
 interface PayloadKind {
@@ -77,7 +79,7 @@ const payloadVolume = (parts: PayloadVolumeParts, kind: PayloadKind): VolumePlug
   isRefreshed: true,
   supports: ({volume}) => kind.has(volume),
   async setUp({pod, name, volume}) {
-    const {host, clock, random, payloads} = parts;
+    const {host, clock, random, payloads, operations} = parts;
     const payload = await kind.payload(pod, volume, payloads);
     const options = parts.excludesSwap ? ['noswap'] : [];
     const path = await makeEmptyFolder(parts, {
@@ -88,8 +90,11 @@ const payloadVolume = (parts: PayloadVolumeParts, kind: PayloadKind): VolumePlug
       ...(kind.isInMemory ? {mount: {type: 'tmpfs', options}} : {}),
     });
     const group = pod.spec?.securityContext?.fsGroup;
-    const give = (folder: string): Promise<void> =>
-      group === undefined ? Promise.resolve() : giveToGroup(host, clock, {path: folder, group, isReadonly: true, onlyOnMismatch: false});
+    const give = async (path: string): Promise<void> => {
+      if (group === undefined) return;
+      const giving = {path, group, isReadonly: true, onlyOnMismatch: false};
+      await operations.measured(kind.folder, 'volume_apply_access_control', () => giveToGroup(host, clock, giving));
+    };
     await writeVolume(host, path, payload, {now: clock.now(), number: Math.floor(random.float() * numbers), prepare: give});
     for (const nested of nestedMountPoints(pod, name))
       if (!(await host.linkStatus(join(path, nested)))) await host.makeFolder(join(path, nested), nestedMode);

@@ -25,6 +25,7 @@ import {folderHost, textOf} from '#test/platlet/host.js';
 import {aPod} from '#test/platlet/pod/objects.js';
 import {memoryObjects} from '#test/platlet/inputs/objects.js';
 import {reading} from './reading.js';
+import {unmeasured} from './node-volumes.js';
 import {aWorld, podWith} from './world.js';
 
 const minute = 60_000;
@@ -302,7 +303,7 @@ test('a certificate is requested for a pod, mounted and renewed', async t => {
     certificates,
     allocatable: () => ({}),
   });
-  using world = aWorld({plugins: payloadVolumes({...parts, payloads})}, host);
+  using world = aWorld({plugins: payloadVolumes({...parts, payloads, operations: unmeasured})}, host);
   await world.mount(pod);
   const path = join(host.folders.volume(pod.metadata!.uid!, 'projected', 'v'), 'bundle');
   t.is(await textOf(host, path), certificates.get(projection).key + chain);

@@ -20,6 +20,9 @@ export type TestVolumesParts = VolumeResolverParts &
 /** The labels of volumes without the gates for them. */
 const noLabels: Pick<VolumeLabels, 'use' | 'leave'> = {use: async () => undefined, leave() {}};
 
+/** Operations that nobody measures. */
+export const unmeasured: Pick<StorageOperations, 'measured'> = {measured: (_, __, act) => act()};
+
 /** The volumes of a node, and what containers mount of them. */
 export const nodeVolumes = (parts: TestVolumesParts) => {
   const {

@@ -9,7 +9,7 @@ import {PodTokens} from '#src/platlet/volumes/tokens.js';
 import {anAgent, aPlaneWithNode, run, type AgentPlane} from '#test/platlet/agent.js';
 import {folderHost, textOf, type FolderHost} from '#test/platlet/host.js';
 import {MemoryRuntime} from '#test/platlet/memory-runtime.js';
-import {nodeVolumes} from './node-volumes.js';
+import {nodeVolumes, unmeasured} from './node-volumes.js';
 import {nodeUser, reading} from './reading.js';
 import {noCredentials} from './world.js';
 
@@ -27,7 +27,7 @@ const anAgentWithVolumes = async (plane: AgentPlane, host: FolderHost): Promise<
     tokens,
     events: {normal() {}, warning() {}},
     claims: {of: async () => undefined},
-    plugins: payloadVolumes({...shared, payloads, allocatableMemory: () => 2 ** 30, excludesSwap: false}),
+    plugins: payloadVolumes({...shared, payloads, operations: unmeasured, allocatableMemory: () => 2 ** 30, excludesSwap: false}),
     node: () => undefined,
   });
   const runtime = new MemoryRuntime(clock);

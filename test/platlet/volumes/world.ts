@@ -56,7 +56,7 @@ export const aWorld = (fields: Partial<TestVolumesParts> = {}, host = folderHost
     hostPath(host),
     imageVolume,
     localVolume({host, folders: host.folders, events: recorder, operations}),
-    ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads}),
+    ...payloadVolumes({...folderParts, clock, random: seededRandom(3), payloads, operations}),
   ];
   const {volumes, folders, mounts} = nodeVolumes({
     naming: naming('plat'),
