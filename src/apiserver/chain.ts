@@ -20,21 +20,19 @@ import {refusal, withHandlerErrors, withRefusals} from './filters/failures.js';
 import {Filters, passThrough} from './filters/filter.js';
 import {arrive, type Arrived, type Entered, type Received} from './filters/stages.js';
 import {withImpersonation} from './filters/impersonation.js';
-import {withLog} from './filters/log.js';
+import {withLog, type RequestLog} from './filters/log.js';
 import {withLongRunning} from './filters/long-running.js';
 import {withMetrics, type MeasuredRequests} from './filters/metrics.js';
-import {withPriorityAndFairness} from './filters/priority-and-fairness.js';
+import {withPriorityAndFairness, type RequestLimits} from './filters/priority-and-fairness.js';
 import {addHeaders, withResponseHeaders} from './filters/response-headers.js';
 import {withShutdown} from './filters/shutdown.js';
 import {withOperationSpan, withTracing} from './filters/tracing.js';
-import type {RequestLimits} from './flowcontrol/entry.js';
 import type {ResponseEncodings} from './handlers/resource.js';
-import {codecsFor} from './request/codecs.js';
+import {codecsFor} from './request/media-type.js';
 import {Context, header, type Handler} from './request/context.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {MalformedRequest} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
-import type {RequestLog} from './request/request-log.js';
 
 /** What the filters use. */
 export interface ChainSettings {
@@ -84,7 +82,7 @@ export const buildHandlerChain = (settings: ChainSettings): ApiHandler => {
     .through(withPriorityAndFairness(encodings.naming, settings.limits))
     .through(withAuthorization(settings.authorizer, observers))
     .through(withHandlerErrors(settings))
-    .through(withOperationSpan)
+    .through(tracer ? withOperationSpan : passThrough)
     .to(callHandler(settings));
   return receive(settings, handle);
 };

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {Deadlines} from '#src/apiserver/request/deadline.js';
+import {Deadlines} from '#src/apiserver/filters/deadline.js';
 import {RevisionMismatch, StoreTimeout} from '#src/storage/errors.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {aConfigMap, configMaps, startWire} from './wire.js';

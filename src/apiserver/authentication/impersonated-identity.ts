@@ -27,12 +27,6 @@ const decodedKey = (key: string): string => {
   }
 };
 
-/** Whether a request has impersonation headers. */
-export const requestsImpersonation = (headers: ApiRequest['headers']): boolean => {
-  for (const name in headers) if (name.startsWith('impersonate-')) return true;
-  return false;
-};
-
 /** Reads the identity that a request asks for. The name is empty if there is none. */
 export const wantedIdentity = (headers: ApiRequest['headers']): WantedIdentity => {
   const extra = new Map<string, string[]>();

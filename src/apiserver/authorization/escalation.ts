@@ -6,7 +6,8 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {changesOnlyOwnership} from '#src/apiserver/admission/ownership-changes.js';
-import {isPrivileged, type Binding} from './policy.js';
+import {isPrivileged} from './modes.js';
+import type {Binding} from './policy.js';
 import {aggregated, type Rbac} from './rbac.js';
 import {missing} from './coverage.js';
 import {grantLines} from './rules.js';

@@ -1,7 +1,7 @@
 // The RBAC objects in memory, indexed by subject. Fed by a source of changes; it makes no decisions (rbac.ts does).
 
 import type {ClusterRole, ClusterRoleBinding, PolicyRule, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
-import {wellKnown, type UserInfo} from '#src/api/user.js';
+import type {UserInfo} from '#src/api/user.js';
 
 export type Binding = RoleBinding | ClusterRoleBinding;
 
@@ -126,6 +126,3 @@ export class Policy {
     return index;
   }
 }
-
-/** Whether a user may do anything, whatever the policy contains. */
-export const isPrivileged = ({groups}: UserInfo): boolean => groups.includes(wellKnown.masters);

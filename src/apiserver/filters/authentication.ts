@@ -3,7 +3,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {andThen, observe, type Eventually} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
-import type {RequestLog} from '#src/apiserver/request/request-log.js';
+import type {RequestLog} from './log.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import type {Filter} from './filter.js';
 import type {Identified, Timed} from './stages.js';

@@ -5,7 +5,7 @@ import {traced} from '#src/base/span.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {internalRefusal} from '#src/apiserver/request/plain-refusal.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
-import type {RequestLog} from '#src/apiserver/request/request-log.js';
+import type {RequestLog} from './log.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {noAttributes} from './tracing.js';
 import type {Filter} from './filter.js';

@@ -6,9 +6,9 @@ import {insufficientStorage, internalError, serviceUnavailable, StatusError, typ
 import {andThen, settle, type Eventually} from '#src/base/eventually.js';
 import {encoded} from '#src/apiserver/handlers/encode.js';
 import {errorFormat, type ResponseEncodings} from '#src/apiserver/handlers/resource.js';
-import {codecsFor} from '#src/apiserver/request/codecs.js';
-import {requestTimeout} from '#src/apiserver/request/deadline.js';
+import {codecsFor} from '#src/apiserver/request/media-type.js';
 import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
+import {requestTimeout} from '#src/apiserver/request/timeout.js';
 import {StoreClosed, StoreFull, StoreTimeout} from '#src/storage/errors.js';
 import type {Answer, Filter} from './filter.js';
 import type {Entered, Received} from './stages.js';

@@ -1,5 +1,5 @@
+import type {ApiRequest} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {requestsImpersonation} from '#src/apiserver/authentication/impersonated-identity.js';
 import type {Impersonation} from '#src/apiserver/authentication/impersonation.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
 import type {Answer, Filter} from './filter.js';
@@ -19,3 +19,9 @@ export const withImpersonation =
     };
     return identified => (requestsImpersonation(identified.request.headers) ? impersonated(identified) : next(identified));
   };
+
+/** Whether a request has impersonation headers. */
+const requestsImpersonation = (headers: ApiRequest['headers']): boolean => {
+  for (const name in headers) if (name.startsWith('impersonate-')) return true;
+  return false;
+};

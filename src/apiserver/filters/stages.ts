@@ -8,7 +8,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {LogFields} from '#src/base/log.js';
 import type {AuditTrail} from '#src/apiserver/audit/trail.js';
 import type {RequestTimes} from '#src/apiserver/request/context.js';
-import type {RequestDeadline} from '#src/apiserver/request/deadline.js';
+import type {RequestDeadline} from './deadline.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import {Warnings} from '#src/apiserver/request/warnings.js';
 

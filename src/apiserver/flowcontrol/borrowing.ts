@@ -11,7 +11,7 @@ export const adjustLimits = (levels: Iterable<PriorityLevelState>, serverSeats: 
   for (const level of levels) {
     level.takeDemand(now);
     nominal += level.meters.limits.nominal;
-    (level.isExempt ? exempt : limited).push(level);
+    (level.excess === 'exempt' ? exempt : limited).push(level);
   }
   let left = nominal;
   for (const level of exempt) {

@@ -7,7 +7,7 @@ import {dealtHand, flowHash} from '#src/apiserver/flowcontrol/fair-queuing/deale
 import type {FlowMeters} from '#src/apiserver/flowcontrol/fair-queuing/flow-meters.js';
 import type {PriorityLevelState} from './priority-level.js';
 import type {Flow} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
-import {compiledRules, requestsOf, type CompiledRules, type Requests} from './rules.js';
+import {always, compiledRules, requestsOf, type CompiledRules, type Requests} from './rules.js';
 
 const flowBound = new CacheBound('flows', 4 << 20);
 
@@ -57,7 +57,8 @@ export class ActiveSchema {
 /** A schema with the requests of one user that it matches. */
 interface Match {
   readonly schema: ActiveSchema;
-  readonly requests: Requests;
+  /** Undefined for all. */
+  readonly requests: Requests | undefined;
 }
 
 /** Assigns requests to flow schemas. Created anew when these change. */
@@ -77,14 +78,14 @@ export class Classifier {
   schemaOf(user: UserInfo, info: RequestInfo): ActiveSchema {
     let matches = this.#byUser.get(user);
     if (!matches) this.#byUser.set(user, (matches = this.#matchesOf(user)));
-    for (const {schema, requests} of matches) if (requests(info)) return schema;
+    for (const {schema, requests} of matches) if (!requests || requests(info)) return schema;
     return this.#fallback;
   }
 
   #matchesOf(user: UserInfo): Match[] {
     return this.#schemas.flatMap(schema => {
       const requests = requestsOf(schema.rules, user);
-      return requests ? [{schema, requests}] : [];
+      return requests ? [{schema, requests: requests === always ? undefined : requests}] : [];
     });
   }
 }

@@ -1,8 +1,7 @@
 import {noLog, type Log} from '#src/base/log.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {FlowControl} from './flow-control.js';
-import {InFlight, type InFlightLimits} from './in-flight.js';
-import {RequestCounts} from './request-counts.js';
+import {InFlight, RequestCounts, type InFlightLimits} from './in-flight.js';
 import {StoredObjectCounts} from './stored-objects.js';
 import type {WatchCounts} from './watch-counts.js';
 import {workEstimator} from './work-estimate.js';

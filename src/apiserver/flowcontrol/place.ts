@@ -3,13 +3,11 @@ import type {ApiRequest} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {LogFields} from '#src/base/log.js';
-import {kindOf, type InFlight} from './in-flight.js';
+import {kindOf, type InFlight, type RequestCounts, type RequestKind} from './in-flight.js';
 import {TooManyRequests} from '#src/apiserver/request/plain-refusal.js';
-import type {RequestCounts, RequestKind} from './request-counts.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
 import type {ActiveSchema} from './classifier.js';
-import {FlowRequest} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
-import type {Work} from '#src/apiserver/flowcontrol/fair-queuing/work.js';
+import {FlowRequest, type Work} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
 
 /** A request that needs seats. */
 export interface PlaceRequest {
@@ -55,7 +53,7 @@ export class Place implements Disposable {
     this.#request = new FlowRequest(schema.flowOf(user, info), {user, info, isPatient: waitMs === Infinity}, work, parts.clock.monotonic());
     const reason = schema.level.queues.start(this.#request);
     if (reason !== undefined) {
-      if (!schema.level.isExempt) schema.meters.waitedInVain.observe(0);
+      if (schema.level.excess !== 'exempt') schema.meters.waitedInVain.observe(0);
       throw this.#refusal();
     }
     if (!isLongRunning(info)) this.#inFlight = parts.inFlight.enterUnlimited();
@@ -148,7 +146,7 @@ export class Place implements Disposable {
     const {schema, times} = this.#asked;
     const {arrivedAt, startedAt} = this.#request;
     this.#parts.counts.executing(this.#kind, 1, startedAt);
-    if (schema.level.isExempt) return;
+    if (schema.level.excess === 'exempt') return;
     const waitedMs = startedAt - arrivedAt;
     schema.meters.waitedToExecute.observe(waitedMs / 1000);
     if (waitedMs > 0) times.queueWaitMs = waitedMs;

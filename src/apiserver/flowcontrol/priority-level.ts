@@ -43,6 +43,8 @@ export class PriorityLevelState {
   readonly retryAfter = new RetryAfter();
   uid = '';
   excess: Excess;
+  /** The widest request, in seats; undefined without a limit. */
+  maxSeats: number | undefined = undefined;
   /** Whether its object is gone, or refers to nothing usable any more, and only its last requests keep it. */
   isQuiescing = false;
   #shares: Shares;
@@ -56,19 +58,8 @@ export class PriorityLevelState {
     this.configure(level, excess);
   }
 
-  get isExempt(): boolean {
-    return this.excess === 'exempt';
-  }
-
   get shares(): number {
     return this.#shares.shares;
-  }
-
-  /** The widest request, in seats; undefined without a limit. */
-  get maxSeats(): number | undefined {
-    if (typeof this.excess === 'string') return undefined;
-    const {nominal} = this.meters.limits;
-    return Math.max(1, Math.min(Math.ceil(nominal * widestPart), Math.floor(nominal / this.excess.handSize)));
   }
 
   /** Takes the specification of an object that was changed. The limits follow by `divide`. */
@@ -88,6 +79,7 @@ export class PriorityLevelState {
     limits.nominal = nominal;
     limits.lower = nominal - lendable;
     limits.upper = nominal + (borrowingPercent === undefined ? serverSeats : Math.round((nominal * borrowingPercent) / 100));
+    this.maxSeats = this.#widest(nominal);
   }
 
   /** Takes the demand since the last call into account. */
@@ -105,12 +97,17 @@ export class PriorityLevelState {
   /** The limit that an adjustment does not go below, as long as the sum of all allows it. */
   get leastLimit(): number {
     const {limits, demand} = this.meters;
-    return Math.max(limits.lower, this.isExempt ? demand.highest : Math.min(limits.nominal, demand.highest));
+    return Math.max(limits.lower, this.excess === 'exempt' ? demand.highest : Math.min(limits.nominal, demand.highest));
   }
 
   /** Puts a limit in force. Ratios of a level without seats are relative to a tenth of the server's. */
   limit(current: number, serverSeats: number): void {
     this.meters.limits.current = current;
     this.queues.configure(this.excess, current, current > 0 ? current : Math.max(1, Math.round(serverSeats / 10)));
+  }
+
+  #widest(nominal: number): number | undefined {
+    if (typeof this.excess === 'string') return undefined;
+    return Math.max(1, Math.min(Math.ceil(nominal * widestPart), Math.floor(nominal / this.excess.handSize)));
   }
 }

@@ -9,7 +9,8 @@ type Rules = NonNullable<NonNullable<FlowSchema['spec']>['rules']>[number];
 type Subject = Rules['subjects'][number];
 type Test<T> = (value: T) => boolean;
 
-const always = (): boolean => true;
+/** Matches everything. */
+export const always = (): boolean => true;
 
 /** Matches the values of a list; a list of `*` alone matches all. */
 const within = (list: readonly string[] | undefined): Test<string> => {

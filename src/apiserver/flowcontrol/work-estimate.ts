@@ -5,7 +5,7 @@ import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 import type {FlowMeters} from '#src/apiserver/flowcontrol/fair-queuing/flow-meters.js';
 import type {WatchCounts} from './watch-counts.js';
-import {workOf, type Work} from '#src/apiserver/flowcontrol/fair-queuing/work.js';
+import {workOf, type Work} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
 
 /** The stored objects of a resource. */
 export interface StoredObjects {

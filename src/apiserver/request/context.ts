@@ -5,8 +5,8 @@ import type {AuditNotes} from '#src/api/audit.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';
-import {requestTimeout} from './deadline.js';
 import type {RequestInfo, ResourceTarget} from './request-info.js';
+import {requestTimeout} from './timeout.js';
 
 /** When a request arrived and how long it waited for others, by the monotonic clock. */
 export interface RequestTimes {

@@ -2,12 +2,15 @@
 // kind and header, up to a bound.
 
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {ownValue} from '#src/base/own.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
+import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
 import type {CborEncoding} from './cbor-encoding.js';
+import {header} from './context.js';
 
 /** The form of an object that a client requests. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
@@ -148,4 +151,15 @@ export const negotiate = (
   if (key.length > maxCachedLength) return agreed;
   agreements.set(key, agreed ?? null);
   return agreed;
+};
+
+/** Loads the codecs of the media types that a request names; undefined if nothing has to be loaded. */
+export const codecsFor = (
+  request: ApiRequest,
+  {naming, cbor}: {readonly naming: Naming; readonly cbor: CborEncoding | undefined},
+): Promise<unknown> | undefined => {
+  const accept = header(request, 'accept');
+  const speaksCbor = cbor && !cbor.loaded && (accept?.includes('cbor') || header(request, 'content-type')?.includes('cbor'));
+  const codec = accept?.includes(naming.protobufMediaType) ? protobufCodec() : undefined;
+  return speaksCbor ? Promise.all([codec, cbor.load()]) : codec;
 };

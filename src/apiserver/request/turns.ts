@@ -1,7 +1,7 @@
 import {withClockHeld, type Clock} from '#src/base/clock.js';
 import {runStepsWithPauses, type Steps} from '#src/base/steps.js';
 import {FairYielder} from '#src/base/turn.js';
-import {requestTimeout} from './deadline.js';
+import {requestTimeout} from './timeout.js';
 
 /** The request that work is done for; absent parts for the server's own work. */
 export interface WorkingRequest {

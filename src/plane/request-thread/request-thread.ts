@@ -2,7 +2,7 @@ import {Worker} from 'node:worker_threads';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequests} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
-import {requestTimeout} from '#src/apiserver/request/deadline.js';
+import {requestTimeout} from '#src/apiserver/request/timeout.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
 import type {LargeRequestParts} from '#src/plane/api-server/parts.js';
 import type {Clock} from '#src/base/clock.js';

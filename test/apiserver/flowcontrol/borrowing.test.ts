@@ -1,7 +1,7 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {allocate} from '#src/apiserver/flowcontrol/allocation.js';
-import {Integrator} from '#src/apiserver/flowcontrol/fair-queuing/integrator.js';
+import {Integrator} from '#src/apiserver/flowcontrol/fair-queuing/over-time.js';
 import {RetryAfter} from '#src/apiserver/flowcontrol/retry-after.js';
 import {settled} from '#test/apiserver/wire.js';
 import {aLevel, aSchema, aUser, queuing, startFair} from './environment.js';

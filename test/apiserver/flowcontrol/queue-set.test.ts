@@ -2,9 +2,8 @@ import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {FlowControlMetrics} from '#src/apiserver/flowcontrol/metrics.js';
 import {dealtHand, flowHash} from '#src/apiserver/flowcontrol/fair-queuing/dealer.js';
-import {FlowRequest} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
 import {QueueSet, type Excess} from '#src/apiserver/flowcontrol/fair-queuing/queue-set.js';
-import {workOf, type Work} from '#src/apiserver/flowcontrol/fair-queuing/work.js';
+import {FlowRequest, workOf, type Work} from '#src/apiserver/flowcontrol/fair-queuing/queue.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 
 const info = {verb: 'get', path: '/', query: new URLSearchParams()};

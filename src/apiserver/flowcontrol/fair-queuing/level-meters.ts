@@ -1,7 +1,6 @@
 import type {Labels} from '#src/base/meter.js';
-import {Integrator} from './integrator.js';
+import {Integrator, RatioHistogram} from './over-time.js';
 import type {LevelSeries} from './series.js';
-import {RatioHistogram} from './ratio-histogram.js';
 
 /** The numbers of seats that limit a level. */
 export interface SeatLimits {

@@ -7,8 +7,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {RejectionReason} from './flow-meters.js';
 import type {LastDispatch, LevelMeters} from './level-meters.js';
 import {LinkedQueue} from '#src/base/collections/linked-queue.js';
-import {Queue, type FlowRequest} from './queue.js';
-import {estimatedSeconds, narrowed, seatSeconds, seatsOf} from './work.js';
+import {estimatedSeconds, narrowed, Queue, seatSeconds, seatsOf, type FlowRequest} from './queue.js';
 
 /** The queues of a level. */
 export interface Queuing {
