@@ -1,4 +1,4 @@
-// Headers of requests and responses: normalization, safe encoding of values, and compression negotiation.
+// Headers of requests, and status and headers of responses: normalization, what can be sent, and compression negotiation.
 
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
@@ -93,6 +93,12 @@ const unsafe = /[^\t\u0020-\u007e]/;
 export const wireValue = (value: string): string =>
   // oxlint-disable-next-line no-control-regex
   unsafe.test(value) ? Buffer.from(value.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f]/g, ' ')).toString('latin1') : value;
+
+/**
+ * Returns the status of a response, or 500 for one that cannot be sent: it may be what a webhook says, or the answer of
+ * another server. Differs from upstream, which breaks the connection off. `most` is the greatest that Node sends.
+ */
+export const sendableStatus = (status: number, most = 999): number => (status >= 200 && status <= most ? status : 500);
 
 /** Whether `accept-encoding` includes gzip. */
 export const acceptsGzip = (accepted: string | readonly string[] | undefined): boolean =>

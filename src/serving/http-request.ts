@@ -1,12 +1,52 @@
+// The requests of either version of HTTP as the API handler receives them, and the connections that they come over.
+
 import type {IncomingMessage, ServerResponse} from 'node:http';
-import type {IncomingHttpHeaders, ServerHttp2Stream} from 'node:http2';
-import {constants} from 'node:http2';
+import {constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import type {Duplex} from 'node:stream';
-import type {ApiBody, ApiRequest, Caller} from '#src/api/request.js';
-import type {Connection} from './connection.js';
-import {collectHttp1, UnreadBody, unreadableBody} from './bodies/http-body.js';
+import type {TLSSocket} from 'node:tls';
+import type {ApiBody, ApiRequest, Caller, Credentials} from '#src/api/request.js';
+import {peerChain} from '#src/transport/peer-chain.js';
 import {type Headers, headersOf} from './http-headers.js';
-import {collectHttp2} from './bodies/http2-body.js';
+import {collectHttp1, collectHttp2, UnreadBody, unreadableBody} from './request-body.js';
+
+/** The properties of a TLS connection that all its requests share. It is the `connection` of its credentials. */
+export class Connection implements Credentials {
+  readonly certificates: readonly Buffer[];
+  readonly remoteAddress: string;
+  readonly caller: Caller;
+
+  constructor(socket: TLSSocket) {
+    // Read at once: a closed socket has no peer certificate, and a request in flight must keep its identity.
+    this.certificates = chainOf(socket);
+    this.remoteAddress = plainAddress(socket.remoteAddress);
+    this.caller = {credentials: this};
+  }
+
+  get connection(): object {
+    return this;
+  }
+}
+
+const connections = new WeakMap<object, Connection>();
+
+/** Associates a connection with its socket, or with the session that uses the socket. */
+export const associate = (transport: TLSSocket | Http2Session, connection: Connection): void => {
+  connections.set(transport, connection);
+};
+
+/** Returns the connection of a request. */
+export const connectionOf = (transport: IncomingMessage['socket'] | Http2Session): Connection => {
+  const known = connections.get(transport);
+  if (known) return known;
+  const made = new Connection(transport as TLSSocket);
+  connections.set(transport, made);
+  return made;
+};
+
+/** A resumed session has only the leaf certificate, which is why the listener disables resumption. */
+const chainOf = (socket: TLSSocket): readonly Buffer[] => (typeof socket.getPeerCertificate === 'function' ? peerChain(socket) : []);
+
+const plainAddress = (address = ''): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
 
 /** The reason of a request's aborted signal. */
 const disconnected = (): Error => new Error('the caller went away');

@@ -10,16 +10,14 @@ import {StatusError, badRequest, internalError, methodNotAllowed} from '#src/api
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {compressed} from './compression.js';
-import {connectionOf} from './connection.js';
 import {type Cors, cors, type OriginPattern} from './cors.js';
 import {sendHttp1} from './http1-response.js';
-import {isMalformed} from '#src/serving/malformed/http2.js';
 import {sendHttp2} from './http2-response.js';
 import {Deliveries} from './deliveries.js';
 import {sizeOf} from './http-headers.js';
-import {Http1Request, Http2Request, upgradeRequest} from './http-request.js';
+import {connectionOf, Http1Request, Http2Request, upgradeRequest} from './http-request.js';
 import {lastResponse} from './last-response.js';
-import {malformation, refuseMalformed} from '#src/serving/malformed/http1.js';
+import {isMalformed, malformation, refuseMalformed} from './malformed.js';
 import type {RequestHandler} from './listener.js';
 import {tokenOf, isWebSocketRequest, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';

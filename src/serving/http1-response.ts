@@ -3,7 +3,7 @@ import {finished, type Readable, type Writable} from 'node:stream';
 import {discard, type ApiResponse} from '#src/api/request.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
-import {wireValue} from './http-headers.js';
+import {sendableStatus, wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
 import {sendBytes, sendPages} from './pages.js';
 
@@ -18,12 +18,6 @@ export const headBytes = 256;
 
 /** Bodies above this are sent in slices. */
 const longBytes = 256 << 10;
-
-/**
- * Returns the status of a response, or 500 for one that cannot be sent: it may be what a webhook says, or the answer of
- * another server. Differs from upstream, which breaks the connection off. `most` is the greatest that Node sends.
- */
-export const sendableStatus = (status: number, most = 999): number => (status >= 200 && status <= most ? status : 500);
 
 /** Sends a response over HTTP/1.1. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp1 = (

@@ -1,9 +1,9 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
-import {lowerCase, wireValue} from './http-headers.js';
-import {hasEnded} from './bodies/http2-body.js';
-import {headBytes, pipeStream, sendableStatus, startWatch, type Sender} from './http1-response.js';
+import {lowerCase, sendableStatus, wireValue} from './http-headers.js';
+import {headBytes, pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
+import {hasEnded} from './request-body.js';
 
 /** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp2 = (

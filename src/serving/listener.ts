@@ -12,7 +12,7 @@ import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
-import {Connection, associate} from './connection.js';
+import {Connection, associate} from './http-request.js';
 import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
 import {InputLimits} from './http2-input.js';
 import {StreamLimits} from './http2-streams.js';

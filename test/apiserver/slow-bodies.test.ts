@@ -3,7 +3,7 @@ import test from 'ava';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {incomingBodies} from '#src/apiserver/request/incoming-bodies.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {collectHttp1, UnreadBody} from '#src/serving/bodies/http-body.js';
+import {collectHttp1, UnreadBody} from '#src/serving/request-body.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 
 /** A request whose body comes in as the test writes it. */

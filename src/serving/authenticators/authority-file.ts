@@ -22,27 +22,23 @@ export const followAuthorities = async (
   path: string,
   {files, clock, log, signal, flag}: AuthorityFileOptions,
 ): Promise<{readonly current: TrustAnchors}> => {
-  const read = async (): Promise<{readonly pem: Buffer; readonly anchors: TrustAnchors}> => {
+  const read = async (): Promise<{readonly pem: Buffer; readonly current: TrustAnchors}> => {
     const pem = await files.read(path);
     if (!pem) throw new Error('no such file or directory');
-    return {pem, anchors: trustAnchors(parseCertificateBundle(pem))};
+    return {pem, current: trustAnchors(parseCertificateBundle(pem))};
   };
-  let held = await read().catch((cause: Error) => {
+  const held = await read().catch((cause: Error) => {
     throw new Error(`${flag}: ${path}: ${cause.message}`, {cause});
   });
   const check = async () => {
     try {
       const fresh = await read();
       // The object is kept while nothing changed, since verifications are cached by it.
-      if (!fresh.pem.equals(held.pem)) held = fresh;
+      if (!fresh.pem.equals(held.pem)) Object.assign(held, fresh);
     } catch (error) {
       log.warn({file: path, err: error}, 'keeping the certificate authorities in use: the file does not hold any');
     }
   };
   followFiles({files, clock, paths: [path], signal, check});
-  return {
-    get current() {
-      return held.anchors;
-    },
-  };
+  return held;
 };

@@ -2,7 +2,7 @@ import {PassThrough} from 'node:stream';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {inProcessConnection} from '#src/plane/component/in-process.js';
-import {collectHttp1, UnreadBody} from '#src/serving/bodies/http-body.js';
+import {collectHttp1, UnreadBody} from '#src/serving/request-body.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {aConfigMap, configMaps, settled} from '#test/apiserver/wire.js';
 import {startAudited} from '#test/apiserver/audit/environment.js';

@@ -1,8 +1,11 @@
-import {isPending} from '#src/base/eventually.js';
+// Reads the bodies of requests over either version of HTTP.
+
+import type {ServerHttp2Stream} from 'node:http2';
 import type {Readable} from 'node:stream';
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
 import {BodyChunks} from '#src/base/collections/body-chunks.js';
+import {isPending} from '#src/base/eventually.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;
 
@@ -55,7 +58,7 @@ export const unreadableBody: BytesBody = {
   read: () => Promise.reject(badRequest('a request to upgrade the connection cannot have a body')),
 };
 
-export const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
+const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 
 /** Reports the progress of a body that is relayed. Such a request is not refused any more. */
 const passing = (stream: Readable, reading: BodyObserver): void => {
@@ -68,7 +71,7 @@ const passing = (stream: Readable, reading: BodyObserver): void => {
   reading.started(error => void stream.destroy(error));
 };
 
-export const endedEarly = (cause: unknown): Error => badRequest('the body of the request ended early', cause);
+const endedEarly = (cause: unknown): Error => badRequest('the body of the request ended early', cause);
 
 /** Collects the body of an HTTP/1.1 request. */
 export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
@@ -115,3 +118,71 @@ export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail);
     reading?.started(stop);
   });
+
+/** Whether the client has sent all, even if it has not been read. */
+export const hasEnded = (stream: ServerHttp2Stream): boolean =>
+  (stream as unknown as {readonly _readableState: {readonly ended: boolean}})._readableState.ended;
+
+/**
+ * Resolves when the client has sent all, with what had to be taken from the stream before. Rejects like `collectHttp2`.
+ */
+const arrived = (stream: ServerHttp2Stream, limit: number, reading: BodyObserver | undefined): Promise<Buffer[]> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let taken = 0;
+    let length = 0;
+    let isSettled = false;
+    const fail = (error: Error) => {
+      isSettled = true;
+      void reading?.ended(false);
+      chunks.length = 0;
+      reject(error);
+    };
+    /** What still arrives until the stream closes is discarded: it does not close before its end was read. */
+    const stop = (error: Error) => {
+      if (isSettled) return;
+      fail(error);
+      stream.off('readable', look).resume();
+    };
+    const closed = () => {
+      if (!isSettled) fail(endedEarly(stream.errored));
+    };
+    const look = () => {
+      if (isSettled) return;
+      const {readableLength} = stream;
+      const bytes = taken + readableLength - length;
+      length += bytes;
+      if (length > limit) return stop(tooLarge(limit));
+      if (bytes > 0) reading?.received(bytes);
+      if (hasEnded(stream)) {
+        isSettled = true;
+        resolve(chunks);
+      } else if (readableLength >= stream.readableHighWaterMark) {
+        chunks.push(stream.read() as Buffer);
+        taken += readableLength;
+      }
+    };
+    if (stream.destroyed) return closed();
+    // Node would otherwise begin to read in a turn of its own.
+    stream.read(0);
+    stream.on('readable', look).on('close', closed);
+    reading?.started(stop);
+    if (hasEnded(stream)) look();
+  });
+
+/**
+ * Collects the body of a stream. The last bytes stay in the stream's buffer until all have arrived, and are taken in a
+ * way that lets the stream end only when it closes: a stream that has ended before is destroyed by Node while its
+ * response is being sent, which creates an error with a stack for each request.
+ */
+export const collectHttp2 = async (stream: ServerHttp2Stream, limit: number, reading: BodyObserver | undefined): Promise<Buffer> => {
+  const chunks = await arrived(stream, limit, reading);
+  const last = stream.read(stream.readableLength) as Buffer | null;
+  if (last) chunks.push(last);
+  // It ends now if it was closed meanwhile.
+  if (stream.closed) stream.read(0);
+  const entering = reading?.ended(true);
+  const refusal = await entering;
+  if (refusal) throw refusal;
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+};

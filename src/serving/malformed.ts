@@ -1,7 +1,19 @@
-// Requests that Node's parser accepts and Go's does not.
+// Requests that Node's parsers accept and Go's do not, of either version of HTTP.
 
 import type {IncomingMessage, ServerResponse} from 'node:http';
-import {isRequestTarget} from './request-target.js';
+import type {IncomingHttpHeaders} from 'node:http2';
+
+const badEscape = /%(?![0-9A-Fa-f]{2})/;
+
+/**
+ * Whether Go takes a text for the target of a request: it refuses bad escapes in the path, of either version of HTTP,
+ * and leaves the query alone.
+ */
+const isRequestTarget = (target: string): boolean => {
+  if (!target.includes('%')) return true;
+  const query = target.indexOf('?');
+  return !badEscape.test(query < 0 ? target : target.slice(0, query));
+};
 
 /** The bytes of a host, with or without a port. */
 const host = /^[-!$%&'()*+,.0-9:;=A-Z[\]_a-z~]*$/;
@@ -35,4 +47,16 @@ export const refuseMalformed = (outgoing: ServerResponse, reason: string): void 
   outgoing.shouldKeepAlive = false;
   const fields = ['Content-Type', 'text/plain; charset=utf-8', 'Connection', 'close', 'Content-Length', String(reason.length)];
   outgoing.writeHead(Number(code), words, fields).end(reason);
+};
+
+/**
+ * Whether the original refuses a request with an error of its stream: another scheme, a user in the authority (RFC 9113
+ * §8.3.1), or no path.
+ */
+export const isMalformed = (headers: IncomingHttpHeaders): boolean => {
+  if (headers[':method'] === 'CONNECT') return false;
+  const scheme = headers[':scheme'];
+  if (scheme !== 'https' && scheme !== 'http') return true;
+  const authority = headers[':authority'] || headers.host;
+  return authority?.includes('@') === true || !isRequestTarget(headers[':path'] ?? '');
 };
