@@ -37,6 +37,7 @@ import {podTolerationRestriction} from './admission/pods/pod-toleration-restrict
 import {podTopologyLabels} from './admission/pods/pod-topology-labels.js';
 import {priority} from './admission/pods/priority.js';
 import {resourceQuota} from './admission/resource-quota/plugin.js';
+import type {QuotaSource} from './admission/resource-quota/quota-source.js';
 import {runtimeClass} from './admission/pods/runtime-class.js';
 import {serviceAccount} from './admission/pods/service-account.js';
 import {storageObjectInUseProtection} from './admission/storage/storage-protection.js';
@@ -61,6 +62,7 @@ export interface PluginContext extends PluginSettings {
   readonly random: Random;
   readonly webhooks: HookParts;
   readonly policies: PolicyParts;
+  readonly quotas: QuotaSource;
   /** The server that reviews images; required by ImagePolicyWebhook. */
   readonly imageReviews?: ImagePolicy | undefined;
   readonly log: Log;
@@ -91,7 +93,7 @@ type Create = (context: PluginContext) => AdmissionPlugin;
 export const pluginsInOrder: readonly (readonly [name: PluginName, create: Create])[] = [
   ['AlwaysAdmit', () => alwaysAdmit],
   ['NamespaceAutoProvision', ({findNamespace, createNamespace}) => namespaceAutoProvision(findNamespace, createNamespace)],
-  ['NamespaceLifecycle', ({naming, findNamespace}) => namespaceLifecycle(naming, findNamespace)],
+  ['NamespaceLifecycle', ({naming, reader}) => namespaceLifecycle(naming, reader)],
   ['NamespaceExists', ({findNamespace}) => namespaceExists(findNamespace)],
   ['LimitPodHardAntiAffinityTopology', ({naming}) => limitPodHardAntiAffinityTopology(naming)],
   ['LimitRanger', limitRanger],

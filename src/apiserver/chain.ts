@@ -4,7 +4,6 @@
 
 import type {ApiHandler, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {andThen, type Eventually} from '#src/base/eventually.js';
 import type {Random} from '#src/base/random.js';
@@ -28,11 +27,18 @@ import {addHeaders, withResponseHeaders} from './filters/response-headers.js';
 import {withShutdown} from './filters/shutdown.js';
 import {withOperationSpan, withTracing} from './filters/tracing.js';
 import type {ResponseEncodings} from './handlers/resource.js';
+import type {StoredVersionsBarrier} from './registry/stored-versions.js';
 import {codecsFor} from './request/media-type.js';
 import {Context, header, type Handler} from './request/context.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {MalformedRequest} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
+
+/** The way of requests to their handlers, which is replaced while the server runs. */
+export interface Routing {
+  /** Returns the handler of a request; never authorizes. */
+  find(info: RequestInfo): Handler;
+}
 
 /** What the filters use. */
 export interface ChainSettings {
@@ -49,10 +55,9 @@ export interface ChainSettings {
   readonly longRunning: LongRunningResponses;
   /** Once set, new requests are refused with 429. */
   readonly draining: {rejects: boolean};
-  /** Returns the handler of a request; never authorizes. */
-  route(info: RequestInfo): Handler;
-  /** Throws to refuse an authorized request that has to wait. */
-  checkPublished(info: RequestInfo, user: UserInfo): void;
+  readonly routing: Routing;
+  /** Refuses authorized requests that have to wait. */
+  readonly storedVersions: Pick<StoredVersionsBarrier, 'isOpen' | 'check'>;
   /** Records requests in the audit log, if it is on. */
   readonly auditor?: Auditor | undefined;
   /** Creates the spans of requests, if tracing is on. */
@@ -123,13 +128,13 @@ const refuseUnread = async (settings: ChainSettings, arrived: Arrived, error: un
 
 /** Ends the chain: the handler of what is requested answers. */
 const callHandler =
-  ({route, checkPublished, encodings}: ChainSettings): ((entered: Entered) => Eventually<ApiResponse>) =>
+  ({routing, storedVersions, encodings}: ChainSettings): ((entered: Entered) => Eventually<ApiResponse>) =>
   entered => {
     const {request, info, user, place} = entered;
-    checkPublished(info, user);
+    if (!storedVersions.isOpen) storedVersions.check(info, user);
     const context = contextOf(entered);
     if (info.verb === 'watch') context.initialized = () => place[Symbol.dispose]();
-    return andThen(codecsFor(request, encodings), () => route(info)(context));
+    return andThen(codecsFor(request, encodings), () => routing.find(info)(context));
   };
 
 const contextOf = ({request, info, user, deadline, auditId, warnings, times, notes}: Entered): Context =>

@@ -16,7 +16,7 @@ import {carriesPatch} from './handlers/patch.js';
 import {isPretty, reachesAddress, type ResourceServices} from './handlers/resource.js';
 import {connect} from './handlers/connect/connect.js';
 import {pageNotFound, type Route} from './handlers/route.js';
-import {getView, patchView, updateView, viewOf} from './handlers/view.js';
+import {getView, patchView, updateView} from './handlers/view.js';
 import {getVirtual, listVirtual} from './handlers/virtual.js';
 import {create, patch, update} from './handlers/write.js';
 import type {Handler, RequestContext, ResourceContext} from './request/context.js';
@@ -86,7 +86,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   // Upstream, custom resources without a namespace support only reads, and report a missing subresource like a missing
   // object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
-  if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
+  if (custom && !served.resource.hasPart(target.subresource) && isAddress(served, {...target, subresource: ''})) {
     return () => {
       throw notFound(served.resource.ref, target.name);
     };
@@ -102,7 +102,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   const warning = custom?.deprecationWarning ?? (deprecation && deprecationWarning(served.kind, deprecation, naming));
   const removal = deprecation?.until?.replace(/^v/, '');
   if (run) {
-    const view = viewOf(served, target);
+    const view = ownValue(definition.subresources, target.subresource)?.view;
     const runView = view && viewVerbs.get(verb);
     // A request that is refused for its media types gets no deprecation warning.
     const isWarned = (context: ResourceContext): boolean =>
@@ -152,23 +152,12 @@ const subresourceHandler = (services: ResourceServices, info: RequestInfo & {rea
   return handler && (context => handler(context.withInfo(info)));
 };
 
-/** Whether the resource has the requested subresource, if any. */
-const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
-  !subresource ||
-  Boolean(
-    ownValue(definition.subresources, subresource) ??
-    ownValue(definition.actions, subresource) ??
-    ownValue(definition.connectSubresources, subresource),
-  );
-
 /** Whether the resource has this URL, whatever the verb. */
 const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
-  const {
-    kind,
-    resource: {definition},
-  } = served;
+  const {kind} = served;
+  const {definition} = served.resource;
   const {item, namespace, resource} = target;
-  if (!hasPart(served, target)) return false;
+  if (!served.resource.hasPart(target.subresource)) return false;
   if (!kind.namespaced) return (!namespace || resource === 'namespaces') && !(definition.review && item);
   return definition.review ? Boolean(namespace) && !item : Boolean(namespace) || !item;
 };

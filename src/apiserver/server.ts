@@ -6,7 +6,6 @@ import type {Clock} from '#src/base/clock.js';
 import type {Labels} from '#src/base/meter.js';
 import type {Tracer} from '#src/observe/tracer.js';
 import {noLog} from '#src/base/log.js';
-import {ownValue} from '#src/base/own.js';
 import type {ActionContext, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -16,7 +15,7 @@ import type {AdmissionPlugin} from './admission/admission.js';
 import type {Auditor} from './audit/auditor.js';
 import {AdmissionChain} from './admission/chain.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
-import {buildHandlerChain} from './chain.js';
+import {buildHandlerChain, type Routing} from './chain.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
 import type {ResourceServices} from './handlers/resource.js';
 import {ConnectMetrics} from './handlers/connect-metrics.js';
@@ -42,7 +41,6 @@ import type {LargeRequests} from './request/large.js';
 import type {InFlight} from './flowcontrol/in-flight.js';
 import {incomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './registry/stored-versions.js';
-import type {ResourceTarget} from './request/request-info.js';
 import {LongRunningResponses} from './request/long-running.js';
 import {type Route} from './handlers/route.js';
 import {router} from './routes.js';
@@ -112,20 +110,6 @@ export interface ApiServer {
   endWatches(most?: number): void;
 }
 
-/** Whether a resource, and its subresource if one is named, is served. */
-const isServed = (registry: Registry, {group, version, resource, subresource}: ResourceTarget): boolean => {
-  const definition = registry.find(group, version, resource)?.resource.definition;
-  return (
-    definition !== undefined &&
-    (!subresource ||
-      Boolean(
-        ownValue(definition.subresources, subresource) ??
-        ownValue(definition.actions, subresource) ??
-        ownValue(definition.connectSubresources, subresource),
-      ))
-  );
-};
-
 /** What the handlers of resources work with. */
 const resourceServices = (settings: ApiServerSettings, watch: WatchSettings): ResourceServices => {
   const {registry} = settings;
@@ -174,13 +158,24 @@ const requestMetrics = (registry: Registry, open: OpenResponses, storageMetrics:
       for (const info of open.longLived.requests) yield longRunningLabels(info);
     },
     stored: () => storageMetrics.objects(),
-    isServed: target => isServed(registry, target),
+    served: registry,
   });
 
-/** Routes requests to the servers behind this one or to its own handlers, through the interceptors. */
-const routeOf = ({aggregation, peers}: ApiServerSettings, here: ReturnType<typeof router>, interceptors: Interceptors): typeof here => {
-  const route: typeof here = aggregation || peers ? info => aggregation?.handler(info) ?? peers?.handler(info, here) ?? here(info) : here;
-  return info => interceptors.around(info, route(info));
+/**
+ * Routes requests to the handlers of this server. The way past interceptors and to other servers is built when these come
+ * or go: requests do not pass where there are none.
+ */
+const routingOf = ({aggregation, peers}: ApiServerSettings, here: Routing['find'], interceptors: Interceptors): Routing => {
+  const routing: Routing = {find: here};
+  const choose = (): void => {
+    const relays = aggregation?.registrations.hasRemote ? aggregation : undefined;
+    const route: Routing['find'] = relays || peers ? info => relays?.handler(info) ?? peers?.handler(info, here) ?? here(info) : here;
+    routing.find = interceptors.isEmpty ? route : info => interceptors.around(info, route(info));
+  };
+  aggregation?.registrations.onChange(choose);
+  interceptors.onChange(choose);
+  choose();
+  return routing;
 };
 
 /** The responses that stay open, and the watches among them. */
@@ -229,13 +224,13 @@ const handlerOf = (settings: ApiServerSettings, serving: Serving): ApiHandler =>
     authorizer,
     impersonation: impersonationOf(registry),
     access: new AccessMetrics(meter, clock, naming),
-    metrics: {requests, bodySizes: new BodySizes(meter, target => isServed(registry, target))},
+    metrics: {requests, bodySizes: new BodySizes(meter, registry)},
     requestTimeoutMs: settings.requestTimeoutMs,
     limits: {...limits, bodies: incomingBodies(meter)},
     longRunning: open.longLived,
     draining: serving.draining,
-    route: routeOf(settings, here, interceptors),
-    checkPublished: (info, user) => storedVersions.check(info, user),
+    routing: routingOf(settings, here, interceptors),
+    storedVersions,
     auditor: settings.auditor,
     tracer: settings.tracer,
     log: settings.log && new RequestLog(settings.log, clock),

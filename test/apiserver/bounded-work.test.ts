@@ -288,15 +288,12 @@ test.serial('a YAML text waits neither for all those of another user, nor among 
   const reader = new YamlReader(systemClock, {megabytes: 256, ms: 60_000, waiting: 4});
   const order: string[] = [];
   const read = (user: string, length: number) =>
-    reader
-      .of(user)
-      .parse(Buffer.from(`# ${'x'.repeat(length)}\na: b`))
-      .then(
-        () => order.push(user),
-        (error: Error) => order.push(`${user}: ${error.message}`),
-      );
+    reader.parse(Buffer.from(`# ${'x'.repeat(length)}\na: b`), {flow: user}).then(
+      () => order.push(user),
+      (error: Error) => order.push(`${user}: ${error.message}`),
+    );
   const long = [...upTo(6).map(() => read('first', 1_000_000)), read('second', 100_000), read('third', 500_000)];
-  const short = reader.of('first').parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`));
+  const short = reader.parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`), {flow: 'first'});
   await Promise.all(long);
 
   const refused = 'first: too many long YAML bodies are being read, please try again later';

@@ -3,6 +3,7 @@
 import type {AuditLevel} from '#src/api/audit.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
+import type {Rules} from './followed-rules.js';
 import type {Handles, Operation} from './handles.js';
 
 /** The request behind an admission. */
@@ -61,6 +62,8 @@ export interface AdmissionPlugin {
   readonly handles?: Handles;
   /** Whether it has no metrics, since it is not a plugin in the original. */
   readonly unmeasured?: boolean;
+  /** What it works by, where objects configure that: without rules it is not called. */
+  readonly rules?: Rules;
   admit?(attributes: AdmissionAttributes): void | 'again' | Promise<void | 'again'>;
   validate?(attributes: AdmissionAttributes): void | Promise<void>;
 }

@@ -23,6 +23,8 @@ interface Step {
    */
   readonly call: ((attributes: AdmissionAttributes) => ReturnType<NonNullable<AdmissionPlugin[Phase]>>) | undefined;
   readonly durations: Durations | undefined;
+  /** What the plugin works by, if objects configure that. */
+  readonly rules: AdmissionPlugin['rules'];
 }
 
 /** The steps of one phase, and the series of its durations. */
@@ -88,12 +90,12 @@ export class AdmissionChain {
   #route(operation: Operation, target: Target): Route {
     const stepsOf = (phase: Phase): PhaseSteps => ({
       steps: this.#plugins.flatMap((plugin): Step[] => {
-        const {name, handles, unmeasured} = plugin;
+        const {name, handles, unmeasured, rules} = plugin;
         if (!plugin[phase] || (handles && !handles.operations.includes(operation))) return [];
         const isCalled = !handles || isHandled(handles, target);
         if (!isCalled && unmeasured) return [];
         const call = isCalled ? plugin[phase]!.bind(plugin) : undefined;
-        return [{name, call, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}];
+        return [{name, call, rules, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}];
       }),
       durations: this.#metrics.ofPhase(phase, operation),
     });
@@ -149,6 +151,7 @@ class PhaseRun {
       step.durations?.accepted.observe(0);
       return undefined;
     }
+    if (step.rules?.none) return this.#passed(step, undefined);
     return settle(
       () => call(this.#attributes),
       outcome => this.#passed(step, outcome),

@@ -1,4 +1,6 @@
+import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
 import {notFound} from '#src/api/status.js';
 import type {Namespace} from '#src/api/types.js';
 import {andThen} from '#src/base/eventually.js';
@@ -23,7 +25,7 @@ const checkNamespace = (found: Readonly<Namespace> | undefined, attributes: Admi
  * Refuses writes in namespaces that do not exist, creation in terminating ones, and deletion of the system's own.
  * Deletion of objects and access reviews are always allowed.
  */
-export const namespaceLifecycle = (naming: Naming, find: FindNamespace): AdmissionPlugin => {
+export const namespaceLifecycle = (naming: Naming, reader: Pick<Reader, 'get'>): AdmissionPlugin => {
   const immortal = new Set(['default', naming.systemNamespace, naming.publicNamespace]);
   const isAccessReview = ({group, resource}: AdmissionAttributes): boolean =>
     group === naming.group('authorization') && resource === 'localsubjectaccessreviews';
@@ -38,7 +40,7 @@ export const namespaceLifecycle = (naming: Naming, find: FindNamespace): Admissi
         return undefined;
       }
       if (!namespace || operation === 'DELETE' || isAccessReview(attributes)) return undefined;
-      return andThen(find(namespace), found => checkNamespace(found, attributes));
+      return andThen(reader.get(kinds.namespaces, '', namespace), found => checkNamespace(found, attributes));
     },
   };
 };

@@ -81,9 +81,13 @@ export class Registrations {
     return [...this.#routes.values()];
   }
 
+  /** Whether there are aggregated servers. */
+  get hasRemote(): boolean {
+    return this.#routes.size > 0;
+  }
+
   /** Returns the registration of the aggregated server of a path, if there is one. */
   at(path: string): Registration | undefined {
-    if (this.#routes.size === 0) return undefined;
     const [, root, group, version] = path.split('/', 4);
     return this.#routes.get(root === 'api' ? '/api' : `/${root}/${group}/${version}`);
   }

@@ -7,7 +7,7 @@ import {pieceBytes} from '#src/base/json/json-steps.js';
 import {runStepsYielding, type Steps} from '#src/base/steps.js';
 import type {Yielder} from '#src/base/turn.js';
 import {parseBody, parseJsonBodyInSteps} from '#src/schema/decode/document.js';
-import type {YamlBodies} from '#src/schema/decode/yaml-reader.js';
+import type {YamlReader} from '#src/schema/decode/yaml-reader.js';
 
 /** The length of a response's text that error messages contain. */
 const maxShown = 2048;
@@ -56,7 +56,7 @@ export interface Parsing {
   readonly maxValues: number;
   /** Splits the parsing of long responses. */
   readonly pieces: Yielder;
-  readonly yaml: YamlBodies;
+  readonly yaml: YamlReader;
 }
 
 const inSteps = function* (body: Buffer, maxValues: number): Steps<unknown> {

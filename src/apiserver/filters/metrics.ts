@@ -46,10 +46,10 @@ const buckets = Array.from({length: 31}, (_, index) => 50_000 + index * 100_000)
 export class BodySizes {
   readonly #sizes: Histogram;
   readonly #series = new Map<string, ReturnType<Histogram['at']>>();
-  readonly #isServed: (resource: ResourceTarget) => boolean;
+  readonly #served: {isServed(resource: ResourceTarget): boolean};
 
-  constructor(meter: Meter, isServed: (resource: ResourceTarget) => boolean) {
-    this.#isServed = isServed;
+  constructor(meter: Meter, served: {isServed(resource: ResourceTarget): boolean}) {
+    this.#served = served;
     this.#sizes = meter.histogram({
       name: 'apiserver_request_body_size_bytes',
       help: 'Apiserver request body size in bytes broken out by resource and verb.',
@@ -68,7 +68,7 @@ export class BodySizes {
     const key = `${verb}/${resource.resource}.${resource.group}`;
     let series = this.#series.get(key);
     if (!series) {
-      if (!this.#isServed(resource)) return;
+      if (!this.#served.isServed(resource)) return;
       series = this.#sizes.at({group: resource.group, resource: resource.resource, verb});
       this.#series.set(key, series);
     }

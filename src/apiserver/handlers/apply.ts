@@ -159,7 +159,7 @@ const readIntent = async ({request, user}: ResourceContext, settings: Resource['
   const bytes = await readBytes(request);
   const cbor = mediaTypeOf(request) === cborApplyMediaType ? settings.cbor : undefined;
   try {
-    return cbor ? cbor.parseIntent(bytes) : await settings.yaml.of(user.name).parse(bytes, request.signal);
+    return cbor ? cbor.parseIntent(bytes) : await settings.yaml.parse(bytes, {flow: user.name, signal: request.signal});
   } catch (error) {
     if (error instanceof DecodeError)
       throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${cbor ? error.message : intentProblem(error)}`, error);

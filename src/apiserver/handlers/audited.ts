@@ -16,8 +16,8 @@ export const noteSent = (notes: AuditNotes | undefined, object: KubeObject): voi
   notes?.requested(object.metadata, () => Buffer.from(jsonText(inOrder(object))));
 
 /** Records the object of a creation or update. */
-export const noteWritten = (notes: AuditNotes | undefined, served: ServedResource, object: KubeObject): void =>
-  notes?.requested(object.metadata, () => Buffer.from(jsonText(inOrder(defaulted(served, copied(object))))));
+export const noteWritten = (notes: AuditNotes, served: ServedResource, object: KubeObject): void =>
+  notes.requested(object.metadata, () => Buffer.from(jsonText(inOrder(defaulted(served, copied(object))))));
 
 /** The object with its defaults. It is handed over for good. */
 const defaulted = ({resource, version}: ServedResource, object: KubeObject): KubeObject => {

@@ -10,7 +10,7 @@ import type {StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
 import type {Listed} from '#src/apiserver/registry/read/list.js';
 import {longRecordBytes} from '#src/apiserver/registry/object-cache.js';
-import {objectInPieces, objectOf} from '#src/apiserver/registry/read/read.js';
+import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {measured, type StepTimes} from '#src/apiserver/request/step-times.js';
 import {listJson, wholeListJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
@@ -77,7 +77,7 @@ const partInPieces = async ({resource, shown, meta, steps}: ShownList, records: 
 const objectsOf = async (resource: Resource, records: readonly StoredRecord[]): Promise<Readonly<KubeObject>[]> => {
   const objects: Readonly<KubeObject>[] = [];
   for (const record of records) {
-    const object = objectInPieces(resource, record);
+    const object = resource.object(record);
     objects.push(await object);
   }
   return objects;

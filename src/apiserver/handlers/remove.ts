@@ -21,7 +21,7 @@ import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, 
 /** Reads the options of a deletion from the body, or from the query without a body, and validates them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
   const {naming, schemas, cbor, yaml} = resource.settings;
-  const sent = await readDeleteOptions(context.request, {naming, schemas, cbor, yaml: yaml.of(context.user.name)});
+  const sent = await readDeleteOptions(context.request, {naming, schemas, cbor, yaml, flow: context.user.name});
   if (sent) noteValue(context.notes, {kind: 'DeleteOptions', apiVersion: naming.apiVersion('meta', 'v1'), ...sent});
   const {[unsafeDeletionField]: isUnsafe, ...safe} = sent ?? fromQuery(context.info.query);
   const options = isUnsafe && resource.settings.gate('AllowUnsafeMalformedObjectDeletion') ? {...safe, [unsafeDeletionField]: true} : safe;

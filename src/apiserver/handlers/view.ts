@@ -17,10 +17,6 @@ import {objectResponse, representationFor, writeContext, type ResourceServices} 
 import {checkView, withView} from './view-change.js';
 import {bodyReader, targetOf} from './write.js';
 
-/** The other kind that a subresource shows, if any. */
-export const viewOf = ({resource}: ServedResource, {subresource}: ResourceContext['target']): View<KubeObject> | undefined =>
-  subresource ? resource.definition.subresources?.[subresource]?.view : undefined;
-
 /** Resources through which the shown kind is presented like any other. */
 const shownAs = new WeakMap<Resource, Map<View<KubeObject>, ServedResource>>();
 

@@ -46,7 +46,8 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
   naming: served.resource.settings.naming,
   schemas: served.resource.settings.schemas,
   cbor: served.resource.settings.cbor,
-  yaml: served.resource.settings.yaml.of(context.user.name),
+  yaml: served.resource.settings.yaml,
+  flow: context.user.name,
   kind: served.kind,
   custom: served.resource.isCustom,
   fieldValidation,
@@ -67,7 +68,7 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const shown = representationFor(context, served, 'item');
   const query = parseWriteQuery(settings.naming, context.info.query, 'CreateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
-  noteWritten(context.notes, served, incoming);
+  if (context.notes) noteWritten(context.notes, served, incoming);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
   spanEvent('Conversion done');
@@ -87,7 +88,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   const shown = representationFor(context, served, wantedItem(served, context));
   const query = parseWriteQuery(resource.settings.naming, context.info.query, 'UpdateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
-  noteWritten(context.notes, served, incoming);
+  if (context.notes) noteWritten(context.notes, served, incoming);
   checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);

@@ -4,6 +4,7 @@
 
 import type {Kind} from '#src/api/kinds/index.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
+import type {ResourceTarget} from '#src/apiserver/request/request-info.js';
 import {measuredStore} from './measured-store.js';
 import {refOf, Resource, rootOf, type ServedResource} from './resource.js';
 import type {RegistrySettings} from './settings.js';
@@ -61,6 +62,11 @@ export class Registry {
     const found = this.#byPlural.get(plural)?.find(({group: own, served}) => own === group && served.kind.version === version);
     if (found) return found.served;
     return this.#custom?.find(group, version, plural);
+  }
+
+  /** Whether a resource, and its subresource if one is named, is served. */
+  isServed({group, version, resource, subresource}: ResourceTarget): boolean {
+    return this.find(group, version, resource)?.resource.hasPart(subresource) ?? false;
   }
 
   /** Whether a group, by its name on the wire, is built in and served. */

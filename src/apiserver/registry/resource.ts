@@ -11,7 +11,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {ownValue} from '#src/base/own.js';
 import {storagePath} from '#src/resources/storage-path.js';
 import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
-import {endOfPrefix} from '#src/storage/store.js';
+import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {longRecordBytes, ObjectCache} from './object-cache.js';
 import {RemainingCounts} from './remaining-counts.js';
 import {recordObject, partialRecordObject} from './record.js';
@@ -116,6 +116,11 @@ export class Resource {
     this.attributes.clear();
   }
 
+  /** Returns the frozen object of a record; a promise if it is long and parsed in steps. */
+  object({key, value, revision}: StoredRecord): Eventually<Readonly<KubeObject>> {
+    return this.objects.inPieces(key, value, revision, this.settings.clock) ?? this.objects.of(key, value, revision);
+  }
+
   /**
    * Resolves once all followers have handled the changes that were delivered until now; undefined if they have, as they
    * have of all short objects.
@@ -129,6 +134,15 @@ export class Resource {
   /** Returns how an address is written: the main one, or a subresource that the kind has. */
   endpoint(subresource: string): Endpoint<KubeObject> {
     return subresource ? ownValue(this.definition.subresources, subresource)! : this.definition.main;
+  }
+
+  /** Whether it has the subresource, if one is named. */
+  hasPart(subresource: string): boolean {
+    const {subresources, actions, connectSubresources} = this.definition;
+    return (
+      !subresource ||
+      Boolean(ownValue(subresources, subresource) ?? ownValue(actions, subresource) ?? ownValue(connectSubresources, subresource))
+    );
   }
 
   key(namespace: string, name: string): string {

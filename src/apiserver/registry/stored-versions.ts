@@ -58,6 +58,8 @@ const nameOf = (resource: string, group: string): string => (group ? `${resource
  * rely on the published versions of all servers (KEP-2339). Requests that the publication needs are allowed.
  */
 export class StoredVersionsBarrier {
+  /** Whether nothing is to be published. */
+  isOpen = true;
   readonly #naming: Naming;
   /** The unpublished resources with the last error of the publication. */
   readonly #pending = new Map<string, string | undefined>();
@@ -69,6 +71,7 @@ export class StoredVersionsBarrier {
   /** Refuses writes to these resources until they are published. */
   expect(resources: readonly StoredResource[]): void {
     for (const {names} of resources) for (const name of names) this.#pending.set(name, undefined);
+    this.isOpen = this.#pending.size === 0;
   }
 
   /** Records the result of a resource's publication. */
@@ -77,11 +80,12 @@ export class StoredVersionsBarrier {
       if (error === undefined) this.#pending.delete(name);
       else if (this.#pending.has(name)) this.#pending.set(name, messageOf(error));
     }
+    this.isOpen = this.#pending.size === 0;
   }
 
   /** Throws 503 for a write that has to wait. */
   check({verb, resource: target}: RequestInfo, user: UserInfo): void {
-    if (this.#pending.size === 0 || !target || reading.has(verb)) return;
+    if (this.isOpen || !target || reading.has(verb)) return;
     const name = nameOf(target.resource, target.group);
     if (!this.#pending.has(name) || this.#isNeeded(target, verb, user)) return;
     throw serviceUnavailable(

@@ -91,7 +91,7 @@ export const replaceRecord = async (resource: Resource, record: StoredRecord, ob
   objects.beginWriting(record.key, value, object);
   try {
     const revision = await settings.store.update(record.key, value, record.revision);
-    const stored = (await objects.inPieces(record.key, value, revision, settings.clock)) ?? objects.of(record.key, value, revision);
+    const stored = await resource.object({...record, value, revision});
     return {object: stored, value, revision};
   } finally {
     objects.endWriting(record.key, value);

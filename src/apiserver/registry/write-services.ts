@@ -18,22 +18,22 @@ export interface WriteDependencies {
  * built after it: the registry serves reads from the start, and writes from `start` on.
  */
 export class WriteServices {
-  #dependencies: WriteDependencies | undefined;
+  admission: Pick<AdmissionChain, 'run'> = {
+    run() {
+      throw notStarted();
+    },
+  };
+  #pools: Pools | undefined;
 
-  start(dependencies: WriteDependencies): void {
-    this.#dependencies = dependencies;
-  }
-
-  get admission(): AdmissionChain {
-    return this.#started.admission;
+  start({admission, pools}: WriteDependencies): void {
+    this.admission = admission;
+    this.#pools = pools;
   }
 
   get pools(): Pools {
-    return this.#started.pools;
-  }
-
-  get #started(): WriteDependencies {
-    if (!this.#dependencies) throw new Error('the registry does not take writes yet');
-    return this.#dependencies;
+    if (!this.#pools) throw notStarted();
+    return this.#pools;
   }
 }
+
+const notStarted = (): Error => new Error('the registry does not take writes yet');

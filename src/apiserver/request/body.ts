@@ -10,7 +10,7 @@ import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/statu
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
 import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/document.js';
-import type {YamlBodies} from '#src/schema/decode/yaml-reader.js';
+import type {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
@@ -27,7 +27,9 @@ export interface BodyReader {
   readonly naming: Naming;
   readonly schemas: SchemaSource;
   readonly cbor: CborEncoding | undefined;
-  readonly yaml: YamlBodies;
+  readonly yaml: YamlReader;
+  /** The user, who waits for no other's YAML. */
+  readonly flow: string;
   readonly kind: Kind;
   /** Other versions of the group that a body may have. */
   readonly otherVersions?: readonly string[] | undefined;
@@ -54,7 +56,8 @@ export const mediaTypeOf = (request: ApiRequest): string => {
 interface Expected {
   readonly naming: Naming;
   readonly cbor: CborEncoding | undefined;
-  readonly yaml: YamlBodies;
+  readonly yaml: YamlReader;
+  readonly flow: string;
   readonly apiVersion: string;
   readonly kind: string;
 }
@@ -75,7 +78,9 @@ const parsedBytes = (request: ApiRequest, bytes: Buffer, expected: Expected): Pa
   const type = mediaTypeOf(request);
   const notation = notations.get(type);
   if (notation === 'json') return parseBody(bytes, notation);
-  return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parsedBinary(type, bytes, expected);
+  return notation === 'yaml'
+    ? expected.yaml.parse(bytes, {flow: expected.flow, signal: request.signal})
+    : parsedBinary(type, bytes, expected);
 };
 
 const parsedBinary = async (type: string, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
@@ -110,9 +115,9 @@ export const readBytes = ({body}: ApiRequest): Promise<Buffer> => {
  * types.
  */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
-  const {request, naming, cbor, yaml, schemas, kind} = reader;
+  const {request, naming, cbor, yaml, flow, schemas, kind} = reader;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  const {body, bytes} = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
+  const {body, bytes} = await parsedBody(request, {naming, cbor, yaml, flow, apiVersion, kind: kind.kind});
   if (reader.custom) checkOwnKind(body, bytes, reader, apiVersion);
   else if (reader.otherVersions?.some(version => body.apiVersion === naming.apiVersion(kind.group, version)))
     checkKind({...body, apiVersion}, kind, apiVersion, reader);
@@ -261,14 +266,14 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
 /** Reads the options in the body of a deletion; undefined if there are none. */
 export const readDeleteOptions = async (
   request: ApiRequest,
-  {naming, cbor, yaml, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'schemas'>,
+  {naming, cbor, yaml, flow, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'flow' | 'schemas'>,
 ): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
   try {
     if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
     const bytes = await readBytes(request);
     if (bytes.length === 0) return undefined;
-    const expected = {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind};
+    const expected = {naming, cbor, yaml, flow, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind};
     return options(await parsedBytes(request, bytes, expected), naming, schemas);
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;

@@ -7,12 +7,12 @@ import {header, type Handler} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
 /**
- * The interceptors of requests for resources, in the order they were added. Without any, requests go straight to their
- * handlers.
+ * The interceptors of requests for resources, in the order they were added.
  */
 export class Interceptors {
   readonly #clock: Clock;
   readonly #all = new Set<{readonly intercept: Interceptor}>();
+  #changed = (): void => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -21,12 +21,27 @@ export class Interceptors {
   add(intercept: Interceptor): Disposable {
     const entry = {intercept};
     this.#all.add(entry);
-    return {[Symbol.dispose]: () => void this.#all.delete(entry)};
+    this.#changed();
+    return {
+      [Symbol.dispose]: () => {
+        this.#all.delete(entry);
+        this.#changed();
+      },
+    };
+  }
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0;
+  }
+
+  /** Calls `listener` when interceptors have come or gone. */
+  onChange(listener: () => void): void {
+    this.#changed = listener;
   }
 
   /** Returns the handler of a request behind the interceptors. */
   around({verb, resource: target}: RequestInfo, handler: Handler): Handler {
-    if (this.#all.size === 0 || !target) return handler;
+    if (!target) return handler;
     const {group, resource, subresource, namespace, name} = target;
     return async context => {
       const userAgent = header(context.request, 'user-agent') ?? '';

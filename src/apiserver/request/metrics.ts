@@ -86,7 +86,8 @@ export const longRunningLabels = (info: RequestInfo): Labels => labelsOf(info);
 export interface MetricSources {
   /** The labels of each long-running request. */
   longRunning(): Iterable<Labels>;
-  isServed(resource: ResourceTarget): boolean;
+  /** What is served: names made up by clients are kept out of the labels. */
+  readonly served: {isServed(resource: ResourceTarget): boolean};
   /** The number of objects of each resource, where the store can count without waiting. */
   stored(): Iterable<readonly [Labels, number]>;
 }
@@ -102,11 +103,10 @@ export class RequestMetrics {
   readonly #events: Counter;
   readonly #selfRequests: Counter;
   readonly #series = new Map<string, Series>();
-  readonly #isServed: MetricSources['isServed'];
+  readonly #served: MetricSources['served'];
 
-  /** `isServed` keeps names made up by clients out of the labels. */
-  constructor(meter: Meter, {longRunning, isServed, stored}: MetricSources) {
-    this.#isServed = isServed;
+  constructor(meter: Meter, {longRunning, served, stored}: MetricSources) {
+    this.#served = served;
     this.#total = meter.counter({
       name: 'apiserver_request_total',
       help: 'Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.',
@@ -210,7 +210,7 @@ export class RequestMetrics {
 
   /** Counts a request that the server has ended to protect itself. */
   terminated(info: RequestInfo, status: number): void {
-    const target = info.resource && this.#isServed(info.resource) ? info.resource : noTarget;
+    const target = info.resource && this.#served.isServed(info.resource) ? info.resource : noTarget;
     this.#terminations.add({...labelsOf(info, false, target), code: String(status)});
   }
 
@@ -234,7 +234,7 @@ export class RequestMetrics {
   }
 
   #seriesOf(info: RequestInfo, isApply: boolean): Series {
-    const target = info.resource && this.#isServed(info.resource) ? info.resource : noTarget;
+    const target = info.resource && this.#served.isServed(info.resource) ? info.resource : noTarget;
     const {group, version, resource, subresource} = target;
     const dryRun = dryRunOf(info);
     const key = `${isApply ? 'apply' : info.verb}/${dryRun}/${group}/${version}/${resource}/${subresource}/${scopeOf(info)}`;

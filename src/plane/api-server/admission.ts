@@ -22,6 +22,7 @@ import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webh
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {configurablePlugins, readPluginSettings, type PluginSettings} from '#src/apiserver/admission/configuration/settings.js';
 import {policySource} from '#src/apiserver/admission/policy/source.js';
+import {quotaSource} from '#src/apiserver/admission/resource-quota/quota-source.js';
 import {chosenPlugins, createPlugins, type PluginChoice} from '#src/apiserver/admission-plugins.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
@@ -92,6 +93,7 @@ export const admissionPlugins = (
       evaluateConditions: conditionsIn(naming, authorizer, parts.clock),
       sourceOf: kind => hookSource(registry, kind, signal),
     },
+    quotas: quotaSource(registry, signal),
     findNamespace: name => reader.get(kinds.namespaces, '', name),
     createNamespace: name => client.resource(kinds.namespaces).create({metadata: {name}}),
     kindsOf: (apiVersion, kind) =>

@@ -12,20 +12,11 @@ const longestShort = 64 * 1024;
 
 const usualLimits: YamlLimits = {megabytes: 256, ms: 15_000, waiting: 16};
 
-/** Parses the YAML bodies of one flow. */
-export interface YamlBodies {
-  /**
-   * Throws `DecodeError` for invalid YAML, 413 for a text that takes too much time or memory, 429 while too many texts
-   * wait.
-   */
-  parse(bytes: Buffer, signal?: AbortSignal): Promise<ParsedBody>;
-}
-
 /**
  * Parses YAML bodies: the shortest, and those that are JSON, synchronously; others in threads, so that other requests
  * are not delayed. There is one for short texts and one for long ones, in which flows take turns.
  */
-export class YamlReader implements YamlBodies {
+export class YamlReader {
   readonly #short: YamlThread;
   readonly #long: YamlThread;
 
@@ -34,16 +25,11 @@ export class YamlReader implements YamlBodies {
     this.#long = new YamlThread(clock, limits);
   }
 
-  /** The bodies of a user. */
-  of(flow: string): YamlBodies {
-    return {parse: (bytes, signal) => this.#parse(bytes, flow, signal)};
-  }
-
-  parse(bytes: Buffer, signal?: AbortSignal): Promise<ParsedBody> {
-    return this.#parse(bytes, '', signal);
-  }
-
-  async #parse(bytes: Buffer, flow: string, signal: AbortSignal | undefined): Promise<ParsedBody> {
+  /**
+   * Parses a body; `flow` is the user who sent it. Throws `DecodeError` for invalid YAML, 413 for a text that takes too
+   * much time or memory, 429 while too many texts wait.
+   */
+  async parse(bytes: Buffer, {flow = '', signal}: {readonly flow?: string; readonly signal?: AbortSignal} = {}): Promise<ParsedBody> {
     if (bytes.length <= longestAtOnce) return parseBody(bytes, 'yaml');
     const text = bytes.toString('utf8');
     const json = jsonInYaml(text);

@@ -18,14 +18,19 @@ export interface AuthorityFileOptions {
  * The current CAs of a file. Invalid content is ignored: the last valid one remains in use. Rejects with an error of
  * one line when the first read fails.
  */
-export const followAuthorities = async (
+export const followAuthorities = (path: string, options: AuthorityFileOptions): Promise<{readonly current: TrustAnchors}> =>
+  followTrust(path, options, anchors => anchors);
+
+/** What `made` returns for the current CAs of a file; the same value while they are the same. */
+export const followTrust = async <T>(
   path: string,
   {files, clock, log, signal, flag}: AuthorityFileOptions,
-): Promise<{readonly current: TrustAnchors}> => {
-  const read = async (): Promise<{readonly pem: Buffer; readonly current: TrustAnchors}> => {
+  made: (authorities: TrustAnchors) => T,
+): Promise<{readonly current: T}> => {
+  const read = async (): Promise<{readonly pem: Buffer; readonly current: T}> => {
     const pem = await files.read(path);
     if (!pem) throw new Error('no such file or directory');
-    return {pem, current: trustAnchors(parseCertificateBundle(pem))};
+    return {pem, current: made(trustAnchors(parseCertificateBundle(pem)))};
   };
   const held = await read().catch((cause: Error) => {
     throw new Error(`${flag}: ${path}: ${cause.message}`, {cause});

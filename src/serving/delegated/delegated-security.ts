@@ -11,7 +11,7 @@ import type {TrustAnchors} from '#src/pki/chain.js';
 import {type AdministrationSettings, anonymousEverywhere} from '#src/serving/administration/handler.js';
 import {LookedUpTrust} from './authentication-lookup.js';
 import type {Authenticator} from '#src/api/authentication.js';
-import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
+import {followTrust} from '#src/serving/authenticators/authority-file.js';
 import {type RequestHeaderTrust, requestHeaderAuthenticator} from '#src/serving/authenticators/request-header.js';
 import {tokenReviewAuthenticator} from '#src/serving/authenticators/token-review.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
@@ -119,41 +119,32 @@ const authorizerOf = (parts: DelegatedSecurityParts): Authorizer => {
 const trustOf = async (parts: DelegatedSecurityParts): Promise<Trust> => {
   const {flags} = parts;
   const [client, proxies] = await Promise.all([
-    fromFile(parts, '--client-ca-file', flags.clientCaFile),
-    fromFile(parts, '--requestheader-client-ca-file', flags.requestheaderClientCaFile),
+    fromFile(parts, '--client-ca-file', flags.clientCaFile, authorities => authorities),
+    fromFile(parts, '--requestheader-client-ca-file', flags.requestheaderClientCaFile, authorities => proxyTrust(flags, authorities)),
   ]);
   const looked = client && proxies ? undefined : await lookedUp(parts);
-  const headers = proxies && headersOf(flags, proxies);
   return {
     clientAuthorities: client ? () => client.current : () => looked?.current.clientAuthorities,
-    requestHeader: headers ?? (() => looked?.current.requestHeader),
+    requestHeader: proxies ? () => proxies.current : () => looked?.current.requestHeader,
   };
 };
 
-const fromFile = (
+const fromFile = <T>(
   parts: DelegatedSecurityParts,
   flag: string,
   path: string | undefined,
-): Promise<{readonly current: TrustAnchors}> | undefined => (path ? followAuthorities(path, {...parts, flag}) : undefined);
+  made: (authorities: TrustAnchors) => T,
+): Promise<{readonly current: T}> | undefined => (path ? followTrust(path, {...parts, flag}, made) : undefined);
 
-/**
- * The trusted proxies of the flags. The same object while the CAs are the same, since verifications are cached by it.
- */
-const headersOf = (flags: DelegatedSecurityFlags, proxies: {readonly current: TrustAnchors}): (() => RequestHeaderTrust) => {
-  const made = (): RequestHeaderTrust => ({
-    authorities: proxies.current,
-    allowedNames: flags.requestheaderAllowedNames,
-    usernameHeaders: flags.requestheaderUsernameHeaders,
-    groupHeaders: flags.requestheaderGroupHeaders,
-    extraHeaderPrefixes: flags.requestheaderExtraHeadersPrefix,
-    uidHeaders: flags.requestheaderUidHeaders,
-  });
-  let trust = made();
-  return () => {
-    if (trust.authorities !== proxies.current) trust = made();
-    return trust;
-  };
-};
+/** The proxies of the flags, trusted with a certificate of these CAs. */
+const proxyTrust = (flags: DelegatedSecurityFlags, authorities: TrustAnchors): RequestHeaderTrust => ({
+  authorities,
+  allowedNames: flags.requestheaderAllowedNames,
+  usernameHeaders: flags.requestheaderUsernameHeaders,
+  groupHeaders: flags.requestheaderGroupHeaders,
+  extraHeaderPrefixes: flags.requestheaderExtraHeadersPrefix,
+  uidHeaders: flags.requestheaderUidHeaders,
+});
 
 const lookedUp = async ({flags, authentication, log, ...rest}: DelegatedSecurityParts): Promise<LookedUpTrust | undefined> => {
   if (!authentication || flags.authenticationSkipLookup) return undefined;

@@ -7,6 +7,7 @@ import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {quotaSource} from '#src/apiserver/admission/resource-quota/quota-source.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission-plugins.js';
 import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
 import {registryChange} from '#src/apiserver/registry/write/writer.js';
@@ -26,7 +27,7 @@ export const noWebhooks: PluginContext['webhooks'] = {
     {authorize: ({user: {name}, verb}) => Promise.resolve({decision: name === 'jane' && verb === 'bypass' ? 'allow' : 'noOpinion'})},
     new VirtualClock(),
   ),
-  sourceOf: () => ({hooks: () => []}),
+  sourceOf: () => ({none: true, current: () => []}),
 };
 
 /** A plugin context in which no object exists and everything is allowed. */
@@ -39,7 +40,8 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   random: seededRandom(1),
   log: noLog,
   webhooks: noWebhooks,
-  policies: {registry: noWebhooks.registry, meter: noMeter, sourceOf: () => ({policies: () => []})},
+  quotas: {none: true, current: () => new Map()},
+  policies: {registry: noWebhooks.registry, meter: noMeter, sourceOf: () => ({none: true, current: () => []})},
   change: () => Promise.reject(new Error('nothing is there to be changed')),
   createNamespace: () => Promise.resolve(),
   kindsOf: () => [],
@@ -66,6 +68,7 @@ export const startWith = async (
       const context = aPluginContext({
         reader,
         change: registryChange(registry),
+        quotas: quotaSource(registry, new AbortController().signal),
         findNamespace: name => reader.get(kinds.namespaces, '', name),
         kindsOf: (_, wanted) => [...registry.served].map(({kind}) => kind).filter(({kind}) => kind === wanted),
         gate: () => true,

@@ -1,19 +1,13 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import type {Namespace} from '#src/api/types.js';
 import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';
+import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import {chosenPlugins, createPlugins, pluginsInOrder} from '#src/apiserver/admission-plugins.js';
 import {defaultAdmissionPlugins, optionalAdmissionPlugins} from '#src/options/apiserver/admission.js';
 import {refusal, startEnvironment, words} from '#test/resources/environment.js';
 import {aPluginContext} from './context.js';
 
-const start = async () => {
-  let find: (name: string) => Promise<Namespace | undefined> = () => Promise.resolve(undefined);
-  const env = await startEnvironment({admission: () => [namespaceLifecycle(words, name => find(name))]});
-  const client = env.clientOf();
-  find = async name => (await client.resource(kinds.namespaces).list()).items.find(({metadata}) => metadata?.name === name);
-  return env;
-};
+const start = () => startEnvironment({admission: registry => [namespaceLifecycle(words, registryReader(registry))]});
 
 test('nothing is written where there is no namespace', async t => {
   const {of} = await start();

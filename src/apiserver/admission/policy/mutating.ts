@@ -60,10 +60,11 @@ export const mutatingPolicies = (
   };
   return {
     name,
+    rules: source,
     admit(attributes) {
       // Deleted objects are not mutated.
       if (attributes.operation === 'DELETE') return undefined;
-      return andThen(source.policies(), policies => (policies.length === 0 ? undefined : admit(policies, attributes)));
+      return andThen(source.current(), policies => (policies.length === 0 ? undefined : admit(policies, attributes)));
     },
   };
 };

@@ -42,8 +42,9 @@ export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & 
   };
   return {
     name: 'ValidatingAdmissionPolicy',
+    rules: source,
     validate(attributes) {
-      return andThen(source.policies(), policies => (policies.length === 0 ? undefined : validate(policies, attributes)));
+      return andThen(source.current(), policies => (policies.length === 0 ? undefined : validate(policies, attributes)));
     },
   };
 };

@@ -30,8 +30,9 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   };
   return {
     name: 'MutatingAdmissionWebhook',
+    rules: context.source,
     admit(attributes) {
-      return andThen(context.source.hooks(), hooks => (hooks.length === 0 ? undefined : admit(hooks, attributes)));
+      return andThen(context.source.current(), hooks => (hooks.length === 0 ? undefined : admit(hooks, attributes)));
     },
   };
 };

@@ -11,8 +11,9 @@ import {hookCallFor} from './selection.js';
 /** Calls all matching validating webhooks concurrently. */
 export const validatingWebhooks = (context: HookContext): AdmissionPlugin => ({
   name: 'ValidatingAdmissionWebhook',
+  rules: context.source,
   validate(attributes) {
-    return andThen(context.source.hooks(), hooks => (hooks.length === 0 ? undefined : validate(hooks, attributes, context)));
+    return andThen(context.source.current(), hooks => (hooks.length === 0 ? undefined : validate(hooks, attributes, context)));
   },
 });
 

@@ -11,7 +11,6 @@ import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import type {Chunk} from './chunks.js';
 import {keyAfter} from './continue-token.js';
 import {readRange} from './list.js';
-import {objectInPieces} from './read.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {Follower, Resource} from '#src/apiserver/registry/resource.js';
 
@@ -199,7 +198,7 @@ export const listAndWatchKind = <T extends KubeObject>(
     {
       handle(key, record) {
         if (!record) return handler({metadata: resource.parseKey(key)} as T, true);
-        return andThen(objectInPieces(resource, record), object => handler(object as Readonly<T>, false));
+        return andThen(resource.object(record), object => handler(object as Readonly<T>, false));
       },
     },
     signal,

@@ -11,7 +11,6 @@ import {keyAfter, decodeContinue, encodeContinue} from './continue-token.js';
 import {passAll, type Filter} from './filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import {readChunks, RecordChunks, type Chunk, type RangeRead} from './chunks.js';
-import {objectInPieces} from './read.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /** How long a read waits for a revision the store has not reached. */
@@ -166,7 +165,7 @@ export const allObjects = async <T extends KubeObject>(
   if (records.length === 0 && !more) return found;
   const take = async (each: readonly StoredRecord[]): Promise<void> => {
     for (const record of each) {
-      const object = objectInPieces(resource, record);
+      const object = resource.object(record);
       found.push((await object) as Readonly<T>);
     }
   };

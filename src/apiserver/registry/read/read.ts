@@ -1,4 +1,4 @@
-import {andThen, type Eventually} from '#src/base/eventually.js';
+import {andThen} from '#src/base/eventually.js';
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ReadOptions, StoredRecord} from '#src/storage/store.js';
@@ -18,10 +18,6 @@ export const findRecord = (
     return found;
   });
 };
-
-/** Returns the frozen object of a record; a promise if it is long and parsed in steps. */
-export const objectInPieces = (resource: Resource, {key, value, revision}: StoredRecord): Eventually<Readonly<KubeObject>> =>
-  resource.objects.inPieces(key, value, revision, resource.settings.clock) ?? resource.objects.of(key, value, revision);
 
 /** Returns the frozen object of a record, parsed at once. */
 export const objectOf = (resource: Resource, {key, value, revision}: StoredRecord): Readonly<KubeObject> =>

@@ -3,7 +3,6 @@ import type {Kind} from '#src/api/kinds/index.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import {allObjects} from './list.js';
-import {objectInPieces} from './read.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 
@@ -20,7 +19,7 @@ export const registryReader = (registry: Registry): Reader => {
       const resource = resourceOf(kind);
       if (!resource || !name) return undefined;
       const record = store.get(resource.key(namespace, name), {near: true});
-      return andThen(record, found => found && (objectInPieces(resource, found) as Eventually<Readonly<T>>));
+      return andThen(record, found => found && (resource.object(found) as Eventually<Readonly<T>>));
     },
     list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit = 0) {
       const resource = resourceOf(kind);

@@ -16,7 +16,7 @@ import {anonymousUser, withAuthenticated, type Anonymous} from '#src/serving/aut
 import type {TrustAnchors} from '#src/pki/chain.js';
 import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/authenticators/request-header.js';
 import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
-import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
+import {followAuthorities, followTrust} from '#src/serving/authenticators/authority-file.js';
 import {clientCertificateLifetimes, x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {IdentityHeaders} from '#src/transport/identity-headers.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
@@ -76,8 +76,9 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
   const lifetimes = meter && clientCertificateLifetimes(meter).at({});
   const {clientCaFile, tokenAuthFile, requestheaderClientCaFile} = options;
   if (requestheaderClientCaFile) {
-    const authorities = await followAuthorities(requestheaderClientCaFile, {...parts, flag: '--requestheader-client-ca-file'});
-    authenticators.push(requestHeaderAuthenticator(proxyTrust(options, authorities), parts.clock));
+    const file = {...parts, flag: '--requestheader-client-ca-file'};
+    const trust = await followTrust(requestheaderClientCaFile, file, authorities => proxyTrust(options, authorities));
+    authenticators.push(requestHeaderAuthenticator(trust, parts.clock));
   }
   if (clientCaFile) {
     const authorities = await followAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
@@ -90,27 +91,15 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
   return authenticators;
 };
 
-/** The current trust in proxies; the same object as long as the CAs are the same. */
-const proxyTrust = (
-  options: AuthenticationOptions,
-  authorities: {readonly current: TrustAnchors},
-): {readonly current: RequestHeaderTrust} => {
-  const trustOf = (anchors: TrustAnchors): RequestHeaderTrust => ({
-    authorities: anchors,
-    allowedNames: options.requestheaderAllowedNames,
-    usernameHeaders: options.requestheaderUsernameHeaders,
-    groupHeaders: options.requestheaderGroupHeaders,
-    extraHeaderPrefixes: options.requestheaderExtraHeadersPrefix,
-    uidHeaders: options.requestheaderUidHeaders,
-  });
-  let trust = trustOf(authorities.current);
-  return {
-    get current() {
-      if (trust.authorities !== authorities.current) trust = trustOf(authorities.current);
-      return trust;
-    },
-  };
-};
+/** The proxies that are trusted with a certificate of these CAs. */
+const proxyTrust = (options: AuthenticationOptions, authorities: TrustAnchors): RequestHeaderTrust => ({
+  authorities,
+  allowedNames: options.requestheaderAllowedNames,
+  usernameHeaders: options.requestheaderUsernameHeaders,
+  groupHeaders: options.requestheaderGroupHeaders,
+  extraHeaderPrefixes: options.requestheaderExtraHeadersPrefix,
+  uidHeaders: options.requestheaderUidHeaders,
+});
 
 /** The headers in which proxies state the user to this server. */
 export const identityHeadersOf = (options: AuthenticationOptions): IdentityHeaders => ({
