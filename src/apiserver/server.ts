@@ -162,8 +162,8 @@ const requestMetrics = (registry: Registry, open: OpenResponses, storageMetrics:
   });
 
 /**
- * Routes requests to the handlers of this server. The way past interceptors and to other servers is built when these come
- * or go: requests do not pass where there are none.
+ * Routes requests to the handlers of this server. The way past interceptors and to other servers is built when these
+ * come or go: requests do not pass where there are none.
  */
 const routingOf = ({aggregation, peers}: ApiServerSettings, here: Routing['find'], interceptors: Interceptors): Routing => {
   const routing: Routing = {find: here};

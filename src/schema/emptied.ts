@@ -1,7 +1,8 @@
 // What a body gave as empty and decoding leaves out. Few rules distinguish empty from absent: they find the notes at
 // the objects that lack the fields.
 
-const emptied = Symbol('given as empty');
+/** The key of the notes at an object. */
+export const emptied = Symbol('given as empty');
 
 /** The values by field: an empty list or map, or undefined for a value that was ignored. */
 export type EmptiedFields = ReadonlyMap<string, unknown>;

@@ -1,4 +1,5 @@
-// Headers of requests, and status and headers of responses: normalization, what can be sent, and compression negotiation.
+// Headers of requests, and status and headers of responses: normalization, what can be sent, and compression
+// negotiation.
 
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';

@@ -6,7 +6,7 @@ import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import {fieldsOf} from '#src/schema/apply/intent.js';
 import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
 import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
-import {pathsOf, formatPath} from '#src/schema/apply/path-element.js';
+import {pathsOf, formatPath} from '#src/schema/apply/fields-v1.js';
 import type {Versions, Writer} from '#src/schema/apply/tracking.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {ManagedObject, anything, configMap, conflictOf, deployment, lastAppliedKey, pod} from './managed-object.js';

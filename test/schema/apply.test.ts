@@ -1,7 +1,6 @@
 import test from 'ava';
 import {difference, intersection, setOf, union} from '#src/schema/apply/field-set.js';
-import {decodeFields, inWireOrder} from '#src/schema/apply/fields-v1.js';
-import {formatPath} from '#src/schema/apply/path-element.js';
+import {decodeFields, formatPath, inWireOrder} from '#src/schema/apply/fields-v1.js';
 import {ManagedObject, configMap, conflictOf, deployment, pod} from './managed-object.js';
 
 test('Sets of fields join, meet and differ', t => {

@@ -4,7 +4,7 @@ import {decodeValue} from '#src/schema/decode/decode.js';
 import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import type {ManagedFieldsEntry} from '#src/schema/apply/managers.js';
-import {pathsOf, formatPath} from '#src/schema/apply/path-element.js';
+import {pathsOf, formatPath} from '#src/schema/apply/fields-v1.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
 import type {SchemaNode} from '#src/schema/node.js';

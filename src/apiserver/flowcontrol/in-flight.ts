@@ -1,4 +1,5 @@
-// The requests in flight: how many are executed and wait, as metrics show them, and the limits where flow control is off.
+// The requests in flight: how many are executed and wait, as metrics show them, and the limits where flow control is
+// off.
 
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';

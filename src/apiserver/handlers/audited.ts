@@ -27,7 +27,8 @@ const defaulted = ({resource, version}: ServedResource, object: KubeObject): Kub
   const hub = version ? version.toHub(object, settings.naming) : object;
   hub.metadata ??= {};
   definition.default?.(hub, settings);
-  fillAlwaysPresent(resource, hub);
+  const always = definition.storage?.alwaysPresent;
+  if (always) fillAlwaysPresent(hub, always);
   const shown = version ? version.fromHub(hub, settings.naming) : hub;
   return {...shown, ...(kind === undefined ? {} : {kind}), ...(apiVersion === undefined ? {} : {apiVersion})};
 };

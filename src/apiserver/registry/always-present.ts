@@ -1,15 +1,13 @@
 import type {KubeObject} from '#src/api/types.js';
 import {copyJson} from '#src/base/json/json-copy.js';
-import type {ResourceDefinition} from '#src/resources/definition.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 
-/** Adds the fields that a kind shows even when they are empty. */
-export const fillAlwaysPresent = ({definition}: {readonly definition: ResourceDefinition}, object: KubeObject): void => {
-  const always = definition.storage?.alwaysPresent;
-  if (always) fill(object as PlainObject, always);
-};
+/** Adds the fields that a kind shows even when they are empty (`alwaysPresent`). */
+export const fillAlwaysPresent = (object: KubeObject, always: AlwaysPresent): void => fill(object as PlainObject, always);
 
-const fill = (fields: PlainObject, always: Readonly<Record<string, unknown>>): void => {
+type AlwaysPresent = Readonly<Record<string, unknown>>;
+
+const fill = (fields: PlainObject, always: AlwaysPresent): void => {
   for (const field in always) {
     const empty = always[field];
     const value = fields[field];

@@ -105,7 +105,8 @@ const toStoredVersion = (object: KubeObject, naming: Naming): KubeObject => {
   const other = definition.served?.otherVersions?.find(({kind}) => kind.group === group && kind.version === version);
   const {kind} = definition;
   const hub = {...(other?.toHub(object, naming) ?? object), apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind};
-  fillAlwaysPresent({definition}, hub);
+  const always = definition.storage?.alwaysPresent;
+  if (always) fillAlwaysPresent(hub, always);
   definition.storage?.restore?.(hub);
   return hub;
 };

@@ -2,7 +2,7 @@ import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {StatusError, statusError} from '#src/api/status.js';
 import {countOf, type FieldSet} from './field-set.js';
 import type {ManagedFieldsEntry} from './managers.js';
-import {pathsOf, formatPath} from './path-element.js';
+import {pathsOf, formatPath} from './fields-v1.js';
 
 // The error of a conflicting apply, with the original's text and causes.
 

@@ -2,7 +2,7 @@ import {jsonText} from '#src/base/json/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import {isNullWhenUnset} from '#src/schema/decode/zero-value.js';
-import {keyElement, valueElement} from './path-element.js';
+import {keyElement, valueElement} from './fields-v1.js';
 
 // How a schema node is merged and owned: as a leaf, a map or a list, with the path elements of its fields and items.
 

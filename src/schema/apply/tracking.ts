@@ -1,7 +1,7 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {compareObjects, type Difference} from './compare.js';
-import {isEmpty, isMember, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
+import {isEmpty, isMember, nodeOf, noFields, type FieldSet, type MutableFieldSet} from './field-set.js';
 
 // Ownership across versions: the writer of a request, the fields its endpoint writes, and its changes as seen in the
 // version of each manager.
@@ -64,7 +64,7 @@ const without = (set: FieldSet, elements: readonly string[]): FieldSet => {
   if (!elements.some(element => set[element])) return set;
   const result: MutableFieldSet = {...set};
   for (const element of elements) delete result[element];
-  return result;
+  return isEmpty(result) ? noFields : result;
 };
 
 /** `true` marks the end of a path. */
@@ -81,17 +81,17 @@ const insertPath = (tree: PathTree, path: readonly string[]): void => {
 };
 
 const within = (set: FieldSet, tree: PathTree): FieldSet => {
-  const result: MutableFieldSet = {};
+  let result: MutableFieldSet | undefined;
   for (const element in set) {
     const kept = tree[element];
     const node = set[element]!;
     const left = kept === true ? node : kept ? nodeOf(isMember(node), within(node, kept)) : undefined;
-    if (left) result[element] = left;
+    if (left) (result ??= {})[element] = left;
   }
-  return result;
+  return result ?? noFields;
 };
 
-/** What a write changed, computed lazily in every version that managers use. */
+/** What a write changed, computed lazily in every version that managers use. A set without fields is `noFields`. */
 export class Differences {
   readonly #before: PlainObject;
   readonly #after: PlainObject;
@@ -107,7 +107,7 @@ export class Differences {
   }
 
   get none(): boolean {
-    return isEmpty(this.own.changed) && isEmpty(this.own.removed);
+    return this.own.changed === noFields && this.own.removed === noFields;
   }
 
   /** Returns the difference in a version; undefined for one that is not served. */

@@ -3,7 +3,7 @@ import {jsonText} from '#src/base/json/json.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {formatValue} from '#src/schema/patch/errors.js';
-import {formatElement} from './path-element.js';
+import {formatElement} from './fields-v1.js';
 import {fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
 // Checks an intent against its schema before it is applied, with the original's error texts.

@@ -1,6 +1,6 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {difference, isEmpty, isEqual, isWithin, noFields, overlaps, union, type FieldSet} from './field-set.js';
+import {difference, isEqual, isWithin, noFields, overlaps, union, type FieldSet} from './field-set.js';
 import {inWireOrder} from './fields-v1.js';
 import {capUpdaters, identityOf, inOrder, managersOf, setFields, type ManagedFieldsEntry} from './managers.js';
 import {Differences, type Writer} from './tracking.js';
@@ -43,13 +43,13 @@ export const trackUpdate = (
     apiVersion: writer.apiVersion,
     subresource: writer.subresource,
   } as const;
-  if (entries.length === 0) return isEmpty(changed) ? entries : [newEntry(entry, writer.time, changed)];
+  if (entries.length === 0) return changed === noFields ? entries : [newEntry(entry, writer.time, changed)];
   if (changesNoOwner(entries, differences, entry)) return entries;
   const managers = managersOf(entries);
   const identity = identityOf(entry);
   const previous = managers.get(identity);
   removeOwnership(managers, differences, undefined);
-  if (!isEmpty(changed)) {
+  if (changed !== noFields) {
     const fields = union(managers.get(identity)?.fieldsV1 ?? noFields, changed);
     if (previous && isEqual(previous.fieldsV1, fields)) managers.set(identity, previous);
     else managers.set(identity, newEntry(entry, writer.time, fields));
@@ -69,7 +69,7 @@ const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subres
  * when a lease is renewed. Allocates nothing.
  */
 const changesNoOwner = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
-  let owned = isEmpty(changed);
+  let owned = changed === noFields;
   for (const entry of entries) {
     if (entry.apiVersion !== writer.apiVersion || overlaps(entry.fieldsV1, removed)) return false;
     if (isOf(entry, writer)) owned ||= isWithin(changed, entry.fieldsV1);

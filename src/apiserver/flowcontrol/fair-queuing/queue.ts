@@ -1,4 +1,5 @@
-// The requests of a level and its queues: the work of a request, the request while it waits and is executed, and one queue.
+// The requests of a level and its queues: the work of a request, the request while it waits and is executed, and one
+// queue.
 
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';

@@ -122,13 +122,28 @@ const entriesAfterWrite = (
   }
 };
 
+/** A kind without other versions. */
+const onlyVersion = ({settings: {schemas}}: Resource, {group, version, kind}: Kind): Versions => ({
+  schemaOf: () => schemas.of(group, version, kind),
+  convert: same => same,
+});
+
+/** Whether a request is in the stored version, as all that its managers wrote. */
+const isOfStoredVersion = (
+  {kind, apiVersion, isCustom}: Resource,
+  {served}: WriteContext,
+  entries: readonly ManagedFieldsEntry[],
+): boolean => !isCustom && served === kind && entries.every(entry => entry.apiVersion === apiVersion);
+
 /** Sets the entries that `track` returns; the previous ones if a conversion fails. */
 const setTrackedEntries = (
   resource: Resource,
+  context: WriteContext,
   meta: ObjectMeta,
   entries: readonly ManagedFieldsEntry[],
   track: (versions: Versions) => readonly ManagedFieldsEntry[],
 ): Eventually<void> => {
+  if (isOfStoredVersion(resource, context, entries)) return setEntries(meta, track(onlyVersion(resource, resource.kind)));
   const result = acrossVersions(resource, track);
   const kept = isPending(result) ? result.catch(() => entries) : result;
   return andThen(kept, tracked => setEntries(meta, tracked));
@@ -139,7 +154,7 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   if (context.isOwnershipRecorded) return;
   const meta = object.metadata!;
   const sent = sentEntries(meta);
-  return setTrackedEntries(resource, meta, sent, versions => {
+  return setTrackedEntries(resource, context, meta, sent, versions => {
     const writer = writerOf(resource, context, {subresource: ''}, writesOf(resource.definition.main).create, versions);
     return entriesAfterWrite(
       {},
@@ -155,16 +170,9 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
  * Records the sender as owner of all fields of an object that is posted but not stored, such as a review. Entries in
  * the request are ignored.
  */
-export const recordUnstored = (
-  resource: Resource,
-  {group, version, kind}: Kind,
-  object: KubeObject,
-  subresource: string,
-  context: WriteContext,
-): void => {
-  const {naming, schemas} = resource.settings;
-  const apiVersion = naming.apiVersion(group, version);
-  const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
+export const recordUnstored = (resource: Resource, kind: Kind, object: KubeObject, subresource: string, context: WriteContext): void => {
+  const apiVersion = resource.settings.naming.apiVersion(kind.group, kind.version);
+  const versions = onlyVersion(resource, kind);
   const meta = (object.metadata ??= {});
   setEntries(
     meta,
@@ -199,7 +207,7 @@ export const recordUpdate = (
   const sent = subresource || reset || sameJson(meta.managedFields, stored) ? [] : sentEntries(meta);
   const entries = reset ? [] : sent.length > 0 ? sent : stored;
   if (entries.length === 0) return setEntries(meta, []);
-  return setTrackedEntries(resource, meta, entries, versions => {
+  return setTrackedEntries(resource, context, meta, entries, versions => {
     const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
     const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
     const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);

@@ -72,7 +72,8 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   const recording = operation.recordOwners(incoming);
   if (recording) await recording;
   const recorded = meta.managedFields;
-  if (!old) fillAlwaysPresent(resource, incoming);
+  const always = definition.storage?.alwaysPresent;
+  if (always && !old) fillAlwaysPresent(incoming, always);
   spanEvent('About to check admission control');
   const admitting = settings.writes.admission.run('admit', attributesOf(operation, incoming));
   if (admitting) await admitting;
@@ -81,7 +82,7 @@ export const write = async (operation: WriteOperation, incoming: KubeObject): Pr
   dropDuplicateOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
   const object = operation.select(incoming);
-  fillAlwaysPresent(resource, object);
+  if (always) fillAlwaysPresent(object, always);
   // Awaited here, since a promise that an async function returns takes two turns more.
   if (!definition.allocation || operation.subresource) return await checkAndStore(operation, object);
   return await withAllocation(definition.allocation, resource, object, old, context, () => checkAndStore(operation, object));

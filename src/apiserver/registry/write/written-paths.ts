@@ -1,7 +1,7 @@
 import type {WrittenPaths} from '#src/resources/definition.js';
 import {dropField} from '#src/base/json/drop-field.js';
 import {setProperty} from '#src/base/json/set-property.js';
-import {keepNote, keepNotes} from '#src/schema/emptied.js';
+import {emptied, keepNote, keepNotes} from '#src/schema/emptied.js';
 import {copied} from '#src/schema/decode/plain.js';
 
 /** A plain object of unknown shape. */
@@ -29,7 +29,7 @@ const copyPath = (from: Fields, to: Fields, path: readonly string[]): void => {
     return;
   }
   dropField(target, field);
-  if (isFields(source)) keepNote(source, target, field);
+  if (isFields(source) && emptied in source) keepNote(source, target, field);
 };
 
 /** Returns the paths that a creation writes: always with metadata. */
