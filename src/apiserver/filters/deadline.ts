@@ -8,14 +8,14 @@ import {yieldToEventLoop} from '#src/base/turn.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
 import {DeadlineExceeded} from '#src/apiserver/request/timeout.js';
 import type {Answer, Filter} from './filter.js';
-import type {Received, Timed} from './stages.js';
+import type {Received, RequestDeadline, Timed} from './stages.js';
 
 /** Answers requests over a network with 504 at their deadline, except long-running ones. */
 export const withDeadline = (clock: Clock, requestTimeoutMs: number): Filter<Received, Timed> => {
   const deadlines = new Deadlines(clock);
   return next => received => {
     const {request, info, times} = received;
-    const deadline = new RequestDeadline(deadlineOf(info, requestTimeoutMs), times.startedAt, request.inProcess === true);
+    const deadline = deadlinesOf(deadlineOf(info, requestTimeoutMs), times.startedAt, request.inProcess === true);
     const answer = next(received.timed(deadline));
     if (!isPending(answer) || request.inProcess) return answer;
     return deadlines.within(deadline.ms, answer, discardLate, () => deadline.onExpired());
@@ -57,27 +57,15 @@ const writeTimeoutMs = 34_000;
 
 const nothing = (): void => {};
 
-/** The deadlines of one request. */
-export class RequestDeadline {
-  /** The time limit in ms; undefined for long-running requests. */
-  readonly ms: number | undefined;
-  /**
-   * By when the response must have been sent, by the monotonic clock; undefined for long-running requests and those in
-   * process.
-   */
-  readonly endsAt: number | undefined;
-  /** The deadline of outgoing calls, by the monotonic clock. */
-  readonly callsEndAt: number;
-  /** Called when the request was answered since its time is over, to end what still waits for its client. */
-  onExpired: () => void = nothing;
-
-  constructor(ms: number | undefined, startedAt: number, inProcess: boolean) {
-    const endsAt = ms === undefined ? undefined : startedAt + ms;
-    this.ms = ms;
-    this.endsAt = inProcess ? undefined : endsAt;
-    this.callsEndAt = Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs);
-  }
-}
+const deadlinesOf = (ms: number | undefined, startedAt: number, inProcess: boolean): RequestDeadline => {
+  const endsAt = ms === undefined ? undefined : startedAt + ms;
+  return {
+    ms,
+    endsAt: inProcess ? undefined : endsAt,
+    callsEndAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs),
+    onExpired: nothing,
+  };
+};
 
 /** A request that has not been answered. */
 class Waiting implements Linked<Waiting> {

@@ -15,9 +15,8 @@ import {TooManyRequests} from '#src/apiserver/request/plain-refusal.js';
 import {isLongRunning, type RequestInfo} from '#src/apiserver/request/request-info.js';
 import {requestTimeout} from '#src/apiserver/request/timeout.js';
 import {IncomingBody, type EnteredPlace, type IncomingBodies} from '#src/serving/limits/incoming-bodies.js';
-import type {RequestDeadline} from './deadline.js';
 import type {Filter} from './filter.js';
-import type {Entered, Identified} from './stages.js';
+import type {Entered, Identified, RequestDeadline} from './stages.js';
 import {noAttributes} from './tracing.js';
 
 /** What limits requests. */

@@ -8,7 +8,6 @@ import type {UserInfo} from '#src/api/user.js';
 import type {LogFields} from '#src/base/log.js';
 import type {AuditTrail} from '#src/apiserver/audit/trail.js';
 import type {RequestTimes} from '#src/apiserver/request/context.js';
-import type {RequestDeadline} from './deadline.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import {Warnings} from '#src/apiserver/request/warnings.js';
 
@@ -32,6 +31,21 @@ export interface Received extends Arrived {
   /** Absent without an audit log. */
   trail: AuditTrail | undefined;
   timed(deadline: RequestDeadline): Timed;
+}
+
+/** The deadlines of a request. */
+export interface RequestDeadline {
+  /** The time limit in ms; undefined for long-running requests. */
+  readonly ms: number | undefined;
+  /**
+   * By when the response must have been sent, by the monotonic clock; undefined for long-running requests and those in
+   * process.
+   */
+  readonly endsAt: number | undefined;
+  /** The deadline of outgoing calls, by the monotonic clock. */
+  readonly callsEndAt: number;
+  /** Called when the request was answered since its time is over, to end what still waits for its client. */
+  onExpired(): void;
 }
 
 /** A request with its deadlines. */
