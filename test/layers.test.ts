@@ -55,6 +55,7 @@ const layers: Readonly<Record<string, Layer>> = {
   controllers: {layers: acting, packages: ['rxjs']},
   'src/scheduler': {layers: acting, packages: ['rxjs']},
   'src/platlet': {layers: ['src/serving', 'src/transport', ...acting], packages: ['rxjs']},
+  'src/proxy': {layers: ['src/serving', 'src/transport', ...acting], packages: ['rxjs']},
   'src/simulation': {layers: ['src/platlet', ...acting], packages: ['rxjs']},
   'src/controlplane': {layers: ['src/resources', ...acting], packages: ['rxjs']},
   'src/operator': {layers: ['src/program', 'src/transport', 'src/serving', ...acting], packages: ['rxjs']},

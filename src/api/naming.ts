@@ -314,6 +314,9 @@ export const claimDriverNames = {
   checkpoint: `checkpoint.dra.kubelet.${vocabularies.kubernetes.apiSuffix}`,
 } as const;
 
+/** The nftables table of the service proxy, whatever the naming: other programs of a node look for it. */
+export const proxyTable = {name: 'kube-proxy', comment: 'rules for kube-proxy'} as const;
+
 /** The domain of folders of volume plugins on nodes, whatever the naming. */
 export const volumePluginDomain = vocabularies.kubernetes.domain;
 
