@@ -3,6 +3,7 @@
 import {spawn} from 'node:child_process';
 import {access, readFile, writeFile} from 'node:fs/promises';
 import {networkInterfaces, release} from 'node:os';
+import {confineErrors} from '#src/base/emitters/confined.js';
 import type {Command, Finished, ProxyKernel} from './kernel.js';
 
 /** More than any table of the size that clusters have. */
@@ -12,7 +13,8 @@ const maxErrorBytes = 64 * 1024;
 
 const run = ({program, args, input, maxBytes = usualMaxBytes}: Command): Promise<Finished> =>
   new Promise((resolve, reject) => {
-    const child = spawn(program, args, {stdio: 'pipe'});
+    const child = confineErrors(spawn(program, args, {stdio: 'pipe'}));
+    for (const stream of [child.stdin, child.stdout, child.stderr]) confineErrors(stream);
     const output: Buffer[] = [];
     const errors: Buffer[] = [];
     let size = 0;

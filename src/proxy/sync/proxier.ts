@@ -110,7 +110,7 @@ export class Proxier {
   zoneChanged(zone: string | undefined): void {
     this.#zone = zone;
     this.#needsFull = true;
-    this.request();
+    this.#changed();
   }
 
   /** The ranges of cluster IPs, of both families. */
