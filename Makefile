@@ -97,9 +97,13 @@ soak: build
 node-drills: build
 	@node dist/test/node/drills/index.js
 
-## frameworks: install vitest, Jest, Bun and Deno from the npm registry into a temporary directory, and run the test of an operator under them
+## frameworks: install vitest, Jest, Mocha, Bun and Deno from the npm registry into a temporary directory, and run the test of an operator under them
 frameworks: build
 	@node dist/test/frameworks/index.js
+
+## languages: run the commands of docs/testing-from in their examples: Go, Python, Java and Rust, with packages from their registries (minutes); ONLY=go,python selects, PLAT names another program than bin/plat
+languages: build
+	@node dist/test/languages/index.js
 
 ALIKE ?= $(if $(PLAT_ORACLE),$(PLAT_ORACLE)/alike)
 
@@ -136,4 +140,4 @@ plots: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build binary binary-test up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks alike node-vm docs api bench plots clean
+.PHONY: help install build binary binary-test up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks languages alike node-vm docs api bench plots clean

@@ -26,13 +26,14 @@ const blocksIn = (page: string): readonly Block[] =>
     language,
     lines: text.trimEnd().split('\n'),
   }));
+
 interface Step {
   readonly command: string;
   readonly output: readonly string[];
 }
 
 /** The commands of a page from top to bottom, and the output it shows. */
-const steps = (blocks: readonly Block[]): Step[] => {
+export const steps = (blocks: readonly Block[]): Step[] => {
   const steps: {command: string; output: string[]}[] = [];
   for (const line of blocks.filter(({language}) => language === 'console').flatMap(({lines}) => lines)) {
     if (line.startsWith('$ ')) steps.push({command: line.slice(2), output: []});
@@ -43,7 +44,7 @@ const steps = (blocks: readonly Block[]): Step[] => {
 };
 
 /** A line without the parts that differ each time: ages, ports, and widths of columns. */
-const settled = (line: string): string =>
+export const settled = (line: string): string =>
   line
     .trim()
     .replaceAll(/\s+/g, ' ')
