@@ -45,7 +45,7 @@ for (const name of names) {
     const code = codeOf(name).filter(({language, code}) => language !== 'console' && !isRecipe(code));
     t.true(code.length >= 2);
     for (const {code: text, before} of code) {
-      const parts = text.trimEnd().split(/\n{2,}(?=\S)/);
+      const parts = text.trimEnd().split(/\n{2,}/);
       const file = readFileSync(
         before.find(each => each.startsWith('examples/'))!,
         'utf8',

@@ -5,7 +5,7 @@ import {execFile} from 'node:child_process';
 import {cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {delimiter, join, resolve} from 'node:path';
-import {promisify} from 'node:util';
+import {promisify, stripVTControlCharacters} from 'node:util';
 import {blocksOf, settled, steps} from '#test/docs/console.js';
 import {languages, pageOf, projectOf, type Language} from './languages.js';
 
@@ -54,8 +54,8 @@ const lacking = async ({needs, fetch}: Language, shell: Shell): Promise<string |
   }
 };
 
-/** A line without the times of tests. */
-const untimed = (line: string): string => settled(line).replaceAll(/\b\d+(?:\.\d+)? ?m?s\b/g, 'TIME');
+/** A line without colours and without the times of tests. */
+const untimed = (line: string): string => settled(stripVTControlCharacters(line)).replaceAll(/\b\d+(?:\.\d+)? ?m?s\b/g, 'TIME');
 
 /**
  * Runs the commands of a page. Throws what a command printed that failed, or that did not print what the page shows.

@@ -19,6 +19,7 @@ export const languages: readonly Language[] = [
     fetch: 'python3 -m venv .fetch && .fetch/bin/pip download --quiet --no-deps --dest .fetch -r requirements.txt',
     versions: 'requirements.txt',
   },
+  {name: 'java', needs: ['mvn --version', 'javac --version'], fetch: 'mvn --batch-mode --quiet test-compile', versions: 'pom.xml'},
 ];
 
 /** The folder of a language's project. */
