@@ -20,6 +20,7 @@ export const languages: readonly Language[] = [
     versions: 'requirements.txt',
   },
   {name: 'java', needs: ['mvn --version', 'javac --version'], fetch: 'mvn --batch-mode --quiet test-compile', versions: 'pom.xml'},
+  {name: 'rust', needs: ['cargo --version', 'cc --version'], fetch: 'cargo fetch --quiet --locked', versions: 'Cargo.toml'},
 ];
 
 /** The folder of a language's project. */
