@@ -217,9 +217,16 @@ type Processes = Awaited<ReturnType<typeof processesOf>>;
 
 /** Opens the port, which refuses requests until the API server is started; undefined for a plane without a port. */
 const openPort = async (inputs: PlaneInputs, {apiserver: {metrics}}: Processes, undo: Undo): Promise<PlanePort | undefined> => {
-  const {options, apiserver} = inputs;
+  const {options, apiserver, controllerManager} = inputs;
   if (options.listen === false) return undefined;
-  const port = await openPlanePort({...inputs, options: apiserver.options, given: apiserver.set, gate: gateOf(apiserver), meter: metrics});
+  const port = await openPlanePort({
+    ...inputs,
+    options: apiserver.options,
+    given: apiserver.set,
+    gate: gateOf(apiserver),
+    meter: metrics,
+    podRanges: options.podAccess ? controllerManager.options.clusterCidr : undefined,
+  });
   undo.defer(() => port.close());
   return port;
 };

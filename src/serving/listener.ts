@@ -47,6 +47,8 @@ export interface ListenerOptions {
   /** Has no effect: Node sets SO_REUSEADDR on every listening socket. */
   readonly permitAddressSharing?: boolean | undefined;
   readonly permitPortSharing?: boolean | undefined;
+  /** Connections from other addresses are closed before their handshake. Without it all are served. */
+  readonly accepts?: ((remoteAddress: string) => boolean) | undefined;
   /** The flags to name in an error. Default: those of components. */
   readonly flags?: string;
   readonly maxHeaderBytes?: number;
@@ -253,6 +255,10 @@ class Endpoint implements Listener {
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
       confineErrors(socket, this.#options.handler.fault);
+      if (this.#options.accepts?.(socket.remoteAddress ?? '') === false) {
+        socket.destroy();
+        return;
+      }
       const end = remoteEnd(socket);
       if (!this.#limit.enter(socket, () => this.#idle.get(end)?.() ?? true)) return;
       inTurn(this.#handshakes, socket, () => {

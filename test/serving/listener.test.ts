@@ -49,6 +49,18 @@ test('an unspecified address means every interface', async t => {
   t.is((await ask1(server)).status, 200);
 });
 
+test('connections of peers that are not accepted are closed before their handshake', async t => {
+  const seen: string[] = [];
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {accepts: address => seen.push(address) > 1}},
+  );
+
+  await t.throwsAsync(ask1(server), {code: 'ECONNRESET'});
+  t.is((await ask1(server)).status, 200);
+  t.deepEqual(seen, ['127.0.0.1', '127.0.0.1']);
+});
+
 test('HTTP/2 can be turned off', async t => {
   await using server = await serve(
     answering(() => json({})),

@@ -39,6 +39,7 @@ const planeOptions = ({parsed: {options, set}, log, stopping}: UpInvocation, own
   ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
   ...(set.has('metrics-api') ? {metricsApi: options.metricsApi} : {}),
   bootstrapTokens: options.bootstrapTokens,
+  podAccess: options.agent,
   ...(options.cloudProvider === 'simulated' ? {cloudProvider: options.cloudProvider} : {}),
   ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
   context: options.name && options.name !== defaultName ? `${defaultContext}-${options.name}` : defaultContext,

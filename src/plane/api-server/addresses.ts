@@ -25,7 +25,8 @@ export const firstServiceAddress = (options: Pick<Options, 'serviceClusterIpRang
   return formatIp({...start, value: start.value + 1n});
 };
 
-const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
+/** Whether an address is reached by its own machine alone. */
+export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
 const isLocalOnly = (address: string): boolean => ['', '0.0.0.0', '::'].includes(address) || isLoopback(address);
 

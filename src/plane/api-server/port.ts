@@ -1,4 +1,5 @@
 import {readFileSync} from 'node:fs';
+import {isIP} from 'node:net';
 import {join} from 'node:path';
 import type {SecureContextOptions} from 'node:tls';
 import type {Naming} from '#src/api/naming.js';
@@ -13,7 +14,8 @@ import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneMaterial} from '#src/plane/inputs/material.js';
 import {secureLimits} from '#src/serving/certificates/tls-limits.js';
 import {openServingCertificates} from '#src/plane/component/serving-files.js';
-import {firstServiceAddress, reachableHost} from './addresses.js';
+import {advertisedAddress, firstServiceAddress, isLoopback, reachableHost} from './addresses.js';
+import {podAccessAt, type PodAccess} from './pod-access.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
@@ -25,6 +27,8 @@ export interface PlanePortParts {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  /** Whether pods of this machine have to reach it, and the ranges of their addresses. */
+  readonly podRanges?: readonly string[] | undefined;
   /** Flags given explicitly. */
   readonly given: ReadonlySet<string>;
   gate(name: string): boolean;
@@ -60,13 +64,22 @@ export interface PlanePort extends Pick<Sockets, 'reportWaiting' | 'serve'> {
 const renewalCheckMs = 3_600_000;
 
 /** Certificates that the plane's CA issues, and renews in time. */
-const issuedCertificates = async ({options, material: {authority}, naming, clock}: PlanePortParts): Promise<PortCertificates> => {
+const issuedCertificates = async (
+  {options, material: {authority}, naming, clock}: PlanePortParts,
+  podAccess: PodAccess | undefined,
+): Promise<PortCertificates> => {
   const certificate = async () => ({
     ...secureLimits({minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites}),
     ...(await planeServingCertificate(authority, {
       clock,
       naming,
-      hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname, reachableHost(options) ?? ''].filter(Boolean),
+      hosts: [
+        firstServiceAddress(options),
+        options.bindAddress,
+        options.externalHostname,
+        reachableHost(options) ?? '',
+        podAccess?.host ?? '',
+      ].filter(Boolean),
     })),
   });
   return {
@@ -93,13 +106,21 @@ const configuredCertificates = async ({options, naming, clock, log}: PlanePortPa
   };
 };
 
+/** How pods reach the port, if it is at an address that they do not reach. */
+const podAccessOf = ({options, podRanges}: PlanePortParts): PodAccess | undefined => {
+  if (!podRanges || !isLoopback(options.bindAddress)) return undefined;
+  const host = advertisedAddress(options, isIP(options.bindAddress) === 6 ? 'IPv6' : 'IPv4');
+  return isLoopback(host) ? undefined : podAccessAt(host, podRanges);
+};
+
 export const openPlanePort = async (parts: PlanePortParts): Promise<PlanePort> => {
   const {options, material, given} = parts;
   const {files} = material;
   const over = new AbortController();
   const isConfigured = certificateFlags.some(flag => given.has(flag));
-  const certificates = await (isConfigured ? configuredCertificates(parts, over.signal) : issuedCertificates(parts));
-  const sockets = await openSockets({...parts, options, tls: certificates.tls});
+  const podAccess = podAccessOf(parts);
+  const certificates = await (isConfigured ? configuredCertificates(parts, over.signal) : issuedCertificates(parts, podAccess));
+  const sockets = await openSockets({...parts, options, tls: certificates.tls, podAccess});
   certificates.follow(sockets.listener, over.signal);
   const address = hostPort(sockets);
   return {

@@ -14,12 +14,14 @@ import {regexp} from '#src/schema/regexp.js';
 import type {OriginPattern} from '#src/serving/cors.js';
 import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
-import {listen, type Listener} from '#src/serving/listener.js';
+import {joinedListeners} from '#src/serving/joined-listeners.js';
+import {listen, type Listener, type ListenerOptions} from '#src/serving/listener.js';
 import {openAdministration} from '#src/serving/administration/handler.js';
 import {listenOnSocket} from '#src/serving/socket-listener.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import type {RunningApiServer} from './api-server.js';
 import {profiling} from './observation.js';
+import type {PodAccess} from './pod-access.js';
 import {waitingServer} from './waiting-server.js';
 
 export interface SocketParts {
@@ -31,6 +33,8 @@ export interface SocketParts {
   readonly log: Log;
   readonly meter: Meter;
   gate(name: string): boolean;
+  /** Another address to listen at, for pods of this machine. */
+  readonly podAccess?: PodAccess | undefined;
 }
 
 const observeConnections = (meter: Meter, deliveries: Deliveries, listener: Listener): void => {
@@ -97,8 +101,22 @@ const originPattern = (pattern: string): OriginPattern => {
   }
 };
 
+/** Opens the port of a listener at the address for pods, too. When it cannot, the listener is closed. */
+const listenBeside = async (
+  own: Listener,
+  {host, accepts}: PodAccess,
+  options: Omit<ListenerOptions, 'bindAddress' | 'port' | 'accepts'>,
+): Promise<Listener> => {
+  try {
+    return await listen({...options, bindAddress: host, port: own.port, accepts});
+  } catch (error) {
+    await own.close();
+    throw error;
+  }
+};
+
 /** Opens the port. */
-export const openSockets = async ({options, naming, gate, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
+export const openSockets = async ({options, naming, gate, tls, clock, random, log, meter, podAccess}: SocketParts): Promise<Sockets> => {
   const deliveries = new Deliveries(clock, options.maxWaitingResponseBytes);
   const waiting = waitingServer({options, naming, clock, log, gate});
   const httpServer = createHttpServer(waiting.handler, {
@@ -110,10 +128,8 @@ export const openSockets = async ({options, naming, gate, tls, clock, random, lo
     corsOrigins: options.corsAllowedOrigins.map(originPattern),
     onFault: fault => log.error({err: fault}, 'answering a request failed'),
   });
-  const listener = await listen({
+  const listenerOptions = {
     clock,
-    bindAddress: options.bindAddress,
-    port: options.securePort,
     tls,
     handler: httpServer,
     disableHttp2: options.disableHttp2Serving,
@@ -121,7 +137,9 @@ export const openSockets = async ({options, naming, gate, tls, clock, random, lo
     permitAddressSharing: options.permitAddressSharing,
     permitPortSharing: options.permitPortSharing,
     maxConnections: options.maxConnections,
-  });
+  };
+  const own = await listen({...listenerOptions, bindAddress: options.bindAddress, port: options.securePort});
+  const listener = podAccess ? joinedListeners(own, await listenBeside(own, podAccess, listenerOptions)) : own;
   observeConnections(meter, deliveries, listener);
   const socket = options.debugSocketPath
     ? await listenOnSocket(

@@ -64,6 +64,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   simulationFile: path,
   metricsApi: flag,
   bootstrapTokens: flag,
+  podAccess: flag,
   cloudProvider: must(value => value === 'simulated', '"simulated"'),
   controllers: must(
     value => value === 'all' || value === 'none' || (Array.isArray(value) && value.length > 0 && value.every(isText)),

@@ -40,6 +40,11 @@ export interface PlaneOptions {
    */
   readonly bootstrapTokens?: boolean;
   /**
+   * Whether pods on this machine reach the API server although `bindAddress` is a loopback one: it then also listens at
+   * the machine's own address, for connections of this machine and of its pods alone. False by default.
+   */
+  readonly podAccess?: boolean;
+  /**
    * `simulated` for a cloud that gives addresses to services of the type LoadBalancer, routes to nodes, and deletes
    * nodes whose machine is gone. Its configuration and its state are `cloud.yaml` and `cloud.json` in the data
    * directory. None by default.

@@ -1,0 +1,58 @@
+import {get} from 'node:https';
+import test from 'ava';
+import {parseRange} from '#src/base/ip-address.js';
+import {hostAddress} from '#src/plane/api-server/host-address.js';
+import {isLocalPeer, type PeerSources} from '#src/plane/api-server/pod-access.js';
+import {startPlane} from '#src/plane/plane.js';
+
+const sources: PeerSources = {
+  interfaces: () => ({
+    lo: [{address: '127.0.0.1', cidr: '127.0.0.1/8'}],
+    eth0: [
+      {address: '192.0.2.7', cidr: '192.0.2.7/24'},
+      {address: '2001:db8::7', cidr: '2001:db8::7/64'},
+    ],
+    cni0: [{address: '10.88.0.1', cidr: '10.88.0.1/24'}],
+  }),
+  isBridge: name => name === 'cni0',
+};
+
+const peers: readonly [what: string, address: string, isLocal: boolean][] = [
+  ['a pod of the cluster', '10.244.3.9', true],
+  ['a pod as a socket of both families shows it', '::ffff:10.244.3.9', true],
+  ['a pod behind a bridge with a range of its own', '10.88.0.12', true],
+  ['this machine', '192.0.2.7', true],
+  ['this machine by its other family', '2001:db8::7', true],
+  ['a neighbour of this machine', '192.0.2.8', false],
+  ['a neighbour of the other family', '2001:db8::8', false],
+  ['an address elsewhere', '203.0.113.5', false],
+  ['no address', '', false],
+];
+
+for (const [what, address, isLocal] of peers)
+  test(`${what} ${isLocal ? 'may' : 'may not'} use the port for pods`, t => {
+    t.is(isLocalPeer(address, [parseRange('10.244.0.0/16')!], sources), isLocal);
+  });
+
+const statusAt = (host: string, port: string, ca: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    get({host, port, path: '/readyz', ca}, response => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
+  });
+
+const caOf = (kubeconfig: string): string =>
+  Buffer.from(/certificate-authority-data: "?([^"\s]+)/.exec(kubeconfig)?.[1] ?? '', 'base64').toString();
+
+const host = hostAddress('IPv4');
+if (!host) console.log('skipped: this machine has no address but the loopback one');
+
+(host ? test : test.skip)('a plane on a loopback address is reached by pods at the address of the machine, with a certificate for it', async t => {
+  await using plane = await startPlane({podAccess: true, controllers: 'none'});
+  const {hostname, port} = new URL(plane.url);
+  t.is(hostname, '127.0.0.1');
+  t.is(await statusAt(host!, port, caOf(plane.kubeconfig)), 200);
+  await using closed = await startPlane({controllers: 'none'});
+  await t.throwsAsync(statusAt(host!, new URL(closed.url).port, caOf(closed.kubeconfig)), {code: 'ECONNREFUSED'});
+});
