@@ -94,7 +94,7 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async argv => (await import('./platlet/start.js')).startPlatlet(argv),
   },
   node: command({
-    about: 'remove from this machine what the agent of a node has left on it',
+    about: 'prepare this machine as a node, or remove what the agent of a node has left on it',
     flags: async () => (await import('#src/options/programs/node.js')).nodeFlags,
     load: async () => (await import('./node/clean.js')).runNode,
   }),

@@ -3,6 +3,12 @@ import test from 'ava';
 import {findingsOf, worksWithout, type Machine} from '#src/cli/doctor/checks.js';
 import {aDirectory, run} from './programs.js';
 
+const programs = {kubectl: 'v1.35.0', containerd: 'containerd 2.0', nft: 'nftables v1.0.6', conntrack: 'conntrack v1.4.7'};
+const parameters = {'net.ipv4.ip_forward': '1', 'net.bridge.bridge-nf-call-iptables': '1'};
+
+/** The programs without one of them. */
+const without = (name: string) => Object.fromEntries(Object.entries(programs).filter(([each]) => each !== name));
+
 const aMachine = (own: Partial<Machine> = {}): Machine => ({
   platform: 'linux',
   nodeVersion: '22.1.0',
@@ -14,12 +20,14 @@ const aMachine = (own: Partial<Machine> = {}): Machine => ({
   homeProblem: undefined,
   port: 6443,
   portProblem: undefined,
-  programs: {kubectl: 'v1.35.0', containerd: 'containerd 2.0'},
+  programs,
   runtimeSocket: '/run/containerd/containerd.sock',
   runtimeProblem: undefined,
   networkConfigurations: ['10-bridge.conflist'],
   networkFolder: '/etc/cni/net.d',
+  missingPlugins: [],
   cgroupVersion: 2,
+  parameters,
   kernelFeatures: {overlay: true, br_netfilter: true},
   ...own,
 });
@@ -38,7 +46,17 @@ const lacks: readonly (readonly [string, Partial<Machine>, string, boolean])[] =
   ['port', {portProblem: 'in use'}, '--secure-port', false],
   ['memory', {freeMemoryBytes: 1 << 20}, 'end other programs', false],
   ['PLAT_HOME', {homeProblem: 'read-only'}, 'Set PLAT_HOME', true],
-  ['kubectl', {programs: {}}, 'Install kubectl', true],
+  ['kubectl', {programs: without('kubectl')}, 'Install kubectl', true],
+  ['nft', {programs: without('nft')}, 'apt-get install nftables', true],
+  ['conntrack', {programs: without('conntrack')}, 'apt-get install conntrack', true],
+  [
+    'container runtime',
+    {programs: {...programs, containerd: 'containerd github.com/containerd/containerd 1.5.9~ds1'}},
+    '1.6 or newer',
+    true,
+  ],
+  ['network plugins', {missingPlugins: ['bridge']}, 'containernetworking-plugins', true],
+  ['net.ipv4.ip_forward', {parameters: {...parameters, 'net.ipv4.ip_forward': '0'}}, 'sysctl -w net.ipv4.ip_forward=1', true],
   ['user', {isRoot: false}, 'as root', true],
   ['container runtime', {runtimeProblem: 'refused'}, 'Install containerd', true],
   ['pod network', {networkConfigurations: []}, 'CNI configuration', true],

@@ -1,7 +1,8 @@
 // The configuration of a containerd and of the network of its pods, all in one folder.
 
-import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
+import {networkFile, networkText} from '#src/cli/node/network.js';
 import {networkPlugins} from './requirements.js';
 
 export const pauseImage = 'plat.local/pause:1';
@@ -47,17 +48,17 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   SystemdCgroup = false
 `;
 
-/** The network configuration that docs/nodes.md has. */
-const documentedNetwork = JSON.parse(/10-plat\.conflist <<'END'\n(.*?)\nEND\n/s.exec(readFileSync('docs/nodes.md', 'utf8'))?.[1] ?? '') as {
+/** The network configuration that `plat node init` writes. */
+const initialNetwork = JSON.parse(networkText(['10.244.0.0/24'], 'cni0')) as {
   readonly name: string;
   readonly plugins: readonly [{readonly ipam: object}, ...object[]];
 };
 
-export const networkName = documentedNetwork.name;
+export const networkName = initialNetwork.name;
 
 /** The same for a range and a folder of its own. */
 const podNetwork = (folder: string, subnet: string): string => {
-  const {plugins, ...network} = documentedNetwork;
+  const {plugins, ...network} = initialNetwork;
   const [bridge, ...others] = plugins;
   const ipam = {...bridge.ipam, dataDir: join(folder, 'cni/net'), ranges: [[{subnet}]]};
   // Other nodes of a test have to see the addresses of pods.
@@ -66,7 +67,7 @@ const podNetwork = (folder: string, subnet: string): string => {
 
 /** Writes the configuration of the pods' network, after which they have one. */
 export const writePodNetwork = ({folder, pods}: Pick<ContainerdSettings, 'folder' | 'pods'>): void =>
-  writeFileSync(join(folder, 'cni/conf/10-plat.conflist'), podNetwork(folder, pods));
+  writeFileSync(join(folder, 'cni/conf', networkFile), podNetwork(folder, pods));
 
 /** Writes the files of a containerd. */
 export const writeConfiguration = (settings: ContainerdSettings): void => {

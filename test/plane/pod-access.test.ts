@@ -48,11 +48,14 @@ const caOf = (kubeconfig: string): string =>
 const host = hostAddress('IPv4');
 if (!host) console.log('skipped: this machine has no address but the loopback one');
 
-(host ? test : test.skip)('a plane on a loopback address is reached by pods at the address of the machine, with a certificate for it', async t => {
-  await using plane = await startPlane({podAccess: true, controllers: 'none'});
-  const {hostname, port} = new URL(plane.url);
-  t.is(hostname, '127.0.0.1');
-  t.is(await statusAt(host!, port, caOf(plane.kubeconfig)), 200);
-  await using closed = await startPlane({controllers: 'none'});
-  await t.throwsAsync(statusAt(host!, new URL(closed.url).port, caOf(closed.kubeconfig)), {code: 'ECONNREFUSED'});
-});
+(host ? test : test.skip)(
+  'a plane on a loopback address is reached by pods at the address of the machine, with a certificate for it',
+  async t => {
+    await using plane = await startPlane({podAccess: true, controllers: 'none'});
+    const {hostname, port} = new URL(plane.url);
+    t.is(hostname, '127.0.0.1');
+    t.is(await statusAt(host!, port, caOf(plane.kubeconfig)), 200);
+    await using closed = await startPlane({controllers: 'none'});
+    await t.throwsAsync(statusAt(host!, new URL(closed.url).port, caOf(closed.kubeconfig)), {code: 'ECONNREFUSED'});
+  },
+);

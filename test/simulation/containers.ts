@@ -18,5 +18,5 @@ export const behavior = `{
     {command: ["psql *", status], stdout: "1 row\\n", stderr: "slow\\n", exitCode: 3},
     {command: tee, echo: true},
   ],
-  ports: {80: {http: {status: 201, body: "$(POD_NAME)", type: text/x}}, 7: echo, 22: refuse, 13: {reply: noon}},
+  ports: {80: {http: {status: 201, body: "$(POD_NAME)", type: text/x}}, 7: echo, 81: http-echo, 22: refuse, 13: {reply: noon}},
 }`;

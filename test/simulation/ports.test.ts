@@ -40,6 +40,10 @@ test('ports answer by rules, or refuse the connection', async t => {
     await answerAt(plane, 80, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
     /^HTTP\/1\.1 201 Created\r\ncontent-type: text\/x\r\ncontent-length: 3\r\n[^]*\r\n\r\npod$/,
   );
+  t.regex(
+    await answerAt(plane, 81, 'POST /x?y HTTP/1.1\r\nHost: z\r\nContent-Length: 4\r\n\r\nbody'),
+    /^HTTP\/1\.1 200 OK\r\n[^]*pod: pod\nPOST \/x\?y\nHost: z\nContent-Length: 4\n\n[^]*body/,
+  );
   t.true((await answerAt(plane, 8080, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).endsWith(`\r\n\r\n${refusalAt(8080)}`));
   t.throws(() => agentOf(plane).listener(app, 22), {message: 'dial tcp4 127.0.0.1:22: connect: connection refused'});
   t.throws(() => agentOf(plane).listener({...app, pod: 'slow'}, 80), {message: 'pod not found ("default_slow")'});

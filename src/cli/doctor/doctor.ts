@@ -1,7 +1,8 @@
 import type {doctorFlags} from '#src/options/programs/doctor.js';
 import {defaultDataDir} from '#src/options/programs/up.js';
 import type {Invocation} from '#src/program/program.js';
-import {findingsOf, worksWithout, type Finding} from './checks.js';
+import {findingsOf, worksWithout} from './checks.js';
+import type {Finding} from './finding.js';
 import {lookAtMachine} from './machine.js';
 
 /** `plat doctor`: says what this machine lacks for which feature. Returns 1 if `plat up` does not work. */

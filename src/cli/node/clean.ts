@@ -1,4 +1,4 @@
-// `plat node clean`: removes what an agent has left on this machine.
+// `plat node`: prepares this machine as a node (init.ts), and removes what an agent has left on it (`clean`).
 
 import {join, resolve} from 'node:path';
 import type {Cleaned} from '#src/platlet/clean/clean-node.js';
@@ -6,13 +6,14 @@ import {subcommandOf} from '#src/cli/program/subcommand.js';
 import type {nodeFlags, NodeOptions} from '#src/options/programs/node.js';
 import type {Invocation} from '#src/program/program.js';
 import {cleanAgent, type AgentPlace} from './clean-agent.js';
+import {initNode} from './init.js';
 
 type NodeInvocation = Invocation<(typeof nodeFlags)['rows']>;
 
 /** `plat node`: what is done with the node of this machine beside its agent. */
 export const runNode = async (invocation: NodeInvocation): Promise<number> => {
   const [command, ...args] = invocation.parsed.args;
-  return subcommandOf({clean}, command)(invocation, args);
+  return subcommandOf({init: initNode, clean}, command)(invocation, args);
 };
 
 const placeOf = (options: NodeOptions): AgentPlace => {

@@ -1,5 +1,6 @@
 import {flagSection, flagTable, type OptionsOf} from '#src/options/flag.js';
 import {node} from '#src/options/platlet/node.js';
+import {validateDualStack} from '#src/options/rules.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 
 const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
@@ -8,8 +9,8 @@ const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
 export const nodeFlags = flagTable({
   program: 'plat node',
   summary:
-    'Removes from this machine what an agent has left: its pods with their containers, networks, mounts, control groups, folders and logs. Images and certificates stay.',
-  positional: 'clean',
+    'init writes the network configuration of pods, if there is none, and prints what the machine lacks as a node. clean removes from this machine what an agent has left: its pods with their containers, networks, mounts, control groups, folders and logs. Images and certificates stay.',
+  positional: 'init | clean',
   sections: [
     flagSection('Agent', {
       'data-dir': {
@@ -26,6 +27,16 @@ export const nodeFlags = flagTable({
       'cgroup-root': {type: 'string', help: 'The cgroup under which pods run.', default: '', shownDefault: 'empty'},
       'container-runtime-endpoint': {type: 'string', help: 'The endpoint of the runtime, a unix socket.', default: endpoint.default},
     }),
+    flagSection('Network', {
+      'network-folder': {type: 'path', help: 'The folder of network configurations that the runtime reads.', default: '/etc/cni/net.d'},
+      'pod-cidr': {
+        type: 'cidrs',
+        help: "The ranges of addresses of this node's pods, one of each family at most: podCIDRs of its Node.",
+        default: '10.244.0.0/24',
+      },
+      bridge: {type: 'string', help: "The bridge that connects this node's pods.", default: 'cni0'},
+      force: {type: 'bool', help: 'Write the network configuration also where another is there.', default: 'false'},
+    }),
     flagSection('Removal', {
       'grace-period': {type: 'duration', help: 'How long containers may take to stop.', default: '10s'},
       all: {
@@ -37,6 +48,7 @@ export const nodeFlags = flagTable({
       ...help,
     }),
   ],
+  rules: [({podCidr}) => validateDualStack('pod-cidr', podCidr)],
 });
 
 export type NodeOptions = OptionsOf<typeof nodeFlags>;

@@ -26,11 +26,12 @@ export interface ExecRule {
 }
 
 /**
- * The server at a port: echoes its input, refuses connections, replies with a text and closes, or gives every HTTP
- * request the same response.
+ * The server at a port: echoes its input, or every HTTP request; refuses connections; replies with a text and closes;
+ * or gives every HTTP request the same response.
  */
 export type PortRule =
   | 'echo'
+  | 'http-echo'
   | 'refuse'
   | {readonly reply: string}
   | {readonly status: number; readonly body: string; readonly type: string};

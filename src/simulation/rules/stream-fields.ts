@@ -48,8 +48,9 @@ const portFields = {
 } satisfies Fields;
 
 const portRule = (value: unknown, at: string): PortRule => {
-  if (value === 'echo' || value === 'refuse') return value;
-  if (typeof value === 'string') throw new RuleError(at, `must be echo, refuse, or an object with reply or http, got ${jsonText(value)}`);
+  if (value === 'echo' || value === 'http-echo' || value === 'refuse') return value;
+  if (typeof value === 'string')
+    throw new RuleError(at, `must be echo, http-echo, refuse, or an object with reply or http, got ${jsonText(value)}`);
   const {reply, http} = fieldsOf(portFields, value, at);
   if ((reply === undefined) === (http === undefined)) throw new RuleError(at, 'must have either reply or http');
   if (reply !== undefined) return {reply};

@@ -1,4 +1,4 @@
-import {createServer} from 'node:http';
+import {createServer, type IncomingMessage, type ServerResponse} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {AgentError} from '#src/api/node/agent.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
@@ -21,17 +21,37 @@ const reply = (connection: Duplex, text: string): void => {
   connection.end(text);
 };
 
-const serveHttp = (connection: Duplex, {status, body, type}: Extract<PortRule, {status: number}>): void => {
+const serveRequests = (connection: Duplex, respond: (request: IncomingMessage, response: ServerResponse) => void): void => {
   const server = confineErrors(createServer()).on('request', (request, response) => {
     confineErrors(request);
     confineErrors(response);
-    request.resume();
     response.shouldKeepAlive = false;
-    response.writeHead(status, {'content-type': type, 'content-length': Buffer.byteLength(body)});
-    response.end(request.method === 'HEAD' ? undefined : body);
+    respond(request, response);
   });
   server.emit('connection', connection);
 };
+
+const serveHttp = (connection: Duplex, {status, body, type}: Extract<PortRule, {status: number}>): void =>
+  serveRequests(connection, (request, response) => {
+    request.resume();
+    response.writeHead(status, {'content-type': type, 'content-length': Buffer.byteLength(body)});
+    response.end(request.method === 'HEAD' ? undefined : body);
+  });
+
+/** Responds to each request with the name of the pod and the request itself: its line, its headers and its body. */
+const echoHttp = (connection: Duplex, pod: string): void =>
+  serveRequests(connection, (request, response) => {
+    const {method, url, rawHeaders} = request;
+    response.writeHead(200, {'content-type': 'text/plain; charset=utf-8'});
+    if (method === 'HEAD') {
+      request.resume();
+      response.end();
+      return;
+    }
+    const headers = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}\n`] : []));
+    response.write(`pod: ${pod}\n${method} ${url}\n${headers.join('')}\n`);
+    request.pipe(response);
+  });
 
 /** Responds that nothing listens on the port, over HTTP or as plain text. */
 const serveUnhandled = (connection: Duplex, text: string, {clock}: StreamContext): void => {
@@ -58,6 +78,7 @@ const serve = (
   const valueOf = valueIn(target, context.naming);
   connection.on('error', () => {});
   if (rule === 'echo') echo(connection);
+  else if (rule === 'http-echo') echoHttp(connection, target.record.pod.metadata?.name ?? '');
   else if (rule === undefined)
     serveUnhandled(
       connection,
