@@ -37,9 +37,19 @@ build: dist/built
 binary: build
 	@node tools/binary.mjs
 
-## binary-test: make the executable, and try it and its image
+## binary-test: make the executable, and try it
 binary-test: binary
-	@node tools/test.mjs test/cli/executable.test.ts test/e2e/image.test.ts
+	@node tools/test.mjs test/cli/executable.test.ts
+
+## release: write package, executable, image, a list of what is bundled and checksums to dist/release (docs/releases.md)
+release: binary
+	@node tools/release.mjs
+
+.PHONY: release release-test
+
+## release-test: make the files of a release, and check and try them
+release-test: release
+	@node tools/test.mjs test/release/*.test.ts test/cli/executable.test.ts test/e2e/image.test.ts
 
 ## up: run a whole control plane in ./.plat, until Ctrl-C
 up: build

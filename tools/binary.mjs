@@ -18,6 +18,8 @@ import {
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
 import {inject} from 'postject';
+import {executableNotices} from './notices/executable.mjs';
+import {writeBase} from './image/base.mjs';
 
 const require = createRequire(import.meta.url);
 const {hashOf} = require('./binary/extracted.cjs');
@@ -31,25 +33,29 @@ const {version} = JSON.parse(readFileSync('package.json', 'utf8'));
 /** The mark in Node.js that says whether it has a program of its own. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
+process.umask(0o022); // The image has the modes of the files that are written here.
 const work = mkdtempSync('dist/binary-');
 process.on('exit', () => rmSync(work, {recursive: true, force: true}));
+
+const {platform, arch} = process;
+/** The package with the native library of LMDB for this machine. */
+const lmdbFolder = `node_modules/@lmdb/lmdb-${platform}-${arch}`;
 
 /**
  * Returns the native library of LMDB for this Node.js, as its loader would choose it, and the files that lead to it.
  */
 const lmdbFiles = () => {
-  const {platform, arch, versions, report} = process;
-  const folder = `node_modules/@lmdb/lmdb-${platform}-${arch}`;
+  const {versions, report} = process;
   const libc = platform === 'linux' ? (report.getReport().header.glibcVersionRuntime ? '.glibc' : '.musl') : '';
   const library = [`node.abi${versions.modules}`, 'node.napi']
     .flatMap(name => [`${name}${libc}.node`, `${name}.node`])
-    .find(name => existsSync(join(folder, name)));
-  if (!library) throw new Error(`${folder} has no native library for this Node.js`);
-  return [library, 'package.json', 'index.js'].map(name => join(folder, name)).concat('node_modules/lmdb/package.json');
+    .find(name => existsSync(join(lmdbFolder, name)));
+  if (!library) throw new Error(`${lmdbFolder} has no native library for this Node.js`);
+  return [library, 'package.json', 'index.js'].map(name => join(lmdbFolder, name)).concat('node_modules/lmdb/package.json');
 };
 
 /** Removes debug symbols. Returns whether there is a program that does. */
-const strip = (file, ...flags) => process.platform === 'linux' && spawnSync('strip', [...flags, file]).status === 0;
+const strip = (file, ...flags) => platform === 'linux' && spawnSync('strip', [...flags, file]).status === 0;
 
 /** Returns the content of a file; without debug symbols if it is a native library. */
 const contentOf = path => {
@@ -65,7 +71,8 @@ const writeFiles = () => {
   const schemas = readdirSync('dist/schema').map(name => `dist/schema/${name}`);
   const sources = Object.fromEntries([...lmdbFiles(), ...schemas, `${bundle}/yaml-worker.js`, 'package.json'].map(path => [path, path]));
   sources[`${bundle}/request-worker.js`] = 'tools/binary/request-worker.js';
-  sources[`${bundle}/THIRD-PARTY-NOTICES.txt`] = `${bundle}/THIRD-PARTY-NOTICES.txt`;
+  sources['LICENSE'] = 'LICENSE';
+  sources['THIRD-PARTY-NOTICES.txt'] = join(work, 'THIRD-PARTY-NOTICES.txt');
   let offset = 0;
   const contents = Object.values(sources).map(contentOf);
   const files = Object.keys(sources).map((path, at) => {
@@ -99,11 +106,15 @@ const writeCodes = () => {
 const copyNode = file => {
   copyFileSync(process.execPath, file);
   chmodSync(file, 0o755);
-  if (!strip(file, '--strip-all') && process.platform === 'linux')
+  if (!strip(file, '--strip-all') && platform === 'linux')
     console.error('make binary: without `strip` the executable keeps the symbols of Node.js, 12 MB');
-  if (process.platform === 'darwin') execFileSync('codesign', ['--remove-signature', file]);
+  if (platform === 'darwin') execFileSync('codesign', ['--remove-signature', file]);
 };
 
+writeFileSync(
+  join(work, 'THIRD-PARTY-NOTICES.txt'),
+  executableNotices(readFileSync(`${bundle}/THIRD-PARTY-NOTICES.txt`, 'utf8'), lmdbFolder),
+);
 await build({
   entryPoints: ['tools/binary/main.cjs'],
   outfile: join(work, 'main.cjs'),
@@ -129,9 +140,9 @@ console.warn = () => {};
 console.log = () => {};
 await inject(fresh, 'NODE_SEA_BLOB', readFileSync(settings.output), {
   sentinelFuse: fuse,
-  ...(process.platform === 'darwin' ? {machoSegmentName: 'NODE_SEA'} : {}),
+  ...(platform === 'darwin' ? {machoSegmentName: 'NODE_SEA'} : {}),
 });
-if (process.platform === 'darwin') execFileSync('codesign', ['--sign', '-', fresh]);
+if (platform === 'darwin') execFileSync('codesign', ['--sign', '-', fresh]);
 
 /** Writes links to the executable in its folder, by the names of the programs. */
 const linkPrograms = folder => {
@@ -141,22 +152,34 @@ const linkPrograms = folder => {
   }
 };
 
+/** Makes what is written readable to every user of the image, who can change none of it. */
+const openTo = folder => {
+  for (const entry of readdirSync(folder, {recursive: true, withFileTypes: true}))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+};
+
 /**
- * Writes what the image is built from: the programs, the files that they need on disk, and an empty folder for data.
+ * Writes what the image is built from: the system's files, the programs with the files that they need on disk, and an
+ * empty folder for data.
  */
 const writeImage = folder => {
   rmSync(folder, {recursive: true, force: true});
-  for (const name of ['bin', 'cache', 'data']) mkdirSync(join(folder, name), {recursive: true});
-  copyFileSync(fresh, join(folder, 'bin/plat'));
-  linkPrograms(join(folder, 'bin'));
+  const [base, programs, data] = ['base', 'programs', 'data'].map(name => join(folder, name));
+  const [bin, cache] = ['usr/local/bin', 'var/cache'].map(path => join(programs, path));
+  for (const path of [base, bin, cache, data]) mkdirSync(path, {recursive: true});
+  writeBase(base, fresh);
+  copyFileSync(fresh, join(bin, 'plat'));
+  linkPrograms(bin);
   execFileSync(fresh, ['version'], {
-    env: {...process.env, XDG_CACHE_HOME: resolve(folder, 'cache')},
+    env: {...process.env, XDG_CACHE_HOME: resolve(cache), NODE_DISABLE_COMPILE_CACHE: '1'},
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  openTo(cache);
 };
 
-writeImage('dist/image');
+if (platform === 'linux') writeImage('dist/image');
 mkdirSync(target, {recursive: true});
+renameSync(join(work, 'THIRD-PARTY-NOTICES.txt'), join(target, 'THIRD-PARTY-NOTICES.txt'));
 renameSync(fresh, join(target, 'plat'));
 linkPrograms(target);
 process.stdout.write(`${join(target, 'plat')}\n`);

@@ -8,7 +8,8 @@ import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {bundledLmdb} from './bundled-lmdb.mjs';
-import {noticesOf} from './notices.mjs';
+import {withOneKey} from './bundle/one-key.mjs';
+import {noticesOf} from './notices/packages.mjs';
 
 const target = 'dist/bundle';
 const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'platlet'].filter(name =>
@@ -98,14 +99,13 @@ const wrapped = {
   footer: '})',
 };
 
-/**
- * Gives the functions of all modules one name, in as many characters: the bundler makes an object for each, with the
- * module's path as the key of its function. As many keys cost as many hidden classes at each start.
- */
-const withOneKey = text =>
-  text.replace(/\b(?:__esm|__commonJS)\(\{(?:"[^"]*"|[\w$]+)\(/g, start =>
-    `${start.slice(0, start.indexOf('{') + 1)}run(`.padEnd(start.length),
-  );
+/** Writes a bundle and its source map. */
+const writeBundle = (file, outputs) => {
+  const [bundled, mapped] = ['.cjs', '.cjs.map'].map(end => outputs.find(({path}) => path.endsWith(end)).text);
+  const {text, map} = withOneKey(bundled, JSON.parse(mapped));
+  writeFileSync(file, text);
+  writeFileSync(`${file}.map`, JSON.stringify(map));
+};
 
 const made = await Promise.all(
   Object.keys(scripts).map(async script => {
@@ -122,13 +122,15 @@ const made = await Promise.all(
       footer: {js: wrapped.footer},
       plugins: [requireLate, bundledLmdb],
     });
-    for (const {path, text} of result.outputFiles) writeFileSync(path, path.endsWith('.cjs') ? withOneKey(text) : text);
+    writeBundle(join(fresh, `${script}.cjs`), result.outputFiles);
     return result;
   }),
 );
-// The YAML thread is started from its file, under the same name as without a bundle.
+// The YAML thread is started from its file, under the same name as without a bundle. Its functions have short names,
+// since it reports errors by their messages.
 const worker = await build({
   ...settings,
+  minifyIdentifiers: true,
   entryPoints: ['dist/src/schema/decode/yaml-worker.js'],
   outfile: join(fresh, 'yaml-worker.js'),
   format: 'esm',

@@ -65,6 +65,15 @@ const take = path => {
 };
 
 /**
+ * Returns a declaration with its descriptions in one line each, without backslashes before quotes, and with short
+ * indents.
+ */
+const compact = text =>
+  text
+    .replaceAll(/^( *)\/\*\*\n *\* ?(.*)\n *\*\/$/gm, (comment, indent, words) => `${indent}/** ${words.replaceAll(/\\(['"])/g, '$1')} */`)
+    .replaceAll(/^(?: {4})+/gm, indent => ' '.repeat(indent.length / 2));
+
+/**
  * Returns a model as an interface of its wire form: dates are strings, and fields have no underscore before reserved
  * words.
  */
@@ -73,11 +82,11 @@ const wireModel = name => {
   for (const [, other] of text.matchAll(/from '\.\.\/models\/(\w+)\.js'/g)) named.add(other);
   const declaration = /(?:\/\*\*\n(?:\*[^\n]*\n)+\*\/\n)?export declare class [^]*?(?=    static )/.exec(text)?.[0];
   if (!declaration) throw new Error(`the model ${name} cannot be read`);
-  return `${declaration
+  return `${compact(declaration)
     .replace('export declare class', 'export interface')
-    .replaceAll(/^    '_(\w+)'/gm, "    '$1'")
-    .replaceAll(/^(    '\w+'\??: .*?)\b(?:Date|V1MicroTime)\b/gm, '$1string')
-    .replaceAll(/^(    '\w+'\??: .*?)\bIntOrString\b/gm, '$1number | string')}}\n`;
+    .replaceAll(/^  '_(\w+)'/gm, "  '$1'")
+    .replaceAll(/^(  '\w+'\??: .*?)\b(?:Date|V1MicroTime)\b/gm, '$1string')
+    .replaceAll(/^(  '\w+'\??: .*?)\bIntOrString\b/gm, '$1number | string')}}\n`;
 };
 
 /** The public modules, by the names of their declarations. */
