@@ -1,10 +1,10 @@
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {execFileSync} from 'node:child_process';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {SourceMap, type SourceMapPayload} from 'node:module';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {runInThisContext} from 'node:vm';
 import test from 'ava';
-import {build} from 'esbuild';
 import {aDirectory} from './programs.js';
 
 interface Bundle {
@@ -17,29 +17,25 @@ const {withOneKey} = (await import(pathToFileURL(resolve('tools/bundle/one-key.m
 };
 
 /** Bundles modules that are loaded on demand into a script of one line. */
-const bundled = async (): Promise<Bundle> => {
+const bundled = (): Bundle => {
   const folder = aDirectory();
+  const [one, two, three] = ['one.js', 'with a space/two.js', 'three.cjs'].map(file => `./${file}`) as [string, string, string];
+  const write = (file: string, ...lines: readonly string[]) => writeFileSync(join(folder, file), lines.join('\n'));
+  const source = (name: string) => `export const ${name}First = 'first of ${name}';\nexport const ${name}Second = () => '${name} second';`;
   mkdirSync(join(folder, 'with a space'));
-  const module = (name: string) =>
-    `export const ${name}First = 'first of ${name}';\nexport const ${name}Second = () => '${name} second';\n`;
-  writeFileSync(join(folder, 'one.js'), module('one'));
-  writeFileSync(join(folder, 'with a space/two.js'), `import '../one.js';\n${module('two')}`);
-  writeFileSync(join(folder, 'three.cjs'), "exports.threeFirst = 'first of three';\nexports.threeSecond = () => 'three second';\n");
-  writeFileSync(
+  write(one, source('one'));
+  write(two, source('two'));
+  write(three, "exports.threeFirst = 'first of three';", "exports.threeSecond = () => 'three second';");
+  const loaded = [...[one, two].map(path => `...(await import(${JSON.stringify(path)}))`), `...require(${JSON.stringify(three)})`];
+  write('main.js', `export const load = async () => ({${loaded.join(', ')}});`);
+  const flags = ['--bundle', '--format=cjs', '--sourcemap=external', '--minify-whitespace', '--supported:dynamic-import=false'];
+  execFileSync(resolve('node_modules/.bin/esbuild'), [
     join(folder, 'main.js'),
-    "export const load = async () => ({...(await import('./one.js')), ...(await import('./with a space/two.js')), ...require('./three.cjs')});\n",
-  );
-  const {outputFiles} = await build({
-    entryPoints: [join(folder, 'main.js')],
-    outfile: join(folder, 'out.cjs'),
-    bundle: true,
-    write: false,
-    format: 'cjs',
-    sourcemap: 'external',
-    minifyWhitespace: true,
-    supported: {'dynamic-import': false},
-  });
-  const [map, text] = outputFiles.map(file => file.text) as [string, string];
+    `--outfile=${folder}/out.cjs`,
+    '--log-level=error',
+    ...flags,
+  ]);
+  const [text, map] = ['out.cjs', 'out.cjs.map'].map(file => readFileSync(join(folder, file), 'utf8')) as [string, string];
   return {text, map: JSON.parse(map) as SourceMapPayload};
 };
 
@@ -55,7 +51,7 @@ const origins = ({text, map}: Bundle): readonly string[] => {
 };
 
 test('the modules of a bundle have one key, and its source map is right', async t => {
-  const before = await bundled();
+  const before = bundled();
   const after = withOneKey(before.text, before.map);
 
   t.is(after.text.match(/__(?:esm|commonJS)\(\{run\(/g)?.length, 3);
