@@ -2,6 +2,7 @@ import {naming as namingOf} from '#src/api/naming.js';
 import {systemFiles as files} from '#src/base/files/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {argumentOf} from '#src/options/grammar.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {componentMetrics} from '#src/plane/component/metrics.js';
@@ -18,7 +19,6 @@ import {untilStopped, type Invocation} from '#src/program/program.js';
 /** `plat-apiserver`: serves until it is stopped. */
 export const runApiServer = async ({
   parsed,
-  argv,
   log,
   clock,
   unhandled,
@@ -71,7 +71,7 @@ export const runApiServer = async ({
     flags: () => flagValues(apiserverFlags, options),
     gate,
     serverAddress: address,
-    largeRequests: requestThread(argv),
+    largeRequests: requestThread(parsed.assignments.map(argumentOf)),
   });
   sockets.serve(running.handler);
   const starting = running.begin();

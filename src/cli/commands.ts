@@ -2,6 +2,7 @@
 // manual pages and docs/flags.md derive from it.
 
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
+import type {ParsedArguments} from '#src/options/grammar.js';
 import type {Parsed} from '#src/options/parse.js';
 import {runProgram, type Invocation} from '#src/program/program.js';
 
@@ -16,8 +17,8 @@ export interface Command {
 interface Source<R, P extends Parsed<R>> {
   readonly about: string;
   readonly flags: () => Promise<FlagTable<R>>;
-  /** Changes or refuses the arguments before they are parsed. */
-  readonly read?: (argv: readonly string[]) => Promise<readonly string[]>;
+  /** Splits the arguments into flags, with those that they imply, or refuses them. */
+  readonly read?: (argv: readonly string[]) => Promise<ParsedArguments>;
   readonly load: (invocation: Invocation<R, P>) => Promise<(invocation: Invocation<R, P>) => Promise<number | void>>;
   /** Lays the command line over a configuration file. */
   readonly configure?: () => Promise<(parsed: Parsed<R>) => P | Promise<P>>;

@@ -27,6 +27,8 @@ export interface FlagRow {
   /** Why the flag has no effect here. Using it logs a warning. */
   readonly withoutEffect?: string;
   readonly oneOf?: readonly string[];
+  /** What shells complete its value with. */
+  readonly completes?: Completed;
   readonly range?: Range;
   /** Flags that cannot be combined with this one. */
   readonly excludes?: readonly string[];
@@ -37,6 +39,9 @@ export interface FlagRow {
   /** Returns an error for an invalid value. */
   readonly check?: (value: never) => string | undefined;
 }
+
+/** Names that shells complete: those of this user's planes. */
+export type Completed = 'planes';
 
 /** Limits of a number. Limits of a duration are duration texts. */
 export interface Range {
@@ -73,6 +78,8 @@ export interface FlagTable<R = FlagRows> {
   readonly hasConfiguration?: boolean;
   /** The usage text of positional arguments. Without it none are accepted. */
   readonly positional?: string;
+  /** What shells complete positional arguments with. */
+  readonly completes?: Completed;
   readonly sections: readonly FlagSection[];
   readonly rules: readonly Rule<OptionsOf<R>>[];
   /** Computes defaults that depend on other flags. */
@@ -110,6 +117,7 @@ interface TableSource<S extends readonly FlagSection[]> {
   readonly summary: string;
   readonly hasConfiguration?: boolean;
   readonly positional?: string;
+  readonly completes?: Completed;
   readonly sections: S;
   readonly rules?: readonly Rule<OptionsOf<Flat<Joined<S>>>>[];
   readonly derive?: Derive<OptionsOf<Flat<Joined<S>>>>;

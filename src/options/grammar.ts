@@ -9,6 +9,9 @@ export interface Assignment {
   readonly text: string;
 }
 
+/** Returns the argument that gives a flag a value. */
+export const argumentOf = ({flag, text}: Assignment): string => `--${flag}=${text}`;
+
 /** A command line split into flags and positional arguments. */
 export interface ParsedArguments {
   readonly assignments: readonly Assignment[];

@@ -4,7 +4,7 @@
 import {readGates} from './feature-gates.js';
 import type {FeatureGates} from './feature-gates.js';
 import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
-import {parseArguments} from './grammar.js';
+import {parseArguments, type Assignment, type ParsedArguments} from './grammar.js';
 import {OptionError} from './option-error.js';
 import {readValues, resolveValues} from './schema.js';
 import type {VersionRequest} from './types.js';
@@ -17,6 +17,8 @@ export interface Parsed<R> {
   /** The canonical names of the flags on the command line, without dashes. */
   readonly set: ReadonlySet<string>;
   readonly args: readonly string[];
+  /** The flags and their texts, in the order in which they were given. */
+  readonly assignments: readonly Assignment[];
   /** Warnings to be logged at start, one line each. */
   readonly warnings: readonly string[];
   readonly gates: FeatureGates;
@@ -107,9 +109,12 @@ export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): Fe
  * Parses a command line against a program's table, without side effects. Throws an `OptionError` for an invalid command
  * line. Rules between flags are not applied if only help or the version is requested.
  */
-export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
+export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> =>
+  parseAssignments(table, parseArguments(table as unknown as FlagTable, argv));
+
+/** Parses a command line that was split before, as `parseFlags` does. */
+export const parseAssignments = <R>(table: FlagTable<R>, {assignments, args}: ParsedArguments): Parsed<R> => {
   const untyped = table as unknown as FlagTable;
-  const {assignments, args} = parseArguments(untyped, argv);
   const values = readValues(untyped.rows, assignments);
   const options = resolveValues(untyped.rows, values) as OptionsOf<R>;
   const {versions, gates, warnings} = readRelease(values);
@@ -119,6 +124,7 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
     options,
     set: new Set(values.keys()),
     args,
+    assignments,
     warnings: [...warningsFor(untyped, values), ...warnings],
     gates,
     versions,

@@ -14,7 +14,8 @@ import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
-import {parseFlags, type Parsed} from '#src/options/parse.js';
+import type {ParsedArguments} from '#src/options/grammar.js';
+import {parseAssignments, parseFlags, type Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {boundHeapGrowth} from './heap-growth.js';
 import {releaseIdleMemory} from './idle-memory.js';
@@ -23,8 +24,6 @@ import type {handleUncaught} from './uncaught.js';
 /** The context of a running program. */
 export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
   readonly parsed: P;
-  /** The arguments that were parsed. */
-  readonly argv: readonly string[];
   readonly log: Log;
   /** The machine's clock. Errors of its callbacks are reported, and the program continues. */
   readonly clock: Clock;
@@ -129,7 +128,7 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
  */
 export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   table: FlagTable<R>,
-  given: readonly string[] | (() => readonly string[] | Promise<readonly string[]>),
+  given: readonly string[] | (() => ParsedArguments | Promise<ParsedArguments>),
   run: (invocation: Invocation<R, P>) => Promise<number | void>,
   /** Lays the command line over a configuration file, before there is a log. */
   configure: (parsed: Parsed<R>) => P | Promise<P> = parsed => parsed as P,
@@ -141,8 +140,7 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
   };
   let fatal: ReturnType<typeof handleUncaught> = () => undefined;
   try {
-    const argv = typeof given === 'function' ? await given() : given;
-    const flags = parseFlags(table, argv);
+    const flags = typeof given === 'function' ? parseAssignments(table, await given()) : parseFlags(table, given);
     if (flags.help) return print(helpText(table as never));
     const version = versionInfoOf(flags);
     if (flags.version === 'line') return print(`${table.program} ${version.gitVersion}`);
@@ -181,7 +179,7 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
       print(typeof what === 'string' ? `ready: ${what}` : JSON.stringify(what));
       channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.
     };
-    const code = await run({parsed, argv, log, clock, unhandled, verbosity, version, stopping, print, ready});
+    const code = await run({parsed, log, clock, unhandled, verbosity, version, stopping, print, ready});
     const uncaught = fatal();
     if (uncaught) fail(uncaught.error);
     process.exit(code ?? 0);

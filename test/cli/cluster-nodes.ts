@@ -56,14 +56,12 @@ export interface RunningNodes {
 
 /** `plat nodes` within this process; resolves once it is ready, rejects with why it ended before. */
 export const startNodes = async (settings: string, args: readonly string[] = [], log: Log = noLog): Promise<RunningNodes> => {
-  const argv = [`--kubeconfig=${settings}`, ...args];
-  const parsed = parseFlags(nodesFlags, argv);
+  const parsed = parseFlags(nodesFlags, [`--kubeconfig=${settings}`, ...args]);
   const stopping = new AbortController();
   let code: Promise<number> = Promise.resolve(0);
   const line = await new Promise<string>((resolve, reject) => {
     code = runNodes({
       parsed,
-      argv,
       log,
       clock: systemClock,
       unhandled: new UnhandledErrors(log),

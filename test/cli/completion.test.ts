@@ -1,5 +1,5 @@
 import {spawnSync} from 'node:child_process';
-import {writeFileSync} from 'node:fs';
+import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {bashScript} from '#src/cli/completion/bash.js';
@@ -23,8 +23,13 @@ writeFileSync(scripts.bash, bashScript(completedCommands(tables)));
 writeFileSync(scripts.zsh, zshScript(completedCommands(tables)));
 writeFileSync(scripts.fish, fishScript(completedCommands(tables)));
 
-const output = (shell: string, args: readonly string[]): string => {
-  const {status, stdout, stderr} = spawnSync(shell, args, {encoding: 'utf8'});
+const home = aDirectory();
+mkdirSync(join(home, 'planes'));
+for (const name of ['default.json', 'dev.json', 'other.json', 'dev.lock', '$(touch no).json'])
+  writeFileSync(join(home, 'planes', name), '{}');
+
+const output = (shell: string, args: readonly string[], env: Readonly<Record<string, string>> = {PLAT_HOME: home}): string => {
+  const {status, stdout, stderr} = spawnSync(shell, args, {encoding: 'utf8', timeout: 60_000, env: {...process.env, ...env}});
   if (status !== 0 || stderr) throw new Error(`${shell} ended with ${status}: ${stderr}`);
   return stdout;
 };
@@ -36,6 +41,15 @@ const bash = (...words: readonly string[]): readonly string[] => {
     .split('\n')
     .filter(Boolean);
 };
+/** Commands that take names of planes, one completed word before each name. */
+const namesOfPlanes: readonly (readonly string[])[] = [
+  ...['stop', 'logs', 'status', 'delete', 'export'].map(command => ['plat', command]),
+  ['plat', 'logs', '-f'],
+  ['plat', 'stop', 'dev'],
+  ['plat', 'up', '--name'],
+  ['plat', 'nodes', 'scale', '3', '--name'],
+];
+
 const fish = (line: string): readonly string[] =>
   output('fish', ['--no-config', '-c', 'source $argv[1]; complete -C $argv[2]', scripts.fish, line])
     .split('\n')
@@ -60,6 +74,20 @@ ifInstalled('bash')('bash completes the commands of plat, their first arguments,
   t.deepEqual(bash('plat', 'unknown', '--'), []);
 });
 
+ifInstalled('bash')('bash completes names of planes, which are the files of the registry', t => {
+  for (const words of namesOfPlanes) {
+    t.deepEqual(bash(...words, ''), ['default', 'dev', 'other'], words.join(' '));
+    t.deepEqual(bash(...words, 'o'), ['other'], words.join(' '));
+  }
+  t.deepEqual(bash('plat', 'up', '--name', '=', 'de'), ['default', 'dev']);
+  t.deepEqual(bash('plat', 'up', '--name=de'), ['--name=default', '--name=dev']);
+  t.deepEqual(bash('plat', 'certificate', 'approve', 'd'), []);
+  t.deepEqual(bash('plat', 'up', '--config', ''), []); // Then bash completes files.
+  const none = 'source "$1"; COMP_WORDS=(plat stop ""); COMP_CWORD=2; _plat; printf "%s" "${COMPREPLY[@]}"';
+  t.is(output('bash', ['--norc', '-c', none, 'bash', scripts.bash], {PLAT_HOME: join(home, 'none')}), '');
+  t.is(output('bash', ['--norc', '-c', none, 'bash', scripts.bash], {PLAT_HOME: '', XDG_DATA_HOME: home}), '');
+});
+
 ifInstalled('bash')('bash completes every flag of every program that is not deprecated', t => {
   for (const {program, sections} of tables) {
     const rows = sections.flatMap(section => Object.entries(section.rows));
@@ -70,11 +98,36 @@ ifInstalled('bash')('bash completes every flag of every program that is not depr
 });
 
 ifInstalled('fish')('fish completes commands, first arguments, flags and values', t => {
-  t.deepEqual(fish('plat c'), ['certificate', 'completion']);
+  t.deepEqual(fish('plat c'), ['certificate', 'completion', 'create']);
   t.deepEqual(fish('plat snapshot s'), ['save', 'status']);
-  t.deepEqual(fish('plat up --nam'), ['--naming']);
+  t.deepEqual(fish('plat up --nam'), ['--name', '--naming']);
   t.deepEqual(fish('plat up --naming '), ['kubernetes', 'plat']);
   t.deepEqual(fish('plat-apiserver --audit-log-format j'), ['json']);
+});
+
+ifInstalled('fish')('fish completes names of planes, and files for the configuration', t => {
+  for (const words of namesOfPlanes) t.deepEqual(fish(`${words.join(' ')} `), ['default', 'dev', 'other'], words.join(' '));
+  t.deepEqual(fish('plat stop d'), ['default', 'dev']);
+  t.deepEqual(fish(`plat up --config ${home}/pl`), [`${home}/planes/`]);
+});
+
+/** Types a line in a terminal, presses the tabulator, and waits until the line has become another one. */
+const inTerminal = String.raw`
+zmodload zsh/zpty
+zpty terminal zsh -f -i
+zpty -w terminal "source $1; bindkey '^I' complete-word; print -r -- load''ed"
+zpty -r terminal seen '*loaded*'
+zpty -w -n terminal "$2"$'\t'
+zpty -r terminal seen "*$2*$3*"
+`;
+
+ifInstalled('zsh')('zsh completes first arguments and names of planes in a terminal', t => {
+  for (const [typed, rest] of [
+    ['plat snapshot rest', 'ore'],
+    ['plat stop ot', 'her'],
+    ['plat up --name ot', 'her'],
+  ] as const)
+    t.is(output('zsh', ['-f', '-c', inTerminal, 'zsh', scripts.zsh, typed, rest]), '', typed);
 });
 
 ifInstalled('zsh')('zsh completes the programs with the function of bash', t => {

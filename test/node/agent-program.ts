@@ -33,7 +33,6 @@ export const runAgent = (argv: readonly string[], log: Log = noLog): AgentProgra
   const run = async (): Promise<number> =>
     runPlatlet({
       parsed: await configured(parseFlags(platletFlags, argv)),
-      argv,
       log,
       clock: systemClock,
       unhandled: new UnhandledErrors(log),

@@ -5,7 +5,7 @@ import test, {type ExecutionContext} from 'ava';
 import {ConfigMap, Lease} from '#src/operator/kinds.js';
 import {managerFlags} from '#src/operator/program/flags.js';
 import {variableOf, withEnvironment} from '#src/operator/program/environment.js';
-import {parseFlags} from '#src/options/parse.js';
+import {parseAssignments} from '#src/options/parse.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aDirectory, Program} from '#test/cli/programs.js';
 
@@ -155,7 +155,7 @@ test('a flag takes precedence over its variable, also for lists', t => {
     OPERATOR_HELP: 'true',
     OPERATOR_QPS: '',
   };
-  const {options, help} = parseFlags(table, withEnvironment(table, ['--namespaces=c', '--leader-elect=false'], env));
+  const {options, help} = parseAssignments(table, withEnvironment(table, ['--namespaces=c', '--leader-elect=false'], env));
   t.like(options, {namespaces: ['c'], concurrency: 4, leaderElect: false, qps: 20});
   t.false(help);
 });

@@ -1,6 +1,6 @@
 // What the completion scripts of all shells complete, from the flag tables.
 
-import type {FlagRow, FlagTable} from '#src/options/flag.js';
+import type {Completed, FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagTypes} from '#src/options/types.js';
 
 /** A flag as shells complete it. */
@@ -11,6 +11,8 @@ export interface CompletedFlag {
   readonly isSwitch: boolean;
   /** The values it can have; empty if they are not listed, then files are completed. */
   readonly values: readonly string[];
+  /** The names that complete it, which the shell looks up. */
+  readonly names: Completed | undefined;
   /** One sentence. */
   readonly about: string;
 }
@@ -23,6 +25,8 @@ export interface CompletedCommand {
   readonly about: string;
   /** The first arguments that it knows, such as `save` of `plat snapshot`. */
   readonly subcommands: readonly string[];
+  /** The names that complete its arguments, which the shell looks up. */
+  readonly names: Completed | undefined;
   readonly flags: readonly CompletedFlag[];
 }
 
@@ -41,12 +45,13 @@ const completedFlag = ([name, row]: readonly [string, FlagRow]): CompletedFlag =
   shorthand: row.shorthand?.length === 1 ? row.shorthand : undefined,
   isSwitch: flagTypes[row.type].noOptionDefault !== undefined,
   values: row.type === 'bool' ? ['true', 'false'] : (row.oneOf ?? []).filter(Boolean),
+  names: row.completes,
   about: firstSentence(row.help),
 });
 
 /** Returns all programs and commands with their flags, without deprecated flags. */
 export const completedCommands = (tables: readonly FlagTable[]): readonly CompletedCommand[] =>
-  tables.map(({program: whole, summary, positional, sections}) => {
+  tables.map(({program: whole, summary, positional, completes, sections}) => {
     const [program = '', command] = whole.split(' ');
     const rows = sections.flatMap(section => Object.entries(section.rows)).filter(([, {deprecated}]) => deprecated === undefined);
     return {
@@ -54,6 +59,7 @@ export const completedCommands = (tables: readonly FlagTable[]): readonly Comple
       command,
       about: firstSentence(summary),
       subcommands: subcommandsOf(positional),
+      names: completes,
       flags: rows.map(completedFlag).sort((a, b) => (a.name < b.name ? -1 : 1)),
     };
   });

@@ -1,8 +1,8 @@
+import {humanDuration} from '#src/api/duration.js';
 import {wireTime} from '#src/api/time.js';
 import type {psFlags} from '#src/options/programs/planes.js';
 import type {Invocation} from '#src/program/program.js';
 import {columns} from '#src/cli/program/table.js';
-import {shortAge} from './age.js';
 import {residentBytes} from './process.js';
 import type {ListedPlane} from './record.js';
 import {PlaneRegistry} from './registry.js';
@@ -40,7 +40,7 @@ const cellsOf = (plane: ListedPlane, now: number): readonly string[] => {
     name,
     state,
     isRunning && address ? address : '-',
-    isRunning ? shortAge(now - record.since) : '-',
+    isRunning ? humanDuration(now - record.since) : '-',
     String(nodes),
     memoryBytes === undefined ? '-' : `${Math.round(memoryBytes / (1 << 20))} MB`,
     naming,

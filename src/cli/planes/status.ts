@@ -1,9 +1,9 @@
+import {humanDuration} from '#src/api/duration.js';
 import type {Node} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import type {statusFlags} from '#src/options/programs/planes.js';
 import type {Invocation} from '#src/program/program.js';
-import {shortAge} from './age.js';
 import {healthOf, type PlaneHealth} from './health.js';
 import {planeObject, stateOf} from './ps.js';
 import {reachPlane} from './reach.js';
@@ -37,7 +37,7 @@ const healthOfPlane = async (plane: ListedPlane): Promise<PlaneHealth> => {
 const linesOf = (plane: ListedPlane, {checks, nodes, problems}: PlaneHealth, clock: Clock): readonly string[] => {
   const {record} = plane;
   const failed = checks.filter(({isOk}) => !isOk).length;
-  const since = plane.isRunning ? ` since ${shortAge(clock.now() - record.since)}, process ${record.pid}` : '';
+  const since = plane.isRunning ? ` since ${humanDuration(clock.now() - record.since)}, process ${record.pid}` : '';
   return [
     `${record.name}: ${stateOf(plane)}${since}`,
     `  address      ${record.address || '-'}`,

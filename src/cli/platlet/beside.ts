@@ -38,7 +38,7 @@ export const startAgentBeside = async (
   plane: Plane,
   dataDir: string,
   given: readonly string[],
-  {log, clock, unhandled, verbosity, version, stopping, print}: Omit<Invocation<unknown>, 'parsed' | 'argv' | 'ready'>,
+  {log, clock, unhandled, verbosity, version, stopping, print}: Omit<Invocation<unknown>, 'parsed' | 'ready'>,
 ): Promise<AgentBeside> => {
   const folder = resolve(dataDir, 'agent');
   const {options: own} = parseFlags(platletFlags, given);
@@ -65,7 +65,6 @@ export const startAgentBeside = async (
   for (const warning of parsed.warnings) log.warn(warning);
   const run = runPlatlet({
     parsed,
-    argv,
     log: log.child({component: plane.naming.agent}),
     clock,
     unhandled,

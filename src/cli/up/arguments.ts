@@ -1,7 +1,7 @@
 // The command line of `plat up` before it is parsed: flags that it does not have, but a component has; and after: those
 // that it hands on to its components.
 
-import {parseArguments, UnknownFlagError, type Assignment} from '#src/options/grammar.js';
+import {argumentOf, parseArguments, UnknownFlagError, type Assignment, type ParsedArguments} from '#src/options/grammar.js';
 import type {FlagTable} from '#src/options/flag.js';
 import {OptionError} from '#src/options/option-error.js';
 import {apiserverOwn, controllerManagerOwn, upFlags} from '#src/options/programs/up.js';
@@ -9,14 +9,14 @@ import {apiserverOwn, controllerManagerOwn, upFlags} from '#src/options/programs
 const table = upFlags as unknown as FlagTable;
 
 /**
- * Returns the arguments of `plat up`, after those of its configuration file. Throws an `OptionError` for a flag that
- * only a component has, which names the flag that hands it on.
+ * Splits the arguments of `plat up`, and puts those of its configuration file before them. Throws an `OptionError` for
+ * a flag that only a component has, which names the flag that hands it on.
  */
-export const upArguments = async (argv: readonly string[]): Promise<readonly string[]> => {
+export const upArguments = async (argv: readonly string[]): Promise<ParsedArguments> => {
   try {
-    const {assignments} = parseArguments(table, argv);
+    const {assignments, args} = parseArguments(table, argv);
     const file = assignments.findLast(({flag}) => flag === 'config')?.text;
-    return file ? [...(await configured(file, assignments)), ...argv] : argv;
+    return {assignments: file ? [...(await configured(file, assignments)), ...assignments] : assignments, args};
   } catch (error) {
     if (error instanceof UnknownFlagError) await explainFlag(error.flag);
     throw error;
@@ -35,10 +35,10 @@ const combined: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the flags of a configuration file that the command line does not replace. */
-const configured = async (file: string, given: readonly Assignment[]): Promise<readonly string[]> => {
+const configured = async (file: string, given: readonly Assignment[]): Promise<readonly Assignment[]> => {
   const {readConfiguration} = await import('./configuration.js');
   const isReplaced = (flag: string) => !combined.has(flag) && given.some(each => each.flag === flag);
-  return (await readConfiguration(file)).filter(({flag}) => !isReplaced(flag)).map(({flag, text}) => `--${flag}=${text}`);
+  return (await readConfiguration(file)).filter(({flag}) => !isReplaced(flag));
 };
 
 /** Throws where a component has a flag that `plat up` does not have. */
@@ -69,10 +69,8 @@ export interface ComponentArguments {
 }
 
 /** Returns the flags of a command line that `plat up` hands on under the same name. */
-export const handedOn = (argv: readonly string[]): ComponentArguments => {
-  const {assignments} = parseArguments(table, argv);
-  const of = (...flags: readonly string[]) =>
-    assignments.filter(({flag}) => flags.includes(flag)).map(({flag, text}) => `--${flag}=${text}`);
+export const handedOn = (assignments: readonly Assignment[]): ComponentArguments => {
+  const of = (...flags: readonly string[]) => assignments.filter(({flag}) => flags.includes(flag)).map(argumentOf);
   return {
     apiserver: of('feature-gates', ...apiserverOwn),
     controllerManager: of('feature-gates', ...controllerManagerOwn),

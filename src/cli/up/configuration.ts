@@ -36,8 +36,9 @@ export const decodeConfiguration = (text: string, folder: string): readonly Assi
   for (const [field, expected] of Object.entries(planeConfigurationKind))
     if (value[field] !== expected) throw new Error(`${lineOf(field)}${field} must be ${expected}, not ${shown(value[field])}`);
   return Object.entries(value).flatMap(([name, given]) => {
-    if (Object.hasOwn(planeConfigurationKind, name) || given === null) return [];
+    if (Object.hasOwn(planeConfigurationKind, name)) return [];
     if (!Object.hasOwn(planeFields, name)) throw new Error(`${lineOf(name)}${unknownField(name)}`);
+    if (given === null) return [];
     const field: PlaneField = planeFields[name as keyof typeof planeFields];
     const texts = readers[field.type](given, folder);
     if (texts === undefined) throw new Error(`${lineOf(name)}${name} must be ${wanted[field.type]}, not ${shown(given)}`);
@@ -47,7 +48,7 @@ export const decodeConfiguration = (text: string, folder: string): readonly Assi
 
 const unknownField = (name: string): string => {
   const similar = closest(name, Object.keys(planeFields));
-  return `there is no field ${JSON.stringify(name.slice(0, 100))}${similar === undefined ? '' : `: did you mean ${similar}?`}`;
+  return `there is no field ${JSON.stringify(name.slice(0, 100))}: ${similar === undefined ? 'docs/plane.schema.json lists the fields' : `did you mean ${similar}?`}`;
 };
 
 const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60));

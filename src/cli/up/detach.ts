@@ -7,9 +7,7 @@ import {dirname, join, resolve} from 'node:path';
 import {confineErrors} from '#src/base/emitters/confined.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {shellQuoted} from '#src/base/text/shell-quoted.js';
-import {parseArguments} from '#src/options/grammar.js';
-import type {FlagTable} from '#src/options/flag.js';
-import {upFlags} from '#src/options/programs/up.js';
+import {argumentOf, type Assignment} from '#src/options/grammar.js';
 import {lastLines} from '#src/cli/planes/log-text.js';
 import type {UpInvocation} from './up.js';
 import {dataDirOf} from './name.js';
@@ -32,11 +30,11 @@ interface ReadyLine {
 /**
  * Starts a plane in the background. Returns the exit code: 1 when it does not become ready, with the end of its log.
  */
-export const runDetached = async ({parsed: {options}, argv, print, stopping}: UpInvocation): Promise<number> => {
+export const runDetached = async ({parsed: {options, assignments}, print, stopping}: UpInvocation): Promise<number> => {
   const logFile = resolve(options.logFile || join(dataDirOf(options), 'plat.log'));
   makeFolder(dirname(logFile));
   const begin = statSync(logFile, {throwIfNoEntry: false})?.size ?? 0;
-  const child = background(argv, logFile);
+  const child = background(assignments, logFile);
   const end = () => child.kill('SIGTERM');
   stopping.addEventListener('abort', end, {once: true});
   const line = await Promise.race([readyLine(child), once(child, 'exit').then(() => undefined)]);
@@ -56,11 +54,8 @@ const describe = ({address, name, naming, kubeconfig}: ReadyLine): string =>
   `ready: ${address} (${naming} naming) runs in the background as ${name}; kubectl --kubeconfig ${shellQuoted(kubeconfig)} get namespaces`;
 
 /** Starts this program again, without a terminal, with its output in the log file. */
-const background = (argv: readonly string[], logFile: string): ChildProcess => {
-  const {assignments} = parseArguments(upFlags as unknown as FlagTable, argv);
-  const kept = assignments
-    .filter(({flag}) => !['detach', 'output', 'log-file', 'config'].includes(flag))
-    .map(({flag, text}) => `--${flag}=${text}`);
+const background = (assignments: readonly Assignment[], logFile: string): ChildProcess => {
+  const kept = assignments.filter(({flag}) => !['detach', 'output', 'log-file', 'config'].includes(flag)).map(argumentOf);
   const args = [...process.execArgv, ownProgram(), 'up', ...kept, '--output=json', `--log-file=${logFile}`];
   const file = openSync(logFile, 'a', 0o600);
   try {

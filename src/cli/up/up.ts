@@ -69,9 +69,9 @@ const reportProgress = async ({clock, parsed: {options}}: UpInvocation, started:
 
 /** Starts the plane and the agent beside it; undefined if it was stopped meanwhile. */
 const start = async (invocation: UpInvocation, dataDir: string): Promise<{plane: Plane; agent: AgentBeside | undefined} | undefined> => {
-  const {parsed, argv, stopping, unhandled} = invocation;
+  const {parsed, stopping, unhandled} = invocation;
   const {options} = parsed;
-  const own = handedOn(argv);
+  const own = handedOn(parsed.assignments);
   const started = new AbortController();
   reportProgress(invocation, started.signal).catch(() => {});
   try {

@@ -1,5 +1,5 @@
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
-import {parseArguments} from '#src/options/grammar.js';
+import {parseArguments, type Assignment, type ParsedArguments} from '#src/options/grammar.js';
 import {OptionError} from '#src/options/option-error.js';
 import {readValues} from '#src/options/schema.js';
 
@@ -16,10 +16,11 @@ export const variableOf = (flag: string): string => `${prefix}${flag.replaceAll(
  * Returns the arguments of a program with those of its environment added: a variable applies if its flag is not given.
  * Empty and unknown variables are ignored. Throws an `OptionError` that names the variable for an invalid value.
  */
-export const withEnvironment = <R>(table: FlagTable<R>, argv: readonly string[], env: Environment): readonly string[] => {
+export const withEnvironment = <R>(table: FlagTable<R>, argv: readonly string[], env: Environment): ParsedArguments => {
   const untyped = table as unknown as FlagTable;
-  const given = new Set(parseArguments(untyped, argv).assignments.map(({flag}) => flag));
-  const added: string[] = [];
+  const {assignments, args} = parseArguments(untyped, argv);
+  const given = new Set(assignments.map(({flag}) => flag));
+  const added: Assignment[] = [];
   for (const flag of Object.keys(untyped.rows as Record<string, FlagRow>)) {
     const text = env[variableOf(flag)];
     if (!text || flag === 'help' || given.has(flag)) continue;
@@ -28,7 +29,7 @@ export const withEnvironment = <R>(table: FlagTable<R>, argv: readonly string[],
     } catch (cause) {
       throw new OptionError(`${variableOf(flag)}: ${(cause as Error).message}`, {cause});
     }
-    added.push(`--${flag}=${text}`);
+    added.push({flag, text});
   }
-  return [...added, ...argv];
+  return {assignments: [...added, ...assignments], args};
 };

@@ -76,7 +76,12 @@ export const nodesFlags = flagTable({
     nodes,
     agents,
     flagSection('Scale', {
-      name: {type: 'string', help: 'With scale: the plane of this user (plat ps) that gets N simulated nodes.', default: 'default'},
+      name: {
+        type: 'string',
+        help: 'With scale: the plane of this user (plat ps) that gets N simulated nodes.',
+        default: 'default',
+        completes: 'planes',
+      },
     }),
   ],
   rules: [

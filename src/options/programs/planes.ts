@@ -25,6 +25,7 @@ export const statusFlags = flagTable({
   program: 'plat status',
   summary: 'Reports the health of a plane, its components and its nodes. Ends with 1 if something is wrong.',
   positional: '[NAME]',
+  completes: 'planes',
   sections: [flagSection('Output', {...output, ...rest})],
 });
 
@@ -33,6 +34,7 @@ export const logsFlags = flagTable({
   program: 'plat logs',
   summary: 'Prints the log of a plane that was started with --detach or --log-file.',
   positional: '[NAME]',
+  completes: 'planes',
   sections: [
     flagSection('Output', {
       follow: {type: 'bool', help: 'Go on with what is logged later, until the plane ends.', default: 'false', shorthand: 'f'},
@@ -47,6 +49,7 @@ export const stopFlags = flagTable({
   program: 'plat stop',
   summary: 'Stops planes, and returns once they have ended.',
   positional: 'NAME...',
+  completes: 'planes',
   sections: [
     flagSection('Stop', {
       all: {type: 'bool', help: 'Stop all planes that run.', default: 'false'},
@@ -61,6 +64,7 @@ export const deleteFlags = flagTable({
   program: 'plat delete',
   summary: 'Deletes a plane: its data, its keys, its entries in the kubeconfig file, and its place in the list. Asks before it does.',
   positional: 'NAME',
+  completes: 'planes',
   sections: [
     flagSection('Deletion', {
       yes: {type: 'bool', help: 'Do not ask. Needed where there is no terminal.', default: 'false', shorthand: 'y'},
@@ -76,6 +80,7 @@ export const exportFlags = flagTable({
   summary:
     'Writes versions, logs, metrics, health and objects of a plane to an archive, for a report of an error. It holds no secrets, tokens or keys.',
   positional: '[NAME]',
+  completes: 'planes',
   sections: [
     flagSection('Output', {
       output: {type: 'path', help: 'The archive to write, which must not exist.', shownDefault: 'plat-NAME.tar.gz', shorthand: 'o'},

@@ -14,6 +14,7 @@ const plane = flagSection('Plane', {
     type: 'string',
     help: 'The name of the plane, by which plat ps, stop, status, logs, delete and export know it: a DNS label. Its context in kubeconfig files is plat-NAME (docs/planes.md).',
     shownDefault: 'that of the plane in the data directory; default for a new one, or default-2 and so on if that is in use',
+    completes: 'planes',
     check: (name: string) => {
       const isLabel = name === '' || /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
       return isLabel ? undefined : 'must be lower-case letters, digits and dashes, at most 63 of them, such as dev';

@@ -4,7 +4,7 @@ import test from 'ava';
 import {decodeConfiguration} from '#src/cli/up/configuration.js';
 import {upArguments} from '#src/cli/up/arguments.js';
 import {planeConfigurationSchema, planeFields} from '#src/options/programs/plane-configuration.js';
-import {parseFlags} from '#src/options/parse.js';
+import {parseAssignments} from '#src/options/parse.js';
 import {upFlags} from '#src/options/programs/up.js';
 import {aDirectory} from '#test/cli/programs.js';
 
@@ -55,6 +55,8 @@ test('a configuration is JSON too, and a field without a value is left out', t =
 
 const mistakes: readonly (readonly [string, string])[] = [
   [`${head}nodez: 1\n`, 'line 3: there is no field "nodez": did you mean nodes?'],
+  [`${head}nodez:\n`, 'line 3: there is no field "nodez": did you mean nodes?'],
+  [`${head}record: {file: run}\n`, 'line 3: there is no field "record": docs/plane.schema.json lists the fields'],
   [`${head}# a comment\n\nnodes: many\n`, 'line 5: nodes must be a whole number, not "many"'],
   [`${head}nodes: 1\nnodes: 2\n`, 'line 4: the field "nodes" is repeated'],
   [`${head}nodes: 1.5\n`, 'line 3: nodes must be a whole number, not 1.5'],
@@ -77,8 +79,8 @@ for (const [text, message] of mistakes) {
 test('flags take precedence over the file, and lists are combined', async t => {
   const file = join(aDirectory(), 'plane.yaml');
   writeFileSync(file, `${head}nodes: 3\nsecurePort: 0\nschedulerArgs: [--v=1]\ncontrollers: ['*']\n`);
-  const argv = await upArguments([`--config=${file}`, '--nodes=5', '--scheduler-arg=--v=2', '--controllers=-*']);
-  const {options, set} = parseFlags(upFlags, argv);
+  const given = await upArguments([`--config=${file}`, '--nodes=5', '--scheduler-arg=--v=2', '--controllers=-*']);
+  const {options, set} = parseAssignments(upFlags, given);
 
   t.deepEqual([options.nodes, options.securePort, options.schedulerArg, options.controllers], [5, 0, ['--v=1', '--v=2'], ['-*']]);
   t.true(set.has('config'));

@@ -12,7 +12,6 @@ import {chosenName, isPlaneName, parseRecord, type ListedPlane, type PlaneRecord
 import {redactArgument, redactObject, redactText} from '#src/cli/planes/redact.js';
 import {PlaneRegistry} from '#src/cli/planes/registry.js';
 import {registerPlane, type StartingPlane} from '#src/cli/up/name.js';
-import {shortAge} from '#src/cli/planes/age.js';
 import {logFileWriter} from '#src/program/log-file.js';
 import {aDirectory} from '#test/cli/programs.js';
 
@@ -279,7 +278,6 @@ test('a record that a later version wrote keeps the fields that are known', t =>
   t.deepEqual(parseRecord(JSON.stringify({...aPlane(), later: 1}), 'dev'), aPlane());
 });
 
-test('words are quoted for a shell where needed, and ages are short', t => {
+test('words are quoted for a shell where needed', t => {
   t.deepEqual(["a b'c", './.plat/kubeconfig', '$HOME'].map(shellQuoted), [String.raw`'a b'\''c'`, './.plat/kubeconfig', "'$HOME'"]);
-  t.deepEqual([0, 59_000, 61_000, 7_500_000, 90_000_000].map(shortAge), ['0s', '59s', '1m1s', '2h5m', '1d1h']);
 });

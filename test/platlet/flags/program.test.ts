@@ -98,7 +98,6 @@ test('--platconfig, --plat-api-qps, --plat-api-burst and --plat-api-content-type
     await using joined = await joinCluster({
       given: {
         parsed: of,
-        argv,
         log: noLog,
         clock,
         unhandled: new UnhandledErrors(noLog),
