@@ -5,7 +5,7 @@ const rankOf = path => ranks.get(path.slice(process.cwd().length + 1)) ?? ranks.
 
 export default {
   files: ['dist/test/**/*.test.js', 'dist/together/**/*.test.js'],
-  require: ['./tools/test-leaks.mjs', './tools/test-times.mjs'],
+  require: ['./tools/test-places.mjs', './tools/test-leaks.mjs', './tools/test-times.mjs'],
   timeout: '2m',
   workerThreads: false,
   concurrency: 2,

@@ -10,6 +10,7 @@ import {relative} from 'node:path';
 import process from 'node:process';
 import timers from 'node:timers';
 import {registerCompletionHandler} from 'ava';
+import {sourcePlace} from './test-places.mjs';
 
 /** How long the check waits for resources that are being closed, in ms. */
 const graceMs = 2000;
@@ -88,14 +89,11 @@ subscribe('child_process', ({process: child}) =>
 );
 subscribe('worker_threads', ({worker}) => keep('worker', worker, ({threadId}) => threadId !== -1));
 
-/**
- * Returns the place of a frame in the sources of this repository, or undefined for others; ava maps frames of compiled
- * files.
- */
+/** Returns the place of a frame in the sources of this repository, or undefined for others. */
 const located = frame => {
-  const [, path, line] = /\(?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/.exec(frame) ?? [];
+  const [, path, line, column] = /\(?(?:file:\/\/)?(\/[^\s():]+):(\d+):(\d+)\)?$/.exec(frame) ?? [];
   const name = path && relative(process.cwd(), path);
-  return name && !/^(\.\.|tools\/|node_modules\/)/.test(name) ? `${name}:${line}` : undefined;
+  return name && !/^(\.\.|tools\/|node_modules\/)/.test(name) ? sourcePlace(name, line, column) : undefined;
 };
 
 const placesOf = ({stack}) => [...new Set(stack.split('\n').slice(1).map(located).filter(Boolean))];

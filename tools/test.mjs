@@ -6,6 +6,7 @@ import {spawn} from 'node:child_process';
 import {appendFileSync, existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {withSourcePlaces} from './test-places.mjs';
 import {quickFiles} from './test-quick.mjs';
 import {everythingTogether, folder, quickTogether} from './test-together.mjs';
 
@@ -22,11 +23,13 @@ const isBundled = () => {
 /** The temporary folder of all tests, removed at the end. */
 const scratch = mkdtempSync(join(tmpdir(), 'plat-tests-'));
 const isQuick = args[0] === '--quick';
+/** Whether the tests run from bundles. */
+const isTogether = isQuick || args.length === 0;
 /**
  * What is removed before and after: named files, which run as they were compiled, leave the scripts to a run that uses
  * them.
  */
-const made = isQuick || args.length === 0 ? [folder, scratch] : [scratch];
+const made = isTogether ? [folder, scratch] : [scratch];
 const clear = each => rmSync(each, {recursive: true, force: true});
 made.filter(each => each !== scratch).forEach(clear);
 process.on('exit', () => made.forEach(clear));
@@ -50,8 +53,11 @@ const read = line => {
 // oxlint-disable-next-line no-control-regex
 const notText = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/g;
 
-/** Returns the line for the terminal: with the test's path in the repository, and without control characters. */
-const withPath = line => line.replace(/\b(?:script-\d+|together|test) › /, '').replaceAll(notText, '\uFFFD');
+/** Returns the line for the terminal: with paths in the repository, and without control characters. */
+const withPath = line => {
+  const text = line.replace(/\b(?:script-\d+|together|test) › /, '').replaceAll(notText, '\uFFFD');
+  return isTogether ? withSourcePlaces(text) : text;
+};
 
 const times = process.env['PLAT_TEST_TIMES'];
 
@@ -83,6 +89,7 @@ const ava = (files, options = []) =>
         PLAT_HOME: join(scratch, 'home'),
         PLAT_TEST_ORDER: files.join('\n'),
         ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {}),
+        ...(isTogether ? {PLAT_TEST_TOGETHER: '1'} : {}),
       },
     });
     children.add(child);
