@@ -8,8 +8,8 @@ import {parseSigningRequest} from '#src/pki/signing-request.js';
 import type {Plane} from '#src/plane/plane.js';
 import {Expected} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
-import {aPlane} from './plane.js';
 import {aRequest, nodeClientUsages, nodeSubject, nodeUser, requestsOf, type RequestParts} from './requests.js';
+import {aSigningPlane} from './signing-requests.js';
 
 const plat = naming('plat');
 const signer = plat.signers.apiserverClientAgent;
@@ -50,7 +50,7 @@ for (const [name, agent] of [
   ['kubernetes', 'kubelet'],
 ] as const) {
   test(`in the ${name} naming a node's request for itself is approved and gets its certificate`, async t => {
-    await using plane = await aPlane({naming: name});
+    await using plane = await aSigningPlane({naming: name});
     await letCreate(plane);
     await allow(plane, 'selfnodeclient');
     await requestsOf(plane, nodeUser).create({signer: plane.naming.signers.apiserverClientAgent, usages: nodeClientUsages});
@@ -71,7 +71,7 @@ for (const [name, agent] of [
 }
 
 test('another user with permission to request for nodes is approved with the other message', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   await letCreate(plane);
   await allow(plane, 'nodeclient', 'system:bootstrappers');
   await requestsOf(plane, {name: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:authenticated']}).create(nodeRequest);
@@ -84,7 +84,7 @@ test('another user with permission to request for nodes is approved with the oth
 });
 
 test('a node that may not ask for itself, but for nodes, is approved as anyone else', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   await letCreate(plane);
   await allow(plane, 'nodeclient');
   await requestsOf(plane, nodeUser).create(nodeRequest);
@@ -94,7 +94,7 @@ test('a node that may not ask for itself, but for nodes, is approved as anyone e
 });
 
 test('a request that is recognized but not allowed is checked again, and approved once its requester is allowed', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   await letCreate(plane);
   await requestsOf(plane, nodeUser).create(nodeRequest);
   await plane.clock.advance(60_000);
@@ -107,7 +107,7 @@ test('a request that is recognized but not allowed is checked again, and approve
 });
 
 test('a request that is not allowed is reported with the permissions that were checked', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   await letCreate(plane);
   const csr = await requestsOf(plane, nodeUser).create(nodeRequest);
   const reconcile = approvingReconciler(contextOver(plane, [csr], {}));
@@ -119,7 +119,7 @@ test('a request that is not allowed is reported with the permissions that were c
 });
 
 test('a decision that the cache does not know yet is not overwritten', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   await letCreate(plane);
   const stale = await requestsOf(plane, nodeUser).create(nodeRequest);
   await requestsOf(plane).setApproval('Denied');
@@ -134,7 +134,7 @@ test('a decision that the cache does not know yet is not overwritten', async t =
 });
 
 test('a decided request, one with a certificate and one that is gone are left alone', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const parts = {apiVersion: 'certificates.plat.io/v1', metadata: {name: 'req'}, spec: (await aRequest(nodeRequest)).spec};
   for (const status of [
     {conditions: [{type: 'Denied', status: 'True'}]},
@@ -149,7 +149,7 @@ test('a decided request, one with a certificate and one that is gone are left al
 });
 
 test('a request that does not parse is an error to be tried again', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const csr = {metadata: {name: 'req'}, spec: {request: Buffer.from('rubbish').toString('base64'), signerName: signer}};
 
   await t.throwsAsync(approvingReconciler(contextOver(plane, [csr], {}))({namespace: '', name: 'req'}, attempt), {

@@ -10,10 +10,9 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {startPlane} from '#src/plane/plane.js';
 import {attempt, contextOver} from './context.js';
-import {aPlane} from './plane.js';
 import {requestsOf} from './requests.js';
 import {anAuthority, signingFiles, type SigningFiles} from './signing-files.js';
-import {type TestPlane, approved, generic, hour, minute, outcome, start} from './signing-requests.js';
+import {aSigningPlane, type TestPlane, approved, generic, hour, minute, outcome, start} from './signing-requests.js';
 
 const noFiles: SigningOptions = {
   clusterSigningCertFile: '',
@@ -80,7 +79,7 @@ const bad: Readonly<Record<string, readonly [prepare: () => Promise<SigningFiles
 for (const [what, [prepare, message]] of Object.entries(bad)) {
   test(`${what} stops the start with a line that names flags, files and cause`, async t => {
     const files = await prepare();
-    const error = await t.throwsAsync(aPlane(generic(files)), {message});
+    const error = await t.throwsAsync(aSigningPlane(generic(files)), {message});
 
     t.true(error?.message.includes(`--cluster-signing-cert-file=${files.certificate} and --cluster-signing-key-file=${files.key}`));
     t.false(error?.message.includes('\n'));
@@ -93,7 +92,7 @@ const issuerOf = async (plane: TestPlane, name: string): Promise<string | undefi
 test('a changed pair is taken up within a minute; half of one changes nothing', async t => {
   const [one, two] = [await anAuthority('one', start), await anAuthority('two', start)];
   const [files, next] = [signingFiles(one), signingFiles(two)];
-  await using plane = await aPlane(generic(files));
+  await using plane = await aSigningPlane(generic(files));
   t.is(await issuerOf(plane, 'before'), 'one');
 
   writeFileSync(files.certificate, certificatePem(two.certificate));
@@ -109,7 +108,7 @@ test('a changed pair is taken up within a minute; half of one changes nothing', 
 test('a pair with a certificate too many makes signing fail until the file is mended, and then it is caught up with', async t => {
   const [one, two] = [await anAuthority('one', start), await anAuthority('two', start)];
   const files = signingFiles(one);
-  await using plane = await aPlane(generic(files));
+  await using plane = await aSigningPlane(generic(files));
   files.write(two, one);
   await plane.clock.advance(minute);
   t.is(await issuerOf(plane, 'late'), undefined);
@@ -125,7 +124,7 @@ test('a pair with a certificate too many makes signing fail until the file is me
 
 test('nothing is signed by an authority that has expired, and certificates end with it', async t => {
   const files = signingFiles(await anAuthority('short', start, {lifetimeMs: hour}));
-  await using plane = await aPlane(generic(files));
+  await using plane = await aSigningPlane(generic(files));
   const {issued} = await outcome(plane, {name: 'capped', signer: plane.naming.signers.apiserverClient, usages: ['client auth']});
   t.is(issued[0]?.notAfter, start + hour);
 
@@ -138,7 +137,7 @@ test('nothing is signed by an authority that has expired, and certificates end w
 });
 
 test('a status that changed meanwhile is not overwritten: the write conflicts and is tried again', async t => {
-  await using plane = await aPlane({controllerManagerArgs: ['--controllers=*,-csrsigning']});
+  await using plane = await aSigningPlane({controllerManagerArgs: ['--controllers=*,-csrsigning']});
   const requests = await approved(plane, {signer: plane.naming.signers.apiserverClient, usages: ['client auth']});
   const stale = await requests.get();
   await requests.resource.update({...stale, metadata: {...stale.metadata, labels: {changed: 'yes'}}});

@@ -9,10 +9,9 @@ import {kinds} from '#src/api/kinds/index.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import type {KeySpec} from '#src/pki/keys/keys.js';
 import {parseSigningRequest} from '#src/pki/signing-request.js';
-import {aPlane} from './plane.js';
 import {aRequest, nodeClientUsages, nodeServingUsages, nodeSubject, requestsOf, type RequestParts} from './requests.js';
 import {anAuthority, signingFiles} from './signing-files.js';
-import {type TestPlane, approved, generic, hour, minute, outcome, start} from './signing-requests.js';
+import {aSigningPlane, type TestPlane, approved, generic, hour, minute, outcome, start} from './signing-requests.js';
 
 const openssl = (() => {
   try {
@@ -43,7 +42,7 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
     };
 
     test(`a node with a key of ${keyName} gets a ${flow} certificate`, async t => {
-      await using plane = await aPlane();
+      await using plane = await aSigningPlane();
       const {issued, failed} = await nodeCertificate(plane);
       t.is(failed, undefined);
       const [certificate] = issued;
@@ -54,7 +53,7 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
     });
 
     (openssl ? test : test.skip)(`openssl verifies the ${flow} certificate of a node with a key of ${keyName}`, async t => {
-      await using plane = await aPlane();
+      await using plane = await aSigningPlane();
       const {
         issued: [certificate],
       } = await nodeCertificate(plane);
@@ -77,7 +76,7 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
 }
 
 test('a client of the API server chooses subject and alternative names freely', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const {issued} = await outcome(plane, {
     signer: plane.naming.signers.apiserverClient,
     usages: ['client auth'],
@@ -91,7 +90,7 @@ test('a client of the API server chooses subject and alternative names freely', 
 });
 
 test('the legacy signer signs anything, a request without usages too', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const {issued} = await outcome(plane, {signer: plane.naming.signers.legacyUnknown, subject: {commonName: 'anything'}});
 
   t.is(issued[0]?.subject.commonName, 'anything');
@@ -99,7 +98,7 @@ test('the legacy signer signs anything, a request without usages too', async t =
 });
 
 test('the legacy signer of a plane has an authority that the API server does not trust', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const {issued} = await outcome(plane, {
     signer: plane.naming.signers.legacyUnknown,
     usages: ['client auth'],
@@ -118,7 +117,10 @@ test('the legacy signer of a plane has an authority that the API server does not
 test('no signer issues for the group of administrators, whatever its key pair and approver', async t => {
   const files = signingFiles(await anAuthority('ca', start));
   // A server that does not look at subjects: the signers do all the same.
-  await using plane = await aPlane({...generic(files), apiserverArgs: ['--disable-admission-plugins=CertificateSubjectRestriction']});
+  await using plane = await aSigningPlane({
+    ...generic(files),
+    apiserverArgs: ['--disable-admission-plugins=CertificateSubjectRestriction'],
+  });
   for (const [index, signer] of Object.values(plane.naming.signers).entries()) {
     const {issued} = await outcome(plane, {
       name: `req-${index}`,
@@ -131,7 +133,7 @@ test('no signer issues for the group of administrators, whatever its key pair an
 });
 
 test('a request without usages fails at the signers that need some, each in its own words', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const {signers: names} = plane.naming;
   const messages = {
     [names.apiserverClient]: 'missing required usage for client certificate: client auth',
@@ -150,7 +152,7 @@ test('a request without usages fails at the signers that need some, each in its 
 });
 
 test('a request that failed is never looked at again', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const requests = await approved(plane, {signer: plane.naming.signers.apiserverClient, usages: ['server auth']});
   const {metadata, status} = await requests.get();
   t.is(status?.conditions?.find(({type}) => type === 'Failed')?.lastUpdateTime, '2026-01-01T00:00:00Z');
@@ -165,7 +167,7 @@ for (const [what, signer, setApproval] of [
   ['another signer has to sign', 'apiserverServing', 'Approved'],
 ] as const) {
   test(`a request that ${what} is not signed`, async t => {
-    await using plane = await aPlane();
+    await using plane = await aSigningPlane();
     const requests = requestsOf(plane);
     await requests.create({signer: plane.naming.signers[signer], usages: nodeClientUsages});
     if (setApproval) await requests.setApproval(setApproval);
@@ -250,7 +252,7 @@ test('each signer objects in the words of the field, and of several objections t
 });
 
 test('certificates are valid as long as requested, at least ten minutes, at most the maximum, from five minutes earlier', async t => {
-  await using plane = await aPlane();
+  await using plane = await aSigningPlane();
   const table: readonly (readonly [requested: number | undefined, fromNowMs: number])[] = [
     [undefined, 8760 * hour - 5 * minute],
     [600, 10 * minute],
@@ -270,7 +272,7 @@ test('certificates are valid as long as requested, at least ten minutes, at most
 });
 
 test('the option sets the maximum, and none or zero means a year', async t => {
-  await using plane = await aPlane({controllerManagerArgs: ['--cluster-signing-duration=24h']});
+  await using plane = await aSigningPlane({controllerManagerArgs: ['--cluster-signing-duration=24h']});
   const {issued} = await outcome(plane, {signer: plane.naming.signers.apiserverClient, usages: ['client auth'], expirationSeconds: 90_000});
 
   t.is(issued[0]?.notAfter, start + 24 * hour - 5 * minute);
@@ -279,7 +281,7 @@ test('the option sets the maximum, and none or zero means a year', async t => {
 
 test('signers that have no pair of their own do not act when others have one', async t => {
   const files = signingFiles(await anAuthority('own', start));
-  await using plane = await aPlane({
+  await using plane = await aSigningPlane({
     controllerManagerArgs: [
       `--cluster-signing-platlet-serving-cert-file=${files.certificate}`,
       `--cluster-signing-platlet-serving-key-file=${files.key}`,

@@ -2,6 +2,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import type {Plane} from '#src/plane/plane.js';
 import {requestsOf, type RequestParts} from './requests.js';
+import {aPlane, type TestPlaneOptions} from './plane.js';
 import type {SigningFiles} from './signing-files.js';
 
 export const start = Date.parse('2026-01-01T00:00:00Z');
@@ -9,6 +10,13 @@ export const minute = 60_000;
 export const hour = 60 * minute;
 
 export type TestPlane = Plane & {readonly clock: VirtualClock};
+
+/**
+ * A plane with the controllers of signing requests, and of the CA that verifies what they issue: all others take half
+ * the time of its start.
+ */
+export const aSigningPlane = (options: TestPlaneOptions = {}): Promise<TestPlane> =>
+  aPlane({controllers: ['csrapproving', 'csrsigning', 'csrcleaner', 'root-ca-cert-publisher'], ...options});
 
 /** A request that was made and approved, after everything that set off. */
 export const approved = async (plane: TestPlane, parts: RequestParts) => {

@@ -36,6 +36,11 @@ export const configurationFile = (content: unknown): string => {
   return file;
 };
 
+/** Keys of providers that are gone. Making one takes longer than all else that a test of tokens does. */
+const free: TokenKey[] = [];
+
+const aKey = async (): Promise<TokenKey> => free.pop() ?? tokenKey(await generatePrivateKey({kind: 'rsa'}));
+
 /** Starts a provider. `now` is the time by which its tokens are issued. */
 export const anIssuer = async (now: () => number): Promise<TestIssuer> => {
   const authority = await anAuthority();
@@ -61,6 +66,7 @@ export const anIssuer = async (now: () => number): Promise<TestIssuer> => {
     response.writeHead(status ?? 200, {'content-type': 'application/json', ...headers}).end(body);
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const keys = [await aKey()];
   const issuer: TestIssuer = {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ca,
@@ -68,9 +74,9 @@ export const anIssuer = async (now: () => number): Promise<TestIssuer> => {
     requests,
     credentials,
     answers,
-    key: tokenKey(await generatePrivateKey({kind: 'rsa'})),
+    key: keys[0]!,
     async rotate() {
-      issuer.key = tokenKey(await generatePrivateKey({kind: 'rsa'}));
+      keys.push((issuer.key = await aKey()));
     },
     token(claims = {}, key = issuer.key) {
       const seconds = Math.floor(now() / 1000);
@@ -80,6 +86,7 @@ export const anIssuer = async (now: () => number): Promise<TestIssuer> => {
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise(resolve => server.close(resolve));
+      free.push(...keys.splice(0));
     },
   };
   return issuer;
