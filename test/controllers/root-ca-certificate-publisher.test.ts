@@ -9,13 +9,14 @@ import type {Plane} from '#src/plane/plane.js';
 import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';
 
+const controllers = ['root-ca-certificate-publisher-controller'];
 const name = 'plat-root-ca.crt';
 const annotation = 'plat.io/description';
 
 const published = (plane: Plane, namespace = 'default') => plane.client().resource(kinds.configMaps).get(name, {namespace});
 
 test('every namespace, old or new, gets the bundle with a description', async t => {
-  await using plane = await aPlane();
+  await using plane = await aPlane({controllers});
   const {clock} = plane;
   await plane
     .client()
@@ -39,7 +40,7 @@ for (const [what, change] of [
   ['a key beside it', {data: {'ca.crt': 'mine', extra: 'mine'}}],
 ] as const) {
   test(`${what} is replaced as a whole`, async t => {
-    await using plane = await aPlane();
+    await using plane = await aPlane({controllers});
     const {clock} = plane;
     const before = await published(plane);
     await plane
@@ -53,7 +54,7 @@ for (const [what, change] of [
 }
 
 test('a description is written again when it is taken away, and left alone in other words', async t => {
-  await using plane = await aPlane();
+  await using plane = await aPlane({controllers});
   const {clock} = plane;
   const configMaps = plane.client().resource(kinds.configMaps);
   const {metadata} = await published(plane);
@@ -71,7 +72,7 @@ test('a description is written again when it is taken away, and left alone in ot
 });
 
 test('a deleted bundle is created again', async t => {
-  await using plane = await aPlane();
+  await using plane = await aPlane({controllers});
   const {clock} = plane;
   const before = await published(plane);
   await plane.client().resource(kinds.configMaps).delete(name, {namespace: 'default'});
@@ -84,13 +85,13 @@ test('a bundle without a certificate stops the start and names the flag', async 
   const file = join(mkdtempSync(join(tmpdir(), 'plat-test-')), 'ca.crt');
   writeFileSync(file, 'nothing');
 
-  await t.throwsAsync(aPlane({controllerManagerArgs: [`--root-ca-file=${file}`]}), {
+  await t.throwsAsync(aPlane({controllers, controllerManagerArgs: [`--root-ca-file=${file}`]}), {
     message: `controller root-ca-certificate-publisher-controller could not be started: --root-ca-file: error parsing root-ca-file at ${file}: data does not contain any valid RSA or ECDSA certificates`,
   });
 });
 
 test('without a file the bundle of the connection settings is published', async t => {
-  await using plane = await aPlane({controllerManagerArgs: ['--controllers=*,-root-ca-cert-publisher']});
+  await using plane = await aPlane({controllers: ['namespace-controller']});
   const reconcile = await publisher({...contextOver(plane, [], {rootCaFile: ''}), serverAuthority: 'the bundle'});
   await reconcile({namespace: '', name: 'default'}, attempt);
 
@@ -98,7 +99,7 @@ test('without a file the bundle of the connection settings is published', async 
 });
 
 test('a namespace that is gone is not tried again', async t => {
-  await using plane = await aPlane();
+  await using plane = await aPlane({controllers});
   const reconcile = await publisher(contextOver(plane, [], {rootCaFile: ''}));
 
   t.deepEqual(await reconcile({namespace: '', name: 'gone'}, attempt), {kind: 'settled'});
