@@ -2,7 +2,7 @@
 // compiled once per script and not once per file, and a separate file loads a few parts instead of a thousand modules,
 // which took a third of the time.
 import {build, stop} from 'esbuild';
-import {readFileSync, readdirSync} from 'node:fs';
+import {readFileSync, readdirSync, writeFileSync} from 'node:fs';
 import {basename, join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {secondsOf, startsPrograms, testFiles} from './test-files.mjs';
@@ -58,7 +58,7 @@ for (const declare of script.declared.splice(0)) declare();
 const workers = Object.fromEntries(
   readdirSync('dist/src', {recursive: true})
     .filter(file => file.endsWith('-worker.js') && readFileSync(join('dist/src', file), 'utf8').includes("'node:worker_threads'"))
-    .map(file => [`workers/${basename(file, '.js')}`, join('dist/src', file)]),
+    .map(file => [`workers/bundled/${basename(file, '.js')}`, join('dist/src', file)]),
 );
 
 const withBundledWorkers = text =>
@@ -135,10 +135,15 @@ const divided = (files, count) => {
   return scripts;
 };
 
+/** A thread begins with the options of its process, and with source maps: tools/test-places.mjs. */
+const withoutSourceMaps = name => `process.setSourceMapsEnabled(false);\nawait import('./bundled/${name}.js');\n`;
+
 const bundleScripts = async scripts => {
   const names = Object.keys(scripts);
   const entries = Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`]));
   await bundle({...entries, ...workers}, together(scripts));
+  for (const name of Object.keys(workers).map(entry => basename(entry)))
+    writeFileSync(`${folder}/workers/${name}.js`, withoutSourceMaps(name));
   return names.map(name => `${folder}/${name}.test.js`);
 };
 
