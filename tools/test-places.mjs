@@ -1,7 +1,7 @@
 // Places in compiled files as places in the sources. With source maps switched on, Node.js reads the map of each module
-// that it loads, and decodes all of a script's for the first error whose stack is asked for: a second of each process
-// of `make test`. So its processes (ava loads this module into them before the tests) do without, and only what is
-// printed of a failure is translated.
+// that it loads, and decodes all of a script's for the first error whose stack is asked for: some seconds of each
+// script of `make test`. So its processes (ava loads this module into them before the tests) do without, and only what
+// is printed of a failure is translated.
 import {existsSync, readFileSync} from 'node:fs';
 import {SourceMap} from 'node:module';
 import {dirname, join, relative} from 'node:path';
