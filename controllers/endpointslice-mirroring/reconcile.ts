@@ -1,8 +1,9 @@
-import {servicesOfSliceChange, slicesOfService, sliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {servicesOfSliceChange, slicesOfService, sliceNames, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {hasSelector} from '#controllers/shared/endpoints/services.js';
-import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
+import {sliceTracker, type SliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
+import type {Naming} from '#src/api/naming.js';
 import type {ControllerManagerOptions} from '#src/options/programs/controller-manager.js';
 import {runStepsYielding} from '#src/base/steps.js';
 import {Yielder} from '#src/base/turn.js';
@@ -17,37 +18,17 @@ export type Options = Pick<
   'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'
 >;
 
-/**
- * Mirrors manually managed Endpoints of services without a selector to endpoint slices, for clients that read only
- * slices.
- */
-export const mirroringReconciler = ({
-  lister,
-  listen,
-  enqueue,
-  writer,
-  events,
-  meter,
-  clock,
-  naming,
-  options,
-}: KeyedContext<Options>): Reconcile => {
-  const services = lister(kinds.services);
-  const endpoints = lister(kinds.endpoints);
-  const slices = lister(kinds.endpointSlices);
-  const names = sliceNames(naming);
-  const tracker = sliceTracker(names.service);
-  const slicesOf = slicesOfService(names, names.mirroringControllerName);
-  const maxEndpoints = options.mirroringMaxEndpointsPerSubset;
-  const metrics = mirrorMetrics(meter, maxEndpoints);
-  const mirror = new MirrorWriter({writes: writer(kinds.endpointSlices), tracker, metrics});
-  const pieces = new Yielder(clock);
-  const rules: MirrorRules = {naming, names, maxEndpoints};
+/** Whether endpoints are mirrored: not those of a leader election, nor where a label says so. */
+const mirrored = (names: SliceNames, naming: Naming): ((endpoints: Frozen<Endpoints>) => boolean) => {
   const leader = naming.subKey('control-plane.alpha', 'leader');
+  return ({metadata}) => metadata?.labels?.[names.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
+};
 
-  const isMirrored = ({metadata}: Frozen<Endpoints>): boolean =>
-    metadata?.labels?.[names.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
-
+/** Enqueues the services of changes that concern their mirrors. */
+const enqueueChanges = (
+  {listen, enqueue, options}: Pick<KeyedContext<Options>, 'listen' | 'enqueue' | 'options'>,
+  {names, tracker, isMirrored}: {names: SliceNames; tracker: SliceTracker; isMirrored: ReturnType<typeof mirrored>},
+): void => {
   listen(kinds.endpoints, change => {
     if (isMirrored(change.object) || (change.type === 'updated' && isMirrored(change.old))) enqueue(keyOf(change.object));
   });
@@ -59,6 +40,40 @@ export const mirroringReconciler = ({
     for (const key of servicesOfSliceChange(change, {words: names, manager: names.mirroringControllerName, tracker}))
       enqueue(key, {afterMs: options.mirroringEndpointsliceUpdatesBatchPeriod});
   });
+};
+
+/** Tells of the addresses that are not mirrored. */
+const reportSkipped = (
+  events: KeyedContext<Options>['events'],
+  object: Frozen<Endpoints>,
+  {invalid, skipped, maxEndpoints}: {invalid: number; skipped: number; maxEndpoints: number},
+): void => {
+  if (invalid > 0) events.warning(object, 'InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
+  if (skipped > invalid)
+    events.warning(
+      object,
+      'TooManyAddressesToMirror',
+      `A max of ${maxEndpoints} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`,
+    );
+};
+
+/**
+ * Mirrors manually managed Endpoints of services without a selector to endpoint slices, for clients that read only
+ * slices.
+ */
+export const mirroringReconciler = (context: KeyedContext<Options>): Reconcile => {
+  const {lister, writer, events, meter, clock, naming, options} = context;
+  const [services, endpoints, slices] = [lister(kinds.services), lister(kinds.endpoints), lister(kinds.endpointSlices)];
+  const names = sliceNames(naming);
+  const tracker = sliceTracker(names.service);
+  const slicesOf = slicesOfService(names, names.mirroringControllerName);
+  const maxEndpoints = options.mirroringMaxEndpointsPerSubset;
+  const metrics = mirrorMetrics(meter, maxEndpoints);
+  const mirror = new MirrorWriter({writes: writer(kinds.endpointSlices), tracker, metrics});
+  const pieces = new Yielder(clock);
+  const rules: MirrorRules = {naming, names, maxEndpoints};
+  const isMirrored = mirrored(names, naming);
+  enqueueChanges(context, {names, tracker, isMirrored});
 
   const removeAll = async (key: ObjectKey): Promise<void> => {
     tracker.forget(key);
@@ -72,17 +87,9 @@ export const mirroringReconciler = ({
     if (!object || !isMirrored(object) || !service || hasSelector(service)) return removeAll(key);
     const existing = slicesOf(slices, key);
     if (tracker.isStale(key, existing)) throw new Expected('EndpointSlice informer cache is out of date');
-
     const {groups, invalid, skipped} = await runStepsYielding(desiredOf(object, maxEndpoints), pieces);
     metrics.skipped(skipped);
-    if (invalid > 0) events.warning(object, 'InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
-    if (skipped > invalid) {
-      events.warning(
-        object,
-        'TooManyAddressesToMirror',
-        `A max of ${maxEndpoints} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`,
-      );
-    }
+    reportSkipped(events, object, {invalid, skipped, maxEndpoints});
     const changes = await runStepsYielding(changesFor(object, existing, groups, rules), pieces);
     metrics.counted(changes.counts);
     metrics.updated(changes.counts.updated);

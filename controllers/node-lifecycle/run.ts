@@ -89,6 +89,31 @@ const periodicTask = (
   };
 };
 
+const logging = (log: Context['log'], what: string, action: () => Promise<void>) => async () => {
+  try {
+    await action();
+  } catch (error) {
+    log.error({err: error}, what);
+  }
+};
+
+/** The looks at the health of all nodes, and the evictions from those that are given up. */
+const periodicTasks = (
+  context: Context,
+  {health, zones}: {readonly health: HealthMonitor; readonly zones: ReturnType<typeof zonesOf>},
+  signal: AbortSignal,
+) => {
+  const {log, options} = context;
+  const evict = logging(log, 'nodes could not be given up', () => health.evictDue());
+  const eviction = periodicTask(context, evictionPeriodMs, {isBusy: () => zones.isBusy, act: evict}, signal);
+  const monitor = logging(log, 'the health of nodes could not be looked at', async () => {
+    await health.monitorAll();
+    eviction.wake();
+  });
+  const monitoring = periodicTask(context, options.nodeMonitorPeriod, {isBusy: () => health.hasNodes, act: monitor}, signal);
+  return {eviction, monitoring};
+};
+
 export const nodeLifecycle = (context: Context): Run => {
   const {name: controller, clock, lister, listen, log, meter, options} = context;
   const nodes = lister(kinds.nodes);
@@ -122,42 +147,13 @@ export const nodeLifecycle = (context: Context): Run => {
     return settled;
   };
 
-  const logErrors = (what: string, action: () => Promise<void>) => async () => {
-    try {
-      await action();
-    } catch (error) {
-      log.error({err: error}, what);
-    }
-  };
-
   return async signal => {
     const metrics = new ReconcileMetrics(meter, controller, nodeConcurrency + podConcurrency);
-    const startWorkers = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
-      work(queue, concurrency, reconcileHandler({queue, reconcile, clock, log, metrics, signal}), (error, key) =>
-        log.error({key, err: error}, 'a worker failed'),
-      );
-    const workers = [
-      startWorkers(nodeQueue, nodeConcurrency, nodeReconciler(context)),
-      startWorkers(podQueue, podConcurrency, podReconciler),
-    ];
-    const eviction = periodicTask(
-      context,
-      evictionPeriodMs,
-      {isBusy: () => zones.isBusy, act: logErrors('nodes could not be given up', () => health.evictDue())},
-      signal,
-    );
-    const monitoring = periodicTask(
-      context,
-      options.nodeMonitorPeriod,
-      {
-        isBusy: () => health.hasNodes,
-        act: logErrors('the health of nodes could not be looked at', async () => {
-          await health.monitorAll();
-          eviction.wake();
-        }),
-      },
-      signal,
-    );
+    const failed = (error: unknown, key: string): void => log.error({key, err: error}, 'a worker failed');
+    const workersOf = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
+      work(queue, concurrency, reconcileHandler({queue, reconcile, clock, log, metrics, signal}), failed);
+    const workers = [workersOf(nodeQueue, nodeConcurrency, nodeReconciler(context)), workersOf(podQueue, podConcurrency, podReconciler)];
+    const {eviction, monitoring} = periodicTasks(context, {health, zones}, signal);
     wake = monitoring.wake;
     monitoring.wake();
     await abortOf(signal);

@@ -156,29 +156,7 @@ export class RequestMetrics {
       help: 'Number of events sent in watch clients.',
       labels: ['group', 'version', 'resource'],
     });
-    meter.observed(
-      {
-        name: 'apiserver_storage_objects',
-        help: `[DEPRECATED, consider using apiserver_resource_objects instead] ${objectsHelp}`,
-        labels: ['resource'],
-        deprecatedSince: '1.34.0',
-      },
-      stored,
-    );
-    meter.observed({name: 'apiserver_resource_objects', help: objectsHelp, labels: ['group', 'resource']}, () =>
-      Array.from(stored(), ([{resource = ''}, count]) => {
-        const [name = '', ...group] = resource.split('.');
-        return [{group: group.join('.'), resource: name}, count];
-      }),
-    );
-    meter.observed(
-      {
-        name: 'apiserver_longrunning_requests',
-        help: 'Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component.',
-        labels: targetLabels,
-      },
-      () => counted(longRunning()),
-    );
+    observeSources(meter, {longRunning, stored});
   }
 
   /** Records a finished request. Returns the response, which records its size when its bytes are taken. */
@@ -254,6 +232,33 @@ export class RequestMetrics {
     return series;
   }
 }
+
+/** The gauges that are read when metrics are collected. */
+const observeSources = (meter: Meter, {longRunning, stored}: Pick<MetricSources, 'longRunning' | 'stored'>): void => {
+  meter.observed(
+    {
+      name: 'apiserver_storage_objects',
+      help: `[DEPRECATED, consider using apiserver_resource_objects instead] ${objectsHelp}`,
+      labels: ['resource'],
+      deprecatedSince: '1.34.0',
+    },
+    stored,
+  );
+  meter.observed({name: 'apiserver_resource_objects', help: objectsHelp, labels: ['group', 'resource']}, () =>
+    Array.from(stored(), ([{resource = ''}, count]) => {
+      const [name = '', ...group] = resource.split('.');
+      return [{group: group.join('.'), resource: name}, count];
+    }),
+  );
+  meter.observed(
+    {
+      name: 'apiserver_longrunning_requests',
+      help: 'Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component.',
+      labels: targetLabels,
+    },
+    () => counted(longRunning()),
+  );
+};
 
 /** A response whose size is observed: at once if its bytes exist, otherwise when they are taken. */
 const sized = (response: ApiResponse, size: Series['size']): ApiResponse => {

@@ -18,7 +18,7 @@ import {healthRoutes} from '#src/serving/administration/health.js';
 import {slisRoute} from '#src/serving/administration/metrics.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {Deliveries} from '#src/serving/deliveries.js';
-import {createHttpServer} from '#src/serving/http-server.js';
+import {createHttpServer, type HttpServerOptions} from '#src/serving/http-server.js';
 import {listen, type Listener} from '#src/serving/listener.js';
 import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
 import {listenPlain} from '#src/serving/plain-listener.js';
@@ -76,66 +76,18 @@ const retryMs = 5_000;
  * retried.
  */
 export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts> => {
-  const {
-    agent,
-    nodeName,
-    settings,
-    tls,
-    routes,
-    debugging,
-    metrics,
-    naming,
-    clock,
-    random,
-    log,
-    authenticators,
-    anonymous,
-    authorizer,
-    gate,
-  } = parts;
-  const {enableDebuggingHandlers: debugs, streamingConnectionIdleTimeout: idleTimeoutMs} = settings;
+  const {agent, settings, routes, naming, clock, random, log} = parts;
   const failed = (error: unknown): void => log.error({err: error}, 'failed to answer a request');
   const sending = {clock, random, deliveries: new Deliveries(clock, waitingBytes), onFault: failed};
   const checks = checksOf(agent, log);
   const own = [...healthRoutes({healthz: checks}), slisRoute(naming, [checks], {resets: true}), ...routes];
-  const common = {agent, naming, clock, outputs: new OutputBudget(), routes: own, failed};
+  const answering = {agent, naming, clock, outputs: new OutputBudget(), routes: own, failed};
   await using undo = new Undo();
-  let listener: Listener | undefined;
-  if (settings.enableServer) {
-    const handler = agentHandler({
-      ...common,
-      debugging: debugs ? debugging : [],
-      idleTimeoutMs,
-      isReadOnly: !debugs,
-      splitsOutputs: gate('PodLogsQuerySplitStreams'),
-    });
-    const guard = guarded(
-      {node: nodeName, authenticators, anonymous, authorizer, failed, isFineGrained: gate('PlatletFineGrainedAuthz')},
-      handler,
-    );
-    listener = await listen({
-      flags: '--address and --port',
-      clock,
-      bindAddress: settings.address,
-      port: settings.port,
-      tls,
-      handler: createHttpServer(limitedByPeer(measured(guard, metrics, clock, 'readwrite'), maxWaitingOfPeer), sending),
-      maxConnections,
-      maxHeaderBytes,
-      idleTimeoutMs: idleMs,
-    });
-    const opened = listener;
-    undo.defer(() => opened.close({graceMs: 0}));
-    if (settings.readOnlyPort) {
-      const open = createHttpServer(measured(agentHandler({...common, isReadOnly: true}), metrics, clock, 'readonly'), sending);
-      const plain = await listenPlain({
-        bindAddress: settings.address,
-        port: settings.readOnlyPort,
-        handler: open,
-        flags: '--address and --read-only-port',
-      });
-      undo.defer(() => plain.close());
-    }
+  const listener = settings.enableServer ? await openSecure(parts, answering, sending) : undefined;
+  if (listener) undo.defer(() => listener.close({graceMs: 0}));
+  if (listener && settings.readOnlyPort) {
+    const plain = await openReadOnly(parts, answering, sending);
+    undo.defer(() => plain.close());
   }
   if (settings.healthzPort) undo.defer(followHealthPort(parts, failed));
   const cleanup = undo.move();
@@ -145,6 +97,44 @@ export const openAgentPorts = async (parts: AgentPortsParts): Promise<AgentPorts
     [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose](),
   };
 };
+
+/** What the handlers of both ports work with. */
+type Answering = Omit<Parameters<typeof agentHandler>[0], 'isReadOnly'>;
+
+/** Opens the port that everybody has to prove to be let in to. */
+const openSecure = (parts: AgentPortsParts, answering: Answering, sending: HttpServerOptions): Promise<Listener> => {
+  const {nodeName, settings, tls, debugging, metrics, clock, authenticators, anonymous, authorizer, gate} = parts;
+  const {enableDebuggingHandlers: debugs, streamingConnectionIdleTimeout: idleTimeoutMs} = settings;
+  const handler = agentHandler({
+    ...answering,
+    debugging: debugs ? debugging : [],
+    idleTimeoutMs,
+    isReadOnly: !debugs,
+    splitsOutputs: gate('PodLogsQuerySplitStreams'),
+  });
+  const isFineGrained = gate('PlatletFineGrainedAuthz');
+  const guard = guarded({node: nodeName, authenticators, anonymous, authorizer, failed: answering.failed, isFineGrained}, handler);
+  return listen({
+    flags: '--address and --port',
+    clock,
+    bindAddress: settings.address,
+    port: settings.port,
+    tls,
+    handler: createHttpServer(limitedByPeer(measured(guard, metrics, clock, 'readwrite'), maxWaitingOfPeer), sending),
+    maxConnections,
+    maxHeaderBytes,
+    idleTimeoutMs: idleMs,
+  });
+};
+
+/** Opens the port that shows without question what may be read. */
+const openReadOnly = ({settings, metrics, clock}: AgentPortsParts, answering: Answering, sending: HttpServerOptions) =>
+  listenPlain({
+    bindAddress: settings.address,
+    port: settings.readOnlyPort,
+    handler: createHttpServer(measured(agentHandler({...answering, isReadOnly: true}), metrics, clock, 'readonly'), sending),
+    flags: '--address and --read-only-port',
+  });
 
 /** The checks of `/healthz`. */
 const checksOf = (agent: NodeAgent, log: Log): HealthChecks => {

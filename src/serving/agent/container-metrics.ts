@@ -58,6 +58,9 @@ const ofPod = (pod: PodStats): Measured[] => {
   ];
 };
 
+const gauge = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'gauge', samples});
+const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'counter', samples});
+
 /**
  * `/metrics/cadvisor`: the machine, and each cgroup down to single containers, with the labels by which dashboards and
  * alerts join.
@@ -65,17 +68,26 @@ const ofPod = (pod: PodStats): Measured[] => {
 export const containerMetrics = (node: NodeStats): Family[] => {
   const {time, machine} = node;
   const everything: Measured[] = [{...node, labels: labelsOf('/')}, ...node.pods.flatMap(ofPod)];
-  const containers = everything.flatMap(({labels, container}) => (container ? [{labels, container}] : []));
+  const ids = {boot_id: machine.bootId, machine_id: machine.id, system_uuid: machine.systemId};
+  return [
+    ...usageFamilies(everything, time),
+    ...pressureFamilies(everything, time),
+    ...specFamilies(everything, time),
+    gauge(
+      'container_start_time_seconds',
+      'When the group began, in seconds of Unix time',
+      everything.map(({labels, startedAt}): Sample => [labels, Math.floor(startedAt / 1000), time]),
+    ),
+    gauge('machine_cpu_cores', 'Cores of the machine', [[ids, machine.cores]]),
+    gauge('machine_memory_bytes', 'Memory of the machine, in bytes', [[ids, machine.memoryBytes]]),
+  ];
+};
+
+/** What each group uses. */
+const usageFamilies = (everything: readonly Measured[], time: number): Family[] => {
   const each = (value: (of: Measured) => number, more: Readonly<Record<string, string>> = {}) =>
     everything.map((one): Sample => [{...one.labels, ...more}, value(one), time]);
-  const limited = (value: (of: ContainerStats) => number | undefined) =>
-    containers.flatMap(({labels, container}): Sample[] => {
-      const found = value(container);
-      return found === undefined ? [] : [[labels, found, time]];
-    });
-  const gauge = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'gauge', samples});
-  const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'counter', samples});
-  const ids = {boot_id: machine.bootId, machine_id: machine.id, system_uuid: machine.systemId};
+  const memory = each(({memoryBytes}) => memoryBytes);
   return [
     counter(
       'container_cpu_usage_seconds_total',
@@ -87,22 +99,20 @@ export const containerMetrics = (node: NodeStats): Family[] => {
       'When the group was seen last, in seconds of Unix time',
       each(() => Math.floor(time / 1000)),
     ),
-    gauge(
-      'container_memory_rss',
-      'Memory that is resident, in bytes',
-      each(({memoryBytes}) => memoryBytes),
-    ),
-    gauge(
-      'container_memory_usage_bytes',
-      'Memory that is used, in bytes',
-      each(({memoryBytes}) => memoryBytes),
-    ),
-    gauge(
-      'container_memory_working_set_bytes',
-      'Memory that is worked with, in bytes',
-      each(({memoryBytes}) => memoryBytes),
-    ),
-    ...pressureFamilies(everything, time),
+    gauge('container_memory_rss', 'Memory that is resident, in bytes', memory),
+    gauge('container_memory_usage_bytes', 'Memory that is used, in bytes', memory),
+    gauge('container_memory_working_set_bytes', 'Memory that is worked with, in bytes', memory),
+  ];
+};
+
+/** The requests and limits of containers. */
+const specFamilies = (everything: readonly Measured[], time: number): Family[] => {
+  const limited = (value: (of: ContainerStats) => number | undefined) =>
+    everything.flatMap(({labels, container}): Sample[] => {
+      const found = container && value(container);
+      return found === undefined ? [] : [[labels, found, time]];
+    });
+  return [
     gauge(
       'container_spec_cpu_period',
       'The period of the processor quota, in microseconds',
@@ -123,12 +133,5 @@ export const containerMetrics = (node: NodeStats): Family[] => {
       'The limit of memory in bytes, or 0',
       limited(({memoryLimitBytes = 0}) => memoryLimitBytes),
     ),
-    gauge(
-      'container_start_time_seconds',
-      'When the group began, in seconds of Unix time',
-      each(({startedAt}) => Math.floor(startedAt / 1000)),
-    ),
-    gauge('machine_cpu_cores', 'Cores of the machine', [[ids, machine.cores]]),
-    gauge('machine_memory_bytes', 'Memory of the machine, in bytes', [[ids, machine.memoryBytes]]),
   ];
 };

@@ -18,34 +18,53 @@ const retryMs = 1000;
  * Repeats the hooks that create objects whenever the data of the store were replaced, one after the other, each until
  * it succeeds. The server is not ready meanwhile. Differs from upstream, which does not notice that its etcd was wiped.
  */
-export const repeatAfterReplacement = ({hooks, store, health, clock, log}: ReplacedDataParts, signal: AbortSignal): void => {
-  const {continuity} = store;
+export const repeatAfterReplacement = (parts: ReplacedDataParts, signal: AbortSignal): void => {
+  const {continuity} = parts.store;
   if (!continuity) return;
-  let replacements = 0;
-  let repeating: Promise<void> | undefined;
+  const repetition = new Repetition(parts, signal);
+  const listening = continuity.onReplaced(() => repetition.replaced());
+  signal.addEventListener('abort', () => listening[Symbol.dispose](), {once: true});
+};
 
-  const succeed = async ({name, again}: StartHook): Promise<void> => {
+/** The repetition of the hooks: once more for a replacement while it runs. */
+class Repetition {
+  readonly #parts: ReplacedDataParts;
+  readonly #signal: AbortSignal;
+  #replacements = 0;
+  #isRunning = false;
+
+  constructor(parts: ReplacedDataParts, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  replaced(): void {
+    this.#replacements += 1;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#parts.health.whileRestoring(() => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const {hooks, log} = this.#parts;
+    for (let done = -1; done !== this.#replacements && !this.#signal.aborted;) {
+      done = this.#replacements;
+      for (const hook of hooks) await this.#succeed(hook);
+    }
+    if (!this.#signal.aborted) log.info('the objects that the server creates exist again after the data of the store were replaced');
+    this.#isRunning = false;
+  }
+
+  async #succeed({name, again}: StartHook): Promise<void> {
     if (!again) return;
-    while (!signal.aborted) {
+    const {clock, log} = this.#parts;
+    while (!this.#signal.aborted) {
       try {
         return await again();
       } catch (error) {
-        if (!signal.aborted) log.warn({hook: name, err: error}, 'a start hook could not be repeated; it is tried again');
+        if (!this.#signal.aborted) log.warn({hook: name, err: error}, 'a start hook could not be repeated; it is tried again');
       }
-      await sleep(clock, retryMs, signal).catch(() => undefined);
+      await sleep(clock, retryMs, this.#signal).catch(() => undefined);
     }
-  };
-  const repeat = async (): Promise<void> => {
-    for (let done = -1; done !== replacements && !signal.aborted;) {
-      done = replacements;
-      for (const hook of hooks) await succeed(hook);
-    }
-    if (!signal.aborted) log.info('the objects that the server creates exist again after the data of the store were replaced');
-    repeating = undefined;
-  };
-  const listening = continuity.onReplaced(() => {
-    replacements += 1;
-    repeating ??= health.whileRestoring(repeat);
-  });
-  signal.addEventListener('abort', () => listening[Symbol.dispose](), {once: true});
-};
+  }
+}
