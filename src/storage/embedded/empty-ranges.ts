@@ -7,8 +7,8 @@ const maxBytes = 256 << 10;
 const emptyRanges = new OwnedCaches<EmptyRanges>('store_empty_ranges', ({bytes}) => ({bytes, maxBytes}));
 
 /**
- * Ranges of a prefix that are known to hold no record. Every write in a namespace without quotas asks for its quotas,
- * and an unsuccessful search of the tree costs as much as a successful one.
+ * Ranges of a prefix that are known to hold no record. Admission asks for some with each pod, such as the limit ranges
+ * of its namespace, and an unsuccessful search of the tree costs as much as a successful one.
  */
 export class EmptyRanges {
   /** The end of each range by its start, a prefix that ends with a slash. */
