@@ -38,7 +38,7 @@ const feature = 'real containers';
 
 /** Returns why a version of containerd is not enough. One that cannot be read is not judged. */
 const containerdProblem = (text: string): string | undefined => {
-  const [, major, minor] = /(\d+)\.(\d+)(?:\.\d+|\b)/.exec(text) ?? [];
+  const [, major, minor] = /\b(\d{1,4})\.(\d{1,4})/.exec(text) ?? [];
   if (major === undefined) return undefined;
   const isEnough = Number(major) > leastContainerd[0] || (Number(major) === leastContainerd[0] && Number(minor) >= leastContainerd[1]);
   return isEnough ? undefined : `${text} is older than ${leastContainerd.join('.')}`;

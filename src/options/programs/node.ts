@@ -9,7 +9,7 @@ const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
 export const nodeFlags = flagTable({
   program: 'plat node',
   summary:
-    'init writes the network configuration of pods, if there is none, and prints what the machine lacks as a node. clean removes from this machine what an agent has left: its pods with their containers, networks, mounts, control groups, folders and logs. Images and certificates stay.',
+    'init writes the network configuration of pods and prints what this machine lacks as a node. clean removes what an agent has left: pods with their containers, networks, mounts, control groups, folders and logs.',
   positional: 'init | clean',
   sections: [
     flagSection('Agent', {
