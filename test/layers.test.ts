@@ -54,6 +54,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   controllers: {layers: acting, packages: ['rxjs']},
   'src/scheduler': {layers: acting, packages: ['rxjs']},
+  'src/dns': {layers: ['src/serving', ...acting], packages: ['rxjs']},
   'src/platlet': {layers: ['src/serving', 'src/transport', ...acting], packages: ['rxjs']},
   'src/proxy': {layers: ['src/serving', 'src/transport', ...acting], packages: ['rxjs']},
   'src/simulation': {layers: ['src/platlet', ...acting], packages: ['rxjs']},

@@ -1,0 +1,40 @@
+import {networkInterfaces} from 'node:os';
+
+/** The addresses of this host, by port. */
+export interface HostAddresses {
+  (): readonly {readonly address: string; readonly family: 4 | 6; readonly internal: boolean}[];
+}
+
+/** The addresses of this host's interfaces. Those of IPv6 that are valid on one link alone are left out. */
+export const hostAddresses: HostAddresses = () =>
+  Object.values(networkInterfaces())
+    .flatMap(each => each ?? [])
+    .filter(({address}) => !address.startsWith('fe80:'))
+    .map(({address, family, internal}) => ({address, family: family === 'IPv6' ? 6 : 4, internal}));
+
+const anyFamily = new Set(['', '::']);
+
+/** Whether an address stands for all of a host. */
+export const isWildcard = (address: string): boolean => anyFamily.has(address) || address === '0.0.0.0';
+
+/**
+ * The addresses to listen at. One that stands for all is replaced by all of them, each of which then has a socket of
+ * its own: a datagram leaves one socket of all addresses with the address of its route, which the client that asked at
+ * another one does not take.
+ */
+export const listeningAddresses = (addresses: readonly string[], host: HostAddresses): string[] => {
+  const all = addresses.flatMap(address => {
+    if (!isWildcard(address)) return [address];
+    return host()
+      .filter(({family}) => family === 4 || anyFamily.has(address))
+      .map(each => each.address);
+  });
+  return [...new Set(all)];
+};
+
+/** Whether other hosts cannot reach an address. */
+export const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
+
+/** The server at an address, as in the metrics of CoreDNS. */
+export const serverName = (address: string, port: number): string =>
+  `dns://${isWildcard(address) ? '' : address.includes(':') ? `[${address}]` : address}:${port}`;

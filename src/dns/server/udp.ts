@@ -1,0 +1,55 @@
+import {createSocket, type RemoteInfo, type Socket} from 'node:dgram';
+import {isIP} from 'node:net';
+import type {Log} from '#src/base/log.js';
+import {confineErrors} from '#src/base/emitters/confined.js';
+import {isPending} from '#src/base/eventually.js';
+import type {BoundAddress, Respond} from './listener.js';
+
+/** So many responses may wait for the network; more are dropped, as the network would. */
+const maxQueued = 1000;
+
+/** About as much as the kernel allows by default; bursts wait there. */
+const receiveBytes = 2 << 20;
+
+/** A bound socket, which drops what arrives until it serves. */
+export interface DatagramSocket extends BoundAddress {
+  serve(respond: Respond): void;
+}
+
+/** Binds a socket for datagrams at one address. Rejects if it cannot be used. */
+export const bindUdp = async ({address, port}: {readonly address: string; readonly port: number}, log: Log): Promise<DatagramSocket> => {
+  const isIpv6 = isIP(address) === 6;
+  const socket = confineErrors(createSocket({type: isIpv6 ? 'udp6' : 'udp4', ipv6Only: isIpv6, recvBufferSize: receiveBytes}));
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.bind({address, port, exclusive: true}, () => {
+      socket.off('error', reject);
+      resolve();
+    });
+  });
+  socket.on('error', error => log.warn({err: error, address}, 'a socket for queries failed'));
+  return {
+    address,
+    port: socket.address().port,
+    serve: respond => void socket.on('message', (bytes, from) => answer(socket, bytes, from, respond)),
+    close: () => closed(socket),
+  };
+};
+
+const answer = (socket: Socket, bytes: Buffer, from: RemoteInfo, respond: Respond): void => {
+  const {address, port, family} = from;
+  const send = (response: Buffer | undefined) => {
+    if (response && socket.getSendQueueCount() < maxQueued) socket.send(response, port, address, ignore);
+  };
+  const response = respond(bytes, {transport: 'udp', family: family === 'IPv6' ? 6 : 4, address, port});
+  // What has no response, or whose socket has closed in the meantime, is lost as on the network.
+  if (isPending(response)) response.then(send).catch(ignore);
+  else send(response);
+};
+
+const ignore = (): void => {};
+
+const closed = (socket: Socket): Promise<void> =>
+  new Promise(resolve => {
+    socket.close(() => resolve());
+  });
