@@ -12,7 +12,7 @@ import {withOneKey} from './bundle/one-key.mjs';
 import {noticesOf} from './notices/packages.mjs';
 
 const target = 'dist/bundle';
-const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'platlet'].filter(name =>
+const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns', 'platlet'].filter(name =>
   existsSync(`dist/src/cli/${name}.js`),
 );
 /** A program that needs a container runtime, and is not started here. */
@@ -189,9 +189,16 @@ const recordAll = async () => {
     record('plat-apiserver', [...port, `--cert-dir=${scratch}/pki`, `--data-dir=${scratch}/store`]),
     record('plat', ['up', ...port, `--data-dir=${scratch}/plane`], () =>
       Promise.all(
-        ['plat-controller-manager', 'plat-scheduler'].map(name =>
-          record(name, ['--secure-port=0', '--leader-elect=false', `--platconfig=${scratch}/plane/kubeconfig`]),
-        ),
+        [
+          ...['plat-controller-manager', 'plat-scheduler'].map(name => [name, '--secure-port=0', '--leader-elect=false']),
+          [
+            'plat-dns',
+            '--bind-address=127.0.0.1',
+            '--port=0',
+            '--forward=',
+            ...['health', 'ready', 'metrics'].map(page => `--${page}-address=`),
+          ],
+        ].map(([name, ...args]) => record(name, [...args, `--platconfig=${scratch}/plane/kubeconfig`])),
       ),
     ),
   ]);

@@ -153,6 +153,7 @@ export const programs: Readonly<Record<string, () => Promise<FlagTable>>> = {
   'plat-apiserver': async () => untyped((await import('#src/options/programs/apiserver.js')).apiserverFlags),
   'plat-controller-manager': async () => untyped((await import('#src/options/programs/controller-manager.js')).controllerManagerFlags),
   'plat-scheduler': async () => untyped((await import('#src/options/programs/scheduler.js')).schedulerFlags),
+  'plat-dns': async () => untyped((await import('#src/options/programs/dns.js')).dnsFlags),
   platlet: async () => untyped((await import('#src/options/programs/platlet.js')).platletFlags),
 };
 

@@ -13,7 +13,7 @@ const counting = bundled ? test : test.skip;
 /** Without the code caches of this user. */
 const withoutOwnCode = {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'};
 
-for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
+for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns']) {
   counting(`the code kept for ${name} is taken`, t => {
     const starting = `process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('${name}').script.cachedDataRejected))`;
 

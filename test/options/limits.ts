@@ -147,6 +147,16 @@ const scheduler = [
   ...group('0', 'most', 'plat-api-burst'),
 ];
 
+const dns = [
+  ...everyProgram,
+  ...group('0', 'most', 'port cache-ttl lameduck plat-api-burst'),
+  ...group('any', 'most', 'plat-api-qps'),
+  ...group('0', '1h', 'ttl'),
+  ...group('512', '65535', 'max-udp-size'),
+  ...group('1', 'most', 'forward-max-concurrent max-tcp-connections'),
+  ...group('>0', 'most', 'tcp-idle-timeout'),
+];
+
 const up = [...group('0', 'most', 'secure-port webhook-port v'), ...group('0', '10000', 'nodes')];
 
 const agent = [
@@ -185,6 +195,7 @@ export const documentedLimits: Readonly<Record<string, ReadonlyMap<string, Limit
   'plat-apiserver': new Map(apiserver),
   'plat-controller-manager': new Map(manager),
   'plat-scheduler': new Map(scheduler),
+  'plat-dns': new Map(dns),
   'plat up': new Map(up),
   platlet: new Map(agent),
 };

@@ -11,6 +11,7 @@ const programs = {
   'plat-apiserver': {name: 'plat-apiserver', script: 'plat-apiserver'},
   'plat-controller-manager': {name: 'plat-controller-manager', script: 'plat'},
   'plat-scheduler': {name: 'plat-scheduler', script: 'plat'},
+  'plat-dns': {name: 'plat-dns', script: 'plat'},
   platlet: {name: 'platlet', script: 'plat'},
   'kube-apiserver': {name: 'plat-envtest-apiserver', script: 'plat'},
   etcd: {name: 'plat-envtest-store', script: 'plat'},
