@@ -76,7 +76,7 @@ export const startDns = async (parts: DnsParts): Promise<RunningDns> => {
     files,
     metrics,
     onLoop,
-    exchanges: parts.exchanges ?? socketExchanges(clock),
+    exchanges: parts.exchanges ?? socketExchanges(clock, stop.signal),
     server: serverName(addresses[0] ?? '', port),
     signal: stop.signal,
   });

@@ -5,7 +5,7 @@ import {connect, type Socket} from 'node:net';
 import packet from 'dns-packet';
 import type {NamingName} from '#src/api/naming.js';
 import {kinds} from '#src/api/kinds/index.js';
-import {systemClock} from '#src/base/clock.js';
+import {sleep, systemClock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {systemRandom} from '#src/base/random.js';
 import {startDns, type DnsParts} from '#src/dns/dns.js';
@@ -41,6 +41,7 @@ export const aServer = async (
   plane: Pick<Plane, 'client'>,
   settings: Partial<DnsSettings> = {},
   parts: Partial<DnsParts> = {},
+  {waits = true} = {},
 ): Promise<TestDns> => {
   const meter = new MetricsRegistry();
   const loops: string[] = [];
@@ -58,6 +59,7 @@ export const aServer = async (
     onLoop: message => void loops.push(message),
     ...parts,
   });
+  while (waits && !dns.isReady()) await sleep(systemClock, 10); // It answers after five seconds in any case, which a busy machine may need.
   const [{address, port} = {address: '', port: 0}] = dns.addresses;
   return {address, port, meter, loops, isReady: () => dns.isReady(), [Symbol.asyncDispose]: () => dns.stop()};
 };

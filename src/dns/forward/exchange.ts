@@ -4,6 +4,7 @@ import {createSocket} from 'node:dgram';
 import {connect, isIP} from 'node:net';
 import type {Clock} from '#src/base/clock.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
+import {onAbort} from '#src/base/signals.js';
 import type {ServerAddress} from './servers.js';
 
 export interface ExchangeOptions<T> {
@@ -19,6 +20,11 @@ export interface Exchanges {
   exchange<T>(server: ServerAddress, query: Buffer, options: ExchangeOptions<T>): Promise<T>;
 }
 
+interface Surroundings {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
 /** A response that did not come, and from whom. */
 const failure = (server: ServerAddress, what: string): Error => new Error(`the resolver ${server.address} ${what}`);
 
@@ -29,12 +35,19 @@ interface Attempt<T> {
 }
 
 /** Runs an exchange until it is done, failed or timed out, and then closes its socket. */
-const within = async <T>(clock: Clock, server: ServerAddress, timeoutMs: number, open: (attempt: Attempt<T>) => () => void): Promise<T> => {
+const within = async <T>(
+  {clock, signal}: Surroundings,
+  server: ServerAddress,
+  timeoutMs: number,
+  open: (attempt: Attempt<T>) => () => void,
+): Promise<T> => {
   const undo: (() => void)[] = [];
   try {
     return await new Promise<T>((resolve, reject) => {
       const timer = clock.schedule(timeoutMs, () => reject(failure(server, 'did not respond in time')));
       undo.push(() => timer[Symbol.dispose]());
+      const ending = onAbort(signal, () => reject(failure(server, 'is not waited for any more')));
+      undo.push(() => ending[Symbol.dispose]());
       undo.push(open({done: resolve, failed: reject}));
     });
   } finally {
@@ -46,8 +59,8 @@ const within = async <T>(clock: Clock, server: ServerAddress, timeoutMs: number,
  * Each query has a socket and thereby a source port of its own, so that who forges responses has to guess that as well;
  * and it is connected, so that the kernel drops what others send.
  */
-const exchangeUdp = <T>(clock: Clock, server: ServerAddress, query: Buffer, {timeoutMs, accept}: ExchangeOptions<T>): Promise<T> =>
-  within(clock, server, timeoutMs, ({done, failed}) => {
+const exchangeUdp = <T>(around: Surroundings, server: ServerAddress, query: Buffer, {timeoutMs, accept}: ExchangeOptions<T>): Promise<T> =>
+  within(around, server, timeoutMs, ({done, failed}) => {
     const socket = confineErrors(createSocket(isIP(server.address) === 6 ? 'udp6' : 'udp4'));
     socket.on('error', failed);
     socket.on('message', bytes => {
@@ -64,8 +77,8 @@ const exchangeUdp = <T>(clock: Clock, server: ServerAddress, query: Buffer, {tim
 
 const lengthBytes = 2;
 
-const exchangeTcp = <T>(clock: Clock, server: ServerAddress, query: Buffer, {timeoutMs, accept}: ExchangeOptions<T>): Promise<T> =>
-  within(clock, server, timeoutMs, ({done, failed}) => {
+const exchangeTcp = <T>(around: Surroundings, server: ServerAddress, query: Buffer, {timeoutMs, accept}: ExchangeOptions<T>): Promise<T> =>
+  within(around, server, timeoutMs, ({done, failed}) => {
     const socket = confineErrors(connect({host: server.address, port: server.port}));
     const framed = Buffer.alloc(lengthBytes + query.length);
     framed.writeUInt16BE(query.length);
@@ -85,7 +98,7 @@ const exchangeTcp = <T>(clock: Clock, server: ServerAddress, query: Buffer, {tim
     return () => socket.destroy();
   });
 
-/** Exchanges by the sockets of this machine. */
-export const socketExchanges = (clock: Clock): Exchanges => ({
-  exchange: (server, query, options) => (options.transport === 'udp' ? exchangeUdp : exchangeTcp)(clock, server, query, options),
+/** Exchanges by the sockets of this machine. Those that wait when the signal aborts are given up. */
+export const socketExchanges = (clock: Clock, signal: AbortSignal): Exchanges => ({
+  exchange: (server, query, options) => (options.transport === 'udp' ? exchangeUdp : exchangeTcp)({clock, signal}, server, query, options),
 });
