@@ -7,6 +7,7 @@ import {agent} from '#bench/subjects/agent.js';
 import {certificateRows} from '#bench/subjects/certificates.js';
 import {controllerSyncRows} from '#bench/subjects/controller-syncs.js';
 import {definitionRows} from '#bench/subjects/definitions.js';
+import {dnsRows} from '#bench/subjects/dns.js';
 import {etcdRows} from '#bench/subjects/etcd.js';
 import {fairnessRows} from '#bench/subjects/fairness.js';
 import {garbageRows} from '#bench/subjects/garbage.js';
@@ -41,6 +42,7 @@ export const subjects: readonly Subject[] = [
   {name: 'many', measure: manyRows},
   {name: 'stuck', measure: stuckRequestRows},
   {name: 'serving', measure: servingRows},
+  {name: 'dns', measure: dnsRows},
   {name: 'store', measure: storeRows},
   {name: 'etcd', measure: etcdRows},
   {name: 'pki', measure: pkiRows},

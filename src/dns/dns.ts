@@ -13,11 +13,12 @@ import {informedZone, type InformedZone} from './cluster/informed-zone.js';
 import {socketExchanges, type Exchanges} from './forward/exchange.js';
 import {openForwarding} from './forward/forwarding.js';
 import {serverText} from './forward/servers.js';
-import {DnsMetrics} from './metrics.js';
+import {DnsMetrics} from './metrics/metrics.js';
 import {hostAddresses, isLoopback, isWildcard, listeningAddresses, serverName, type HostAddresses} from './server/addresses.js';
-import {listenForQueries, type Respond} from './server/listener.js';
+import {listenForQueries} from './server/listener.js';
+import type {Respond} from './server/respond.js';
 import {Responder} from './server/responder.js';
-import type {DnsSettings} from './settings.js';
+import type {DnsSettings} from './settings/settings.js';
 import {parseName, type WireName} from './wire/names.js';
 
 export interface DnsParts {

@@ -5,7 +5,7 @@ import {naming as namingOf, type NamingName} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {runSteps} from '#src/base/steps.js';
 import {Cluster, sliceKeys, type EndpointSlice, type Pod, type Service} from '#src/dns/cluster/cluster.js';
-import type {PodMode} from '#src/dns/cluster/found.js';
+import type {PodMode} from '#src/dns/settings/settings.js';
 import {ClusterZone} from '#src/dns/cluster/zone.js';
 import {parseName} from '#src/dns/wire/names.js';
 import {Cache} from '#informers/cache.js';

@@ -1,26 +1,13 @@
 import {execFileSync, spawnSync} from 'node:child_process';
-import {createSocket} from 'node:dgram';
-import {Resolver} from 'node:dns/promises';
-import {createServer, type AddressInfo} from 'node:net';
 import test from 'ava';
 import packet from 'dns-packet';
 import {kinds} from '#src/api/kinds/index.js';
-import {aService, aSlice, examples} from './cluster.js';
-import {aQuery, aServer, ask, createObjects, framed, plainPlane, sendDatagram, TestConnection, withEdns, type TestDns} from './server.js';
-import {anAddress, TestUpstreams} from './upstreams.js';
+import {aService, aSlice} from './cluster.js';
+import {aQuery, aServer, ask, createObjects, examplePlane, plainPlane, resolverAt, sendDatagram, withEdns} from './server.js';
+import {TestUpstreams} from './upstreams.js';
 
-/** One plane for all tests that only read. */
-const shared = plainPlane().then(async plane => {
-  await createObjects(plane, examples);
-  return plane;
-});
+const shared = examplePlane();
 test.after.always(async () => (await shared)[Symbol.asyncDispose]());
-
-const resolverAt = ({address, port}: TestDns): Resolver => {
-  const resolver = new Resolver({timeout: 5000, tries: 1});
-  resolver.setServers([`${address}:${port}`]);
-  return resolver;
-};
 
 const codeOf = (lookup: Promise<unknown>): Promise<string | undefined> =>
   lookup.then(
@@ -177,145 +164,6 @@ test('queries of other classes, and transfers, are refused', async t => {
   for (const name of ['cluster.local', 'example.com']) t.is((await ask(dns, name, 'AXFR')).rcode, 'REFUSED');
 });
 
-test('other names are forwarded, and answered as the resolver answers', async t => {
-  const upstreams = new TestUpstreams(({name}) =>
-    name.toLowerCase() === 'www.example.com.'
-      ? {answers: [anAddress('www.example.com', '192.0.2.80')], flags: 0x0080 | 0x0020}
-      : {rcode: 3},
-  );
-  await using dns = await aServer(await shared, {forward: ['192.0.2.1']}, {exchanges: upstreams});
-  const found = await ask(dns, 'WWW.example.com');
-  t.like(found, {rcode: 'NOERROR', flag_aa: false, flag_ra: true, flag_ad: false});
-  t.like(found.answers![0], {name: 'WWW.example.com', data: '192.0.2.80', ttl: 30});
-  t.like(await ask(dns, 'www.example.com'), {flag_aa: true}, 'as CoreDNS has it for what is cached');
-  t.like(await ask(dns, 'www.example.com', 'A', {flags: packet.RECURSION_DESIRED | packet.AUTHENTIC_DATA}), {flag_ad: true});
-  t.is((await ask(dns, 'nobody.example.com')).rcode, 'NXDOMAIN');
-  t.deepEqual(
-    (await ask(dns, 'outside.default.svc.cluster.local')).answers!.map(each => (each as packet.StringAnswer).data),
-    ['www.example.com', '192.0.2.80'],
-  );
-  t.is((await ask(dns, '1.1.1.1.in-addr.arpa', 'PTR')).rcode, 'NXDOMAIN');
-  t.is((await ask(dns, '1.0.96.10.in-addr.arpa', 'A')).rcode, 'NXDOMAIN', 'only pointers are of the cluster');
-  t.deepEqual(
-    upstreams.asked.filter(({type}) => type !== 13).map(({name}) => name),
-    ['WWW.example.com.', 'nobody.example.com.', '1.1.1.1.in-addr.arpa.', '1.0.96.10.in-addr.arpa.'],
-  );
-});
-
-test('without a resolver other names are refused, and a name that leads outside is answered as far as it goes', async t => {
-  await using dns = await aServer(await shared);
-  t.is((await ask(dns, 'www.example.com')).rcode, 'REFUSED');
-  t.deepEqual(
-    (await ask(dns, 'outside.default.svc.cluster.local')).answers!.map(({type}) => type),
-    ['CNAME'],
-  );
-});
-
-test('queries reach a resolver by a socket each, and responses with another id or question are passed over', async t => {
-  const ports: number[] = [];
-  const upstream = createSocket('udp4');
-  upstream.on('message', (bytes, from) => {
-    ports.push(from.port);
-    const query = packet.decode(bytes);
-    const reply = (id: number, name: string, data: string) =>
-      upstream.send(
-        packet.encode({type: 'response', id, questions: [{name, type: 'A'}], answers: [{name, type: 'A', ttl: 60, data}]}),
-        from.port,
-        from.address,
-      );
-    const {name} = query.questions![0]!;
-    for (let other = 1; other < 50; other++) reply((query.id! + other) & 0xffff, name, '203.0.113.66');
-    reply(query.id!, 'www.example.org', '203.0.113.66');
-    upstream.send(Buffer.from('no message'), from.port, from.address);
-    reply(query.id!, name, '192.0.2.80');
-  });
-  await new Promise<void>(resolve => upstream.bind(0, '127.0.0.1', resolve));
-  t.teardown(() => upstream.close());
-  await using dns = await aServer(await shared, {forward: [`127.0.0.1:${upstream.address().port}`]});
-  for (const name of ['a.example.com', 'b.example.com', 'c.example.com'])
-    t.deepEqual(
-      (await ask(dns, name)).answers!.map(each => (each as packet.StringAnswer).data),
-      ['192.0.2.80'],
-    );
-
-  t.is(new Set(ports).size, ports.length);
-});
-
-test('a response that another sends than the resolver is not taken', async t => {
-  const [upstream, forger] = [createSocket('udp4'), createSocket('udp4')];
-  upstream.on('message', (bytes, from) => {
-    const query = packet.decode(bytes);
-    const forged = (data: string) =>
-      packet.encode({
-        ...query,
-        type: 'response',
-        additionals: [],
-        answers: [{name: query.questions![0]!.name, type: 'A', ttl: 60, data}],
-      } as packet.Packet);
-    forger.send(forged('203.0.113.66'), from.port, from.address, () => upstream.send(forged('192.0.2.80'), from.port, from.address));
-  });
-  for (const socket of [upstream, forger]) {
-    await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve));
-    t.teardown(() => socket.close());
-  }
-  await using dns = await aServer(await shared, {forward: [`127.0.0.1:${upstream.address().port}`]});
-
-  t.deepEqual(
-    (await ask(dns, 'www.example.com')).answers!.map(each => (each as packet.StringAnswer).data),
-    ['192.0.2.80'],
-  );
-});
-
-test('a truncated response of a resolver is asked for again over a connection', async t => {
-  const answers = Array.from(
-    {length: 300},
-    (_, at) => ({name: 'many.example.com', type: 'A', ttl: 60, data: `192.0.2.${at % 250}`}) as const,
-  );
-  const tcp = createServer(socket => {
-    socket.on('data', chunk => {
-      const query = packet.decode(chunk.subarray(2));
-      const whole = framed(packet.encode({type: 'response', id: query.id!, questions: query.questions!, answers: answers.slice(0, 250)}));
-      socket.write(whole.subarray(0, 100), () => socket.write(whole.subarray(100)));
-    });
-    socket.on('error', () => {});
-  });
-  await new Promise<void>(resolve => tcp.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => tcp.close());
-  const {port} = tcp.address() as AddressInfo;
-  const udp = createSocket('udp4');
-  udp.on('message', (bytes, from) => {
-    const query = packet.decode(bytes);
-    udp.send(
-      packet.encode({type: 'response', id: query.id!, flags: packet.TRUNCATED_RESPONSE, questions: query.questions!}),
-      from.port,
-      from.address,
-    );
-  });
-  await new Promise<void>(resolve => udp.bind(port, '127.0.0.1', resolve));
-  t.teardown(() => udp.close());
-  await using dns = await aServer(await shared, {forward: [`127.0.0.1:${port}`]});
-
-  t.is((await resolverAt(dns).resolve4('many.example.com')).length, 250);
-});
-
-test('a server that forwards to itself finds that out, and refuses other names from then on', async t => {
-  const socket = createSocket('udp4');
-  await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve));
-  const {port} = socket.address();
-  await new Promise<void>(resolve => socket.close(() => resolve()));
-  await using dns = await aServer(await shared, {forward: [`127.0.0.1:${port}`]}, {port});
-  while (dns.loops.length === 0) await new Promise(setImmediate);
-
-  t.regex(
-    dns.loops.join('\n'),
-    new RegExp(
-      `^loop \\(127\\.0\\.0\\.1:\\d+ -> dns://127\\.0\\.0\\.1:${port}\\) detected: the query "HINFO \\d+\\.\\d+\\." that was forwarded came back`,
-    ),
-  );
-  t.is((await ask(dns, 'www.example.com')).rcode, 'REFUSED');
-  t.is((await ask(dns, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR');
-});
-
 const refuse = () => Promise.reject(new Error('not now'));
 
 test('a server that does not know the cluster yet fails for names that it does not find', async t => {
@@ -335,88 +183,6 @@ test('a server that does not know the cluster yet fails for names that it does n
   t.false(dns.isReady());
   t.is((await ask(dns, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR');
   t.like(await ask(dns, 'pets.shop.svc.cluster.local'), {rcode: 'SERVFAIL', flag_aa: true});
-});
-
-test('queries over one connection are answered without waiting for each other, in pieces of any size', async t => {
-  const upstreams = new TestUpstreams(async ({type}) => {
-    if (type === 13) return {};
-    await new Promise(resolve => setTimeout(resolve, 20));
-    return {answers: [anAddress('slow.example.com', '192.0.2.80')]};
-  });
-  await using dns = await aServer(await shared, {forward: ['192.0.2.1']}, {exchanges: upstreams});
-  const connection = new TestConnection(dns);
-  const queries = [
-    aQuery('slow.example.com', 'A', {id: 1}),
-    ...Array.from({length: 50}, (_, at) => aQuery('kubernetes.default.svc.cluster.local', 'A', {id: at + 2})),
-  ];
-  const bytes = Buffer.concat(queries.map(framed));
-  for (let at = 0; at < bytes.length; at += 7) connection.socket.write(bytes.subarray(at, at + 7));
-  const responses = await connection.until(51);
-  connection.socket.destroy();
-
-  t.deepEqual(
-    responses.slice(0, 50).map(({id}) => id),
-    Array.from({length: 50}, (_, at) => at + 2),
-  );
-  t.is(responses[50]!.id, 1);
-});
-
-test('a connection that sends nothing is closed', async t => {
-  await using dns = await aServer(await shared, {tcpIdleMs: 50});
-  const connection = new TestConnection(dns);
-  connection.socket.write(Buffer.from([0]));
-
-  await connection.closed;
-  t.pass();
-});
-
-test('no more connections are held than may, and those of others give way to one that asks', async t => {
-  await using dns = await aServer(await shared, {maxTcpConnections: 20});
-  const idle = Array.from({length: 200}, () => new TestConnection(dns));
-  await Promise.all(idle.slice(0, 100).map(({closed}) => closed));
-  const connection = new TestConnection(dns);
-  connection.socket.write(framed(aQuery('kubernetes.default.svc.cluster.local')));
-  t.is((await connection.until(1))[0]!.rcode, 'NOERROR');
-  for (const each of [...idle, connection]) each.socket.destroy();
-});
-
-test('messages that are none do no harm by datagram or connection', async t => {
-  await using dns = await aServer(await shared);
-  const name = 'kubernetes.default.svc.cluster.local';
-  const malformed = await sendDatagram(dns, Buffer.concat([aQuery(name).subarray(0, 20)]));
-  t.deepEqual([...malformed!.subarray(0, 4)], [0x12, 0x67, 0x81, 0x01]);
-  t.is(malformed!.length, 12, 'a header alone');
-  const update = aQuery(name);
-  update[2] = 5 << 3;
-  t.is((await sendDatagram(dns, update))![3]! & 0xf, 4);
-  const two = await sendDatagram(
-    dns,
-    packet.encode({
-      type: 'query',
-      id: 1,
-      questions: [
-        {name, type: 'A'},
-        {name, type: 'AAAA'},
-      ],
-    }),
-  );
-  t.is(two![3]! & 0xf, 1);
-  t.is(await sendDatagram(dns, Buffer.from('x'), 100), undefined);
-  t.is(await sendDatagram(dns, packet.encode({type: 'response', id: 1, questions: [{name, type: 'A'}]}), 100), undefined);
-
-  const connection = new TestConnection(dns);
-  const junk = Buffer.alloc(65_535, 0xff);
-  junk[2] = 1; // A query, by its header.
-  connection.socket.write(framed(junk));
-  connection.socket.write(framed(Buffer.alloc(0)));
-  connection.socket.write(framed(aQuery(name)));
-  const responses = await connection.until(2);
-  connection.socket.destroy();
-  t.deepEqual(
-    responses.map(({rcode}) => rcode),
-    ['FORMERR', 'NOERROR'],
-  );
-  t.is(dns.meter.value('coredns_panics_total'), 0);
 });
 
 test('what is answered is counted by the names of CoreDNS', async t => {
@@ -439,32 +205,6 @@ test('what is answered is counted by the names of CoreDNS', async t => {
   t.is(value('dns_request_duration_seconds', {zone: '.'}), 4);
   t.is(value('dns_request_size_bytes', {zone: '.', proto: 'udp'}), 4);
   t.is(dns.meter.value('coredns_cache_entries', {server: 'dns://127.0.0.1:0', type: 'success', zones: '.', view: ''}), 0);
-});
-
-test('an address that is in use is named', async t => {
-  await using dns = await aServer(await shared);
-  await t.throwsAsync(aServer(await shared, {}, {port: dns.port}), {
-    message: `cannot listen for DNS queries at 127.0.0.1 port ${dns.port}: EADDRINUSE`,
-  });
-  await t.throwsAsync(aServer(await shared, {domain: 'a..b'}), {message: 'the domain "a..b" is none'});
-});
-
-test('a server listens at many addresses, of both families', async t => {
-  const plane = await shared;
-  const hostAddresses = () => [
-    {address: '127.0.0.1', family: 4 as const, internal: true},
-    {address: '127.0.0.2', family: 4 as const, internal: true},
-    {address: '::1', family: 6 as const, internal: true},
-  ];
-  const socket = createSocket('udp4');
-  await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve));
-  const {port} = socket.address();
-  await new Promise<void>(resolve => socket.close(() => resolve()));
-  await using dns = await aServer(plane, {}, {addresses: ['::'], port, hostAddresses});
-  for (const {address} of hostAddresses())
-    t.is((await ask({address, port}, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR', address);
-
-  t.is(dns.meter.value('coredns_dns_requests_total', {server: `dns://:${port}`, family: '2', type: 'A'}), 1);
 });
 
 const hasDig = spawnSync('dig', ['-v']).error === undefined;

@@ -1,6 +1,7 @@
 // A DNS server over an API server in this process, and its clients.
 
 import {createSocket} from 'node:dgram';
+import {Resolver} from 'node:dns/promises';
 import {connect, type Socket} from 'node:net';
 import packet from 'dns-packet';
 import type {NamingName} from '#src/api/naming.js';
@@ -9,10 +10,10 @@ import {sleep, systemClock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {systemRandom} from '#src/base/random.js';
 import {startDns, type DnsParts} from '#src/dns/dns.js';
-import {defaultSettings, type DnsSettings} from '#src/dns/settings.js';
+import {defaultSettings, type DnsSettings} from '#src/dns/settings/settings.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {startPlane} from '#src/plane/plane.js';
-import type {ClusterObjects} from './cluster.js';
+import {examples, type ClusterObjects} from './cluster.js';
 
 type Plane = Awaited<ReturnType<typeof startPlane>>;
 
@@ -26,6 +27,29 @@ export const createObjects = async (plane: Plane, {services = [], slices = [], n
   for (const name of namespaces) if (!known.has(name)) await client.resource(kinds.namespaces).create({metadata: {name}});
   for (const service of services) if (service.metadata?.name !== 'kubernetes') await client.resource(kinds.services).create(service);
   for (const slice of slices) await client.resource(kinds.endpointSlices).create(slice);
+};
+
+/** A plane with objects of each kind that has records. */
+export const examplePlane = async (): Promise<Plane> => {
+  const plane = await plainPlane();
+  await createObjects(plane, examples);
+  return plane;
+};
+
+/** A port that is free at this moment. */
+export const aFreePort = async (): Promise<number> => {
+  const socket = createSocket('udp4');
+  await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve));
+  const {port} = socket.address();
+  await new Promise<void>(resolve => socket.close(() => resolve()));
+  return port;
+};
+
+/** The resolver of Node.js, which asks this server alone. */
+export const resolverAt = ({address, port}: Pick<TestDns, 'address' | 'port'>): Resolver => {
+  const resolver = new Resolver({timeout: 5000, tries: 1});
+  resolver.setServers([`${address}:${port}`]);
+  return resolver;
 };
 
 export interface TestDns extends AsyncDisposable {

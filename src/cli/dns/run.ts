@@ -6,7 +6,7 @@ import {Undo} from '#src/base/undo.js';
 import {openConnection} from '#src/cli/program/connection.js';
 import {startDns} from '#src/dns/dns.js';
 import {serverText} from '#src/dns/forward/servers.js';
-import type {DnsSettings} from '#src/dns/settings.js';
+import type {DnsSettings} from '#src/dns/settings/settings.js';
 import {parseName} from '#src/dns/wire/names.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {OptionError} from '#src/options/option-error.js';

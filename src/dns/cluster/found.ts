@@ -1,9 +1,7 @@
 import {parseIp} from '#src/base/ip-address.js';
 import {clusterIpsOf, isHeadless, type Cluster, type ServiceEndpoint} from './cluster.js';
+import type {PodMode} from '#src/dns/settings/settings.js';
 import {dashedAddress, type NameRequest} from './request.js';
-
-/** How names of pods are answered: not at all, by the address that they spell, or only if a pod has it. */
-export type PodMode = 'disabled' | 'insecure' | 'verified';
 
 /** An address that a name stands for. */
 export interface FoundAddress {

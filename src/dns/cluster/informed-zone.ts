@@ -5,12 +5,11 @@ import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {isResync, type Change} from '#informers/change.js';
 import type {Informers} from '#informers/factory.js';
-import type {DnsMetrics} from '#src/dns/metrics.js';
-import type {ServedZone} from '#src/dns/server/responder.js';
+import type {DnsMetrics} from '#src/dns/metrics/metrics.js';
 import type {WireName} from '#src/dns/wire/names.js';
 import {Cluster, endpointSlices, isHeadless, namespaces, pods, services, sliceKeys, type EndpointSlice, type SliceKeys} from './cluster.js';
-import type {PodMode} from './found.js';
-import {ClusterZone} from './zone.js';
+import type {PodMode} from '#src/dns/settings/settings.js';
+import {ClusterZone, type ServedZone} from './zone.js';
 
 export interface InformedZoneParts {
   readonly informers: Informers;

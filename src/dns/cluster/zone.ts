@@ -8,7 +8,8 @@ import {addressData, authorityData, serviceData, textData} from '#src/dns/wire/d
 import type {Question, ResourceRecord} from '#src/dns/wire/message.js';
 import {isWithin, labelsOf, lowerCase, nameOfLabels, parseName, type WireName} from '#src/dns/wire/names.js';
 import {clusterIpsOf, isHeadless, type Cluster, type Service} from './cluster.js';
-import {find, type Found, type FoundAddress, type PodMode} from './found.js';
+import type {PodMode} from '#src/dns/settings/settings.js';
+import {find, type Found, type FoundAddress} from './found.js';
 import {readNameRequest} from './request.js';
 
 /** The version of the specification, and how long it is kept. */
@@ -43,6 +44,12 @@ export interface ClusterZoneParts {
   nameservers(): readonly string[];
   /** The second in which the cluster last changed. */
   serial(): number;
+}
+
+/** The cluster's records as a server needs them. */
+export interface ServedZone extends Pick<ClusterZone, 'domain' | 'resolve' | 'authority' | 'pointers'> {
+  /** Whether all that the zone shows has been received. */
+  isSynced(): boolean;
 }
 
 /** The zone of the cluster's domain. */

@@ -1,8 +1,9 @@
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
+import type {CacheType} from '#src/dns/metrics/metrics.js';
 import type {ResourceRecord} from '#src/dns/wire/message.js';
 import type {Response} from '#src/dns/wire/read.js';
-import {lifetimeOf, type Lifetime} from './lifetime.js';
+import {lifetimeOf} from './lifetime.js';
 
 const bound = new CacheBound('forwarded DNS responses', 32 << 20);
 
@@ -11,8 +12,6 @@ const maxEntries = 10_000;
 
 /** About what an object of a record takes besides its texts. */
 const recordBytes = 150;
-
-export type CacheType = Lifetime['type'];
 
 interface Entry {
   readonly response: Response;

@@ -1,13 +1,14 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
-import type {DnsMetrics} from '#src/dns/metrics.js';
+import type {DnsMetrics} from '#src/dns/metrics/metrics.js';
+import type {ForwardPolicy} from '#src/dns/settings/settings.js';
 import {flags, internet, rcodeName, recordTypes} from '#src/dns/wire/codes.js';
 import {noRecords, type Question} from '#src/dns/wire/message.js';
 import {lowerCase, rootName} from '#src/dns/wire/names.js';
 import {readResponse, type Response} from '#src/dns/wire/read.js';
 import {MessageWriter} from '#src/dns/wire/writer.js';
 import type {Exchanges} from './exchange.js';
-import {orderBy, type ForwardPolicy} from './policy.js';
+import {orderBy} from './policy.js';
 import type {ServerAddress} from './servers.js';
 import {Upstream} from './upstream.js';
 

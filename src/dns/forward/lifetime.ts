@@ -1,3 +1,4 @@
+import type {CacheType} from '#src/dns/metrics/metrics.js';
 import {rcodes, recordTypes} from '#src/dns/wire/codes.js';
 import type {ResourceRecord} from '#src/dns/wire/message.js';
 import {lowerCase, type WireName} from '#src/dns/wire/names.js';
@@ -5,7 +6,7 @@ import type {Response} from '#src/dns/wire/read.js';
 
 /** How a response is cached. */
 export interface Lifetime {
-  readonly type: 'success' | 'denial';
+  readonly type: CacheType;
   readonly seconds: number;
 }
 

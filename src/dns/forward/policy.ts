@@ -1,7 +1,5 @@
 import type {Random} from '#src/base/random.js';
-
-/** The order in which resolvers are asked. */
-export type ForwardPolicy = 'random' | 'round_robin' | 'sequential';
+import type {ForwardPolicy} from '#src/dns/settings/settings.js';
 
 /** Returns items in a random order, each with the same chance. */
 export const shuffled = <T>(items: readonly T[], random: Random): T[] => {

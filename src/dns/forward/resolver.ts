@@ -1,6 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Eventually} from '#src/base/eventually.js';
-import type {DnsMetrics, ServerMetrics} from '#src/dns/metrics.js';
+import type {DnsMetrics, ServerMetrics} from '#src/dns/metrics/metrics.js';
 import {rcodes} from '#src/dns/wire/codes.js';
 import type {Question} from '#src/dns/wire/message.js';
 import {lowerCase} from '#src/dns/wire/names.js';

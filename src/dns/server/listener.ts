@@ -1,27 +1,10 @@
 // The sockets at which queries arrive: one for datagrams and one for connections at each address.
 
-import type {Eventually} from '#src/base/eventually.js';
 import type {Log} from '#src/base/log.js';
 import {Undo} from '#src/base/undo.js';
+import type {BoundAddress, Respond} from './respond.js';
 import {listenTcp, type TcpLimits} from './tcp.js';
 import {bindUdp} from './udp.js';
-
-/** Where a query came from. */
-export interface Origin {
-  readonly transport: 'udp' | 'tcp';
-  readonly family: 4 | 6;
-  readonly address: string;
-  readonly port: number;
-}
-
-/** Returns the response to a query; undefined where there is none. */
-export type Respond = (bytes: Buffer, from: Origin) => Eventually<Buffer | undefined>;
-
-export interface BoundAddress {
-  readonly address: string;
-  readonly port: number;
-  close(): Promise<void>;
-}
 
 export interface ListenOptions extends TcpLimits {
   /** The port of all addresses; 0 selects a free one for each. */

@@ -5,10 +5,10 @@ import {andThen, settle, type Eventually} from '#src/base/eventually.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {reversedAddress} from '#src/dns/cluster/reverse.js';
-import type {ClusterZone, Verdict} from '#src/dns/cluster/zone.js';
+import type {ServedZone, Verdict} from '#src/dns/cluster/zone.js';
 import type {LoopCheck} from '#src/dns/forward/loop.js';
 import type {Resolver} from '#src/dns/forward/resolver.js';
-import type {AnsweredBy, DnsMetrics, ServerMetrics} from '#src/dns/metrics.js';
+import type {AnsweredBy, DnsMetrics, ServerMetrics} from '#src/dns/metrics/metrics.js';
 import {flags, internet, largestMessage, rcodes, recordTypes, smallestPayload} from '#src/dns/wire/codes.js';
 import {noRecords, type Sections} from '#src/dns/wire/message.js';
 import {isWithin, lowerCase, type WireName} from '#src/dns/wire/names.js';
@@ -25,12 +25,6 @@ export interface Client {
   readonly server: ServerMetrics;
   /** The address of the server, as in metrics. */
   readonly serverName: string;
-}
-
-/** The cluster's records as a responder needs them. */
-export interface ServedZone extends Pick<ClusterZone, 'domain' | 'resolve' | 'authority' | 'pointers'> {
-  /** Whether all that the server shows has been received. */
-  readonly isSynced: () => boolean;
 }
 
 export interface ResponderParts {

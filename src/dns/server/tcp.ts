@@ -2,7 +2,7 @@ import {createServer, isIP, type AddressInfo, type Server, type Socket} from 'no
 import {confineErrors} from '#src/base/emitters/confined.js';
 import {isPending} from '#src/base/eventually.js';
 import {ConnectionLimit} from '#src/serving/limits/connection-limit.js';
-import type {BoundAddress, Respond} from './listener.js';
+import type {BoundAddress, Respond} from './respond.js';
 
 export interface TcpLimits {
   readonly maxConnections: number;

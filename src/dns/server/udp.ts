@@ -3,7 +3,7 @@ import {isIP} from 'node:net';
 import type {Log} from '#src/base/log.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
 import {isPending} from '#src/base/eventually.js';
-import type {BoundAddress, Respond} from './listener.js';
+import type {BoundAddress, Respond} from './respond.js';
 
 /** So many responses may wait for the network; more are dropped, as the network would. */
 const maxQueued = 1000;
@@ -21,9 +21,13 @@ export const bindUdp = async ({address, port}: {readonly address: string; readon
   const isIpv6 = isIP(address) === 6;
   const socket = confineErrors(createSocket({type: isIpv6 ? 'udp6' : 'udp4', ipv6Only: isIpv6, recvBufferSize: receiveBytes}));
   await new Promise<void>((resolve, reject) => {
-    socket.once('error', reject);
+    const failed = (error: Error) => {
+      socket.close();
+      reject(error);
+    };
+    socket.once('error', failed);
     socket.bind({address, port, exclusive: true}, () => {
-      socket.off('error', reject);
+      socket.off('error', failed);
       resolve();
     });
   });

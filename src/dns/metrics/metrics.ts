@@ -1,11 +1,13 @@
 // The metrics of CoreDNS, by its names, as far as there is here what they tell about.
 
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
-import type {CacheType} from '#src/dns/forward/cache.js';
 import {rcodeName, recordTypes} from '#src/dns/wire/codes.js';
 
 /** What answered a query, as the plugin of CoreDNS that does it is called. Empty for what was refused before. */
 export type AnsweredBy = 'kubernetes' | 'forward' | 'cache' | 'loop' | '';
+
+/** What is cached: what exists, or that something does not. */
+export type CacheType = 'success' | 'denial';
 
 /** A query that was answered. */
 export interface AnsweredQuery {

@@ -1,5 +1,8 @@
-import type {PodMode} from './cluster/found.js';
-import type {ForwardPolicy} from './forward/policy.js';
+/** How names of pods are answered: not at all, by the address that they spell, or only if a pod has it. */
+export type PodMode = 'disabled' | 'insecure' | 'verified';
+
+/** The order in which resolvers are asked. */
+export type ForwardPolicy = 'random' | 'round_robin' | 'sequential';
 
 /** How a DNS server works. Times are in milliseconds unless their names say otherwise. */
 export interface DnsSettings {
