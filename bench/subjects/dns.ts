@@ -20,7 +20,10 @@ const services = 1000;
 const asked = 100;
 const endpoints = 10;
 
-/** Queries as pods send them: an address, an IPv6 address that is not there, a headless service, and a name of a search path. */
+/**
+ * Queries as pods send them: an address, an IPv6 address that is not there, a headless service, and a name of a search
+ * path.
+ */
 const queries = (): string[] => {
   const writer = new MessageWriter();
   const query = (name: string, type: number) =>

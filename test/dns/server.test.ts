@@ -1,7 +1,10 @@
 import {execFileSync, spawnSync} from 'node:child_process';
+import {readFileSync} from 'node:fs';
 import test from 'ava';
 import packet from 'dns-packet';
+import {parseAllDocuments} from 'yaml';
 import {kinds} from '#src/api/kinds/index.js';
+import type {ClusterRole} from '#src/api/types.js';
 import {aService, aSlice} from './cluster.js';
 import {aQuery, aServer, ask, createObjects, examplePlane, plainPlane, resolverAt, sendDatagram, withEdns} from './server.js';
 import {TestUpstreams} from './upstreams.js';
@@ -104,6 +107,25 @@ test('a response has the id, the question in its case and the bits of the query,
   const none = await ask(dns, 'kubernetes.default.svc.cluster.local', 'AAAA');
   t.like(none, {rcode: 'NOERROR', answers: []});
   t.is(none.authorities.length, 1);
+});
+
+test('the role of the manifests lets a server read what it needs, and nothing else', async t => {
+  await using plane = await plainPlane();
+  const [role, binding] = parseAllDocuments(readFileSync('manifests/dns/rights.yaml', 'utf8')).map(
+    document => document.toJS() as ClusterRole,
+  );
+  await plane.client().resource(kinds.clusterRoles).create(role!);
+  await plane
+    .client()
+    .resource(kinds.clusterRoleBindings)
+    .create(binding as never);
+  const name = 'system:serviceaccount:kube-system:plat-dns';
+  const account = plane.client({name, groups: ['system:serviceaccounts', 'system:authenticated']});
+  await using dns = await aServer({client: () => account}, {pods: 'verified'});
+
+  t.is((await ask(dns, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR');
+  await t.throwsAsync(account.resource(kinds.secrets).list(), {message: /is forbidden/});
+  await t.throwsAsync(account.resource(kinds.services).delete('kubernetes', {namespace: 'default'}), {message: /is forbidden/});
 });
 
 test('EDNS is answered by EDNS, and other versions of it are refused', async t => {

@@ -54,10 +54,10 @@ test('the controllers of the base have exactly the permissions of their roles', 
   );
 });
 
-withKubectl('kubectl applies both bases under strict validation, twice without a change', async t => {
+withKubectl('kubectl applies the bases under strict validation, twice without a change', async t => {
   await using server = await aServer('kubernetes');
   using kubectl = new Kubectl(server.settings);
-  for (const base of ['controllers-only', 'control-plane']) {
+  for (const base of ['controllers-only', 'control-plane', 'dns']) {
     const first = await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`);
     t.notRegex(first, /unchanged|configured/);
     // The selector of a budget and the claims of a stateful set are replaced as a whole, so that kubectl always has

@@ -1,6 +1,8 @@
 import {recordTypes as type} from './codes.js';
 
-/** Where names stand in the data of a type: `name`, a number of bytes, `text` with its length before it, or the `rest`. */
+/**
+ * Where names stand in the data of a type: `name`, a number of bytes, `text` with its length before it, or the `rest`.
+ */
 type Part = 'name' | 'text' | 'rest' | number;
 
 interface Layout {

@@ -1,5 +1,5 @@
-// Names of the domain name system. They are kept as on the wire, where any byte may stand in a label: as text, with dots
-// between labels, two different names could become one.
+// Names of the domain name system. They are kept as on the wire, where any byte may stand in a label: as text, with
+// dots between labels, two different names could become one.
 
 /**
  * A name as on the wire, without compression: each label with its length before it, and an empty one at the end. One

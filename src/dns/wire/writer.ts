@@ -17,8 +17,8 @@ export class MessageWriter {
   #at = 0;
 
   /**
-   * Returns the bytes of a message: at most `limit`, if that leaves room for the question. Records that have no room are
-   * left out from the end. The message is truncated if answers are missing, or the authority for there being none.
+   * Returns the bytes of a message: at most `limit`, if that leaves room for the question. Records that have no room
+   * are left out from the end. The message is truncated if answers are missing, or the authority for there being none.
    */
   write(message: OutgoingMessage, limit: number): Buffer {
     this.#at = headerBytes;
