@@ -83,7 +83,8 @@ export const aServer = async (
     onLoop: message => void loops.push(message),
     ...parts,
   });
-  while (waits && !dns.isReady()) await sleep(systemClock, 10); // It answers after five seconds in any case, which a busy machine may need.
+  // It answers after five seconds in any case, which a busy machine may need.
+  if (waits) while (!dns.isReady()) await sleep(systemClock, 10);
   const [{address, port} = {address: '', port: 0}] = dns.addresses;
   return {address, port, meter, loops, isReady: () => dns.isReady(), [Symbol.asyncDispose]: () => dns.stop()};
 };
