@@ -5,7 +5,7 @@ import type {ResourceRecord} from '#src/dns/wire/message.js';
 import type {Response} from '#src/dns/wire/read.js';
 import {lifetimeOf} from './lifetime.js';
 
-const bound = new CacheBound('forwarded DNS responses', 32 << 20);
+const bound = new CacheBound('forwarded_dns_responses', 32 << 20);
 
 /** Each of the two caches has so many entries at most. */
 const maxEntries = 10_000;
