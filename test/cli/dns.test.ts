@@ -60,8 +60,16 @@ test('a program that forwards to itself ends with the reason', async t => {
 
 for (const [what, args, stderr] of [
   ['a domain that is none', ['--cluster-domain=a..b'], /^plat-dns: --cluster-domain: "a\.\.b" is no domain\n$/],
-  ['an address of a page that is none', ['--ready-address=8181'], /^plat-dns: --ready-address: must be empty or HOST:PORT/],
-  ['a way to answer for pods that it does not know', ['--pods=all'], /^plat-dns: --pods: /],
+  [
+    'an address of a page that is none',
+    ['--ready-address=8181'],
+    /^plat-dns: invalid value for --ready-address: must be empty or HOST:PORT/,
+  ],
+  [
+    'a way to answer for pods that it does not know',
+    ['--pods=all'],
+    /^plat-dns: invalid value for --pods: "all" is not one of disabled, insecure, verified\n$/,
+  ],
 ] as const) {
   test(`the DNS server refuses ${what} in one line`, async t => {
     const ended = await run('plat-dns', [...args]);
