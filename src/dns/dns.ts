@@ -1,8 +1,9 @@
 // A DNS server for a cluster: what it is made of, in the order in which it is built.
 
-import {sleep, type Clock} from '#src/base/clock.js';
+import {runEvery, sleep, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {unlessAborted} from '#src/base/signals.js';
@@ -14,8 +15,8 @@ import {socketExchanges, type Exchanges} from './forward/exchange.js';
 import {openForwarding} from './forward/forwarding.js';
 import {serverText} from './forward/servers.js';
 import {DnsMetrics} from './metrics/metrics.js';
-import {hostAddresses, isLoopback, isWildcard, listeningAddresses, serverName, type HostAddresses} from './server/addresses.js';
-import {listenForQueries} from './server/listener.js';
+import {hostAddresses, OwnAddresses, serverName, type HostAddresses} from './server/addresses.js';
+import {QueryListeners} from './server/listener.js';
 import type {Respond} from './server/respond.js';
 import {Responder} from './server/responder.js';
 import type {DnsSettings} from './settings/settings.js';
@@ -30,7 +31,7 @@ export interface DnsParts {
   readonly meter: Meter;
   readonly files: Pick<Files, 'read'>;
   readonly settings: DnsSettings;
-  /** The addresses to listen at. One that stands for all, as `0.0.0.0`, means each address of this host. */
+  /** The addresses to listen at. One that stands for all, as `0.0.0.0`, means each address that this host has. */
   readonly addresses: readonly string[];
   /** 0 selects a free port for each address. */
   readonly port: number;
@@ -46,6 +47,7 @@ export interface DnsParts {
 
 /** A server that answers. */
 export interface RunningDns {
+  /** Where it listens at this moment. */
   readonly addresses: readonly {readonly address: string; readonly port: number}[];
   /** Whether it knows the whole cluster. */
   isReady(): boolean;
@@ -68,7 +70,7 @@ export const startDns = async (parts: DnsParts): Promise<RunningDns> => {
   const stop = new AbortController();
   undo.defer(() => stop.abort());
   const metrics = new DnsMetrics(meter);
-  const listening = listeningAddresses(addresses, parts.hostAddresses ?? hostAddresses);
+  const own = new OwnAddresses(addresses, parts.hostAddresses ?? hostAddresses);
   const forwarding = await openForwarding({
     settings,
     clock,
@@ -81,20 +83,24 @@ export const startDns = async (parts: DnsParts): Promise<RunningDns> => {
     server: serverName(addresses[0] ?? '', port),
     signal: stop.signal,
   });
-  const {zone} = await followCluster(parts, {domain, metrics, listening, signal: stop.signal}, undo);
+  const {zone} = await followCluster(parts, {domain, metrics, own, signal: stop.signal}, undo);
   const responder = new Responder({clock, random, log, metrics, zone, ...forwarding, payloadSize: settings.payloadSize});
-  const bound = await listenForQueries(listening, {
+  const listeners = new QueryListeners({
     port,
     log,
     maxConnections: settings.maxTcpConnections,
     idleMs: settings.tcpIdleMs,
-    respondAt: (address, at) => respondAt(responder, metrics, serverName(addresses.some(isWildcard) ? '' : address, at)),
+    respondAt: (address, at) => respondAt(responder, metrics, serverName(own.isGiven(address) ? address : '', at)),
   });
-  undo.defer(() => Promise.all(bound.map(each => each.close())));
+  undo.defer(() => listeners.close());
+  await listeners.use(own.look(), address => own.isGiven(address));
+  if (own.haveWildcard && port !== 0) followAddresses(own, listeners, parts, stop.signal);
   forwarding.checkForLoop().catch(clock.unhandled);
   const running = undo.move();
   return {
-    addresses: bound.map(each => ({address: each.address, port: each.port})),
+    get addresses() {
+      return listeners.bound.map(each => ({address: each.address, port: each.port}));
+    },
     isReady: () => zone.isSynced(),
     stop: () => running[Symbol.asyncDispose](),
   };
@@ -103,14 +109,14 @@ export const startDns = async (parts: DnsParts): Promise<RunningDns> => {
 interface Followed {
   readonly domain: WireName;
   readonly metrics: DnsMetrics;
-  readonly listening: readonly string[];
+  readonly own: OwnAddresses;
   readonly signal: AbortSignal;
 }
 
 /** Follows the cluster, and waits until it is known, though not for ever. */
 const followCluster = async (
   {client, clock, random, log, meter, settings, signal: starting}: DnsParts,
-  {domain, metrics, listening, signal}: Followed,
+  {domain, metrics, own, signal}: Followed,
   undo: Undo,
 ): Promise<InformedZone> => {
   const informers = new InformerFactory({client, clock, random, log, meter, component: 'dns', minResyncMs: 0, signal});
@@ -122,7 +128,7 @@ const followCluster = async (
     domain,
     podMode: settings.pods,
     ttlSeconds: settings.ttlSeconds,
-    nameservers: () => listening.filter(address => !isLoopback(address)),
+    nameservers: () => own.reachable,
   });
   undo.defer(() => informed[Symbol.dispose]());
   informers.start();
@@ -134,6 +140,19 @@ const followCluster = async (
   if (!informed.zone.isSynced()) log.warn('answers queries without knowing the whole cluster yet');
   return informed;
 };
+
+/** How often it is looked for addresses that this host has got or lost. */
+const addressPeriodMs = 10_000;
+
+/** Listens at the addresses that this host gets, and no longer at those that it loses. */
+const followAddresses = (own: OwnAddresses, listeners: QueryListeners, {clock, log}: DnsParts, signal: AbortSignal): void =>
+  runEvery(clock, addressPeriodMs, signal, async () => {
+    try {
+      await listeners.use(own.look(), () => false);
+    } catch (error) {
+      log.warn({reason: messageOf(error)}, 'the addresses of this host could not be followed');
+    }
+  });
 
 const respondAt = (responder: Responder, metrics: DnsMetrics, name: string): Respond => {
   const server = metrics.ofServer(name);

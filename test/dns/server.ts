@@ -58,6 +58,7 @@ export interface TestDns extends AsyncDisposable {
   readonly meter: MetricsRegistry;
   readonly loops: string[];
   isReady(): boolean;
+  addresses(): readonly string[];
 }
 
 /** Starts a server on loopback, which forwards to nobody unless it is told to. */
@@ -86,7 +87,15 @@ export const aServer = async (
   // It answers after five seconds in any case, which a busy machine may need.
   if (waits) while (!dns.isReady()) await sleep(systemClock, 10);
   const [{address, port} = {address: '', port: 0}] = dns.addresses;
-  return {address, port, meter, loops, isReady: () => dns.isReady(), [Symbol.asyncDispose]: () => dns.stop()};
+  return {
+    address,
+    port,
+    meter,
+    loops,
+    isReady: () => dns.isReady(),
+    addresses: () => dns.addresses.map(each => each.address),
+    [Symbol.asyncDispose]: () => dns.stop(),
+  };
 };
 
 export type Decoded = packet.DecodedPacket & {readonly rcode: string; readonly authorities: packet.Answer[]};

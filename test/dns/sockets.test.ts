@@ -1,5 +1,6 @@
 import test from 'ava';
 import packet from 'dns-packet';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {aFreePort, aQuery, aServer, ask, examplePlane, framed, sendDatagram, TestConnection} from './server.js';
 import {anAddress, TestUpstreams} from './upstreams.js';
 
@@ -109,4 +110,26 @@ test('a server listens at many addresses, of both families', async t => {
     t.is((await ask({address, port}, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR', address);
 
   t.is(dns.meter.value('coredns_dns_requests_total', {server: `dns://:${port}`, family: '2', type: 'A'}), 1);
+});
+
+test('a server follows the addresses of its host, and waits for those that are not to be used yet', async t => {
+  const clock = new VirtualClock();
+  const port = await aFreePort();
+  let host = ['127.0.0.1', '192.0.2.53'];
+  const hostAddresses = () => host.map(address => ({address, family: 4 as const, internal: false}));
+  await using dns = await aServer(await shared, {}, {addresses: ['0.0.0.0'], port, hostAddresses, clock});
+  t.deepEqual(dns.addresses(), ['127.0.0.1'], 'the other one is not of this host');
+  host = ['127.0.0.2', '127.0.0.3'];
+  await clock.advance(10_000);
+  while (dns.addresses().length !== 2) await new Promise(setImmediate);
+
+  t.deepEqual(dns.addresses(), ['127.0.0.2', '127.0.0.3']);
+  t.is((await ask({address: '127.0.0.3', port}, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR');
+});
+
+test('an address that was named, or the only one, has to be there', async t => {
+  const message = 'cannot listen for DNS queries at 192.0.2.53 port 0: EADDRNOTAVAIL';
+  const hostAddresses = () => [{address: '192.0.2.53', family: 4 as const, internal: false}];
+  for (const address of ['192.0.2.53', '0.0.0.0'])
+    await t.throwsAsync(aServer(await shared, {}, {addresses: [address], hostAddresses}), {message}, address);
 });

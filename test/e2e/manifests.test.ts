@@ -55,7 +55,7 @@ test('the controllers of the base have exactly the permissions of their roles', 
 });
 
 withKubectl('kubectl applies the bases under strict validation, twice without a change', async t => {
-  await using server = await aServer('kubernetes');
+  await using server = await aServer('kubernetes', ['--service-cluster-ip-range=10.96.0.0/16']);
   using kubectl = new Kubectl(server.settings);
   for (const base of ['controllers-only', 'control-plane', 'dns']) {
     const first = await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`);

@@ -15,25 +15,53 @@ export const hostAddresses: HostAddresses = () =>
 const anyFamily = new Set(['', '::']);
 
 /** Whether an address stands for all of a host. */
-export const isWildcard = (address: string): boolean => anyFamily.has(address) || address === '0.0.0.0';
+const isWildcard = (address: string): boolean => anyFamily.has(address) || address === '0.0.0.0';
 
 /**
  * The addresses to listen at. One that stands for all is replaced by all of them, each of which then has a socket of
  * its own: a datagram leaves one socket of all addresses with the address of its route, which the client that asked at
  * another one does not take.
  */
-export const listeningAddresses = (addresses: readonly string[], host: HostAddresses): string[] => {
-  const all = addresses.flatMap(address => {
-    if (!isWildcard(address)) return [address];
-    return host()
-      .filter(({family}) => family === 4 || anyFamily.has(address))
-      .map(each => each.address);
-  });
-  return [...new Set(all)];
-};
+export class OwnAddresses {
+  readonly #given: readonly string[];
+  readonly #host: HostAddresses;
+  #last: readonly string[] = [];
+
+  constructor(given: readonly string[], host: HostAddresses) {
+    this.#given = given;
+    this.#host = host;
+    this.look();
+  }
+
+  /** Whether the addresses are those of the host, and change with it. */
+  get haveWildcard(): boolean {
+    return this.#given.some(isWildcard);
+  }
+
+  /** Those that other hosts can reach, as it was looked last. */
+  get reachable(): readonly string[] {
+    return this.#last.filter(address => !isLoopback(address));
+  }
+
+  /** Whether an address was named, and does not come from one that stands for all. */
+  isGiven(address: string): boolean {
+    return this.#given.includes(address);
+  }
+
+  /** Looks which addresses the host has now. */
+  look(): readonly string[] {
+    const all = this.#given.flatMap(address => {
+      if (!isWildcard(address)) return [address];
+      return this.#host()
+        .filter(({family}) => family === 4 || anyFamily.has(address))
+        .map(each => each.address);
+    });
+    return (this.#last = [...new Set(all)]);
+  }
+}
 
 /** Whether other hosts cannot reach an address. */
-export const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
+const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** The server at an address, as in the metrics of CoreDNS. */
 export const serverName = (address: string, port: number): string =>

@@ -35,20 +35,55 @@ const listenAt = async (address: string, options: ListenOptions): Promise<BoundA
   }
 };
 
-/** Listens at every address, or at none: rejects with the reason if one of them cannot be used. */
-export const listenForQueries = async (addresses: readonly string[], options: ListenOptions): Promise<readonly BoundAddress[]> => {
-  await using undo = new Undo();
-  const bound: BoundAddress[] = [];
-  for (const address of addresses) {
-    try {
-      const one = await listenAt(address, options);
-      undo.defer(() => one.close());
-      bound.push(one);
-    } catch (cause) {
-      const {code = (cause as Error).message} = cause as NodeJS.ErrnoException;
-      throw new Error(`cannot listen for DNS queries at ${address} port ${options.port}: ${code}`, {cause});
-    }
+/** What an address is that this host has not, or not yet: one of IPv6 is looked for on the network before it is used. */
+const notHere = 'EADDRNOTAVAIL';
+
+/** The addresses at which queries are answered. */
+export class QueryListeners {
+  readonly #options: ListenOptions;
+  readonly #open = new Map<string, BoundAddress>();
+  /** Those that could not be used when it was tried last. */
+  #failed = new Map<string, string>();
+
+  constructor(options: ListenOptions) {
+    this.#options = options;
   }
-  undo.move();
-  return bound;
-};
+
+  get bound(): readonly BoundAddress[] {
+    return [...this.#open.values()];
+  }
+
+  /**
+   * Listens at these addresses alone. Rejects with the reason if one that is required cannot be used, or no address can;
+   * others that this host does not have are left out.
+   */
+  async use(addresses: readonly string[], isRequired: (address: string) => boolean): Promise<void> {
+    const failed = new Map<string, string>();
+    for (const [address, each] of this.#open) {
+      if (addresses.includes(address)) continue;
+      this.#open.delete(address);
+      await each.close();
+    }
+    for (const address of addresses) {
+      if (this.#open.has(address)) continue;
+      try {
+        this.#open.set(address, await listenAt(address, this.#options));
+      } catch (cause) {
+        const {code = (cause as Error).message} = cause as NodeJS.ErrnoException;
+        const message = `cannot listen for DNS queries at ${address} port ${this.#options.port}: ${code}`;
+        if (code !== notHere || isRequired(address)) throw new Error(message, {cause});
+        failed.set(address, message);
+        if (!this.#failed.has(address)) this.#options.log.warn({address}, 'an address of this host cannot be listened at yet');
+      }
+    }
+    this.#failed = failed;
+    const [first] = failed.values();
+    if (this.#open.size === 0 && first !== undefined) throw new Error(first);
+  }
+
+  async close(): Promise<void> {
+    const open = this.bound;
+    this.#open.clear();
+    await Promise.all(open.map(each => each.close()));
+  }
+}

@@ -65,7 +65,7 @@ const forwarding = flagSection('Forwarding', {
 const listening = flagSection('Listening', {
   'bind-address': {
     type: 'ips',
-    help: 'The addresses to listen at, by UDP and TCP. 0.0.0.0 and :: stand for all of this host at the start.',
+    help: 'The addresses to listen at, by UDP and TCP. 0.0.0.0 and :: stand for all that this host has, which are followed.',
     shownDefault: 'all addresses of this host',
   },
   port: {type: 'port', help: 'The port to listen at. 0 selects a free one for each address.', default: '53'},
