@@ -35,7 +35,9 @@ const listenAt = async (address: string, options: ListenOptions): Promise<BoundA
   }
 };
 
-/** What an address is that this host has not, or not yet: one of IPv6 is looked for on the network before it is used. */
+/**
+ * What an address is that this host has not, or not yet: one of IPv6 is looked for on the network before it is used.
+ */
 const notHere = 'EADDRNOTAVAIL';
 
 /** The addresses at which queries are answered. */
@@ -54,8 +56,8 @@ export class QueryListeners {
   }
 
   /**
-   * Listens at these addresses alone. Rejects with the reason if one that is required cannot be used, or no address can;
-   * others that this host does not have are left out.
+   * Listens at these addresses alone. Rejects with the reason if one that is required cannot be used, or no address
+   * can; others that this host does not have are left out.
    */
   async use(addresses: readonly string[], isRequired: (address: string) => boolean): Promise<void> {
     const failed = new Map<string, string>();
