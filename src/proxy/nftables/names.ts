@@ -1,6 +1,6 @@
 // The names of chains, maps and sets: those of the original, so that people and programs that know its table know this.
 
-import {createHash} from 'node:crypto';
+import {hash} from 'node:crypto';
 import type {ServicePortName} from '#src/proxy/state/service-port-name.js';
 import type {Endpoint} from '#src/proxy/state/endpoint.js';
 
@@ -42,8 +42,10 @@ const maxLength = 240;
 
 /** The first eight characters of the digest in base32, which are its first forty bits. */
 const shortHash = (text: string): string => {
-  const bits = createHash('sha256').update(text).digest().readUIntBE(0, 5);
-  return Array.from({length: 8}, (_, at) => base32[Math.floor(bits / 32 ** (7 - at)) % 32]).join('');
+  const bits = parseInt(hash('sha256', text).slice(0, 10), 16);
+  let characters = '';
+  for (let unit = 32 ** 7; unit >= 1; unit /= 32) characters += base32[Math.floor(bits / unit) % 32];
+  return characters;
 };
 
 /** A digest makes names unique that are cut off, and those of a service easy to tell apart. */

@@ -137,7 +137,7 @@ export class NftablesMode implements ProxyMode {
 
   async #write(lines: readonly string[]): Promise<void> {
     const {log, metrics} = this.#parts;
-    log.v(9).info({ipFamily: this.family, transaction: lines.join('\n')}, 'running a transaction of nftables');
+    log.v(9).info({ipFamily: this.family, transaction: lines}, 'running a transaction of nftables');
     try {
       await this.#nft.apply(lines);
     } catch (error) {
@@ -152,7 +152,7 @@ export class NftablesMode implements ProxyMode {
     const {clock, log} = this.#parts;
     if (clock.monotonic() - this.#failureLoggedAt < failureLogMs) return;
     this.#failureLoggedAt = clock.monotonic();
-    log.v(4).info({ipFamily: this.family, transaction: lines.join('\n')}, 'the transaction that failed');
+    log.v(4).info({ipFamily: this.family, transaction: lines}, 'the transaction that failed');
     const table = await this.#nft.text().catch((error: unknown) => String(error));
     log.v(4).info({ipFamily: this.family, table}, 'the table as it is');
   }

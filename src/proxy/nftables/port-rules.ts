@@ -6,7 +6,7 @@ import {parseLooseRange, type IpFamily} from '#src/proxy/state/ip-family.js';
 import {isExternallyAccessible, usesClusterEndpoints, usesLocalEndpoints, type ServicePort} from '#src/proxy/state/service-port.js';
 import type {Reachable} from '#src/proxy/topology/reachable.js';
 import {familyWords, type LocalTraffic} from './expressions.js';
-import {chains as names, endpointNames, portChains, type Container, type PortChains} from './names.js';
+import {chains as fixed, endpointNames, portChains, type Container, type EndpointNames, type PortChains} from './names.js';
 
 /** An element of a map or set. */
 export interface Element {
@@ -41,6 +41,8 @@ interface Plan {
   readonly port: ServicePort;
   readonly reachable: Reachable;
   readonly chains: PortChains;
+  /** The names of the endpoints that are reached. */
+  readonly names: ReadonlyMap<Endpoint, EndpointNames>;
   /** The chain of traffic to the cluster IP. */
   readonly internalChain: string;
   /** The chain of traffic from outside that no rule treats otherwise. */
@@ -57,6 +59,7 @@ const planOf = (port: ServicePort, reachable: Reachable): Plan => {
     port,
     reachable,
     chains,
+    names: new Map(reachable.all.map(each => [each, endpointNames(port.name, each)])),
     internalChain: port.internalPolicyLocal ? chains.local : chains.cluster,
     externalPolicyChain: port.externalPolicyLocal ? chains.local : chains.cluster,
     hasInternal: hasAny && (!port.internalPolicyLocal || hasLocal),
@@ -71,7 +74,7 @@ const elementsOf = ({port, reachable, chains, internalChain, hasInternal, hasExt
   const protocol = port.protocol.toLowerCase();
   const at = (ip: string) => `${ip} . ${protocol} . ${port.port}`;
   // Without any endpoint clients are told so; those that only other nodes have are not for this traffic.
-  const refusal = reachable.hasAny ? 'drop' : `goto ${names.reject}`;
+  const refusal = reachable.hasAny ? 'drop' : `goto ${fixed.reject}`;
   const external = (container: Container, refusing: Container, key: string): Element[] => [
     ...(reachable.hasAny ? [{container, key, value: `goto ${chains.external}`}] : []),
     ...(hasExternal ? [] : [{container: refusing, key, value: refusal, comment}]),
@@ -90,8 +93,8 @@ const elementsOf = ({port, reachable, chains, internalChain, hasInternal, hasExt
 };
 
 /** What leads to the endpoints: clients that stay with one, then any. */
-const balancingRules = (port: ServicePort, endpoints: readonly Endpoint[], ip: string): string[] => {
-  const all = endpoints.map(each => endpointNames(port.name, each));
+const balancingRules = ({port, names}: Plan, endpoints: readonly Endpoint[], ip: string): string[] => {
+  const all = endpoints.map(each => names.get(each)!);
   const choices = all.map(({chain}, index) => `${index} : goto ${chain}`).join(' , ');
   return [
     ...(port.affinitySeconds === undefined ? [] : all.map(({chain, affinity}) => `${ip} saddr @${affinity} goto ${chain}`)),
@@ -103,17 +106,17 @@ const balancingRules = (port: ServicePort, endpoints: readonly Endpoint[], ip: s
 const internalRules = ({port}: Plan, {family, masqueradeAll, local}: PortRuleSettings): string[] => {
   const {ip} = familyWords[family];
   const destination = `${ip} daddr ${port.clusterIp}`;
-  if (masqueradeAll) return [`${destination} jump ${names.markForMasquerade}`];
-  return local ? [`${destination} ${local.isNotLocal} jump ${names.markForMasquerade}`] : [];
+  if (masqueradeAll) return [`${destination} jump ${fixed.markForMasquerade}`];
+  return local ? [`${destination} ${local.isNotLocal} jump ${fixed.markForMasquerade}`] : [];
 };
 
 const externalRules = ({port, chains, externalPolicyChain, hasExternal}: Plan, {local}: PortRuleSettings): string[] => {
   const rules: string[] = [];
-  if (!port.externalPolicyLocal) rules.push(`jump ${names.markForMasquerade}`);
+  if (!port.externalPolicyLocal) rules.push(`jump ${fixed.markForMasquerade}`);
   else {
     // The policy is for traffic from outside: pods and the node itself may use every endpoint.
     if (local) rules.push(`${local.isLocal} goto ${chains.cluster} comment "short-circuit pod traffic"`);
-    rules.push(`fib saddr type local jump ${names.markForMasquerade} comment "masquerade local traffic"`);
+    rules.push(`fib saddr type local jump ${fixed.markForMasquerade} comment "masquerade local traffic"`);
     rules.push(`fib saddr type local goto ${chains.cluster} comment "short-circuit local traffic"`);
   }
   return hasExternal ? [...rules, `goto ${externalPolicyChain}`] : rules;
@@ -127,10 +130,10 @@ const firewallRule = ({loadBalancerIps, sourceRanges}: ServicePort, {family, nod
   return `${familyWords[family].ip} saddr != { ${sources.join(' , ')} } drop`;
 };
 
-const endpointRules = (port: ServicePort, endpoint: Endpoint, ip: string): string[] => [
+const endpointRules = (port: ServicePort, endpoint: Endpoint, {affinity}: EndpointNames, ip: string): string[] => [
   // An endpoint that talks to itself would otherwise answer itself directly.
-  `${ip} saddr ${endpoint.ip} jump ${names.markForMasquerade}`,
-  ...(port.affinitySeconds === undefined ? [] : [`update @${endpointNames(port.name, endpoint).affinity} { ${ip} saddr }`]),
+  `${ip} saddr ${endpoint.ip} jump ${fixed.markForMasquerade}`,
+  ...(port.affinitySeconds === undefined ? [] : [`update @${affinity} { ${ip} saddr }`]),
   `meta l4proto ${port.protocol.toLowerCase()} dnat to ${endpoint.address}`,
 ];
 
@@ -142,9 +145,12 @@ const chainsOf = (plan: Plan, settings: PortRuleSettings): Map<string, string[]>
   if (hasInternal) add(internalChain, internalRules(plan, settings));
   if (reachable.hasAny && isExternallyAccessible(port)) add(chains.external, externalRules(plan, settings));
   if (usesFirewall(port)) add(chains.firewall, [firewallRule(port, settings)]);
-  if (reachable.cluster.length > 0 && usesClusterEndpoints(port)) add(chains.cluster, balancingRules(port, reachable.cluster, ip));
-  if (reachable.local.length > 0 && usesLocalEndpoints(port)) add(chains.local, balancingRules(port, reachable.local, ip));
-  for (const endpoint of reachable.all) add(endpointNames(port.name, endpoint).chain, endpointRules(port, endpoint, ip));
+  if (reachable.cluster.length > 0 && usesClusterEndpoints(port)) add(chains.cluster, balancingRules(plan, reachable.cluster, ip));
+  if (reachable.local.length > 0 && usesLocalEndpoints(port)) add(chains.local, balancingRules(plan, reachable.local, ip));
+  for (const endpoint of reachable.all) {
+    const names = plan.names.get(endpoint)!;
+    found.set(names.chain, endpointRules(port, endpoint, names, ip));
+  }
   return found;
 };
 
@@ -155,7 +161,7 @@ export const portRules = (port: ServicePort, reachable: Reachable, settings: Por
   return {
     chains: chainsOf(plan, settings),
     affinitySets: new Map(
-      affinitySeconds === undefined ? [] : reachable.all.map(each => [endpointNames(port.name, each).affinity, affinitySeconds]),
+      affinitySeconds === undefined ? [] : reachable.all.map(each => [plan.names.get(each)!.affinity, affinitySeconds]),
     ),
     elements: elementsOf(plan),
     lacksLocal: {internal: reachable.hasAny && !plan.hasInternal, external: reachable.hasAny && !plan.hasExternal},

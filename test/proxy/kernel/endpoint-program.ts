@@ -2,7 +2,7 @@
 // from where, and asks others.
 
 import {createSocket} from 'node:dgram';
-import {connect, createServer, isIPv6} from 'node:net';
+import {connect, createServer, isIPv6, type Socket} from 'node:net';
 import {createInterface} from 'node:readline';
 
 /** What the program is told. */
@@ -16,7 +16,9 @@ export type Order =
       readonly ip: string;
       readonly port: number;
       readonly timeoutMs: number;
-    };
+    }
+  /** Opens a connection to a server that repeats what it hears, or goes on with the one that is open. */
+  | {readonly id: number; readonly do: 'talk'; readonly ip: string; readonly port: number; readonly text: string};
 
 /** What a server answered, `NAME SOURCE`, or the code of what went wrong. */
 export interface Answer {
@@ -31,7 +33,8 @@ const tcpAnswer = (socket: {readonly remoteAddress?: string | undefined}, name: 
 const serve = async (ip: string, port: number, name: string): Promise<string> => {
   const server = createServer(socket => {
     socket.on('error', () => {});
-    socket.end(tcpAnswer(socket, name));
+    socket.write(tcpAnswer(socket, name));
+    socket.on('data', part => socket.write(`${name} ${String(part)}`));
   });
   await new Promise<void>(resolve => server.listen(port, ip, resolve));
   const datagrams = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
@@ -43,14 +46,13 @@ const serve = async (ip: string, port: number, name: string): Promise<string> =>
 const askTcp = (ip: string, port: number, from: string | undefined, timeoutMs: number): Promise<string> =>
   new Promise(resolve => {
     const socket = connect({host: ip, port, ...(from === undefined ? {} : {localAddress: from})});
-    const parts: Buffer[] = [];
     const done = (answer: string) => {
       socket.destroy();
       resolve(answer);
     };
     socket.setTimeout(timeoutMs, () => done('TIMEOUT'));
-    socket.on('data', (part: Buffer) => parts.push(part));
-    socket.on('end', () => done(Buffer.concat(parts).toString()));
+    socket.on('data', part => done(String(part)));
+    socket.on('end', () => done('END'));
     socket.on('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.message));
   });
 
@@ -69,13 +71,34 @@ const askUdp = (ip: string, port: number, from: string | undefined, timeoutMs: n
     socket.bind(0, from, () => socket.connect(port, ip, () => socket.send('?')));
   });
 
+const open = new Map<string, Socket>();
+
+/** Returns what comes next on a connection. */
+const heard = (socket: Socket): Promise<string> =>
+  new Promise(resolve => {
+    socket.once('data', part => resolve(String(part)));
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    socket.once('end', () => resolve('END'));
+  });
+
+const talk = async (ip: string, port: number, text: string): Promise<string> => {
+  const key = `${ip} ${port}`;
+  const known = open.get(key);
+  const socket = known ?? connect({host: ip, port});
+  open.set(key, socket);
+  if (!known) await heard(socket);
+  socket.write(text);
+  return heard(socket);
+};
+
 const follow = async (order: Order): Promise<Answer> => {
   const startedAt = performance.now();
-  const answer =
-    order.do === 'serve'
-      ? await serve(order.ip, order.port, order.name)
-      : await (order.protocol === 'tcp' ? askTcp : askUdp)(order.ip, order.port, order.from, order.timeoutMs);
-  return {id: order.id, answer, ms: performance.now() - startedAt};
+  const act = (): Promise<string> => {
+    if (order.do === 'serve') return serve(order.ip, order.port, order.name);
+    if (order.do === 'talk') return talk(order.ip, order.port, order.text);
+    return (order.protocol === 'tcp' ? askTcp : askUdp)(order.ip, order.port, order.from, order.timeoutMs);
+  };
+  return {id: order.id, answer: await act(), ms: performance.now() - startedAt};
 };
 
 for await (const line of createInterface({input: process.stdin}))

@@ -7,6 +7,7 @@ import {nftablesMetrics, proxyMetrics} from '#src/proxy/metrics/proxy-metrics.js
 import {noHooks} from '#src/proxy/mode/hooks.js';
 import {NftablesMode} from '#src/proxy/nftables/nftables-mode.js';
 import type {EndpointSlice} from '#src/proxy/state/endpoint.js';
+import type {IpFamily} from '#src/proxy/state/ip-family.js';
 import type {Service} from '#src/proxy/state/service-port.js';
 import {Proxier} from '#src/proxy/sync/proxier.js';
 import {local, nodeName, port, service, slice} from '#test/proxy/objects.js';
@@ -52,6 +53,7 @@ const services: readonly Service[] = [
   numbered(10, affinity(600)),
   numbered(11, affinity(1)),
   numbered(12),
+  numbered(13),
   service('ns/headless', {clusterIP: 'None'}),
   service('ns/dual', {
     type: 'NodePort',
@@ -75,51 +77,58 @@ const slices: readonly EndpointSlice[] = [
   slice('ns/s10', [pod1, pod2], both),
   slice('ns/s11', [pod1, pod2], both),
   slice('ns/s12', [pod1], both),
+  slice('ns/s13', [pod1, pod2], both),
   slice('ns/headless', [pod1], both),
   slice('ns/dual', [pod1], both, 'v4'),
   slice('ns/dual', [local(ipOf('pod1', 'IPv6'))], both, 'v6'),
 ];
 
+/** A proxier of a family on the node's kernel. */
+const proxierOn = (world: World, family: IpFamily): Proxier => {
+  const settings = {
+    nodeName,
+    nodeIps,
+    masqueradeAll: false,
+    masqueradeBit: 14,
+    localDetection: {by: 'ranges', ranges: {IPv4: '10.180.0.0/15', IPv6: 'fd00:10::/64'}},
+    nodePortAddresses: ['192.168.0.2/32', '2001:db8::2/128'],
+  } as const;
+  const mode = new NftablesMode({
+    family,
+    settings,
+    kernel: world.kernel,
+    clock: systemClock,
+    log: noLog,
+    metrics: nftablesMetrics(noMeter),
+  });
+  return new Proxier({
+    mode,
+    nodeName,
+    periods: {minSyncPeriodMs: 10, syncPeriodMs: 30_000},
+    hooks: noHooks,
+    naming: naming('kubernetes'),
+    clock: systemClock,
+    log: noLog,
+    metrics: proxyMetrics(noMeter),
+  });
+};
+
+/** Tells a proxier of everything, and waits until it has synced. */
+const begin = async (proxier: Proxier, known = slices): Promise<void> => {
+  proxier.serviceCidrsChanged(['172.30.0.0/16', 'fd00:10:96::/112']);
+  for (const each of services) proxier.serviceChanged(undefined, each);
+  for (const each of known) proxier.sliceChanged(each, false);
+  proxier.start();
+  proxier.known('services');
+  proxier.known('endpointSlices');
+  await proxier.synced;
+};
+
 test.before(async t => {
   const world = await World.create();
   for (const party of ['pod1', 'pod2', 'remote'] as const) await world.serve(party, 8080);
-  const proxiers = (['IPv4', 'IPv6'] as const).map(family => {
-    const settings = {
-      nodeName,
-      nodeIps,
-      masqueradeAll: false,
-      masqueradeBit: 14,
-      localDetection: {by: 'ranges', ranges: {IPv4: '10.180.0.0/15', IPv6: 'fd00:10::/64'}},
-      nodePortAddresses: ['192.168.0.2/32', '2001:db8::2/128'],
-    } as const;
-    const mode = new NftablesMode({
-      family,
-      settings,
-      kernel: world.kernel,
-      clock: systemClock,
-      log: noLog,
-      metrics: nftablesMetrics(noMeter),
-    });
-    return new Proxier({
-      mode,
-      nodeName,
-      periods: {minSyncPeriodMs: 10, syncPeriodMs: 30_000},
-      hooks: noHooks,
-      naming: naming('kubernetes'),
-      clock: systemClock,
-      log: noLog,
-      metrics: proxyMetrics(noMeter),
-    });
-  });
-  for (const proxier of proxiers) {
-    proxier.serviceCidrsChanged(['172.30.0.0/16', 'fd00:10:96::/112']);
-    for (const each of services) proxier.serviceChanged(undefined, each);
-    for (const each of slices) proxier.sliceChanged(each, false);
-    proxier.start();
-    proxier.known('services');
-    proxier.known('endpointSlices');
-    await proxier.synced;
-  }
+  const proxiers = (['IPv4', 'IPv6'] as const).map(family => proxierOn(world, family));
+  for (const proxier of proxiers) await begin(proxier);
   (t as {context: Context}).context = {world, proxiers};
 });
 
@@ -307,4 +316,20 @@ test('a client is given any endpoint again when it has been away for long enough
     for (const answer of await backends(world, '172.30.0.11:80', 1)) seen.add(answer);
   }
   t.is(seen.size, 2);
+});
+
+test('connections go on when the proxy starts again, also those to endpoints that are gone', async t => {
+  const {world} = t.context;
+  const say = (text: string) => world.talk('client', '172.30.0.13', 80, text);
+  const [name = ''] = (await say('one')).split(' ');
+  const again = proxierOn(world, 'IPv4');
+  await begin(again);
+  await again.stop();
+  t.is(await say('two'), `${name} two`);
+
+  const changed = proxierOn(world, 'IPv4');
+  const others = slices.filter(({metadata}) => metadata?.name !== 's13-1');
+  await begin(changed, [...others, slice('ns/s13', [name === 'pod1' ? pod2 : pod1], both)]);
+  await changed.stop();
+  t.is(await say('three'), `${name} three`);
 });

@@ -78,6 +78,9 @@ const setUp = [
   `ip route add default via ${parties.client.ips[1]} dev to-client`,
 ];
 
+/** An order without its number. */
+type Told = Order extends infer Each ? (Each extends Order ? Omit<Each, 'id'> : never) : never;
+
 /** A program in a namespace. */
 class Agent {
   readonly #child: ChildProcess;
@@ -94,7 +97,7 @@ class Agent {
     });
   }
 
-  tell(order: Omit<Extract<Order, {do: 'ask'}>, 'id'> | Omit<Extract<Order, {do: 'serve'}>, 'id'>): Promise<Answer> {
+  tell(order: Told): Promise<Answer> {
     const id = ++this.#last;
     return new Promise(resolve => {
       this.#waiting.set(id, resolve);
@@ -150,6 +153,11 @@ export class World {
   /** Asks from a party. Returns `NAME SOURCE` or the code of the failure. */
   async ask(party: Party, {ip, port, protocol = 'tcp', from, timeoutMs = 700}: Question): Promise<Answer> {
     return this.#agents.get(party)!.tell({do: 'ask', protocol, ip, port, timeoutMs, ...(from === undefined ? {} : {from})});
+  }
+
+  /** Says something on a connection that stays open. Returns `NAME TEXT`. */
+  async talk(party: Party, ip: string, port: number, text: string): Promise<string> {
+    return (await this.#agents.get(party)!.tell({do: 'talk', ip, port, text})).answer;
   }
 
   async end(): Promise<void> {
