@@ -1,6 +1,7 @@
 // Starts a proxy: its informers, and a proxier for each family.
 
 import type {InformerFactory} from '#informers/factory.js';
+import type {SharedInformer} from '#informers/shared.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -34,6 +35,8 @@ export interface StartProxyParts {
 export interface RunningProxy {
   /** Resolves once the rules of all families were written for the first time. */
   readonly synced: Promise<void>;
+  /** Asks for a sync of all families. */
+  request(): void;
   /** Stops following changes, and resolves once the present syncs have ended. The rules stay. */
   stop(): Promise<void>;
 }
@@ -42,6 +45,20 @@ export interface RunningProxy {
 const selectors = {
   label: (naming: Naming) => `!${naming.subKey('service', 'service-proxy-name')},!${naming.subKey('service', 'headless')}`,
   field: 'spec.clusterIP!=None',
+};
+
+/**
+ * Resolves to whether the first objects are known: waits through refusals of the server, which may end, until stopped.
+ */
+const whenKnown = async (informer: Pick<SharedInformer, 'whenSynced'>, signal: AbortSignal): Promise<boolean> => {
+  while (!signal.aborted) {
+    const isKnown = await informer.whenSynced(signal).then(
+      () => true,
+      () => false,
+    );
+    if (isKnown) return true;
+  }
+  return false;
 };
 
 /** Follows the objects that the rules depend on, until disposed of. */
@@ -62,10 +79,8 @@ const follow = ({informers, node, podRangesChanged, signal}: StartProxyParts, pr
     }),
     node.follow({zoneChanged: zone => each(proxier => proxier.zoneChanged(zone)), podRangesChanged}),
   ];
-  const known = (kind: 'services' | 'endpointSlices') => () => each(proxier => proxier.known(kind));
-  const ignored = () => {}; // Only an abort, as refusals are logged and tried again.
-  services.whenSynced(signal).then(known('services'), ignored);
-  slices.whenSynced(signal).then(known('endpointSlices'), ignored);
+  void whenKnown(services, signal).then(isKnown => isKnown && each(proxier => proxier.known('services')));
+  void whenKnown(slices, signal).then(isKnown => isKnown && each(proxier => proxier.known('endpointSlices')));
   return {[Symbol.dispose]: () => listening.forEach(each => each[Symbol.dispose]())};
 };
 
@@ -80,6 +95,9 @@ export const startProxy = (parts: StartProxyParts): RunningProxy => {
   for (const proxier of proxiers) proxier.start();
   return {
     synced: Promise.all(proxiers.map(proxier => proxier.synced)).then(() => {}),
+    request() {
+      for (const proxier of proxiers) proxier.request();
+    },
     async stop() {
       following[Symbol.dispose]();
       await Promise.all(proxiers.map(proxier => proxier.stop()));

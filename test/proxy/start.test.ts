@@ -1,5 +1,6 @@
 import test, {type ExecutionContext} from 'ava';
 import {InformerFactory} from '#informers/factory.js';
+import type {Attributes} from '#src/api/authorization.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
@@ -32,7 +33,9 @@ const configuration: RuleConfiguration = {
 
 /** A server with a Node, and a proxy that is not started. */
 const world = (t: ExecutionContext, needsPodRanges = false) => {
-  const {clock, clientOf} = startServer({naming: naming('kubernetes')});
+  const refused = new Set<string>();
+  const authorize = ({resource}: Attributes) => ({decision: refused.has(resource?.resource ?? '') ? 'deny' : 'allow'}) as const;
+  const {clock, clientOf} = startServer({naming: naming('kubernetes'), authorizer: {authorize}});
   const client = clientOf();
   const life = new AbortController();
   t.teardown(() => life.abort());
@@ -58,7 +61,7 @@ const world = (t: ExecutionContext, needsPodRanges = false) => {
       metrics: proxyMetrics(noMeter),
     });
     await clock.advance(2000);
-    await proxy.synced;
+    if (refused.size === 0) await proxy.synced;
     return proxy;
   };
   const createNode = () =>
@@ -67,7 +70,7 @@ const world = (t: ExecutionContext, needsPodRanges = false) => {
       spec: {podCIDRs: ['10.244.1.0/24'], podCIDR: '10.244.1.0/24'},
       status: {addresses: [{type: 'InternalIP', address: '192.168.0.2'}]},
     });
-  return {client, clock, kernel, node, start, createNode, rangesChanged: () => ranges};
+  return {client, clock, kernel, refused, node, start, createNode, rangesChanged: () => ranges};
 };
 
 const wanted = (namespace: string, name: string, more: object = {}) => {
@@ -106,6 +109,20 @@ test('the rules follow the services and slices of the server, without those of o
   await clock.advance(2000);
   t.false(kernel.dump().some(line => line.includes('10.0.0.41')));
   await proxy.stop();
+});
+
+test('a server that refuses to list services for long is asked until it does not', async t => {
+  const {clock, kernel, refused, start, createNode} = world(t);
+  await createNode();
+  refused.add('services');
+  const proxy = await start();
+  await clock.advance(300_000);
+  t.is(kernel.scripts.length, 0);
+
+  refused.clear();
+  await clock.advance(120_000);
+  await proxy.synced;
+  t.is(kernel.tables.size, 2);
 });
 
 test('a node with other ranges of pods ends the proxy only if the rules depend on them', async t => {
