@@ -12,11 +12,11 @@ import {withOneKey} from './bundle/one-key.mjs';
 import {noticesOf} from './notices/packages.mjs';
 
 const target = 'dist/bundle';
-const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns', 'platlet'].filter(name =>
+const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns', 'platlet', 'plat-proxy'].filter(name =>
   existsSync(`dist/src/cli/${name}.js`),
 );
-/** A program that needs a container runtime, and is not started here. */
-const unrecorded = 'platlet';
+/** Programs that need a container runtime, or change the rules of the kernel, and are not started here. */
+const unrecorded = ['platlet', 'plat-proxy'];
 /** Programs that others start, without a command in `bin`. */
 const internal = ['plat-envtest-apiserver', 'plat-envtest-store'];
 const {engines} = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -208,7 +208,7 @@ const {keyOf, scriptOf} = createRequire(import.meta.url)('./launch.cjs');
 const {read} = createRequire(import.meta.url)('./code-cache.cjs');
 const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh, file)).equals(readFileSync(join(target, file)));
 const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(scriptOf(name, fresh)))) !== undefined;
-if (!isSame('launch.cjs') || !programs.every(name => name === unrecorded || hasCode(name))) await recordAll();
+if (!isSame('launch.cjs') || !programs.every(name => unrecorded.includes(name) || hasCode(name))) await recordAll();
 
 /** Writes a file atomically. */
 const replace = (file, text, mode) => {

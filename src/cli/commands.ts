@@ -155,6 +155,7 @@ export const programs: Readonly<Record<string, () => Promise<FlagTable>>> = {
   'plat-scheduler': async () => untyped((await import('#src/options/programs/scheduler.js')).schedulerFlags),
   'plat-dns': async () => untyped((await import('#src/options/programs/dns.js')).dnsFlags),
   platlet: async () => untyped((await import('#src/options/programs/platlet.js')).platletFlags),
+  'plat-proxy': async () => untyped((await import('#src/options/programs/proxy.js')).proxyFlags),
 };
 
 /** The command that runs the program of the same name, and has no page and no section of flags of its own. */

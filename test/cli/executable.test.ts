@@ -156,7 +156,7 @@ made('every program runs from the executable, by links and by arguments, from a 
   copyFileSync(executable, program);
   const env = {XDG_CACHE_HOME: aDirectory()};
 
-  for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns', 'platlet']) {
+  for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns', 'platlet', 'plat-proxy']) {
     symlinkSync('renamed', join(folder, name));
     t.is(await runAs(join(folder, name), ['--version'], env), line(name));
     t.is(await runAs(program, [name, '--version'], env), line(name));

@@ -85,7 +85,7 @@ packed('the licence of every bundled package goes with it', t => {
 });
 
 packed('every program runs from the package', async t => {
-  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns']) {
+  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns', 'plat-proxy']) {
     const {stdout} = await run(process.execPath, [join(installed, 'bin', name), '--version'], {
       env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'},
     });

@@ -5,7 +5,7 @@ import {removeAllRules, removeOtherRules} from '#src/proxy/cleanup/cleanup.js';
 import {watchFlushes} from '#src/proxy/iptables/canary.js';
 import {Iptables} from '#src/proxy/iptables/iptables.js';
 import {removeIptables} from '#src/proxy/iptables/remove-iptables.js';
-import {supportedFamilies} from '#src/proxy/mode/prepare.js';
+import {supportedFamilies} from '#src/proxy/modes/prepare.js';
 import type {Command, Finished, ProxyKernel} from '#src/proxy/kernel/kernel.js';
 import {FakeIptables} from './fake-iptables.js';
 import {FakeIptablesProxy} from './iptables-proxy.js';

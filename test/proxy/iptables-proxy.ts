@@ -50,7 +50,7 @@ export class FakeIptablesProxy {
       syncPeriodMs: 30_000,
       clock: this.clock,
       log: noLog,
-      metrics: iptablesMetrics(meter),
+      metrics: iptablesMetrics(meter, naming('kubernetes')),
     });
     this.proxier = new Proxier({
       mode: this.mode,

@@ -13,6 +13,7 @@ const programs = {
   'plat-scheduler': {name: 'plat-scheduler', script: 'plat'},
   'plat-dns': {name: 'plat-dns', script: 'plat'},
   platlet: {name: 'platlet', script: 'plat'},
+  'plat-proxy': {name: 'plat-proxy', script: 'plat'},
   'kube-apiserver': {name: 'plat-envtest-apiserver', script: 'plat'},
   etcd: {name: 'plat-envtest-store', script: 'plat'},
 };

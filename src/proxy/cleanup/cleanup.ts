@@ -3,7 +3,7 @@
 import type {Log} from '#src/base/log.js';
 import {removeIptables} from '#src/proxy/iptables/remove-iptables.js';
 import type {ProxyKernel} from '#src/proxy/kernel/kernel.js';
-import type {ModeName} from '#src/proxy/mode/prepare.js';
+import type {ModeName} from '#src/proxy/modes/prepare.js';
 import {removeNftables} from '#src/proxy/nftables/nftables-mode.js';
 
 /** Removes the rules of all modes. Rejects if something could not be removed. */

@@ -1,3 +1,4 @@
+import type {Naming} from '#src/api/naming.js';
 import type {Counter, Gauge, Meter} from '#src/base/meter.js';
 
 /** The metrics of the mode iptables, by the names of the original. */
@@ -8,7 +9,8 @@ export interface IptablesMetrics {
   readonly rulesOfLastSync: Gauge;
 }
 
-export const iptablesMetrics = (meter: Meter): IptablesMetrics => {
+export const iptablesMetrics = (meter: Meter, naming: Naming): IptablesMetrics => {
+  const own = naming.component('proxy');
   const named = (name: string, help: string, labels: readonly string[]) => ({
     name: `kubeproxy_sync_proxy_rules_iptables_${name}`,
     help,
@@ -21,7 +23,7 @@ export const iptablesMetrics = (meter: Meter): IptablesMetrics => {
     partialRestoreFailures: meter.counter(
       named('partial_restore_failures_total', 'Cumulative proxy iptables partial restore failures', byFamily),
     ),
-    rules: meter.gauge(named('total', 'Total number of iptables rules owned by kube-proxy', byTable)),
-    rulesOfLastSync: meter.gauge(named('last', 'Number of iptables rules written by kube-proxy in last sync', byTable)),
+    rules: meter.gauge(named('total', `Total number of iptables rules owned by ${own}`, byTable)),
+    rulesOfLastSync: meter.gauge(named('last', `Number of iptables rules written by ${own} in last sync`, byTable)),
   };
 };

@@ -86,7 +86,7 @@ const proxierOf = (world: World, family: 'IPv4' | 'IPv6'): Proxier => {
     syncPeriodMs: 30_000,
     clock: systemClock,
     log: noLog,
-    metrics: iptablesMetrics(noMeter),
+    metrics: iptablesMetrics(noMeter, naming('kubernetes')),
   });
   return new Proxier({
     mode,

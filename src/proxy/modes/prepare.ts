@@ -15,8 +15,8 @@ import {checkNftables} from '#src/proxy/nftables/nft.js';
 import {NftablesMode} from '#src/proxy/nftables/nftables-mode.js';
 import {ipFamilies, type IpFamily} from '#src/proxy/state/ip-family.js';
 import {NodePortAddresses} from '#src/proxy/state/node-port-addresses.js';
-import type {CreateMode} from './mode.js';
-import type {SyncPeriods} from './settings.js';
+import type {CreateMode} from '#src/proxy/mode/mode.js';
+import type {SyncPeriods} from '#src/proxy/mode/settings.js';
 
 export type ModeName = 'iptables' | 'nftables';
 
@@ -92,13 +92,13 @@ const prepareIptables = async (
   nodePortAddresses: readonly string[],
   families: readonly IpFamily[],
 ): Promise<PreparedMode> => {
-  const {kernel, periods, clock, log, meter} = parts;
+  const {kernel, periods, naming, clock, log, meter} = parts;
   const {syncPeriodMs} = periods;
   const localhostNodePorts = parts.localhostNodePorts && new NodePortAddresses('IPv4', nodePortAddresses).holdsLoopback;
   if (localhostNodePorts && families.includes('IPv4')) await ensureRouteLocalnet(parts);
   const conntrackTcpLiberal = await isTcpLiberal(kernel);
   if (conntrackTcpLiberal) log.info('nf_conntrack_tcp_be_liberal set, not installing DROP rules for INVALID packets');
-  const metrics = iptablesMetrics(meter);
+  const metrics = iptablesMetrics(meter, naming);
   const programs = new Map(families.map(family => [family, new Iptables(family, kernel)]));
   const randomly = new Map<IpFamily, boolean>();
   for (const [family, iptables] of programs) randomly.set(family, await iptables.hasRandomFully());

@@ -1,0 +1,3 @@
+import {startProxyProgram} from './proxy/start.js';
+
+void startProxyProgram(process.argv.slice(2));
