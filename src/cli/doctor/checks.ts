@@ -5,7 +5,6 @@ import {nodeFindings, type NodeMachine} from './node-checks.js';
 
 /** What was found on a machine. */
 export interface Machine extends NodeMachine {
-  readonly nodeVersion: string;
   readonly freeMemoryBytes: number;
   /** Why the addon of the embedded store cannot be loaded, if it cannot. */
   readonly storeProblem: string | undefined;
@@ -18,24 +17,11 @@ export interface Machine extends NodeMachine {
   readonly portProblem: string | undefined;
 }
 
-const leastNode: readonly [number, number] = [20, 19];
 const leastMemoryBytes = 256 << 20;
-
-const isRecent = (version: string): boolean => {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > leastNode[0] || (major === leastNode[0] && minor >= leastNode[1]);
-};
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / (1 << 20))} MB`;
 
 const planeFindings = (machine: Machine): readonly Finding[] => [
-  finding(
-    'plat up',
-    'Node.js',
-    isRecent(machine.nodeVersion) ? undefined : `${machine.nodeVersion} is too old`,
-    machine.nodeVersion,
-    `Install Node.js ${leastNode.join('.')} or newer.`,
-  ),
   finding(
     'plat up',
     'embedded store',

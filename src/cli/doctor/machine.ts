@@ -48,7 +48,6 @@ const freeMemory = (): number => {
 /** Looks at this machine. Leaves nothing behind. */
 export const lookAtMachine = async ({dataDir, bindAddress, port, ...looked}: Looked): Promise<Machine> => ({
   ...(await lookAtNode(looked)),
-  nodeVersion: process.versions.node,
   freeMemoryBytes: freeMemory(),
   storeProblem: await problemOf(loadAddon),
   directory: resolve(dataDir),
