@@ -38,7 +38,7 @@ import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
-import {externalAddress} from './api-server/addresses.js';
+import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
@@ -50,6 +50,8 @@ export interface Plane extends EmbeddedPlane {
   readonly manager: Manager;
   /** The simulated nodes, if there are any. */
   readonly simulation: Simulation | undefined;
+  /** The ranges of addresses of pods and of services, one of each family at most. */
+  readonly ranges: {readonly pods: readonly string[]; readonly services: readonly string[]};
 }
 
 /** With these flags the store is not in memory. */
@@ -74,7 +76,8 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   given.signal?.throwIfAborted();
   const cleanup = undo.move();
   const plane = embeddedPlane(server, {...work, ready: Promise.resolve(), stop: () => cleanup[Symbol.asyncDispose]()});
-  return {...plane, api: server.api, manager: work.manager, simulation: server.nodes.simulation};
+  const ranges = {pods: inputs.controllerManager.options.clusterCidr, services: serviceRangesOf(inputs.apiserver.options)};
+  return {...plane, api: server.api, manager: work.manager, simulation: server.nodes.simulation, ranges};
 };
 
 /** Starts a plane from a state and resolves once its API server serves. Its other parts start meanwhile. */

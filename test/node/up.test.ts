@@ -34,6 +34,7 @@ contained('plat up --agent runs a deployment in real containers, and plat node c
   const plane = new Program('plat', [
     'up',
     '--agent',
+    '--services=false', // The plane is in the network of this machine.
     '--secure-port=0',
     `--data-dir=${directory}`,
     ...Object.entries(flags).map(([flag, value]) => `--agent-arg=--${flag}=${value}`),

@@ -32,6 +32,7 @@ const combined: ReadonlySet<string> = new Set([
   'controller-manager-arg',
   'scheduler-arg',
   'agent-arg',
+  'proxy-arg',
 ]);
 
 /** Returns the flags of a configuration file that the command line does not replace. */
@@ -43,17 +44,19 @@ const configured = async (file: string, given: readonly Assignment[]): Promise<r
 
 /** Throws where a component has a flag that `plat up` does not have. */
 const explainFlag = async (flag: string): Promise<void> => {
-  const [{apiserverFlags}, {controllerManagerFlags}, {schedulerFlags}, {platletFlags}] = await Promise.all([
+  const [{apiserverFlags}, {controllerManagerFlags}, {schedulerFlags}, {platletFlags}, {proxyFlags}] = await Promise.all([
     import('#src/options/programs/apiserver.js'),
     import('#src/options/programs/controller-manager.js'),
     import('#src/options/programs/scheduler.js'),
     import('#src/options/programs/platlet.js'),
+    import('#src/options/programs/proxy.js'),
   ]);
   const owners = Object.entries({
     'apiserver-arg': apiserverFlags.rows,
     'controller-manager-arg': controllerManagerFlags.rows,
     'scheduler-arg': schedulerFlags.rows,
     'agent-arg': platletFlags.rows,
+    'proxy-arg': proxyFlags.rows,
   }).filter(([, rows]) => Object.hasOwn(rows, flag));
   if (owners.length === 0) return;
   const ways = owners.map(([owner]) => `--${owner}=--${flag}=…`).join(' or ');
@@ -66,6 +69,7 @@ export interface ComponentArguments {
   readonly controllerManager: readonly string[];
   readonly scheduler: readonly string[];
   readonly agent: readonly string[];
+  readonly proxy: readonly string[];
 }
 
 /** Returns the flags of a command line that `plat up` hands on under the same name. */
@@ -76,5 +80,6 @@ export const handedOn = (assignments: readonly Assignment[]): ComponentArguments
     controllerManager: of('feature-gates', ...controllerManagerOwn),
     scheduler: of('feature-gates'),
     agent: of('feature-gates'),
+    proxy: of('feature-gates'),
   };
 };

@@ -1,5 +1,6 @@
 import {join, resolve} from 'node:path';
 import {sleep} from '#src/base/clock.js';
+import {Undo} from '#src/base/undo.js';
 import {shellQuoted} from '#src/base/text/shell-quoted.js';
 import {defaultDataDir, type upFlags} from '#src/options/programs/up.js';
 import {defaultContext} from '#src/plane/kubeconfig/settings.js';
@@ -15,14 +16,34 @@ import {answerScaling} from './scaling.js';
 
 export type UpInvocation = Invocation<(typeof upFlags)['rows']>;
 
-/** Starts the agent of a node of the plane. The plane stops when it cannot. */
-const startBeside = async (plane: Plane, dataDir: string, flags: readonly string[], invocation: UpInvocation): Promise<AgentBeside> => {
-  try {
-    return await (await import('#src/cli/platlet/beside.js')).startAgentBeside(plane, dataDir, flags, invocation);
-  } catch (error) {
-    await plane.stop();
-    throw error;
+/** What runs beside a plane on this machine. */
+interface Beside extends AsyncDisposable {
+  readonly agent: AgentBeside;
+}
+
+/**
+ * Starts the agent of a node of the plane, with the DNS of the cluster before it and the proxy of services after it.
+ * The plane stops when the agent or the proxy cannot.
+ */
+const startBeside = async (plane: Plane, dataDir: string, own: ComponentArguments, invocation: UpInvocation): Promise<Beside> => {
+  const {
+    parsed: {options},
+  } = invocation;
+  await using undo = new Undo();
+  undo.defer(() => plane.stop());
+  const {startDnsBeside, startProxyBeside} = await import('./services.js');
+  const dns = options.services ? await startDnsBeside(plane, {...invocation, bindAddress: options.bindAddress}) : undefined;
+  if (dns) undo.defer(() => dns[Symbol.asyncDispose]());
+  const {startAgentBeside} = await import('#src/cli/platlet/beside.js');
+  const agent = await startAgentBeside(plane, dataDir, [...own.agent, ...options.agentArg], invocation, dns?.serviceAddress);
+  undo.defer(() => agent[Symbol.asyncDispose]());
+  if (options.services) {
+    const {nodeName} = agent;
+    const proxy = await startProxyBeside(plane, {dataDir, nodeName}, [...own.proxy, ...options.proxyArg], invocation);
+    if (proxy) undo.defer(() => proxy[Symbol.asyncDispose]());
   }
+  const cleanup = undo.move();
+  return {agent, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};
 };
 
 /** The data directory as the user gave it, or as it is by default. */
@@ -68,7 +89,7 @@ const reportProgress = async ({clock, parsed: {options}}: UpInvocation, started:
 };
 
 /** Starts the plane and the agent beside it; undefined if it was stopped meanwhile. */
-const start = async (invocation: UpInvocation, dataDir: string): Promise<{plane: Plane; agent: AgentBeside | undefined} | undefined> => {
+const start = async (invocation: UpInvocation, dataDir: string): Promise<{plane: Plane; beside: Beside | undefined} | undefined> => {
   const {parsed, stopping, unhandled} = invocation;
   const {options} = parsed;
   const own = handedOn(parsed.assignments);
@@ -81,8 +102,7 @@ const start = async (invocation: UpInvocation, dataDir: string): Promise<{plane:
     });
     if (!plane) return undefined;
     unhandled.countIn(plane.api.metrics);
-    const agent = options.agent ? await startBeside(plane, dataDir, [...own.agent, ...options.agentArg], invocation) : undefined;
-    return {plane, agent};
+    return {plane, beside: options.agent ? await startBeside(plane, dataDir, own, invocation) : undefined};
   } finally {
     started.abort();
   }
@@ -138,7 +158,7 @@ export const runUp = async (invocation: UpInvocation, register = registerPlane):
     throw error;
   });
   if (!running) return withdrawn(registration);
-  const {plane, agent} = running;
+  const {plane, beside} = running;
   const {simulation} = plane;
   using _scaling = answerScaling({
     dataDir,
@@ -152,10 +172,9 @@ export const runUp = async (invocation: UpInvocation, register = registerPlane):
   const failure = await Promise.race([
     untilStopped(stopping),
     plane.failed.catch((error: unknown) => error),
-    ...(agent ? [agent.ended.then(code => (stopping.aborted ? undefined : new Error(`the agent ended: ${code}`)))] : []),
+    ...(beside ? [beside.agent.ended.then(code => (stopping.aborted ? undefined : new Error(`the agent ended: ${code}`)))] : []),
   ]);
-  await agent?.[Symbol.asyncDispose]();
-  await plane.stop();
+  await (beside ?? plane)[Symbol.asyncDispose]();
   if (failure === undefined) return 0;
   log.error({err: failure}, 'the plane stopped');
   return 1;

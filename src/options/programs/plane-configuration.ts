@@ -40,6 +40,8 @@ export const planeFields = {
   controllerManagerArgs: {flag: 'controller-manager-arg', type: 'arguments'},
   schedulerArgs: {flag: 'scheduler-arg', type: 'arguments'},
   agentArgs: {flag: 'agent-arg', type: 'arguments'},
+  services: {flag: 'services', type: 'boolean'},
+  proxyArgs: {flag: 'proxy-arg', type: 'arguments'},
   logFile: {flag: 'log-file', type: 'path'},
   verbosity: {flag: 'v', type: 'integer'},
 } as const satisfies Readonly<Record<string, PlaneField>>;

@@ -49,6 +49,16 @@ const plane = flagSection('Plane', {
     help: 'A flag for the agent, as --agent-arg=--flag=value. Repeatable.',
     requires: ['agent'],
   },
+  services: {
+    type: 'bool',
+    help: "With --agent: route the addresses of services on this machine, as plat-proxy does, and serve their names to pods, as plat-dns does. With false both are somebody else's.",
+    default: 'true',
+  },
+  'proxy-arg': {
+    type: 'each',
+    help: 'A flag for the service proxy of --agent, as --proxy-arg=--flag=value. Repeatable.',
+    requires: ['agent'],
+  },
   'simulation-file': {
     type: 'path',
     help: 'Rules for the behavior of simulated nodes and their pods, as YAML or JSON (docs/simulation.md).',
