@@ -1,4 +1,5 @@
-import {execFileSync, spawnSync} from 'node:child_process';
+import {execFile, spawnSync} from 'node:child_process';
+import {promisify} from 'node:util';
 import {readFileSync} from 'node:fs';
 import test from 'ava';
 import packet from 'dns-packet';
@@ -229,12 +230,13 @@ test('what is answered is counted by the names of CoreDNS', async t => {
   t.is(dns.meter.value('coredns_cache_entries', {server: 'dns://127.0.0.1:0', type: 'success', zones: '.', view: ''}), 0);
 });
 
+const execute = promisify(execFile);
 const hasDig = spawnSync('dig', ['-v']).error === undefined;
 
 (hasDig ? test : test.skip)('dig finds a service, and is told of the size of datagrams', async t => {
   await using dns = await aServer(await shared);
-  const text = execFileSync('dig', ['+short', '-p', String(dns.port), `@${dns.address}`, 'kubernetes.default.svc.cluster.local']);
+  const {stdout} = await execute('dig', ['+short', '-p', String(dns.port), `@${dns.address}`, 'kubernetes.default.svc.cluster.local']);
 
-  t.is(text.toString().trim(), '10.96.0.1');
+  t.is(stdout.trim(), '10.96.0.1');
 });
 if (!hasDig) test('dig is not installed, so it is not tried', t => t.pass());

@@ -1,7 +1,9 @@
 // `plat node`: prepares this machine as a node (init.ts), and removes what an agent has left on it (`clean`).
 
+import {existsSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import type {Cleaned} from '#src/platlet/clean/clean-node.js';
+import {proxyFolder} from '#src/cli/program/beside.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import type {nodeFlags, NodeOptions} from '#src/options/programs/node.js';
 import type {Invocation} from '#src/program/program.js';
@@ -34,6 +36,17 @@ export const cleanedText = ({containers, sandboxes, mounts, chains, parameters}:
   ...(parameters.length > 0 ? [`the agent has set these kernel parameters, which stay: ${parameters.join(', ')}`] : []),
 ];
 
+/** Removes the rules of the service proxy that `plat up --agent` ran with a data directory. Returns whether it did. */
+const removeServiceRules = async ({dataDir}: NodeOptions, {log}: NodeInvocation): Promise<boolean> => {
+  if (!dataDir || !existsSync(proxyFolder(dataDir))) return false;
+  const [{removeAllRules}, {systemKernel}] = await Promise.all([
+    import('#src/proxy/cleanup/cleanup.js'),
+    import('#src/proxy/kernel/system-kernel.js'),
+  ]);
+  await removeAllRules(systemKernel, log);
+  return true;
+};
+
 const clean = async (invocation: NodeInvocation, args: readonly string[]): Promise<number> => {
   const {
     parsed: {options},
@@ -43,6 +56,7 @@ const clean = async (invocation: NodeInvocation, args: readonly string[]): Promi
   if (process.getuid?.() !== 0) throw new Error('removing what an agent has left needs root');
   const cleaned = await cleanAgent(placeOf(options), {graceSeconds: Math.ceil(options.gracePeriod / 1000), all: options.all}, invocation);
   for (const line of cleanedText(cleaned)) print(line);
+  if (await removeServiceRules(options, invocation)) print('removed the rules of the service proxy');
   if (cleaned.failures.length > 0) throw new Error(`some of it could not be removed: ${cleaned.failures.join('; ')}`);
   return 0;
 };

@@ -1,7 +1,7 @@
 // A program that runs beside a plane, in the process of `plat up`, with connection settings and flags of its own.
 
 import {readFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
 import {systemFiles} from '#src/base/files/files.js';
 import {messageOf} from '#src/base/message.js';
 import {loadAuthority} from '#src/pki/authority.js';
@@ -56,6 +56,9 @@ export const unlessGiven = (given: readonly string[], own: Readonly<Record<strin
   Object.entries(own)
     .filter(([flag]) => !given.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`)))
     .map(([flag, value]) => `--${flag}=${value}`);
+
+/** The folder of the service proxy in the data directory of a plane. */
+export const proxyFolder = (dataDir: string): string => resolve(dataDir, 'proxy');
 
 const lifetimeMs = 365 * 24 * 3_600_000;
 

@@ -3,14 +3,21 @@
 
 import {execFile} from 'node:child_process';
 import {isIP} from 'node:net';
-import {join, resolve} from 'node:path';
+import {join} from 'node:path';
 import {promisify} from 'node:util';
 import type {Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {clusterDomain} from '#src/cli/platlet/beside.js';
-import {startBeside, unlessGiven, writeConnection, type BesideInvocation, type ProgramBeside} from '#src/cli/program/beside.js';
+import {
+  proxyFolder,
+  startBeside,
+  unlessGiven,
+  writeConnection,
+  type BesideInvocation,
+  type ProgramBeside,
+} from '#src/cli/program/beside.js';
 import {configured} from '#src/cli/proxy/configuration.js';
 import {runProxy} from '#src/cli/proxy/run.js';
 import {dnsServiceAddress, dnsUser, ensureDnsPermissions, ensureDnsService} from '#src/controlplane/cluster-dns.js';
@@ -114,7 +121,7 @@ export const startProxyBeside = async (
     log.warn('addresses of services are not routed: nft is not installed (Debian: apt-get install nftables)');
     return undefined;
   }
-  const settings = join(resolve(dataDir, 'proxy'), 'platconfig');
+  const settings = join(proxyFolder(dataDir), 'platconfig');
   const user = {commonName: plane.naming.componentUser('proxy'), organizations: []};
   await writeConnection(plane, {dataDir, path: settings, user, now: clock.now()});
   const ranges = plane.ranges.pods.length > 0 ? {'cluster-cidr': plane.ranges.pods.join(',')} : {};
