@@ -205,29 +205,19 @@ test('what a production file exports is used by another file, and not by tests a
   const filesWith = new Map<string, number>();
   for (const text of texts)
     for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
-  // The program that runs the proxy is not there yet.
-  const isAwaited = (path: string): boolean => /^src\/proxy\/(?:start|node\/rule-settings)\.ts$/.test(path);
-  const unused = production
-    .filter(({path}) => !isAwaited(path))
-    .flatMap(({path, code}) =>
-      [...code.matchAll(/^export (?:abstract )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
-        .map(([, name = '']) => name)
-        .filter(name => filesWith.get(name) === 1 && code.split(new RegExp(`\\b${name}\\b`)).length <= 2)
-        .map(name => `${path}: ${name}`),
-    );
+  const unused = production.flatMap(({path, code}) =>
+    [...code.matchAll(/^export (?:abstract )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
+      .map(([, name = '']) => name)
+      .filter(name => filesWith.get(name) === 1 && code.split(new RegExp(`\\b${name}\\b`)).length <= 2)
+      .map(name => `${path}: ${name}`),
+  );
   const imported = new Set(used.flatMap(({path, imports}) => imports.map(({specifier}) => target(path, specifier))));
 
   t.deepEqual(unused, []);
   t.deepEqual(
     production
       .map(({path}) => path)
-      .filter(
-        path =>
-          !imported.has(path) &&
-          !isEntryPoint(path) &&
-          !isAwaited(path) &&
-          !tools.some(text => text.includes(path.replace(/\.ts$/, '.js'))),
-      ),
+      .filter(path => !imported.has(path) && !isEntryPoint(path) && !tools.some(text => text.includes(path.replace(/\.ts$/, '.js')))),
     [],
   );
 });
