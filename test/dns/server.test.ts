@@ -1,6 +1,6 @@
 import {execFile, spawnSync} from 'node:child_process';
-import {promisify} from 'node:util';
 import {readFileSync} from 'node:fs';
+import {promisify} from 'node:util';
 import test from 'ava';
 import packet from 'dns-packet';
 import {parseAllDocuments} from 'yaml';
@@ -230,13 +230,14 @@ test('what is answered is counted by the names of CoreDNS', async t => {
   t.is(dns.meter.value('coredns_cache_entries', {server: 'dns://127.0.0.1:0', type: 'success', zones: '.', view: ''}), 0);
 });
 
-const execute = promisify(execFile);
 const hasDig = spawnSync('dig', ['-v']).error === undefined;
 
 (hasDig ? test : test.skip)('dig finds a service, and is told of the size of datagrams', async t => {
   await using dns = await aServer(await shared);
-  const {stdout} = await execute('dig', ['+short', '-p', String(dns.port), `@${dns.address}`, 'kubernetes.default.svc.cluster.local']);
+  const dig = async (...args: readonly string[]) =>
+    (await promisify(execFile)('dig', ['-p', String(dns.port), `@${dns.address}`, ...args])).stdout;
 
-  t.is(stdout.trim(), '10.96.0.1');
+  t.is((await dig('+short', 'kubernetes.default.svc.cluster.local')).trim(), '10.96.0.1');
+  t.regex(await dig('+bufsize=4096', 'nobody.default.svc.cluster.local'), /status: NXDOMAIN[^]*; EDNS: version: 0, flags:; udp: 1232\n/);
 });
 if (!hasDig) test('dig is not installed, so it is not tried', t => t.pass());
