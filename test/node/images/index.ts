@@ -3,7 +3,7 @@
 import {createHash} from 'node:crypto';
 import {existsSync, mkdirSync, renameSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {recipes, type ImageName} from './recipes.js';
+import {recipes, type ImageName, type Recipe} from './recipes.js';
 import {tar} from './tar.js';
 
 export {recipes, type ImageName} from './recipes.js';
@@ -24,8 +24,9 @@ export interface BuiltImage {
 }
 
 /** Builds an image with one layer. */
-export const buildImage = (name: ImageName): BuiltImage => {
-  const {reference, entries, config} = recipes[name];
+export const buildImage = (name: ImageName): BuiltImage => imageOf(recipes[name]);
+
+export const imageOf = ({reference, entries, config}: Pick<Recipe, 'reference' | 'entries' | 'config'>): BuiltImage => {
   const layer = tar(entries());
   const text = JSON.stringify({
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
@@ -37,11 +38,12 @@ export const buildImage = (name: ImageName): BuiltImage => {
   return {reference, config: Buffer.from(text), layer};
 };
 
-const archiveOf = ({reference, config, layer}: BuiltImage): Buffer => {
+/** Returns an image as an archive, under its own name or under others. */
+export const archiveOf = ({reference, config, layer}: BuiltImage, references: readonly string[] = [reference]): Buffer => {
   const configName = `${digestOf(config)}.json`;
   const layerName = `${digestOf(layer)}/layer.tar`;
   return tar([
-    {path: 'manifest.json', mode: 0o644, content: JSON.stringify([{Config: configName, RepoTags: [reference], Layers: [layerName]}])},
+    {path: 'manifest.json', mode: 0o644, content: JSON.stringify([{Config: configName, RepoTags: references, Layers: [layerName]}])},
     {path: configName, mode: 0o644, content: config},
     {path: layerName, mode: 0o644, content: layer},
   ]);

@@ -28,7 +28,7 @@ const accounts: readonly TarEntry[] = [
   {path: 'etc/group', mode: 0o644, content: 'root:x:0:\nuser:x:1000:\n'},
 ];
 
-const busybox = (): readonly TarEntry[] => {
+export const busybox = (): readonly TarEntry[] => {
   const path = busyboxPath();
   const applets = execFileSync(path, ['--list'], {encoding: 'utf8'}).split('\n').filter(Boolean);
   return [
@@ -45,18 +45,20 @@ const librariesOf = (program: string): readonly string[] =>
     .split('\n')
     .flatMap(line => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
 
-const node = (): readonly TarEntry[] => {
-  const libraries = librariesOf(process.execPath);
+/** The files of programs of this machine, by their names in `bin`, with the libraries that they load. */
+export const programs = (paths: Readonly<Record<string, string>>): readonly TarEntry[] => {
+  const libraries = [...new Set(Object.values(paths).flatMap(librariesOf))];
   const folders = new Set<string>();
   for (const library of libraries)
     for (let folder = dirname(library); folder !== '/'; folder = dirname(folder)) folders.add(folder.slice(1));
   return [
-    ...busybox(),
     ...[...folders].sort().map((path): TarEntry => ({path, isFolder: true})),
     ...libraries.map((path): TarEntry => ({path: path.slice(1), content: readFileSync(path)})),
-    {path: 'bin/node', content: readFileSync(process.execPath)},
+    ...Object.entries(paths).map(([name, path]): TarEntry => ({path: `bin/${name}`, content: readFileSync(path)})),
   ];
 };
+
+const node = (): readonly TarEntry[] => [...busybox(), ...programs({node: process.execPath})];
 
 const environment = ['PATH=/bin'];
 

@@ -1,0 +1,116 @@
+// The clusters in which classes of conformance tests run.
+
+import {spawn, type ChildProcess} from 'node:child_process';
+import {closeSync, mkdirSync, openSync, readdirSync, readFileSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {aDirectory} from '#test/cli/programs.js';
+import {startContainerd, type Containerd} from '#test/node/containerd.js';
+import {containersMissing} from '#test/node/requirements.js';
+
+export interface Cluster extends AsyncDisposable {
+  readonly kubeconfig: string;
+  readonly nodes: number;
+  /** The beginning of a command line that runs a program where addresses of the cluster are reached. */
+  readonly enter: readonly string[];
+  /** The images that its nodes have; undefined where containers are simulated. */
+  readonly images: ReadonlySet<string> | undefined;
+}
+
+const program = resolve('bin/plat');
+const simulatedNodes = 3;
+const patienceMs = 120_000;
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly pid: number;
+}
+
+/** Resolves once a plane has printed that it is ready. Rejects with what it printed. */
+const ready = async ({child}: Started, log: string): Promise<void> => {
+  const end = Date.now() + patienceMs;
+  while (!/^ready: /m.test(readFileSync(log, 'utf8'))) {
+    if (child.exitCode !== null || Date.now() > end) throw new Error(`plat up does not become ready:\n${readFileSync(log, 'utf8')}`);
+    await new Promise(next => setTimeout(next, 50));
+  }
+};
+
+const stop = async ({child, pid}: Started): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise(next => child.once('exit', next));
+  process.kill(pid, 'SIGTERM');
+  await ended;
+};
+
+/** Starts a plane that writes to a file. */
+const startPlane = async (log: string, start: (file: number) => Started | Promise<Started>): Promise<Started> => {
+  const file = openSync(log, 'w');
+  const plane = await Promise.resolve(start(file)).finally(() => closeSync(file));
+  await ready(plane, log).catch(async (error: unknown) => {
+    await stop(plane);
+    throw error;
+  });
+  return plane;
+};
+
+/** Starts a plane with simulated nodes. */
+export const simulatedCluster = async (log: string): Promise<Cluster> => {
+  const directory = aDirectory();
+  const args = ['up', `--nodes=${simulatedNodes}`, '--secure-port=0', `--data-dir=${directory}`];
+  const plane = await startPlane(log, file => {
+    const child = spawn(program, args, {stdio: ['ignore', file, file]});
+    return {child, pid: child.pid!};
+  });
+  return {
+    kubeconfig: join(directory, 'kubeconfig'),
+    nodes: simulatedNodes,
+    enter: [],
+    images: undefined,
+    [Symbol.asyncDispose]: () => stop(plane),
+  };
+};
+
+/** Imports the archives of a folder. Returns the names of all images that are there then. */
+const importImages = async (node: Containerd, folder: string | undefined): Promise<ReadonlySet<string>> => {
+  for (const name of folder === undefined ? [] : readdirSync(folder)) if (/\.tar$/.test(name)) await node.import(join(folder!, name));
+  return new Set((await node.ctr('images', 'ls', '-q')).split('\n').filter(Boolean));
+};
+
+const planeOn = (node: Containerd, log: string, directory: string): Promise<Started> => {
+  const flags = {
+    'hostname-override': 'node-1',
+    'container-runtime-endpoint': node.endpoint,
+    'root-dir': join(node.agentFolder, 'root'),
+    'cgroup-root': node.cgroup,
+  };
+  mkdirSync(flags['root-dir'], {recursive: true});
+  const agent = Object.entries(flags).map(([flag, value]) => `--agent-arg=--${flag}=${value}`);
+  const args = [program, 'up', '--agent', '--secure-port=0', `--data-dir=${directory}`, ...agent];
+  return startPlane(log, file => node.namespaces.start(process.execPath, args, file));
+};
+
+/**
+ * Starts a plane with a node of real containers, in namespaces of their own with a containerd of their own, which has
+ * the images of a folder. Throws in words where containers cannot run.
+ */
+export const realCluster = async (log: string, imageFolder: string | undefined): Promise<Cluster> => {
+  if (containersMissing) throw new Error(containersMissing);
+  const directory = aDirectory();
+  const node = await startContainerd();
+  try {
+    const images = await importImages(node, imageFolder);
+    const plane = await planeOn(node, log, directory);
+    return {
+      kubeconfig: join(directory, 'kubeconfig'),
+      nodes: 1,
+      enter: node.namespaces.enter,
+      images,
+      async [Symbol.asyncDispose]() {
+        await stop(plane);
+        await node.stop();
+      },
+    };
+  } catch (error) {
+    await node.stop();
+    throw error;
+  }
+};
