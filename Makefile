@@ -122,6 +122,14 @@ alike: build
 	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER; docs/testing.md describes how to make one' >&2; exit 2; }
 	@bash '$(ALIKE)/run.sh' . $(ALIKE_ARGS) || [ $$? -eq 1 ]
 
+## conformance: run the original's conformance tests, unchanged, by classes: E2E=path/to/e2e.test CLASSES=A,B,C,D,E; ONLY, IMAGES, PROCS and REPORTS choose (docs/conformance.md)
+conformance: build
+	@node dist/test/conformance/index.js
+
+## conformance-images: write archives of the images of conformance tests from programs in a folder: PROGRAMS=folder IMAGES=folder (docs/conformance.md)
+conformance-images: build
+	@node dist/test/conformance/archives.js $(PROGRAMS) $(IMAGES)
+
 ## node-vm: check the node agent in a virtual machine with systemd, cgroups of version 2, NUMA nodes and swap (minutes; root, Debian packages and qemu)
 node-vm: build
 	@node test/vm/node-vm.mjs
@@ -150,4 +158,4 @@ plots: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build binary binary-test up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks languages alike node-vm docs api bench plots clean
+.PHONY: help install build binary binary-test up demo lint format test test-quick test-count fuzz faults soak soak-watches frameworks languages alike conformance conformance-images node-vm docs api bench plots clean

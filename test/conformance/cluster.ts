@@ -71,7 +71,7 @@ export const simulatedCluster = async (log: string): Promise<Cluster> => {
 
 /** Imports the archives of a folder. Returns the names of all images that are there then. */
 const importImages = async (node: Containerd, folder: string | undefined): Promise<ReadonlySet<string>> => {
-  for (const name of folder === undefined ? [] : readdirSync(folder)) if (/\.tar$/.test(name)) await node.import(join(folder!, name));
+  for (const name of folder === undefined ? [] : readdirSync(folder)) if (name.endsWith('.tar')) await node.import(join(folder!, name));
   return new Set((await node.ctr('images', 'ls', '-q')).split('\n').filter(Boolean));
 };
 
