@@ -1,8 +1,9 @@
 // The clusters in which classes of conformance tests run.
 
 import {spawn, type ChildProcess} from 'node:child_process';
-import {closeSync, mkdirSync, openSync, readdirSync, readFileSync} from 'node:fs';
+import {closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
+import {setTimeout} from 'node:timers/promises';
 import {aDirectory} from '#test/cli/programs.js';
 import {startContainerd, type Containerd} from '#test/node/containerd.js';
 import {containersMissing} from '#test/node/requirements.js';
@@ -30,7 +31,7 @@ const ready = async ({child}: Started, log: string): Promise<void> => {
   const end = Date.now() + patienceMs;
   while (!/^ready: /m.test(readFileSync(log, 'utf8'))) {
     if (child.exitCode !== null || Date.now() > end) throw new Error(`plat up does not become ready:\n${readFileSync(log, 'utf8')}`);
-    await new Promise(next => setTimeout(next, 50));
+    await setTimeout(50);
   }
 };
 
@@ -75,6 +76,27 @@ const importImages = async (node: Containerd, folder: string | undefined): Promi
   return new Set((await node.ctr('images', 'ls', '-q')).split('\n').filter(Boolean));
 };
 
+/**
+ * Starts a containerd again that has ended by itself, as a service manager would: releases before 1.7 crash now and
+ * then while many pods come and go. Containers go on meanwhile. Returns what ends the watch.
+ */
+const supervise = (node: Containerd): (() => Promise<void>) => {
+  const stopping = new AbortController();
+  const watch = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await setTimeout(1000, undefined, {signal: stopping.signal}).catch(() => {});
+      if (stopping.signal.aborted || node.pid === undefined || existsSync(`/proc/${node.pid}`)) continue;
+      console.log('containerd has ended and is started again');
+      await node.start();
+    }
+  };
+  const watched = watch();
+  return async () => {
+    stopping.abort();
+    await watched;
+  };
+};
+
 const planeOn = (node: Containerd, log: string, directory: string): Promise<Started> => {
   const flags = {
     'hostname-override': 'node-1',
@@ -99,6 +121,7 @@ export const realCluster = async (log: string, imageFolder: string | undefined):
   try {
     const images = await importImages(node, imageFolder);
     const plane = await planeOn(node, log, directory);
+    const endWatch = supervise(node);
     return {
       kubeconfig: join(directory, 'kubeconfig'),
       nodes: 1,
@@ -106,6 +129,7 @@ export const realCluster = async (log: string, imageFolder: string | undefined):
       images,
       async [Symbol.asyncDispose]() {
         await stop(plane);
+        await endWatch();
         await node.stop();
       },
     };

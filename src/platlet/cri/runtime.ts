@@ -298,7 +298,8 @@ export class CriRuntime implements Runtime {
 
   /**
    * Containerd before 1.7 fails the whole list while one sandbox is stopped, as those of completed pods are, or a
-   * container of one is being removed.
+   * container of one is being removed. It then gets one call at a time: two at once write the same map unguarded, which
+   * ends it.
    */
   async #sandboxStats() {
     try {
@@ -307,8 +308,11 @@ export class CriRuntime implements Runtime {
       if (!(error instanceof RuntimeError && ['failed', 'not-found'].includes(error.kind))) throw error;
       const {items} = await this.#call(procedures.listPodSandbox, {});
       const ready = items.filter(({state}) => state === 'ready');
-      const results = await Promise.allSettled(ready.map(({id: podSandboxId}) => this.#call(procedures.podSandboxStats, {podSandboxId})));
-      const read = results.flatMap(result => (result.status === 'fulfilled' ? [result.value.stats] : []));
+      const read = [];
+      for (const {id: podSandboxId} of ready) {
+        const answer = await this.#call(procedures.podSandboxStats, {podSandboxId}).catch(() => undefined);
+        if (answer) read.push(answer.stats);
+      }
       if (ready.length > 0 && read.length === 0) throw error;
       return read;
     }

@@ -144,6 +144,23 @@ test('sandboxes and containers are grouped by pod, newest first, and others left
   t.is(server.received.length, 2);
 });
 
+test('sandboxes whose list of usages fails are asked for theirs one after the other', async t => {
+  const {server, runtime} = await start(t);
+  const metadata = {name: 'p', uid: 'u', namespace: 'n', attempt: 0};
+  server.answers.listPodSandbox = procedures.listPodSandbox.response.encode({
+    items: ['one', 'two'].map(id => ({id, metadata, state: 'ready' as const})),
+  });
+  server.failures.listPodSandboxStats = [5, 'a sandbox is gone'];
+  server.silent.add('podSandboxStats');
+  const asked = () => server.received.filter(({name}) => name === 'podSandboxStats').length;
+
+  const usage = runtime.sandboxUsage();
+  usage.catch(() => {});
+  while (asked() === 0) await runtime.check();
+  await runtime.check();
+  t.is(asked(), 1);
+});
+
 test('a container has the resources that the runtime reports', t => {
   const status = {id: 'c', metadata: {name: 'c', attempt: 0}, createdAt: 1, image: {image: 'i'}, imageRef: 'r'};
   const reported = (linux?: object) =>
