@@ -17,7 +17,7 @@ export interface Cluster extends AsyncDisposable {
   readonly images: ReadonlySet<string> | undefined;
 }
 
-const program = resolve('bin/plat');
+const program = resolve(process.env['PLAT'] ?? 'bin/plat');
 const simulatedNodes = 3;
 const patienceMs = 120_000;
 

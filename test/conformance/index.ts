@@ -1,6 +1,6 @@
 // `make conformance`: runs the original's conformance tests, by classes, in the clusters that they need. E2E names the
 // program, CLASSES the classes, ONLY an expression for names, IMAGES a folder of archives of images, PROCS how many
-// tests run at a time, REPORTS where logs and reports are kept.
+// tests run at a time, PLAT the program to test, REPORTS where logs and reports are kept.
 
 import {mkdirSync} from 'node:fs';
 import {join, resolve} from 'node:path';
