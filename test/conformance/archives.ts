@@ -38,9 +38,9 @@ const busyboxWith = (wanted: Readonly<Record<string, string>>): readonly TarEntr
   return [...busybox().filter(({path}) => !names.has(path)), ...programs(found)];
 };
 
-/** What scripts of the tests call. */
+/** What scripts of the tests call. The shell of Debian's busybox would run its own programs instead. */
 const tools = (): readonly TarEntry[] =>
-  busyboxWith({bash: 'bash', curl: 'curl', dig: 'dig', getent: 'getent', ip: 'ip', nc: 'nc.openbsd', ss: 'ss'});
+  busyboxWith({bash: 'bash', sh: 'bash', curl: 'curl', dig: 'dig', getent: 'getent', ip: 'ip', nc: 'nc.openbsd', ss: 'ss'});
 
 /** The shell of busybox 1.35 drops variables with names such as data-1, which tests print. */
 const shell = (): readonly TarEntry[] => busyboxWith({sh: 'bash'});

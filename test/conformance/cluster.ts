@@ -1,6 +1,7 @@
 // The clusters in which classes of conformance tests run.
 
 import {spawn, type ChildProcess} from 'node:child_process';
+import {once} from 'node:events';
 import {closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {setTimeout} from 'node:timers/promises';
@@ -8,11 +9,17 @@ import {aDirectory} from '#test/cli/programs.js';
 import {startContainerd, type Containerd} from '#test/node/containerd.js';
 import {containersMissing} from '#test/node/requirements.js';
 
+export interface Started {
+  readonly child: ChildProcess;
+  /** Its id on the host. */
+  readonly pid: number;
+}
+
 export interface Cluster extends AsyncDisposable {
   readonly kubeconfig: string;
   readonly nodes: number;
-  /** The beginning of a command line that runs a program where addresses of the cluster are reached. */
-  readonly enter: readonly string[];
+  /** Starts a program where addresses of the cluster are reached, which writes to a file. */
+  start(program: string, args: readonly string[], file: number): Promise<Started>;
   /** The images that its nodes have; undefined where containers are simulated. */
   readonly images: ReadonlySet<string> | undefined;
 }
@@ -20,11 +27,6 @@ export interface Cluster extends AsyncDisposable {
 const program = resolve(process.env['PLAT'] ?? 'bin/plat');
 const simulatedNodes = 3;
 const patienceMs = 120_000;
-
-interface Started {
-  readonly child: ChildProcess;
-  readonly pid: number;
-}
 
 /** Resolves once a plane has printed that it is ready. Rejects with what it printed. */
 const ready = async ({child}: Started, log: string): Promise<void> => {
@@ -42,10 +44,17 @@ const stop = async ({child, pid}: Started): Promise<void> => {
   await ended;
 };
 
+/** Starts a program on this machine. */
+const startHere = async (file: string, args: readonly string[], log: number): Promise<Started> => {
+  const child = spawn(file, args, {stdio: ['ignore', log, log]});
+  await once(child, 'spawn');
+  return {child, pid: child.pid!};
+};
+
 /** Starts a plane that writes to a file. */
-const startPlane = async (log: string, start: (file: number) => Started | Promise<Started>): Promise<Started> => {
+const startPlane = async (log: string, start: (file: number) => Promise<Started>): Promise<Started> => {
   const file = openSync(log, 'w');
-  const plane = await Promise.resolve(start(file)).finally(() => closeSync(file));
+  const plane = await start(file).finally(() => closeSync(file));
   await ready(plane, log).catch(async (error: unknown) => {
     await stop(plane);
     throw error;
@@ -57,14 +66,11 @@ const startPlane = async (log: string, start: (file: number) => Started | Promis
 export const simulatedCluster = async (log: string): Promise<Cluster> => {
   const directory = aDirectory();
   const args = ['up', `--nodes=${simulatedNodes}`, '--secure-port=0', `--data-dir=${directory}`];
-  const plane = await startPlane(log, file => {
-    const child = spawn(program, args, {stdio: ['ignore', file, file]});
-    return {child, pid: child.pid!};
-  });
+  const plane = await startPlane(log, file => startHere(program, args, file));
   return {
     kubeconfig: join(directory, 'kubeconfig'),
     nodes: simulatedNodes,
-    enter: [],
+    start: startHere,
     images: undefined,
     [Symbol.asyncDispose]: () => stop(plane),
   };
@@ -125,7 +131,7 @@ export const realCluster = async (log: string, imageFolder: string | undefined):
     return {
       kubeconfig: join(directory, 'kubeconfig'),
       nodes: 1,
-      enter: node.namespaces.enter,
+      start: (file, args, output) => node.namespaces.start(file, args, output),
       images,
       async [Symbol.asyncDispose]() {
         await stop(plane);

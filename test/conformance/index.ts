@@ -45,7 +45,7 @@ const withoutImages = async ({file}: Settings, {images}: Cluster, names: readonl
   });
 };
 
-const runClass = async (settings: Settings, name: ClassName): Promise<ClassRun> => {
+const runClass = async (settings: Settings, name: ClassName, stopping: AbortSignal): Promise<ClassRun> => {
   const names = testsOf(name).filter(test => settings.only.test(test));
   const start = performance.now();
   if (names.length === 0) return {name, outcomes: [], seconds: 0};
@@ -56,7 +56,7 @@ const runClass = async (settings: Settings, name: ClassName): Promise<ClassRun> 
   await using cluster = name === 'A' || name === 'B' ? await simulatedCluster(log) : await realCluster(log, settings.images);
   const aside = await withoutImages(settings, cluster, names);
   const without = new Set(aside.map(outcome => outcome.name));
-  const run = {file: settings.file, cluster, reports, processes: settings.processes};
+  const run = {file: settings.file, cluster, reports, processes: settings.processes, stopping};
   const outcomes = await runTests(
     run,
     names.filter(test => !without.has(test)),
@@ -66,8 +66,10 @@ const runClass = async (settings: Settings, name: ClassName): Promise<ClassRun> 
 
 const main = async (): Promise<number> => {
   const settings = settingsOf(process.env);
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
   const runs: ClassRun[] = [];
-  for (const name of settings.classes) runs.push(await runClass(settings, name));
+  for (const name of settings.classes) if (!stopping.signal.aborted) runs.push(await runClass(settings, name, stopping.signal));
   console.log(`\n${summary(runs)}`);
   return hasFailed(runs) ? 1 : 0;
 };

@@ -1,6 +1,7 @@
 // The original's test program, run against a cluster.
 
-import {execFile, spawn} from 'node:child_process';
+import {execFile} from 'node:child_process';
+import {once} from 'node:events';
 import {closeSync, existsSync, mkdirSync, openSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {promisify} from 'node:util';
@@ -29,6 +30,8 @@ export interface SuiteRun {
   readonly reports: string;
   /** How many tests run at a time. */
   readonly processes: number;
+  /** Ends the program early, and starts no other. */
+  readonly stopping: AbortSignal;
 }
 
 const argumentsOf = (cluster: Cluster, focus: string, folder: string): readonly string[] => [
@@ -46,16 +49,15 @@ const argumentsOf = (cluster: Cluster, focus: string, folder: string): readonly 
 ];
 
 /** Runs one process of the suite, to its end. */
-const oneProcess = async ({file, cluster}: SuiteRun, focus: string, folder: string): Promise<Report> => {
+const oneProcess = async ({file, cluster, stopping}: SuiteRun, focus: string, folder: string): Promise<Report> => {
+  if (stopping.aborted) return [];
   mkdirSync(folder, {recursive: true});
   const log = openSync(join(folder, 'e2e.log'), 'w');
-  const [command = '', ...args] = [...cluster.enter, file, ...argumentsOf(cluster, focus, folder)];
-  try {
-    const child = spawn(command, args, {stdio: ['ignore', log, log]});
-    await new Promise<void>((done, fail) => child.once('exit', () => done()).once('error', fail));
-  } finally {
-    closeSync(log);
-  }
+  const {child, pid} = await cluster.start(file, argumentsOf(cluster, focus, folder), log).finally(() => closeSync(log));
+  const interrupt = () => process.kill(pid, 'SIGINT');
+  stopping.addEventListener('abort', interrupt);
+  if (child.exitCode === null) await once(child, 'exit');
+  stopping.removeEventListener('abort', interrupt);
   const report = join(folder, 'report.json');
   return existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Report) : [];
 };
