@@ -17,7 +17,7 @@ test('each of the 441 conformance tests is in one class, and the lists are sorte
   for (const name of classNames) t.deepEqual(testsOf(name), testsOf(name).toSorted(), name);
   t.deepEqual(
     classNames.map(name => testsOf(name).length),
-    [140, 78, 163, 40, 20],
+    [139, 78, 163, 40, 21],
   );
 });
 
