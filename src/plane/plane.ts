@@ -302,6 +302,7 @@ const startApiServer = async (
     flags: () => flagValues(apiserverFlags, apiserver.options),
     gate: gateOf(apiserver),
     serverAddress: port?.address ?? '',
+    ...(port?.podAddress ? {podAddress: port.podAddress} : {}),
     // A virtual clock cannot be shared with another thread.
     ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
     ...(options.nodes ? {network: nodes.network} : {}),

@@ -112,7 +112,9 @@ const planeOn = (node: Containerd, log: string, directory: string): Promise<Star
   };
   mkdirSync(flags['root-dir'], {recursive: true});
   const agent = Object.entries(flags).map(([flag, value]) => `--agent-arg=--${flag}=${value}`);
-  const args = [program, 'up', '--agent', '--secure-port=0', `--data-dir=${directory}`, ...agent];
+  // The range of pods is not that of a cluster with several nodes. Pods reach the API server only if it knows theirs.
+  const ranges = `--controller-manager-arg=--cluster-cidr=${node.network.pods}`;
+  const args = [program, 'up', '--agent', '--secure-port=0', `--data-dir=${directory}`, ranges, ...agent];
   return startPlane(log, file => node.namespaces.start(process.execPath, args, file));
 };
 

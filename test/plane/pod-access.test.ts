@@ -4,6 +4,7 @@ import {parseRange} from '#src/base/ip-address.js';
 import {hostAddress} from '#src/plane/api-server/host-address.js';
 import {isLocalPeer, type PeerSources} from '#src/plane/api-server/pod-access.js';
 import {startPlane} from '#src/plane/plane.js';
+import {wire} from '#test/apiserver/wire.js';
 
 const sources: PeerSources = {
   interfaces: () => ({
@@ -55,6 +56,8 @@ if (!host) console.log('skipped: this machine has no address but the loopback on
     const {hostname, port} = new URL(plane.url);
     t.is(hostname, '127.0.0.1');
     t.is(await statusAt(host!, port, caOf(plane.kubeconfig)), 200);
+    const discovery = await wire(plane.api.handler).get('/.well-known/openid-configuration');
+    t.is(discovery.json<{jwks_uri: string}>().jwks_uri, `https://${host}:${port}/openid/v1/jwks`);
     await using closed = await startPlane({controllers: 'none'});
     await t.throwsAsync(statusAt(host!, new URL(closed.url).port, caOf(closed.kubeconfig)), {code: 'ECONNREFUSED'});
   },

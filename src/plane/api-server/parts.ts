@@ -55,6 +55,8 @@ export interface ApiServerParts {
   gate(name: string): boolean;
   /** `host:port` by which clients reach the server; empty without a listener. */
   readonly serverAddress: string;
+  /** `host:port` by which pods of this machine reach the server, where that is another address. */
+  readonly podAddress?: string;
   /** The name of the host, from which the server's identity follows; by default this machine's. */
   readonly host?: string;
   /**

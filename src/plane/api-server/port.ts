@@ -14,6 +14,7 @@ import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneMaterial} from '#src/plane/inputs/material.js';
 import {secureLimits} from '#src/serving/certificates/tls-limits.js';
 import {openServingCertificates} from '#src/plane/component/serving-files.js';
+import {endpoint} from '#src/transport/network.js';
 import {advertisedAddress, firstServiceAddress, isLoopback, reachableHost} from './addresses.js';
 import {podAccessAt, type PodAccess} from './pod-access.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
@@ -49,6 +50,8 @@ interface PortCertificates {
 export interface PlanePort extends Pick<Sockets, 'reportWaiting' | 'serve'> {
   /** `host:port` by which clients on this machine reach it. */
   readonly address: string;
+  /** `host:port` by which pods of this machine reach it, where that is another address. */
+  readonly podAddress?: string;
   /** The administrator's connection settings. */
   readonly settings: AdminSettings;
   /** Stops gracefully, as the options specify. */
@@ -127,6 +130,7 @@ export const openPlanePort = async (parts: PlanePortParts): Promise<PlanePort> =
     reportWaiting: sockets.reportWaiting,
     serve: sockets.serve,
     address,
+    ...(podAccess ? {podAddress: endpoint(podAccess.host, address.slice(address.lastIndexOf(':') + 1))} : {}),
     settings: {
       server: `https://${address}`,
       ca: `${readFileSync(files.ca, 'utf8')}${certificates.authorities}`,

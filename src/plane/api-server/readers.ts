@@ -65,7 +65,7 @@ export const readersOf = (parts: ApiServerParts, settings: Settings, registry: R
   const {options, naming, clock, random, log, serverAddress, gate, metrics: meter} = parts;
   const {authorizers, proxy, admission: configuration, network, client, signer, configured} = settings;
   const reader = registryReader(registry);
-  const address = externalAddress(options, serverAddress);
+  const address = parts.podAddress ?? externalAddress(options, serverAddress);
   const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: address, signer});
   const otherTokens = tokenAuthenticators({
     options,
