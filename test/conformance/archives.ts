@@ -108,7 +108,8 @@ const images: readonly SuiteImage[] = [
     entries: folder => [
       ...busybox(),
       ...['usr', 'usr/local', 'usr/local/bin'].map((path): TarEntry => ({path, isFolder: true})),
-      {path: 'usr/local/bin/etcd', content: file(folder, 'etcd')},
+      ...programs({etcd: join(folder, 'etcd')}),
+      {path: 'usr/local/bin/etcd', link: '/bin/etcd'},
     ],
     config: {Env: environment, Cmd: ['/usr/local/bin/etcd']},
   },

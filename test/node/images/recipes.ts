@@ -1,6 +1,6 @@
 // The images of tests, from programs of this machine: there is no registry to pull from.
 
-import {execFileSync} from 'node:child_process';
+import {execFileSync, spawnSync} from 'node:child_process';
 import {existsSync, readFileSync, realpathSync} from 'node:fs';
 import {delimiter, dirname, join} from 'node:path';
 import type {TarEntry} from './tar.js';
@@ -39,11 +39,13 @@ export const busybox = (): readonly TarEntry[] => {
   ];
 };
 
-/** The libraries that a program loads, by their paths. */
-const librariesOf = (program: string): readonly string[] =>
-  execFileSync('ldd', [program], {encoding: 'utf8'})
-    .split('\n')
-    .flatMap(line => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
+/**
+ * The libraries that a program loads, by their paths; none if it is linked statically, which `ldd` takes for a failure.
+ */
+const librariesOf = (program: string): readonly string[] => {
+  const {stdout} = spawnSync('ldd', [program], {encoding: 'utf8'});
+  return stdout.split('\n').flatMap(line => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
+};
 
 /** The files of programs of this machine, by their names in `bin`, with the libraries that they load. */
 export const programs = (paths: Readonly<Record<string, string>>): readonly TarEntry[] => {
