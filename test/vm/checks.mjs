@@ -19,7 +19,8 @@ const retried = act => {
 const kubectl = (...args) => retried(() => run('kubectl', '--kubeconfig=/var/lib/plat/kubeconfig', ...args));
 const objectOf = (...args) => JSON.parse(kubectl('get', ...args, '-o', 'json'));
 
-const until = async (what, look, seconds = 240) => {
+/** Waits for something. The machine is emulated: beside other work its clock is many times too fast for it. */
+const until = async (what, look, seconds = 600) => {
   for (const end = Date.now() + seconds * 1000; ; await sleep(500)) {
     let [found, failure] = [];
     try {

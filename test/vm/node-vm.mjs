@@ -16,7 +16,7 @@ import {buildRoot} from './rootfs.mjs';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const here = join(repository, 'test/vm');
 const cache = join(repository, '.plat/node-vm');
-const longestMs = 20 * 60_000;
+const longestMs = 40 * 60_000;
 
 /** Returns why the machine cannot be built; undefined if it can. */
 const missing = () => {
