@@ -11,7 +11,7 @@ import {secondsOf, startsPrograms, testFiles} from './test-files.mjs';
 export const folder = 'dist/together';
 
 /** Folders whose files stay separate where they start programs: they wait for these, while other tests can run. */
-const waiting = /^(cli|docs|e2e|faults|node|storage)\//;
+const waiting = /^(cli|docs|e2e|faults|node|proxy\/kernel|storage)\//;
 
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));

@@ -303,7 +303,7 @@ test('an error that no caller can receive is logged with its origin, and counted
   unhandled.handle(new Error('broken', {cause: new Error('torn')}));
   unhandled.handle('thrown by a library');
 
-  t.regex(lines[0]!, /^E1120 .*\] "Unhandled Error" err="broken: torn" stack="Error: broken\\n .*observe\.test/);
+  t.regex(lines[0]!, /^E1120 .*\] "Unhandled Error" err="broken: torn" stack="Error: broken\\n .*\.test\.[jt]s/);
   t.regex(lines[1]!, /\] "Unhandled Error" err="thrown by a library"$/m);
   t.is(metrics.value('unhandled_errors_total'), 2);
 });

@@ -3,6 +3,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission-plugins.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {quotaSource} from '#src/apiserver/admission/resource-quota/quota-source.js';
 import {registryReader} from '#src/apiserver/registry/read/reader.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {registryChange} from '#src/apiserver/registry/write/writer.js';
@@ -48,6 +49,7 @@ export const startRow = async (name: PluginName, own: Row['own'] = {}): Promise<
         clock,
         reader,
         change: registryChange(registry),
+        quotas: quotaSource(registry, new AbortController().signal),
         findNamespace: namespace => reader.get(kinds.namespaces, '', namespace),
         kindsOf: (_, wanted) => [...registry.served].map(({kind}) => kind).filter(({kind}) => kind === wanted),
         gate: gate => gate !== 'AllowInsecurePlatletCertificateSigningRequests',
