@@ -125,6 +125,7 @@ test('memory that fits on no single node is on several, which no pod uses alone 
   );
   t.is(managers.reserve(aPod('next', ['1Gi']), []), undefined);
   t.is(nodesOf(managers, aPod('next', ['1Gi'])), '0');
+  await savedBy(managers);
 });
 
 test('huge pages are allocated together with memory', async t => {
