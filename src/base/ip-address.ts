@@ -126,3 +126,11 @@ export const rangeHolds = (range: IpRange, {family, value}: IpAddress): boolean 
   const start = rangeStart(range).value;
   return family === range.address.family && value >= start && value < start + rangeSize(range);
 };
+
+const loopback = parseRange('127.0.0.0/8')!;
+
+/** Whether an address is one of the loopback, which its own machine alone reaches. */
+export const isLoopback = (text: string): boolean => {
+  const address = parseLooseIp(text);
+  return address !== undefined && (rangeHolds(loopback, address) || (address.family === 6 && address.value === 1n));
+};

@@ -3,16 +3,14 @@
 import {readFile, writeFile} from 'node:fs/promises';
 import {cpus, hostname} from 'node:os';
 import type {Log} from '#src/base/log.js';
+import {nodeNameOf as nodeNameOfHost} from '#src/platlet/node/addresses.js';
 import type {Settings} from '#src/proxy/configuration/fields.js';
 import {setConntrackLimits} from '#src/proxy/conntrack/limits.js';
 import type {ProxyKernel} from '#src/proxy/kernel/kernel.js';
 
 /** Returns the name of the node: of the configuration, or of the host. */
-export const nodeNameOf = ({hostnameOverride}: Pick<Settings, 'hostnameOverride'>): string => {
-  const name = (hostnameOverride || hostname()).trim().toLowerCase();
-  if (name === '') throw new Error('empty hostname is invalid');
-  return name;
-};
+export const nodeNameOf = ({hostnameOverride}: Pick<Settings, 'hostnameOverride'>): string =>
+  nodeNameOfHost(hostnameOverride || hostname());
 
 /** Makes the kernel end other processes first when memory is short. A failure is logged. */
 export const setOomScore = async (score: number, log: Log): Promise<void> => {

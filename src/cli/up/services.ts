@@ -7,6 +7,7 @@ import {join} from 'node:path';
 import {promisify} from 'node:util';
 import type {Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
+import {isLoopback} from '#src/base/ip-address.js';
 import type {Log} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {clusterDomain} from '#src/cli/platlet/beside.js';
@@ -26,7 +27,6 @@ import {defaultSettings} from '#src/dns/settings/settings.js';
 import {parseFlags} from '#src/options/parse.js';
 import {proxyFlags} from '#src/options/programs/proxy.js';
 import {hostAddress} from '#src/plane/api-server/host-address.js';
-import {isLoopback} from '#src/plane/api-server/addresses.js';
 import type {Plane} from '#src/plane/plane.js';
 
 /** A DNS server beside a plane. */

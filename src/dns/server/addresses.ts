@@ -1,4 +1,5 @@
 import {networkInterfaces} from 'node:os';
+import {isLoopback} from '#src/base/ip-address.js';
 
 /** The addresses of this host, by port. */
 export interface HostAddresses {
@@ -59,9 +60,6 @@ export class OwnAddresses {
     return (this.#last = [...new Set(all)]);
   }
 }
-
-/** Whether other hosts cannot reach an address. */
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** The server at an address, as in the metrics of CoreDNS. */
 export const serverName = (address: string, port: number): string =>

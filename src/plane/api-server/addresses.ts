@@ -3,7 +3,7 @@
 // src/controlplane.
 
 import {isIP} from 'node:net';
-import {formatIp, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js';
+import {formatIp, isLoopback, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js';
 import type {SelfServiceParts, ServerPeers} from '#src/controlplane/self-service.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {hostAddress} from './host-address.js';
@@ -24,9 +24,6 @@ export const firstServiceAddress = (options: Pick<Options, 'serviceClusterIpRang
   const start = rangeStart(parseRange(serviceRangesOf(options)[0]!)!);
   return formatIp({...start, value: start.value + 1n});
 };
-
-/** Whether an address is reached by its own machine alone. */
-export const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
 const isLocalOnly = (address: string): boolean => ['', '0.0.0.0', '::'].includes(address) || isLoopback(address);
 

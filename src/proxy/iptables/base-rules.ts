@@ -2,7 +2,7 @@
 // forward.
 
 import type {LocalDetection} from '#src/proxy/mode/settings.js';
-import {isLoopback} from '#src/proxy/state/node-port-addresses.js';
+import {isLoopback} from '#src/base/ip-address.js';
 import type {IpFamily} from '#src/proxy/state/ip-family.js';
 import type {Iptables} from './iptables.js';
 import {chains, type Table} from './names.js';

@@ -4,7 +4,7 @@ import {formatRange, parseLooseIp} from '#src/base/ip-address.js';
 import type {Log} from '#src/base/log.js';
 import type {LocalDetection, RuleSettings} from '#src/proxy/mode/settings.js';
 import {familyOfIp, familyOfRange, ipFamilies, otherFamily, parseLooseRange, type IpFamily} from '#src/proxy/state/ip-family.js';
-import {isLoopback} from '#src/proxy/state/node-port-addresses.js';
+import {isLoopback} from '#src/base/ip-address.js';
 import {nodeIpsOf, type NodeIps} from './node-ips.js';
 
 /** The fields of the configuration that the rules follow from. */

@@ -28,9 +28,3 @@ export class NodePortAddresses {
     return [...new Set(parsed.filter(address => this.#ranges.some(range => rangeHolds(range, address))).map(formatIp))];
   }
 }
-
-/** Whether an address is one of the loopback. */
-export const isLoopback = (text: string): boolean => {
-  const address = parseLooseIp(text);
-  return address !== undefined && (rangeHolds(loopback, address) || (address.family === 6 && address.value === 1n));
-};
