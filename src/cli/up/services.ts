@@ -102,7 +102,6 @@ const quietFlags: Readonly<Record<string, string>> = {
   'conntrack-max-per-core': '0',
   'conntrack-tcp-timeout-established': '0s',
   'conntrack-tcp-timeout-close-wait': '0s',
-  'oom-score-adj': '0',
 };
 
 /**
