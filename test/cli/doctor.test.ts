@@ -3,7 +3,13 @@ import test from 'ava';
 import {findingsOf, worksWithout, type Machine} from '#src/cli/doctor/checks.js';
 import {aDirectory, run} from './programs.js';
 
-const programs = {kubectl: 'v1.35.0', containerd: 'containerd 2.0', nft: 'nftables v1.0.6', conntrack: 'conntrack v1.4.7'};
+const programs = {
+  kubectl: 'v1.35.0',
+  containerd: 'containerd 2.0',
+  iptables: 'iptables v1.8.9',
+  nft: 'nftables v1.0.6',
+  conntrack: 'conntrack v1.4.7',
+};
 const parameters = {'net.ipv4.ip_forward': '1', 'net.bridge.bridge-nf-call-iptables': '1'};
 
 /** The programs without one of them. */
@@ -45,6 +51,7 @@ const lacks: readonly (readonly [string, Partial<Machine>, string, boolean])[] =
   ['memory', {freeMemoryBytes: 1 << 20}, 'end other programs', false],
   ['PLAT_HOME', {homeProblem: 'read-only'}, 'Set PLAT_HOME', true],
   ['kubectl', {programs: without('kubectl')}, 'Install kubectl', true],
+  ['iptables', {programs: without('iptables')}, 'apt-get install iptables', true],
   ['nft', {programs: without('nft')}, 'apt-get install nftables', true],
   ['conntrack', {programs: without('conntrack')}, 'apt-get install conntrack', true],
   [

@@ -57,8 +57,9 @@ class Shell implements Disposable {
   #text = '';
   #wake: () => void = () => {};
 
-  constructor(cwd: string) {
-    this.#child = spawn('bash', [], {cwd, env: {PATH: process.env['PATH'], HOME: aDirectory()}});
+  constructor(cwd: string, enter: readonly string[]) {
+    const [program = '', ...args] = [...enter, 'bash'];
+    this.#child = spawn(program, args, {cwd, env: {PATH: process.env['PATH'], HOME: aDirectory()}});
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         this.#text += text;
@@ -87,19 +88,28 @@ const isServer = (command: string): boolean => /^bin\/(plat (up|nodes)|plat-\w)/
 /** The command that a target of the Makefile runs after the build. */
 const recipe = (target: string): string => new RegExp(`^${target}:.*\n\t@?(.*)$`, 'm').exec(readFileSync('Makefile', 'utf8'))?.[1] ?? '';
 
+/** Where the commands run, and the flags of planes beside those that are typed. */
+export interface Stage {
+  readonly planeFlags?: readonly string[];
+  /** The beginning of a command line that enters namespaces. */
+  readonly enter?: readonly string[];
+}
+
 /**
- * Types console blocks into a directory of its own, in which bin/ holds our programs, and returns the directory. Planes
- * get further flags.
+ * Types console blocks into a directory of its own, in which bin/ holds our programs, and returns the directory.
  */
-export const play = async (t: ExecutionContext, blocks: readonly Block[], planeFlags: readonly string[] = []): Promise<string> => {
+export const play = async (t: ExecutionContext, blocks: readonly Block[], {planeFlags = [], enter = []}: Stage = {}): Promise<string> => {
   const cwd = aDirectory();
   mkdirSync(join(cwd, 'bin'));
   cpSync('examples', join(cwd, 'examples'), {recursive: true});
   for (const name of ['plat', 'plat-controller-manager']) {
-    writeFileSync(join(cwd, 'bin', name), `#!/bin/sh\nexec '${process.execPath}' '${join(process.cwd(), programFile(name))}' "$@"\n`);
+    writeFileSync(
+      join(cwd, 'bin', name),
+      `#!/bin/sh\nexec ${enter.join(' ')} '${process.execPath}' '${join(process.cwd(), programFile(name))}' "$@"\n`,
+    );
     chmodSync(join(cwd, 'bin', name), 0o755);
   }
-  using shell = new Shell(cwd);
+  using shell = new Shell(cwd, enter);
   const servers: Program[] = [];
   t.teardown(() => Promise.all(servers.map(server => server.stop('SIGKILL'))));
   for (const {command: typed, output} of steps(blocks)) {
@@ -118,8 +128,8 @@ const serve = async (
   {cwd, servers, planeFlags}: {readonly cwd: string; readonly servers: Program[]; readonly planeFlags: readonly string[]},
 ) => {
   const [file = '', ...args] = command.replace('$(mktemp -d)', aDirectory()).split(' ');
-  const name = file.replace('bin/', '');
-  const server = new Program(name, name === 'plat' ? [...args, '--secure-port=0', ...planeFlags] : args, {}, cwd);
+  const all = file === 'bin/plat' ? [...args, '--secure-port=0', ...planeFlags] : args;
+  const server = new Program(join(cwd, file), all, {}, cwd, '/bin/sh');
   servers.push(server);
   await server.waitFor(/^ready: .*\n/m);
   return {code: 0, lines: server.stdout.split('\n')};

@@ -4,13 +4,15 @@ import {basename, join, resolve} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
 import {stop, transform} from 'esbuild';
+import {networkPlugins, nodeFindings} from '#src/cli/doctor/node-checks.js';
 import {aDirectory} from '#test/cli/programs.js';
 import {blocksOf, play} from '#test/docs/console.js';
 import {hasKubectl} from '#test/e2e/kubectl.js';
 
 const run = promisify(execFile);
 
-const blocks = blocksOf('README.md');
+const realContainers = 'Real containers';
+const blocks = blocksOf('README.md', {without: realContainers}); // test/node/tour.test.ts types the others.
 
 const hasOpenssl = (() => {
   try {
@@ -22,15 +24,39 @@ const hasOpenssl = (() => {
   }
 })();
 
-(hasOpenssl && hasKubectl(23) ? test : test.skip)(
-  'the commands of the README print the output it shows, and leave nothing in the clone',
-  async t => {
-    const folder = await play(t, blocks);
-    const ignored = readFileSync('.gitignore', 'utf8').split('\n');
-    const left = readdirSync(folder).filter(name => !['bin', 'examples'].includes(name) && !ignored.includes(`${name}/`));
-    t.deepEqual(left, []);
-  },
-);
+(hasKubectl(23) ? test : test.skip)('the commands of the README print the output it shows, and leave nothing in the clone', async t => {
+  const folder = await play(t, blocks);
+  const ignored = readFileSync('.gitignore', 'utf8').split('\n');
+  const left = readdirSync(folder).filter(name => !['bin', 'examples'].includes(name) && !ignored.includes(`${name}/`));
+  t.deepEqual(left, []);
+});
+
+/** The packages that `plat node init` names on a machine that has none. */
+const nodePackages = nodeFindings({
+  platform: 'linux',
+  isRoot: true,
+  programs: {},
+  runtimeSocket: '/run/containerd/containerd.sock',
+  runtimeProblem: 'there is none',
+  networkConfigurations: [],
+  networkFolder: '/etc/cni/net.d',
+  missingPlugins: networkPlugins,
+  cgroupVersion: 2,
+  kernelFeatures: {},
+  parameters: {},
+})
+  .flatMap(({advice}) => /apt-get install ([\w -]+)/.exec(advice)?.[1]?.split(' ') ?? [])
+  .sort();
+
+test('the README installs every package that plat node init names, as docs/nodes.md does', t => {
+  const installed = (file: string, heading?: string): readonly string[] =>
+    blocksOf(file, heading === undefined ? {} : {of: heading}).flatMap(({language, lines}) =>
+      language === 'sh' ? lines.flatMap(line => /^apt-get install -y ([^#]*)/.exec(line)?.[1]?.trim() ?? []) : [],
+    );
+  const [packages = ''] = installed('README.md', realContainers);
+  t.deepEqual(packages.split(' ').sort(), nodePackages);
+  t.deepEqual(installed('docs/nodes.md'), [packages]);
+});
 
 for (const page of ['certificates', 'namings'])
   (hasOpenssl && hasKubectl(23) ? test : test.skip)(`the commands of docs/${page}.md print the output it shows`, t =>

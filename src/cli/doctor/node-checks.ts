@@ -55,13 +55,20 @@ const runtimeFinding = ({programs, runtimeSocket, runtimeProblem}: NodeMachine):
   );
 };
 
-const networkFindings = ({networkConfigurations, networkFolder, missingPlugins}: NodeMachine): readonly Finding[] => [
+const networkFindings = ({programs, networkConfigurations, networkFolder, missingPlugins}: NodeMachine): readonly Finding[] => [
   finding(
     feature,
     'network plugins',
     missingPlugins.length > 0 ? `${missingPlugins.join(', ')} not found` : undefined,
     networkPlugins.join(', '),
     'Install the CNI plugins (Debian: apt-get install containernetworking-plugins), in the folder that the runtime names.',
+  ),
+  finding(
+    feature,
+    'iptables',
+    missing(programs, 'iptables'),
+    programs['iptables'] ?? '',
+    'The CNI plugins let pods reach the outside by it, and serve ports of the host (Debian: apt-get install iptables).',
   ),
   finding(
     feature,

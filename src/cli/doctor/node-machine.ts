@@ -36,6 +36,7 @@ const trySocket = (path: string): Promise<void> =>
 const versions: Readonly<Record<string, readonly string[]>> = {
   kubectl: ['version', '--client'],
   containerd: ['--version'],
+  iptables: ['--version'],
   nft: ['--version'],
   conntrack: ['--version'],
 };
