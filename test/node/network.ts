@@ -62,7 +62,7 @@ const configure = async ({device, host, node, pods}: NodeNetwork, pid: number, f
   await run('ip', '-batch', outside);
 };
 
-/** Connects the networks of two nodes, so that their pods reach each other. */
+/** Connects the networks of two nodes, so that the nodes reach each other. */
 export const connectNodes = async (
   one: {readonly pid: number; readonly network: NodeNetwork},
   other: {readonly pid: number; readonly network: NodeNetwork},
@@ -74,6 +74,5 @@ export const connectNodes = async (
     const ip = async (...args: readonly string[]) => await run('nsenter', `--target=${pid}`, '--net', 'ip', ...args);
     await ip('address', 'add', `${network.node}/32`, 'peer', peer.network.node, 'dev', name);
     await ip('link', 'set', name, 'up');
-    await ip('route', 'add', peer.network.pods, 'via', peer.network.node, 'dev', name, 'src', network.node);
   }
 };

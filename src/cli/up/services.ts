@@ -1,10 +1,11 @@
 // Services and their names beside a plane with an agent, in the process of `plat up`: the DNS server of the cluster,
-// and the proxy that routes the addresses of services on this machine.
+// the proxy that routes the addresses of services on this machine, and the routes to pods of other nodes.
 
 import {execFile} from 'node:child_process';
 import {isIP} from 'node:net';
 import {join} from 'node:path';
 import {promisify} from 'node:util';
+import {wellKnown} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {isLoopback} from '#src/base/ip-address.js';
@@ -28,6 +29,8 @@ import {parseFlags} from '#src/options/parse.js';
 import {proxyFlags} from '#src/options/programs/proxy.js';
 import {hostAddress} from '#src/plane/api-server/host-address.js';
 import type {Plane} from '#src/plane/plane.js';
+import {systemKernel} from '#src/proxy/kernel/system-kernel.js';
+import {startPodRoutes} from '#src/proxy/pod-routes/start-pod-routes.js';
 
 /** A DNS server beside a plane. */
 export interface DnsBeside extends AsyncDisposable {
@@ -132,4 +135,20 @@ export const startProxyBeside = async (
   const program = await startBeside(invocation, {component, what: 'the service proxy works'}, own => runProxy({...own, parsed}));
   void program.ended.then(outcome => invocation.stopping.aborted || log.error({outcome}, 'the service proxy has ended'));
   return program;
+};
+
+/** Keeps the routes of a node of the plane to the pods of the others. Returns undefined, after a line in the log, where it cannot. */
+export const startRoutesBeside = async (
+  plane: Plane,
+  nodeName: string,
+  {log, clock}: BesideInvocation,
+): Promise<AsyncDisposable | undefined> => {
+  const user = {name: plane.naming.componentUser('proxy'), groups: [wellKnown.authenticated]};
+  const client = plane.client(user, 'pod-routes');
+  try {
+    return await startPodRoutes({client, nodeName, kernel: systemKernel, clock, log: log.child({component: 'pod-routes'})});
+  } catch (error) {
+    log.error({err: error}, 'pods of other nodes are not routed');
+    return undefined;
+  }
 };

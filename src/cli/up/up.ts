@@ -31,7 +31,7 @@ const startBeside = async (plane: Plane, dataDir: string, own: ComponentArgument
   } = invocation;
   await using undo = new Undo();
   undo.defer(() => plane.stop());
-  const {startDnsBeside, startProxyBeside} = await import('./services.js');
+  const {startDnsBeside, startProxyBeside, startRoutesBeside} = await import('./services.js');
   const dns = options.services ? await startDnsBeside(plane, {...invocation, bindAddress: options.bindAddress}) : undefined;
   if (dns) undo.defer(() => dns[Symbol.asyncDispose]());
   const {startAgentBeside} = await import('#src/cli/platlet/beside.js');
@@ -41,6 +41,8 @@ const startBeside = async (plane: Plane, dataDir: string, own: ComponentArgument
     const {nodeName} = agent;
     const proxy = await startProxyBeside(plane, {dataDir, nodeName}, [...own.proxy, ...options.proxyArg], invocation);
     if (proxy) undo.defer(() => proxy[Symbol.asyncDispose]());
+    const routes = await startRoutesBeside(plane, nodeName, invocation);
+    if (routes) undo.defer(() => routes[Symbol.asyncDispose]());
   }
   const cleanup = undo.move();
   return {agent, [Symbol.asyncDispose]: () => cleanup[Symbol.asyncDispose]()};

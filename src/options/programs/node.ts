@@ -2,6 +2,8 @@ import {flagSection, flagTable, type OptionsOf} from '#src/options/flag.js';
 import {node} from '#src/options/platlet/node.js';
 import {validateDualStack} from '#src/options/rules.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
+import {clientNaming} from '#src/options/shared/naming.js';
+import {commandConnection} from './client.js';
 
 const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
 
@@ -9,8 +11,8 @@ const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
 export const nodeFlags = flagTable({
   program: 'plat node',
   summary:
-    'init writes the network configuration of pods and prints what this machine lacks as a node. clean removes what an agent has left: pods with their containers, networks, mounts, control groups, folders and logs.',
-  positional: 'init | clean',
+    'init writes the network configuration of pods and prints what this machine lacks as a node. routes keeps the routes to the pods of the other nodes, which are on the same network, until it is stopped. clean removes what an agent has left: pods with their containers, networks, mounts, control groups, folders and logs.',
+  positional: 'init | routes | clean',
   sections: [
     flagSection('Agent', {
       'data-dir': {
@@ -36,6 +38,11 @@ export const nodeFlags = flagTable({
       },
       bridge: {type: 'string', help: "The bridge that connects this node's pods.", default: 'cni0'},
       force: {type: 'bool', help: 'Write the network configuration also where another is there.', default: 'false'},
+    }),
+    flagSection('Routes', {
+      ...commandConnection,
+      ...clientNaming,
+      'hostname-override': {type: 'string', help: 'The name of the Node of this machine.', shownDefault: 'the name of the host'},
     }),
     flagSection('Removal', {
       'grace-period': {type: 'duration', help: 'How long containers may take to stop.', default: '10s'},
