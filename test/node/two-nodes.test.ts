@@ -3,9 +3,8 @@
 import {closeSync, mkdirSync, openSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
-import {networkFile, networkText} from '#src/cli/node/network.js';
 import {Undo} from '#src/base/undo.js';
-import {aDirectory, programFile} from '#test/cli/programs.js';
+import {aDirectory, programFile, run as runProgram} from '#test/cli/programs.js';
 import {hasKubectl} from '#test/e2e/kubectl.js';
 import {startAgentWithin} from './agent-within.js';
 import {startContainerd, type Containerd} from './containerd.js';
@@ -63,7 +62,11 @@ const joinPlane = async (t: ExecutionContext, node: Containerd, undo: Undo, dire
     makeIPTablesUtilChains: false,
   });
   undo.defer(async () => void (await agent.stop()));
-  const named = [`--kubeconfig=${settings}`, '--hostname-override=two'];
+  const requesting = ['certificate', 'request', 'proxy-two', '--user=system:kube-proxy', '--approve', `--kubeconfig=${settings}`];
+  const proxySettings = join(node.folder, 'proxy.kubeconfig');
+  const [enter = '', ...flags] = node.namespaces.enter;
+  writeFileSync(proxySettings, await run(enter, ...flags, process.execPath, join(process.cwd(), programFile('plat')), ...requesting));
+  const named = [`--kubeconfig=${proxySettings}`, '--hostname-override=two'];
   const own = ['--proxy-mode=nftables', '--cluster-cidr=10.244.0.0/16', '--conntrack-max-per-core=0'];
   await startOn(t, node, undo, 'plat-proxy', [...named, ...own]);
   await startOn(t, node, undo, 'plat', ['node', 'routes', ...named]);
@@ -86,7 +89,6 @@ contained('pods of two nodes reach each other with their own addresses, and serv
   const kubectl = (...args: readonly string[]): Promise<string> =>
     run('nsenter', `--target=${one.namespaces.pid}`, '--net', 'kubectl', `--kubeconfig=${join(directory, 'kubeconfig')}`, ...args);
 
-  // As plat node init does with the range of the Node.
   for (const [name, node] of Object.entries({one, two})) {
     let range = '';
     await until(
@@ -94,7 +96,8 @@ contained('pods of two nodes reach each other with their own addresses, and serv
       `node ${name} has a range`,
       async () => (range = await kubectl('get', 'node', name, '-o', 'jsonpath={.spec.podCIDR}')) !== '',
     );
-    writeFileSync(join(node.folder, 'cni/conf', networkFile), networkText([range], 'cni0'));
+    const {stdout} = await runProgram('plat', ['node', 'init', `--network-folder=${join(node.folder, 'cni/conf')}`, `--pod-cidr=${range}`]);
+    t.true(stdout.includes(`pods get addresses of ${range}`), stdout);
   }
   await kubectl('wait', '--for=condition=Ready', 'nodes', '--all', '--timeout=60s');
 

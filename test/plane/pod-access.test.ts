@@ -1,10 +1,15 @@
 import {get} from 'node:https';
+import {resolve} from 'node:path';
 import test from 'ava';
 import {parseRange} from '#src/base/ip-address.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {bridgeLookup} from '#src/plane/api-server/bridges.js';
 import {hostAddress} from '#src/plane/api-server/host-address.js';
 import {isLocalPeer, type PeerSources} from '#src/plane/api-server/pod-access.js';
 import {startPlane} from '#src/plane/plane.js';
 import {wire} from '#test/apiserver/wire.js';
+import {isInstalled} from '#test/node/requirements.js';
+import {run} from '#test/node/run.js';
 
 const sources: PeerSources = {
   interfaces: () => ({
@@ -34,6 +39,25 @@ for (const [what, address, isLocal] of peers)
   test(`${what} ${isLocal ? 'may' : 'may not'} use the port for pods`, t => {
     t.is(isLocalPeer(address, [parseRange('10.244.0.0/16')!], sources), isLocal);
   });
+
+test('bridges are listed again after ten seconds, and not for each peer', async t => {
+  const clock = new VirtualClock();
+  const lists = [['cni0'], ['cni0', 'docker0']];
+  const isBridge = bridgeLookup(clock, () => lists.shift()!);
+  t.deepEqual([isBridge('cni0'), isBridge('docker0')], [true, false]);
+  await clock.advance(10_000);
+  t.true(isBridge('docker0'));
+});
+
+const namespacesMissing = process.platform !== 'linux' || process.getuid?.() !== 0 || !isInstalled('ip') || !isInstalled('unshare');
+if (namespacesMissing) console.log('skipped: network namespaces need root on Linux, and Debian: apt-get install iproute2 util-linux');
+
+(namespacesMissing ? test.skip : test)('the bridges are those of the network namespace of the process', async t => {
+  const file = resolve('dist/src/plane/api-server/bridges.js');
+  const script = `console.log(JSON.stringify((await import('${file}')).listBridges()))`;
+  const commands = `ip link add br9 type bridge; ip link add d0 type dummy 2>/dev/null; exec '${process.execPath}' --input-type=module -e "${script}"`;
+  t.deepEqual(JSON.parse(await run('unshare', '--net', 'sh', '-c', commands)), ['br9']);
+});
 
 const statusAt = (host: string, port: string, ca: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {

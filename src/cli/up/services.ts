@@ -137,7 +137,10 @@ export const startProxyBeside = async (
   return program;
 };
 
-/** Keeps the routes of a node of the plane to the pods of the others. Returns undefined, after a line in the log, where it cannot. */
+/**
+ * Keeps the routes of a node of the plane to the pods of the others. Returns undefined, after a line in the log, where
+ * it cannot.
+ */
 export const startRoutesBeside = async (
   plane: Plane,
   nodeName: string,

@@ -1,10 +1,10 @@
 // Pods reach the API server at an address of this machine, not at a loopback one. A plane with a node on its own
 // machine therefore listens there too, for this machine and its pods alone.
 
-import {existsSync} from 'node:fs';
 import {networkInterfaces, type NetworkInterfaceInfo} from 'node:os';
-import {join} from 'node:path';
+import type {Clock} from '#src/base/clock.js';
 import {parseIp, parseLooseIp, parseRange, rangeHolds, unmapped, type IpRange} from '#src/base/ip-address.js';
+import {bridgeLookup} from './bridges.js';
 
 /** An address at which pods reach a server that listens at a loopback address, and the peers that it serves there. */
 export interface PodAccess {
@@ -20,11 +20,6 @@ export interface PeerSources {
   /** Whether an interface is a bridge: pods and other containers of the machine are behind it. */
   isBridge(name: string): boolean;
 }
-
-const systemSources: PeerSources = {
-  interfaces: networkInterfaces,
-  isBridge: name => existsSync(join('/sys/class/net', name, 'bridge')),
-};
 
 /** Returns whether a peer is this machine, or in a range of pods, or behind a bridge of this machine. */
 export const isLocalPeer = (remoteAddress: string, ranges: readonly IpRange[], {interfaces, isBridge}: PeerSources): boolean => {
@@ -43,7 +38,8 @@ export const isLocalPeer = (remoteAddress: string, ranges: readonly IpRange[], {
 };
 
 /** Returns the access of pods at an address of this machine. `podRanges` are the ranges of addresses of pods. */
-export const podAccessAt = (host: string, podRanges: readonly string[], sources = systemSources): PodAccess => {
+export const podAccessAt = (host: string, podRanges: readonly string[], clock: Pick<Clock, 'monotonic'>): PodAccess => {
+  const sources: PeerSources = {interfaces: networkInterfaces, isBridge: bridgeLookup(clock)};
   const ranges = podRanges.flatMap(text => parseRange(text) ?? []);
   return {host, accepts: remoteAddress => isLocalPeer(remoteAddress, ranges, sources)};
 };

@@ -111,10 +111,10 @@ const configuredCertificates = async ({options, naming, clock, log}: PlanePortPa
 };
 
 /** How pods reach the port, if it is at an address that they do not reach. */
-const podAccessOf = ({options, podRanges}: PlanePortParts): PodAccess | undefined => {
+const podAccessOf = ({options, podRanges, clock}: PlanePortParts): PodAccess | undefined => {
   if (!podRanges || !isLoopback(options.bindAddress)) return undefined;
   const host = advertisedAddress(options, isIP(options.bindAddress) === 6 ? 'IPv6' : 'IPv4');
-  return isLoopback(host) ? undefined : podAccessAt(host, podRanges);
+  return isLoopback(host) ? undefined : podAccessAt(host, podRanges, clock);
 };
 
 export const openPlanePort = async (parts: PlanePortParts): Promise<PlanePort> => {
