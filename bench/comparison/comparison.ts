@@ -1,21 +1,23 @@
 import {setTimeout as wait} from 'node:timers/promises';
 import {ApiClient, createNamespace} from '#bench/load/api-client.js';
 import {setting} from '#bench/load/each.js';
-import {startOriginal} from '#bench/load/original.js';
+import {startables, type Startable} from '#bench/load/contenders.js';
 import {profiled} from '#bench/load/profile.js';
-import {startPlane, type Running} from '#bench/load/programs.js';
+import type {Running} from '#bench/load/programs.js';
+import {inTurns} from '#bench/run/rounds.js';
 import {row, type Row} from '#bench/run/row.js';
 import type {Run, Subject} from '#bench/run/subject.js';
+import {comparedRows, fullSizes} from './compared-rows.js';
 import {loadKeys, measurementsOf} from './measurements.js';
 import {nodeRows} from './nodes.js';
-import {references, referenceSizes} from './references.js';
 import {comparisonRow, type Scene} from './scene.js';
 
 const [settleMs, idleMs] = [4000, 10_000];
 const profileSeconds = 2;
 /** The share of the time below which a part is left out. */
 const leastPercent = 1;
-const memoryLater = ['memory-loaded', 'memory-later'] as const;
+/** The rows that need the whole load before. */
+const afterLoad = ['memory-loaded', 'memory-later', 'ready-loaded'] as const;
 
 /** Returns the CPU share of an idle server, of a core. */
 const idleShare = async ({cpuMs}: Running): Promise<number> => {
@@ -45,12 +47,12 @@ async function* idleRows(server: Running, run: Run): AsyncGenerator<Row> {
 
 /** Loads a server. BENCH_COUNT is the number of objects (10,000); with BENCH_PROFILE=1 rows are profiled instead. */
 async function* loadRows(server: Running, run: Run): AsyncGenerator<Row> {
-  const isWhole = memoryLater.some(key => run.wants(key));
+  const isWhole = afterLoad.some(key => run.wants(key));
   const measurements = measurementsOf(key => isWhole || run.wants(key));
   if (measurements.length === 0) return;
   using client = new ApiClient(server);
-  const scene: Scene = {server, client, namespace: 'bench', count: setting('BENCH_COUNT', referenceSizes.objects)};
-  const isReduced = scene.count < referenceSizes.objects;
+  const scene: Scene = {server, client, namespace: 'bench', count: setting('BENCH_COUNT', fullSizes.objects)};
+  const isReduced = scene.count < fullSizes.objects;
   await createNamespace(client, scene.namespace);
   for (const {key, measure} of measurements) {
     run.step(key);
@@ -61,40 +63,48 @@ async function* loadRows(server: Running, run: Run): AsyncGenerator<Row> {
   }
 }
 
-/** The memory after the load, and some time later. BENCH_REST_SECONDS is the time (600). */
-async function* memoryRows(server: Running, run: Run): AsyncGenerator<Row> {
+/** The memory after the load, and in the last round some time later. BENCH_REST_SECONDS is the time (600). */
+async function* memoryRows(server: Running, run: Run, isLast: boolean): AsyncGenerator<Row> {
   if (run.wants('memory-loaded')) yield comparisonRow('memory-loaded', {value: server.residentMb()});
-  if (!run.wants('memory-later')) return;
-  const seconds = setting('BENCH_REST_SECONDS', referenceSizes.restSeconds);
+  if (!isLast || !run.wants('memory-later')) return;
+  const seconds = setting('BENCH_REST_SECONDS', fullSizes.restSeconds);
   run.step(`memory ${seconds} s later`);
   await wait(seconds * 1000);
   yield comparisonRow('memory-later', {
     value: server.residentMb(),
     note: `${seconds} s after the load`,
-    isReduced: seconds < referenceSizes.restSeconds,
+    isReduced: seconds < fullSizes.restSeconds,
   });
 }
 
-async function* rowsOf(server: Running, run: Run): AsyncGenerator<Row> {
+/** A server from its start to its end, and once more until it is ready. */
+async function* rowsOf({start}: Startable, run: Run, isLast: boolean): AsyncGenerator<Row> {
+  const server = await start();
   yield* idleRows(server, run);
   yield* loadRows(server, run);
-  yield* memoryRows(server, run);
+  yield* memoryRows(server, run, isLast);
   await server.stop();
+  if (!run.wants('ready-loaded')) return;
+  run.step('started again');
+  const again = await start(server.directory);
+  yield comparisonRow('ready-loaded', {value: again.readyMs});
+  await again.stop();
 }
 
 /**
- * The rows by which plat is compared with the original: on plat, and beside it on the original if its programs are on
- * the PATH.
+ * The rows by which plat is compared with the original: on plat, and in turns on the original if its programs are on
+ * the PATH. Profiles are of one round of plat.
  */
 export const comparison: Subject = {
   name: 'comparison',
-  rows: Object.keys(references).filter(key => !key.startsWith('ready')),
+  rows: Object.keys(comparedRows).filter(key => key !== 'ready' && key !== 'ready-again'),
   async *measure(run) {
-    const isServerWanted = [...loadKeys, 'idle-cpu', 'memory-idle', ...memoryLater].some(run.wants);
+    const isServerWanted = [...loadKeys, 'idle-cpu', 'memory-idle', ...afterLoad].some(run.wants);
     if (isServerWanted) {
-      yield* rowsOf(await startPlane(), run);
-      const original = await startOriginal();
-      if (original && !isProfiling()) for await (const each of rowsOf(original, run)) yield {...each, server: 'original'};
+      const contenders = startables()
+        .filter(({server}) => server === undefined || !isProfiling())
+        .map(each => ({...each, rows: (own: Run, isLast: boolean) => rowsOf(each, own, isLast)}));
+      yield* inTurns(contenders, run, ...(isProfiling() ? [1] : []));
     }
     yield* nodeRows(run);
   },

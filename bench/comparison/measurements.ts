@@ -7,7 +7,7 @@ const load: readonly Measurement[] = [creation, ...requests, ...lists, ...contro
 /** The keys of all rows that load a server. */
 export const loadKeys: readonly string[] = load.map(({key}) => key);
 
-/** What lists read: the references are of what these leave. */
+/** What lists read: the goals are of what these leave. */
 const writes: readonly Measurement[] = requests.filter(({key}) => key !== 'get');
 
 /**

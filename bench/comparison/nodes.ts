@@ -1,11 +1,13 @@
 import {setTimeout as wait} from 'node:timers/promises';
 import {ApiClient} from '#bench/load/api-client.js';
-import {seconds, setting} from '#bench/load/each.js';
+import {each, seconds, setting} from '#bench/load/each.js';
+import {hasOriginalNodes, startOriginalNodes} from '#bench/load/original.js';
 import {startPlane, type Running} from '#bench/load/programs.js';
+import {inTurns} from '#bench/run/rounds.js';
 import type {Row} from '#bench/run/row.js';
 import type {Run} from '#bench/run/subject.js';
 import {pagesOf} from './requests.js';
-import {referenceSizes, type ReferenceKey} from './references.js';
+import {fullSizes, type ComparedKey} from './compared-rows.js';
 import {comparisonRow} from './scene.js';
 
 const nodes = 500;
@@ -87,28 +89,69 @@ export const untilNodesReady = async (client: ApiClient, plane: Running, count: 
 
 const table = {accept: 'application/json;as=Table;v=v1;g=meta.k8s.io'};
 
-/**
- * 500 simulated nodes with a Deployment. BENCH_PODS is its number of pods (2,000; 10,000 for the figures of the
- * comparison), BENCH_SECONDS the longest time of a step (120).
- */
-export async function* nodeRows(run: Run): AsyncGenerator<Row> {
-  const replicas = setting('BENCH_PODS', 2000);
-  const limitMs = setting('BENCH_SECONDS', 120) * 1000;
-  const keys = ['nodes-ready', 'pods-ready', 'pods-memory', 'pods-list', 'pods-restart', 'pods-restart-memory'] as const;
-  if (!keys.some(key => run.wants(key))) return;
-  const note = (ready = replicas) =>
+/** What simulates nodes. */
+interface Simulator {
+  readonly server?: 'original';
+  /** Starts a plane with its nodes, or with those that are created in it. */
+  start(): Promise<Running>;
+  createNodes?(client: ApiClient): Promise<void>;
+}
+
+/** A node as kwok makes it ready. */
+const aNode = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: {name, labels: {'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64'}},
+  status: {
+    allocatable: {cpu: '32', memory: '256Gi', pods: '110'},
+    capacity: {cpu: '32', memory: '256Gi', pods: '110'},
+  },
+});
+
+const simulators = (): readonly Simulator[] => [
+  {start: () => startPlane(undefined, [`--nodes=${nodes}`])},
+  ...(hasOriginalNodes()
+    ? [
+        {
+          server: 'original' as const,
+          start: startOriginalNodes,
+          createNodes: (client: ApiClient) => each(nodes, index => client.call('POST', '/api/v1/nodes', {body: aNode(`node-${index}`)})),
+        },
+      ]
+    : []),
+];
+
+const nodeKeys = ['nodes-ready', 'pods-ready', 'pods-memory', 'pods-list', 'pods-restart', 'pods-restart-memory'] as const;
+
+/** Restarts the pods of a Deployment. Returns the time in seconds, and how many were ready in the end. */
+const restart = async (client: ApiClient, replicas: number, limitMs: number) => {
+  const template = {metadata: {annotations: {restartedAt: new Date().toISOString()}}};
+  const headers = {'content-type': 'application/merge-patch+json'};
+  let ready = 0;
+  const time = await seconds(async () => {
+    await client.call('PATCH', `${deployments}/bench`, {body: {spec: {template}}, headers});
+    ready = await untilReady(client, 'bench', replicas, limitMs);
+  });
+  return {time, ready};
+};
+
+async function* rowsOf({start, createNodes}: Simulator, run: Run): AsyncGenerator<Row> {
+  const replicas = setting('BENCH_PODS', fullSizes.pods);
+  const limitMs = setting('BENCH_SECONDS', 180) * 1000;
+  const note = (ready: number) =>
     ready === replicas
       ? `${replicas.toLocaleString('en-US')} pods`
       : `NOT REACHED: ${ready} of ${replicas} pods ready after ${limitMs / 1000} s`;
-  const only = (key: ReferenceKey, value: number, ready?: number) =>
-    run.wants(key) ? [comparisonRow(key, {value, ...(key === 'nodes-ready' ? {} : {note: note(ready), isReduced})})] : [];
-  const isReduced = replicas < referenceSizes.pods;
+  const only = (key: ComparedKey, value: number, ready: number) =>
+    run.wants(key) ? [comparisonRow(key, {value, note: note(ready), isReduced: replicas < fullSizes.pods})] : [];
 
   run.step(`${nodes} nodes`);
-  const plane = await startPlane(undefined, [`--nodes=${nodes}`]);
+  const plane = await start();
   using client = new ApiClient(plane);
-  yield* only('nodes-ready', await untilNodesReady(client, plane, nodes));
-  if (!keys.slice(1).some(key => run.wants(key))) return plane.stop();
+  const createdMs = 1000 * (await seconds(async () => createNodes?.(client)));
+  const nodesReady = await untilNodesReady(client, {...plane, readyMs: plane.readyMs + createdMs}, nodes);
+  if (run.wants('nodes-ready')) yield comparisonRow('nodes-ready', {value: nodesReady});
+  if (!nodeKeys.slice(1).some(key => run.wants(key))) return plane.stop();
 
   run.step(`${replicas} pods`);
   const {time, ready} = await deploy(client, {name: 'bench', replicas, limitMs});
@@ -118,17 +161,21 @@ export async function* nodeRows(run: Run): AsyncGenerator<Row> {
 
   if (run.wants('pods-restart') || run.wants('pods-restart-memory')) {
     run.step(`restart of ${replicas} pods`);
-    const template = {metadata: {annotations: {restartedAt: new Date().toISOString()}}};
-    let restarted = 0;
-    const took = await seconds(async () => {
-      await client.call('PATCH', `${deployments}/bench`, {
-        body: {spec: {template}},
-        headers: {'content-type': 'application/merge-patch+json'},
-      });
-      restarted = await untilReady(client, 'bench', replicas, limitMs);
-    });
-    yield* only('pods-restart', took, restarted);
-    yield* only('pods-restart-memory', plane.residentMb(), restarted);
+    const restarted = await restart(client, replicas, limitMs);
+    yield* only('pods-restart', restarted.time, restarted.ready);
+    yield* only('pods-restart-memory', plane.residentMb(), restarted.ready);
   }
   await plane.stop();
+}
+
+/**
+ * 500 simulated nodes with a Deployment, of plat and in turns of the original with kwok if it is on the PATH.
+ * BENCH_PODS is its number of pods (5,000), BENCH_SECONDS the longest time of a step (180).
+ */
+export async function* nodeRows(run: Run): AsyncGenerator<Row> {
+  if (!nodeKeys.some(key => run.wants(key))) return;
+  yield* inTurns(
+    simulators().map(each => ({...each, rows: (own: Run) => rowsOf(each, own)})),
+    run,
+  );
 }

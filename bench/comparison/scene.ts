@@ -1,7 +1,7 @@
 import type {ApiClient} from '#bench/load/api-client.js';
 import type {Running} from '#bench/load/programs.js';
 import {row, type Row} from '#bench/run/row.js';
-import {references, type ReferenceKey} from './references.js';
+import {comparedRows, type ComparedKey} from './compared-rows.js';
 
 /** A server with a namespace full of config maps of 1 kB, and the client that loads it. */
 export interface Scene {
@@ -28,15 +28,15 @@ export const configMap = (namespace: string, name: string, metadata: object = {}
 export interface Figure {
   readonly value: number;
   readonly note?: string;
-  /** Whether it was measured with less than the references are of. */
+  /** Whether it was measured with less than the goals are of. */
   readonly isReduced?: boolean;
 }
 
 /** How the figure of a row is measured. */
 export interface Measurement {
-  readonly key: ReferenceKey;
+  readonly key: ComparedKey;
   measure(scene: Scene): Promise<Figure>;
 }
 
-export const comparisonRow = (key: ReferenceKey, {value, ...details}: Figure): Row =>
-  row(references[key].what, value, references[key].unit, {key, ...details});
+export const comparisonRow = (key: ComparedKey, {value, ...details}: Figure): Row =>
+  row(comparedRows[key].what, value, comparedRows[key].unit, {key, ...details});

@@ -9,11 +9,11 @@ import {clusterCredentials, servingFlags, type Credentials} from './credentials.
 import {freePort, startEtcd} from './etcd-server.js';
 import {owned, scratch, statisticsOf, type Running, type Server} from './programs.js';
 
-const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager'] as const;
+const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
-/** Returns whether the folders of a PATH hold all programs of the original that are measured. */
-export const hasOriginal = (path = process.env['PATH'] ?? ''): boolean =>
-  programs.every(program =>
+/** Returns whether the folders of a PATH hold programs. */
+const isOnPath = (names: readonly string[], path: string): boolean =>
+  names.every(program =>
     path.split(delimiter).some(folder => {
       try {
         accessSync(join(folder, program), constants.X_OK);
@@ -24,6 +24,27 @@ export const hasOriginal = (path = process.env['PATH'] ?? ''): boolean =>
     }),
   );
 
+/** Returns whether the folders of a PATH hold all programs of the original that are measured. */
+export const hasOriginal = (path = process.env['PATH'] ?? ''): boolean => isOnPath(programs, path);
+
+/** The folder of kwok's stages, which its program does not contain: `kustomize/stage` of its repository. */
+const stageFolder = (): string | undefined => process.env['BENCH_KWOK_STAGES'] || undefined;
+
+/** Stages without delays, and nodes that renew a lease. */
+const stages = [
+  'node/fast/node-initialize',
+  'node/heartbeat-with-lease/node-heartbeat-with-lease',
+  'pod/fast/pod-ready',
+  'pod/fast/pod-delete',
+];
+
+/**
+ * Returns whether kwok is there too, which simulates nodes for the original. BENCH_KWOK_STAGES is the folder of its
+ * stages.
+ */
+export const hasOriginalNodes = (path = process.env['PATH'] ?? '', folder = stageFolder()): boolean =>
+  folder !== undefined && isOnPath([...programs, 'kwok'], path);
+
 /** What the original's flags are of. */
 export interface OriginalPlaces {
   readonly credentials: Credentials;
@@ -31,6 +52,7 @@ export interface OriginalPlaces {
   readonly etcdUrl: string;
   readonly port: number;
   readonly managerPort: number;
+  readonly schedulerPort: number;
 }
 
 export const originalApiServerFlags = ({credentials, etcdUrl, port}: OriginalPlaces): string[] => [
@@ -50,6 +72,15 @@ export const originalManagerFlags = ({credentials: {files}, kubeconfig, managerP
   `--cluster-signing-cert-file=${files.ca}`,
   `--cluster-signing-key-file=${files.caKey}`,
   `--service-account-private-key-file=${files.serviceAccountKey}`,
+  '--kube-api-qps=5000',
+  '--kube-api-burst=10000',
+];
+
+export const originalSchedulerFlags = ({kubeconfig, schedulerPort}: OriginalPlaces): string[] => [
+  `--kubeconfig=${kubeconfig}`,
+  '--bind-address=127.0.0.1',
+  `--secure-port=${schedulerPort}`,
+  '--leader-elect=false',
   '--kube-api-qps=5000',
   '--kube-api-burst=10000',
 ];
@@ -93,34 +124,15 @@ class Program {
   }
 }
 
-/**
- * Starts etcd, kube-apiserver and kube-controller-manager with certificates in a directory, a new one by default;
- * undefined unless all are on the PATH.
- */
-export const startOriginal = async (directory?: string): Promise<Running | undefined> => {
-  if (!hasOriginal()) return undefined;
-  const place = directory ?? (await scratch());
-  const credentials = await clusterCredentials(place);
-  const startedAt = performance.now();
-  const etcd = await startEtcd(join(place, 'etcd'));
-  if (!etcd) return undefined;
-  const port = await freePort();
-  const url = `https://127.0.0.1:${port}`;
-  const kubeconfig = join(place, 'kubeconfig');
-  writeFileSync(kubeconfig, kubeconfigOf(url, credentials), {mode: 0o600});
-  const places: OriginalPlaces = {credentials, kubeconfig, etcdUrl: etcd.url, port, managerPort: await freePort()};
-  const server = {url, pki: credentials.pki};
-  const apiServer = new Program('kube-apiserver', originalApiServerFlags(places));
-  await apiServer.untilAnswered(server, '/readyz');
-  const manager = new Program('kube-controller-manager', originalManagerFlags(places));
-  // It takes the whole plane to make this account.
-  await manager.untilAnswered(server, '/api/v1/namespaces/default/serviceaccounts/default');
-  const readyMs = performance.now() - startedAt;
-  const statistics = statisticsOf([apiServer.child, manager.child]);
+/** Where another program finds the server, as an administrator. */
+export interface Original extends Running {
+  readonly kubeconfig: string;
+}
+
+/** Ends programs, the last first, and etcd after them. */
+const ending = (programs: readonly ChildProcess[], etcd: Pick<Running, 'residentMb' | 'cpuMs' | 'stop'>) => {
+  const statistics = statisticsOf(programs);
   return {
-    ...server,
-    readyMs,
-    directory: place,
     residentMb: () => statistics.residentMb() + etcd.residentMb(),
     cpuMs: () => statistics.cpuMs() + etcd.cpuMs(),
     stop: async () => {
@@ -128,4 +140,42 @@ export const startOriginal = async (directory?: string): Promise<Running | undef
       await etcd.stop();
     },
   };
+};
+
+/**
+ * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with certificates in a directory, a new one
+ * by default. Its time is until its API server is ready and its controllers have begun. Rejects unless all are on the
+ * PATH.
+ */
+export const startOriginal = async (directory?: string): Promise<Original> => {
+  const place = directory ?? (await scratch());
+  const credentials = await clusterCredentials(place);
+  const startedAt = performance.now();
+  const etcd = await startEtcd(join(place, 'etcd'));
+  if (!etcd) throw new Error('etcd could not be started');
+  const [port, managerPort, schedulerPort] = [await freePort(), await freePort(), await freePort()];
+  const url = `https://127.0.0.1:${port}`;
+  const kubeconfig = join(place, 'kubeconfig');
+  writeFileSync(kubeconfig, kubeconfigOf(url, credentials), {mode: 0o600});
+  const places: OriginalPlaces = {credentials, kubeconfig, etcdUrl: etcd.url, port, managerPort, schedulerPort};
+  const server = {url, pki: credentials.pki};
+  const apiServer = new Program('kube-apiserver', originalApiServerFlags(places));
+  await apiServer.untilAnswered(server, '/readyz');
+  const manager = new Program('kube-controller-manager', originalManagerFlags(places));
+  const scheduler = new Program('kube-scheduler', originalSchedulerFlags(places));
+  await manager.untilAnswered(server, '/api/v1/namespaces/default/serviceaccounts/default');
+  const readyMs = performance.now() - startedAt;
+  return {...server, readyMs, directory: place, kubeconfig, ...ending([apiServer.child, manager.child, scheduler.child], etcd)};
+};
+
+/** Starts the original with kwok, which makes the nodes that are created ready and runs their pods. */
+export const startOriginalNodes = async (): Promise<Running> => {
+  const original = await startOriginal();
+  const kwok = new Program('kwok', [
+    `--kubeconfig=${original.kubeconfig}`,
+    ...stages.map(stage => `--config=${join(stageFolder()!, `${stage}.yaml`)}`),
+    '--manage-all-nodes=true',
+    '--node-lease-duration-seconds=40',
+  ]);
+  return {...original, ...ending([kwok.child], original)};
 };

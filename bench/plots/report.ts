@@ -2,45 +2,36 @@
 
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {referenceOf, references} from '#bench/comparison/references.js';
+import {comparedRowOf, comparedRows, timesBetter} from '#bench/comparison/compared-rows.js';
 import {axes} from '#bench/growth/growth.js';
 import {newestRows, readResults, runsOf, type NewestRows, type Results} from '#bench/run/results.js';
 import {barsDrawing, type Bars} from './bars.js';
 import {curvesDrawing} from './curves.js';
 import {linearScale, logScale} from './scale.js';
-import {agentSection, comparisonSection, growthSection, profileSection, runSection, timesBetter, withSection} from './sections.js';
+import {agentSection, comparisonSection, growthSection, originalOf, profileSection, runSection, withSection} from './sections.js';
 
 /** The page, and the folder of its plots and figures. */
 const [page, folder] = ['docs/performance.md', 'docs/performance'];
 /** The figures of the page, by run; the results of a run are not committed. */
 const figures = 'docs/performance/figures.json';
-const [here, earlierColor] = ['#2563eb', '#9ca3af'];
+const here = '#2563eb';
 
-/** Draws how many times better than the original's figures those of this build and the earlier one are. */
+/** Draws how many times better than the original's figures of the same run those of plat are. */
 const comparisonDrawing = (newest: NewestRows): string | undefined => {
   const rows: Bars[] = [];
-  for (const key of Object.keys(references)) {
-    const {what, unit, original, earlier} = referenceOf(key)!;
-    const row = newest.get(key)?.row;
-    if (original === undefined || earlier === undefined || !row || row.isReduced || row.value === 0) continue;
-    rows.push({
-      label: what,
-      values: [
-        {value: timesBetter(unit, row.value, original), color: here},
-        {value: timesBetter(unit, earlier, original), color: earlierColor},
-      ],
-    });
+  for (const key of Object.keys(comparedRows)) {
+    const {what, unit} = comparedRowOf(key)!;
+    const measured = newest.get(key);
+    const original = originalOf(key, measured, newest);
+    if (!measured || !original || measured.row.value === 0 || original.value === 0) continue;
+    rows.push({label: what, values: [{value: timesBetter(unit, measured.row.value, original.value), color: here}]});
   }
   if (rows.length === 0) return undefined;
-  const values = rows.flatMap(({values}) => values.map(({value}) => value));
   return barsDrawing(rows, {
     unit: '×',
-    scale: range => logScale([...values, 1, 3], range),
+    scale: range => logScale([...rows.map(({values}) => values[0]!.value), 1, 3], range),
     marks: [1, 3],
-    legend: [
-      {label: 'this build', color: here},
-      {label: 'earlier build', color: earlierColor},
-    ],
+    legend: [{label: 'plat', color: here}],
   });
 };
 
@@ -67,7 +58,8 @@ export interface Report {
 /** Returns the page with the tables of these figures, and its plots. Figures that were never measured leave no plot. */
 export const reportOf = (page: string, newest: NewestRows): Report => {
   const plots: Record<string, string | undefined> = {comparison: comparisonDrawing(newest), limits: limitDrawing(newest)};
-  let text = withSection(page, 'comparison', comparisonSection(newest));
+  const picture = plots['comparison'] === undefined ? '' : '![how many times better than the original](performance/comparison.svg)\n\n';
+  let text = withSection(page, 'comparison', picture + comparisonSection(newest));
   for (const axis of Object.keys(axes) as (keyof typeof axes)[]) {
     const rows = Object.keys(axes[axis].curves).flatMap(key => newest.get(key)?.row ?? []);
     if (rows.length > 0) plots[axis] = curvesDrawing(rows);

@@ -1,9 +1,9 @@
 // The parts of docs/performance.md that are written from results.
 
 import {agentKeys, agentSubject} from '#bench/agent/keys.js';
-import {referenceOf, references, type Reference} from '#bench/comparison/references.js';
+import {comparedRowOf, comparedRows, timesBetter, type ComparedRow} from '#bench/comparison/compared-rows.js';
 import {axes} from '#bench/growth/growth.js';
-import {rowId, runsOf, type NewestRows} from '#bench/run/results.js';
+import {rowId, runsOf, type NewestRow, type NewestRows} from '#bench/run/results.js';
 import type {Row} from '#bench/run/row.js';
 
 const figure = (value: number | undefined): string => {
@@ -12,39 +12,58 @@ const figure = (value: number | undefined): string => {
   return String(Number(value.toPrecision(2)));
 };
 
-const withUnit = (value: number | undefined, unit: Reference['unit']): string =>
+const withUnit = (value: number | undefined, unit: ComparedRow['unit']): string =>
   value === undefined ? '' : unit === '/s' ? `${figure(value)}/s` : `${figure(value)} ${unit}`;
 
 const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
 
-/** Returns how many times better a value is than another, for a rate or something that is to be small. */
-export const timesBetter = (unit: Reference['unit'], value: number, other: number): number =>
-  unit === '/s' ? value / other : other / value;
+/** Returns the median of a row, and the least and the most of its rounds. */
+const spread = (row: Row, unit: ComparedRow['unit']): string => {
+  const [least, most] = [row.rounds?.at(0), row.rounds?.at(-1)];
+  return withUnit(row.value, unit) + (least === undefined || least === most ? '' : ` (${figure(least)} to ${figure(most)})`);
+};
+
+/** Returns the row of the original that was measured in the run of a row, if it was. */
+export const originalOf = (key: string, of: NewestRow | undefined, newest: NewestRows): Row | undefined => {
+  const original = newest.get(rowId(key, 'original'));
+  return original && original.of === of?.of && !of.row.isReduced ? original.row : undefined;
+};
+
+const goalText = ({goal, unit}: ComparedRow): string => {
+  if (!goal) return '';
+  return 'times' in goal ? `${figure(goal.times)}×` : withUnit(goal.figure, unit);
+};
+
+const verdictOn = ({goal, unit}: ComparedRow, row: Row, original: Row | undefined): string => {
+  if (row.isReduced) return 'reduced';
+  if (!goal) return '';
+  if ('figure' in goal) return timesBetter(unit, row.value, goal.figure) >= 0.995 ? 'reached' : 'below';
+  if (!original) return '';
+  return timesBetter(unit, row.value, original.value) >= 0.995 * goal.times ? 'reached' : 'below';
+};
 
 const cellsOf = (key: string, newest: NewestRows): string[] => {
-  const {what, unit, original, earlier, goal} = referenceOf(key)!;
-  const row = newest.get(key)?.row;
-  const here = newest.get(rowId(key, 'original'))?.row.value;
-  const isComparable = row !== undefined && row.isReduced !== true;
-  const verdict = row?.isReduced ? 'reduced' : row && timesBetter(unit, row.value, goal) >= 0.995 ? 'reached' : 'below';
+  const compared = comparedRowOf(key)!;
+  const here = newest.get(key);
+  const original = originalOf(key, here, newest);
+  const row = here?.row;
   return [
     `\`${key}\``,
-    what,
-    withUnit(original, unit) + (here === undefined ? '' : ` (this run: ${withUnit(here, unit)})`),
-    withUnit(earlier, unit),
-    withUnit(goal, unit),
-    row ? `**${withUnit(row.value, unit)}**` : 'not measured',
-    isComparable && original ? `${figure(timesBetter(unit, row.value, here ?? original))}×` : '',
-    row ? `${verdict}${row.note ? `; ${row.note}` : ''}` : '',
+    compared.what,
+    row ? `**${spread(row, compared.unit)}**` : 'not measured',
+    original ? spread(original, compared.unit) : '',
+    row && original ? `${figure(timesBetter(compared.unit, row.value, original.value))}×` : '',
+    goalText(compared),
+    row ? [verdictOn(compared, row, original), row.note, original?.note && `original: ${original.note}`].filter(Boolean).join('; ') : '',
   ];
 };
 
-/** The table of the comparison. */
+/** The table of the comparison. A quotient is of one run; there is none without the original in it. */
 export const comparisonSection = (newest: NewestRows): string =>
   tableOf(
-    ['row', 'what', 'original', 'earlier build', 'goal', 'this build', 'of the original', 'goal, note'],
-    Object.keys(references).map(key => cellsOf(key, newest)),
+    ['row', 'what', 'plat', 'original', 'quotient', 'goal', 'goal reached, notes'],
+    Object.keys(comparedRows).map(key => cellsOf(key, newest)),
   );
 
 const size = (value: number): string => value.toLocaleString('en-US');
@@ -91,7 +110,7 @@ export const agentSection = (newest: NewestRows): string => {
 export const profileSection = (newest: NewestRows): string =>
   tableOf(
     ['row', 'thread busy', 'parts of the server, by their share of that time'],
-    Object.keys(references).flatMap(key => {
+    Object.keys(comparedRows).flatMap(key => {
       const row = newest.get(`profile-${key}`)?.row;
       if (!row?.profile) return [];
       return [[`\`${key}\``, `${figure(row.value)} %`, row.profile.map(([part, percent]) => `${part} ${percent} %`).join(', ')]];

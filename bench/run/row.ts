@@ -16,6 +16,8 @@ export interface Row {
   readonly server?: string;
   /** Whether it was measured with less than the figures that it is compared with. */
   readonly isReduced?: boolean;
+  /** The values of all rounds, the least first; `value` is their median. */
+  readonly rounds?: readonly number[];
   /** The limit of the machine, measured in the same run and unit. */
   readonly baseline?: number;
   /** The value divided by the baseline. */

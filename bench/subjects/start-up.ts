@@ -1,9 +1,10 @@
 import {setTimeout as wait} from 'node:timers/promises';
-import {median} from '#bench/load/each.js';
-import {startOriginal} from '#bench/load/original.js';
+import {comparisonRow} from '#bench/comparison/scene.js';
+import {startables, type Startable} from '#bench/load/contenders.js';
+import {caller, scratch, start, startPlane, type Running} from '#bench/load/programs.js';
+import {inTurns} from '#bench/run/rounds.js';
 import {type Row, row} from '#bench/run/row.js';
 import type {Subject} from '#bench/run/subject.js';
-import {caller, scratch, start, startPlane, type Running} from '#bench/load/programs.js';
 
 /** Fetches what kubectl fetches first: discovery in both forms, and the OpenAPI documents. */
 const readEverything = async (running: Running): Promise<void> => {
@@ -13,31 +14,15 @@ const readEverything = async (running: Running): Promise<void> => {
   for (const {serverRelativeURL} of Object.values(paths)) await call('GET', serverRelativeURL);
 };
 
-const starts = 3;
-
-/** Starts a plane several times in new directories, and again in the last. Returns the medians in ms. */
-const readyMs = async (
-  startIn: (directory?: string) => Promise<Running | undefined>,
-): Promise<{empty: number; again: number} | undefined> => {
-  const [empty, again]: [number[], number[]] = [[], []];
-  let directory = '';
-  for (let time = 0; time < 2 * starts; time++) {
-    const isAgain = time >= starts;
-    const plane = await startIn(isAgain ? directory : undefined);
-    if (!plane) return undefined;
-    (isAgain ? again : empty).push(plane.readyMs);
-    ({directory} = plane);
-    await plane.stop();
-  }
-  return {empty: median(empty), again: median(again)};
-};
-
-async function* readyRows(startIn: (directory?: string) => Promise<Running | undefined>): AsyncGenerator<Row> {
-  const ready = await readyMs(startIn);
-  if (!ready) return;
-  const note = `all controllers synced; median of ${starts}`;
-  yield row('whole plane ready, empty directory', ready.empty, 'ms', {key: 'ready', note});
-  yield row('whole plane ready, started again', ready.again, 'ms', {key: 'ready-again', note});
+/** Starts a plane in a new directory, and again in the same. */
+async function* readyRows({start: startIn}: Startable): AsyncGenerator<Row> {
+  const note = 'until a new namespace has its service account';
+  const first = await startIn();
+  yield comparisonRow('ready', {value: first.readyMs, note});
+  await first.stop();
+  const again = await startIn(first.directory);
+  yield comparisonRow('ready-again', {value: again.readyMs, note});
+  await again.stop();
 }
 
 /** Start-up times of the API server alone, and the memory of idle programs. */
@@ -67,8 +52,10 @@ export const startUp: Subject = {
   name: 'start-up',
   rows: ['ready', 'ready-again'],
   async *measure(run) {
-    yield* readyRows(startPlane);
-    for await (const each of readyRows(startOriginal)) yield {...each, server: 'original'};
+    yield* inTurns(
+      startables().map(each => ({...each, rows: () => readyRows(each)})),
+      run,
+    );
     if (run.wants('start-up')) yield* programRows();
   },
 };

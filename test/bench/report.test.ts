@@ -1,11 +1,11 @@
 import {copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
-import {references} from '#bench/comparison/references.js';
+import {comparedRows, timesBetter} from '#bench/comparison/compared-rows.js';
 import {axes} from '#bench/growth/growth.js';
 import {sharesOf} from '#bench/load/profile.js';
 import {readFigures, reportOf, writeReport} from '#bench/plots/report.js';
-import {agentSection, comparisonSection, growthSection, profileSection, timesBetter, withSection} from '#bench/plots/sections.js';
+import {agentSection, comparisonSection, growthSection, profileSection, withSection} from '#bench/plots/sections.js';
 import {newestRows, runsOf, type Results} from '#bench/run/results.js';
 import {curve, row, type Row} from '#bench/run/row.js';
 import {subjects} from '#bench/subjects.js';
@@ -24,34 +24,43 @@ const aRun = (...rows: Row[]): Results => ({
 });
 const lineOf = (table: string, key: string) => table.split('\n').find(line => line.startsWith(`| \`${key}\``));
 
-test('a row of the comparison stands beside the original, the earlier build and the goal', t => {
-  const table = comparisonSection(
-    newestRows([aRun(row('create', 3100, '/s', {key: 'create', note: 'median 20 ms'}), row('list', 200, 'ms', {key: 'list'}))]),
-  );
+test('a row of the comparison stands beside the original of the same run, with its rounds and its goal', t => {
+  const rows = [
+    {...row('get', 8000, '/s', {key: 'get', note: 'median 4 ms'}), rounds: [7000, 8000, 9000]},
+    {...row('get', 2000, '/s', {key: 'get'}), rounds: [1900, 2000, 2100], server: 'original'},
+    row('list', 200, 'ms', {key: 'list'}),
+    {...row('list', 400, 'ms', {key: 'list', note: '18 MB'}), server: 'original'},
+    row('again', 700, 'ms', {key: 'ready-loaded'}),
+  ];
+  const table = comparisonSection(newestRows([aRun(...rows)]));
 
   t.is(
-    lineOf(table, 'create'),
-    '| `create` | create, 64 at once | 968/s | 1,672/s | 3,010/s | **3,100/s** | 3.2× | reached; median 20 ms |',
+    lineOf(table, 'get'),
+    '| `get` | GET, 64 at once | **8,000/s (7,000 to 9,000)** | 2,000/s (1,900 to 2,100) | 4× | 3× | reached; median 4 ms |',
   );
-  t.is(lineOf(table, 'list'), '| `list` | LIST of all | 343 ms | 122 ms | 122 ms | **200 ms** | 1.7× | below |');
-  t.is(lineOf(table, 'get'), '| `get` | GET, 64 at once | 2,118/s | 6,900/s | 6,900/s | not measured |  |  |');
+  t.is(lineOf(table, 'list'), '| `list` | LIST of all | **200 ms** | 400 ms | 2× | 3× | below; original: 18 MB |');
+  t.regex(lineOf(table, 'ready-loaded')!, /\*\*700 ms\*\* \|  \|  \| 800 ms \| reached \|$/);
+  t.is(lineOf(table, 'create'), '| `create` | create, 64 at once | not measured |  |  | 3× |  |');
 });
 
-test('an original that was measured in the run is what the figure is compared with', t => {
-  const rows = [row('get', 8000, '/s', {key: 'get'}), {...row('get', 4000, '/s', {key: 'get'}), server: 'original'}];
+test('a figure of another run of the original is no quotient', t => {
+  const other = {...aRun({...row('get', 4000, '/s', {key: 'get'}), server: 'original'}), startedAt: '2025-01-01T00:00:00.000Z'};
 
   t.is(
-    lineOf(comparisonSection(newestRows([aRun(...rows)])), 'get'),
-    '| `get` | GET, 64 at once | 2,118/s (this run: 4,000/s) | 6,900/s | 6,900/s | **8,000/s** | 2× | reached |',
+    lineOf(comparisonSection(newestRows([other, aRun(row('get', 8000, '/s', {key: 'get'}))])), 'get'),
+    '| `get` | GET, 64 at once | **8,000/s** |  |  | 3× |  |',
   );
 });
 
-test('a figure of less than the references is neither compared nor judged', t => {
-  const reduced = row('pods', 1, 's', {key: 'pods-ready', note: '2,000 pods', isReduced: true});
+test('a figure of less than the goals are of is neither compared nor judged', t => {
+  const rows = [
+    row('pods', 1, 's', {key: 'pods-ready', note: '2,000 pods', isReduced: true}),
+    {...row('pods', 2, 's', {key: 'pods-ready'}), server: 'original'},
+  ];
 
   t.is(
-    lineOf(comparisonSection(newestRows([aRun(reduced)])), 'pods-ready'),
-    '| `pods-ready` | a Deployment on them ready |  | 96 s | 20 s | **1 s** |  | reduced; 2,000 pods |',
+    lineOf(comparisonSection(newestRows([aRun(...rows)])), 'pods-ready'),
+    '| `pods-ready` | a Deployment on them ready | **1 s** |  |  | 9 s | reduced; 2,000 pods |',
   );
 });
 
@@ -141,7 +150,7 @@ test('every row of the comparison belongs to a subject', t => {
   const known = new Set(subjects.flatMap(({rows = []}) => rows));
 
   t.deepEqual(
-    Object.keys(references).filter(key => !known.has(key)),
+    Object.keys(comparedRows).filter(key => !known.has(key)),
     [],
   );
 });
