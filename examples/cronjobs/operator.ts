@@ -10,9 +10,9 @@ import {
   invalid,
   setCondition,
   validating,
-  type Frozen,
   type KubeObject,
   type ObjectKey,
+  type Stored,
 } from '@platio/plat/operator';
 import {Job} from '@platio/plat/operator/kinds';
 import {parseSchedule} from './schedule.js';
@@ -30,7 +30,12 @@ export interface CronJob extends KubeObject {
   status?: {active?: string[]; lastScheduleTime?: string; conditions?: unknown[]};
 }
 
-export const CronJob = customKind<CronJob>({group: 'batch.tutorial.example.com', version: 'v1', kind: 'CronJob', plural: 'cronjobs'});
+export const CronJob = customKind<CronJob, 'CronJob'>({
+  group: 'batch.tutorial.example.com',
+  version: 'v1',
+  kind: 'CronJob',
+  plural: 'cronjobs',
+});
 
 /** The system outside of the cluster: where people see what will run when. Both calls may be repeated. */
 export interface Calendar {
@@ -43,23 +48,23 @@ const scheduledAt = 'batch.tutorial.example.com/scheduled-at';
 const entryOf = ({namespace, name}: ObjectKey): string => `${namespace}/${name}`;
 
 /** How a job ended; undefined while it runs. */
-const endOf = (job: Frozen<Job>): 'Complete' | 'Failed' | undefined =>
+const endOf = (job: Stored<Job>): 'Complete' | 'Failed' | undefined =>
   (['Complete', 'Failed'] as const).find(type => conditionOf(job, type)?.status === 'True');
 
-const timeOf = (job: Frozen<Job>): number => Date.parse(job.metadata?.annotations?.[scheduledAt] ?? '') || 0;
+const timeOf = (job: Stored<Job>): number => Date.parse(job.metadata.annotations?.[scheduledAt] ?? '') || 0;
 
 /** The latest time that is due and was not run, and the next one. */
-const timesOf = (cronJob: Frozen<CronJob>, now: number): {readonly due: number | undefined; readonly next: number | undefined} => {
+const timesOf = (cronJob: Stored<CronJob>, now: number): {readonly due: number | undefined; readonly next: number | undefined} => {
   const {schedule, startingDeadlineSeconds = 3600} = cronJob.spec;
   const {next} = parseSchedule(schedule);
-  const since = Date.parse(cronJob.status?.lastScheduleTime ?? cronJob.metadata?.creationTimestamp ?? '');
+  const since = Date.parse(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
   let due: number | undefined;
   for (let at = next(Math.max(since, now - startingDeadlineSeconds * 1000)); at !== undefined && at <= now; at = next(at)) due = at;
   return {due, next: next(now)};
 };
 
 export const cronJobs = (calendar: Calendar) =>
-  defineController<CronJob>({
+  defineController({
     name: 'cronjobs',
     for: CronJob,
     owns: [Job],
@@ -71,7 +76,7 @@ export const cronJobs = (calendar: Calendar) =>
       const {suspend = false, concurrencyPolicy, successfulJobsHistoryLimit = 3, failedJobsHistoryLimit = 1} = cronJob.spec;
       const own = caches
         .list(Job, {namespace: key.namespace})
-        .filter(({metadata}) => metadata?.ownerReferences?.some(({uid}) => uid === cronJob.metadata?.uid))
+        .filter(({metadata}) => metadata.ownerReferences?.some(({uid}) => uid === cronJob.metadata.uid))
         .sort((a, b) => timeOf(a) - timeOf(b));
       for (const [end, limit] of [
         ['Complete', successfulJobsHistoryLimit],
@@ -88,9 +93,7 @@ export const cronJobs = (calendar: Calendar) =>
       if (starts) {
         if (concurrencyPolicy === 'Replace') for (const job of active) await client.delete(job, {propagationPolicy: 'Background'});
         // The name follows from the time: a run that is repeated finds its job instead of making another one.
-        await client.apply<Job>({
-          apiVersion: 'batch/v1',
-          kind: 'Job',
+        const {outcome} = await client.apply(Job, {
           metadata: {
             name: `${key.name}-${due / 60_000}`,
             namespace: key.namespace,
@@ -98,18 +101,17 @@ export const cronJobs = (calendar: Calendar) =>
           },
           spec: cronJob.spec.jobTemplate.spec,
         });
-        events.normal(cronJob, 'Started', `the job of ${new Date(due).toISOString()} was started`);
+        if (outcome === 'created') events.normal(cronJob, 'Started', `the job of ${new Date(due).toISOString()} was started`);
       }
 
       if (next !== undefined && !suspend) await calendar.announce(entryOf(key), new Date(next));
       else await calendar.withdraw(entryOf(key));
-      await client.status<CronJob>(
+      await client.status(
         cronJob,
-        status => ({
-          ...status,
-          active: active.map(job => job.metadata?.name ?? ''),
-          ...(starts ? {lastScheduleTime: new Date(due).toISOString()} : {}),
-        }),
+        status => {
+          status.active = active.map(job => job.metadata.name);
+          if (starts) status.lastScheduleTime = new Date(due).toISOString();
+        },
         setCondition('Scheduled', suspend ? 'False' : 'True', suspend ? 'Suspended' : 'Scheduled'),
       );
       if (next !== undefined && !suspend) return againAfter(next - clock.now());

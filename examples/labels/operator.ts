@@ -17,15 +17,13 @@ export const ownerPolicy = validating(Namespace, function* ({object}) {
 });
 
 /** Keeps a network policy in each namespace, also when somebody deletes or changes it. */
-export const defaultPolicies = defineController<Namespace>({
+export const defaultPolicies = defineController({
   name: 'default-policies',
   for: Namespace,
   owns: [NetworkPolicy],
   async reconcile({key, object: namespace, client}) {
-    if (!namespace || isExempt(key.name) || namespace.metadata?.deletionTimestamp) return;
-    await client.apply<NetworkPolicy>({
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
+    if (!namespace || isExempt(key.name) || namespace.metadata.deletionTimestamp) return;
+    await client.apply(NetworkPolicy, {
       metadata: {name: 'deny-by-default', namespace: key.name},
       spec: {podSelector: {}, policyTypes: ['Ingress']},
     });

@@ -1,11 +1,14 @@
 import type {GroupToken} from './naming.js';
 import type {KubeObject} from './types.js';
 
-/** The handle of a kind in one version, shared by server, clients and informers. `T` is the type of its objects. */
-export interface Kind<T extends KubeObject = KubeObject> {
+/**
+ * The handle of a kind in one version, shared by server, clients and informers. `T` is the type of its objects, and
+ * `Name` its literal name where that is known, so that kinds whose objects have equal fields are told apart.
+ */
+export interface Kind<T extends KubeObject = KubeObject, Name extends string = string> {
   readonly group: GroupToken;
   readonly version: string;
-  readonly kind: string;
+  readonly kind: Name;
   readonly plural: string;
   readonly singular: string;
   /** The kind of its lists. */
@@ -42,11 +45,16 @@ const minorOf = (release: string): number => Number(release.split('.')[1]);
 export const isIntroduced = ({introduced}: Kind, release: string): boolean =>
   introduced === undefined || minorOf(introduced) <= minorOf(release);
 
-/** The handle of a custom resource, by its group on the wire. `T` is the type of its objects. */
-export const customKind = <T extends KubeObject>(of: {
+/**
+ * The handle of a custom resource, by its group on the wire. `T` is the type of its objects; `customKind<Backup,
+ * 'Backup'>` also gives the handle its name, so that the compiler tells it from kinds with equal fields.
+ */
+export const customKind = <T extends KubeObject, Name extends string = string>(of: {
   readonly group: string;
   readonly version: string;
-  readonly kind: string;
+  readonly kind: Name;
   readonly plural: string;
   readonly namespaced?: boolean;
-}): Kind<T> => kind(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true); // Such groups have no naming suffix: their token is their name.
+}): Kind<T, Name> =>
+  // Such groups have no naming suffix: their token is their name.
+  kind<T>(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true) as Kind<T, Name>;

@@ -13,7 +13,10 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
   readonly fieldManager?: string;
+  /** What the server does with unknown and duplicate fields: by default it drops them with a warning. */
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
 }
+/** Options of a list. */
 export interface ListOptions extends CallOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -45,6 +48,12 @@ export interface ResourceClient<T extends KubeObject> {
   create(object: T, options?: WriteOptions & {subresource?: string; name?: string}): Promise<T>;
   update(object: T, options?: WriteOptions & {subresource?: string}): Promise<T>;
   patch(name: string, type: PatchType, body: unknown, options?: WriteOptions & {subresource?: string; force?: boolean}): Promise<T>;
+  /** Server-side apply. Resolves to the object, and to whether it was created. */
+  apply(
+    name: string,
+    configuration: unknown,
+    options?: WriteOptions & {subresource?: string; force?: boolean},
+  ): Promise<{readonly isNew: boolean; readonly object: T}>;
   delete(
     name: string,
     options?: WriteOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'preconditions'>,

@@ -8,7 +8,7 @@ import type {Naming} from '#src/api/naming.js';
 import {type Status, StatusError} from '#src/api/status.js';
 import type {DeleteOptions, KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
-import type {Call, Caller} from './caller.js';
+import type {Call, Caller, Reply} from './caller.js';
 import type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchOptions, WriteOptions} from './client.js';
 import {isStatus, replyError} from './errors.js';
 import {withQuery} from './query.js';
@@ -45,10 +45,13 @@ const metadataShapes = (naming: Naming): Shapes => {
 const accepting = (accept: string | undefined): {readonly accept?: string} => (accept === undefined ? {} : {accept});
 
 /** Resolves to the body of a successful response; rejects for an error. */
-const answered = async (caller: Caller, call: Call): Promise<unknown> => {
+const answered = async (caller: Caller, call: Call): Promise<unknown> => (await succeeded(caller, call)).body;
+
+/** Resolves to a successful response; rejects for an error. */
+const succeeded = async (caller: Caller, call: Call): Promise<Reply> => {
   const reply = await caller.call(call);
   if (reply.status >= 400) throw replyError(reply, call);
-  return reply.body;
+  return reply;
 };
 
 type DeletionOptions = Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'preconditions'>;
@@ -131,6 +134,13 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return this.#one('patch', 'PATCH', name, options, {subresource: options.subresource, query, body, contentType: patchTypes[type]});
   }
 
+  async apply(name: string, configuration: unknown, options: WriteOptions & {subresource?: string; force?: boolean} = {}) {
+    const {subresource, force} = options;
+    const content = {subresource, query: {...writeQuery(options), force}, body: configuration, contentType: patchTypes.apply};
+    const {status, body} = await succeeded(this.#caller, this.#call('patch', 'PATCH', name, options, content));
+    return {isNew: status === 201, object: body as T};
+  }
+
   delete(name: string, options: WriteOptions & DeletionOptions = {}): Promise<unknown> {
     return this.#one('delete', 'DELETE', name, options, {query: {}, body: deletion(options)});
   }
@@ -139,24 +149,16 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return this.#collection('delete', 'DELETE', options, {body: deletion(options)});
   }
 
-  async #one(
-    verb: string,
-    method: string,
-    name: string,
-    {namespace, signal}: CallOptions,
-    rest: {subresource?: string | undefined; query: Query; body?: unknown; contentType?: string},
-  ): Promise<T> {
+  async #one(verb: string, method: string, name: string, options: CallOptions, rest: OneContent): Promise<T> {
+    return (await answered(this.#caller, this.#call(verb, method, name, options, rest))) as T;
+  }
+
+  /** Returns a call about one object. */
+  #call(verb: string, method: string, name: string, {namespace, signal}: CallOptions, rest: OneContent): Call {
     if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set when a resource name is provided');
     const {query, subresource, ...content} = rest;
     const path = withQuery(this.#objectPath(namespace, name, subresource), query);
-    return (await answered(this.#caller, {
-      method,
-      path,
-      ...content,
-      ...accepting(this.#shapes.one),
-      signal,
-      subject: this.#subject(verb, name),
-    })) as T;
+    return {method, path, ...content, ...accepting(this.#shapes.one), signal, subject: this.#subject(verb, name)};
   }
 
   #collection(
@@ -201,9 +203,21 @@ const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'fin
 
 type Query = Parameters<typeof withQuery>[1];
 
+/** What a call about one object sends. */
+interface OneContent {
+  readonly subresource?: string | undefined;
+  readonly query: Query;
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
 const nameOf = (object: KubeObject): string => object.metadata?.name ?? '';
 
-const writeQuery = ({dryRun, fieldManager}: WriteOptions): Query => ({dryRun: dryRun ? 'All' : undefined, fieldManager});
+const writeQuery = ({dryRun, fieldManager, fieldValidation}: WriteOptions): Query => ({
+  dryRun: dryRun ? 'All' : undefined,
+  fieldManager,
+  fieldValidation,
+});
 
 const listQuery = (options: ListOptions): Query => ({
   labelSelector: options.labelSelector || undefined,

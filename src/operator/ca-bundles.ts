@@ -1,6 +1,5 @@
 // Keeps the CA bundle of webhooks up to date in webhook configurations and in the definitions of kinds with conversion.
 
-import type {Frozen} from '#src/api/key.js';
 import {groupResource, kinds, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -54,8 +53,7 @@ const keeper = (what: string, kind: Kind, name: string, certificate: FollowedCer
       const {authorities} = certificate.current();
       if (!object || authorities === undefined) return;
       const caBundle = Buffer.from(authorities).toString('base64');
-      const written = {apiVersion: object.apiVersion, kind: object.kind, ...object} as Frozen<WithClientConfigs>;
-      await client.patch<WithClientConfigs>(written, copy => {
+      await client.patch<WithClientConfigs>(object, copy => {
         for (const config of configsOf(copy)) config.caBundle = caBundle;
       });
     },

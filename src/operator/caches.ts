@@ -1,39 +1,50 @@
-import {indexing, type Index} from '#informers/lister.js';
-import type {Source} from '#informers/selection.js';
-import type {Frozen} from '#src/api/key.js';
+import {indexing, type Index as InformerIndex} from '#informers/lister.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
+import {objectKey, type KeyLike} from './client/keys.js';
+import type {Stored} from './client/objects.js';
 import type {Reader} from './scope.js';
-import {kindOf, objectKey, sameKind, type KeyLike, type NamedIndex} from './sources.js';
+import {kindOf, sameKind, sameSource, type Index, type ObjectOfSource, type Readable, type Source} from './sources.js';
 
 /** The selection of cached objects to list. */
 export interface CacheListOptions {
   readonly namespace?: string;
 }
 
+// By default any source, so that functions can take the caches of every controller.
+// oxlint-disable-next-line typescript/no-explicit-any
+type AnySource = any;
+
 /**
  * The caches of a controller: the last known state of the server. Reads never wait and send no requests; the returned
- * objects are shared and read-only (`copyOf` returns a copy to change). A kind must be declared by `for`, `owns`,
- * `watches` or `reads`; if several selections of a kind are declared, pass the selection instead of the kind.
+ * objects are shared and read-only (`copyOf` returns a copy to change). `Declared` are the sources that the controller
+ * declares by `for`, `owns`, `watches` or `reads`; others do not compile, and throw. If several selections of a kind
+ * are declared, pass the selection instead of the kind. A function that reads caches states what it needs, such as
+ * `Caches<typeof Job>`; `Caches` alone is checked only when it runs.
  */
-export interface Caches {
+export interface Caches<in Declared extends Source = AnySource> {
   /** `key` is an object key, or the name of a cluster-scoped object. */
-  get<T extends KubeObject>(source: Source<T>, key: KeyLike): Frozen<T> | undefined;
+  get<S extends Readable<Declared>>(source: S, key: KeyLike): Stored<ObjectOfSource<S>> | undefined;
   /** Returns objects in no particular order. */
-  list<T extends KubeObject>(source: Source<T>, options?: CacheListOptions): readonly Frozen<T>[];
+  list<S extends Readable<Declared>>(source: S, options?: CacheListOptions): readonly Stored<ObjectOfSource<S>>[];
   /** Returns the objects with a value of a declared index. */
-  by<T extends KubeObject>(source: Source<T>, index: string, value: string): readonly Frozen<T>[];
+  by<T extends KubeObject>(index: Index<T>, value: string): readonly Stored<T>[];
 }
 
-/** An index of the objects of one kind. */
+/** An index of the objects of one source. */
 export interface BuiltIndex {
   readonly kind: Kind;
-  readonly index: Index;
+  readonly declared: Index;
+  readonly index: InformerIndex;
 }
 
 /** Converts indexes for informers. */
-export const indexesOf = (indexes: readonly NamedIndex[]): readonly BuiltIndex[] =>
-  indexes.map(({kind, name, values}) => ({kind, index: {name, values} satisfies Index}));
+export const indexesOf = (indexes: readonly Index[]): readonly BuiltIndex[] =>
+  indexes.map((declared, at) => ({
+    kind: kindOf(declared.source),
+    declared,
+    index: {name: `index ${at + 1}`, values: object => declared.values(object as Stored)},
+  }));
 
 /**
  * Returns the caches of a controller. `reader` returns the cache of a declared source. Indexes are created at once,
@@ -44,31 +55,30 @@ export const cachesOf = (
   name: string,
   declared: readonly Source[],
   built: readonly BuiltIndex[],
-  reader: <T extends KubeObject>(source: Source<T>) => Reader<T>,
+  reader: (source: Source) => Reader,
 ): Caches => {
-  const readers = new Map(declared.map(source => [source, reader(source)]));
-  for (const source of declared)
-    indexing(readers.get(source)!, ...built.filter(({kind}) => sameKind(kind, kindOf(source))).map(({index}) => index));
-  const listerOf = <T extends KubeObject>(source: Source<T>): Reader<T> => {
-    const exact = readers.get(source as Source);
-    if (exact) return exact as unknown as Reader<T>;
-    const found = declared.filter(each => sameKind(kindOf(each), kindOf(source)));
-    if (found.length === 1 && source === kindOf(source)) return readers.get(found[0]!) as unknown as Reader<T>;
-    const {kind} = kindOf(source);
+  const readers = declared.map(source => ({source, reader: reader(source)}));
+  for (const each of readers)
+    indexing(each.reader, ...built.filter(({kind}) => sameKind(kind, kindOf(each.source))).map(({index}) => index));
+  const readerOf = (source: Source): Reader => {
+    const exact = readers.find(each => sameSource(each.source, source));
+    if (exact) return exact.reader;
+    const kind = kindOf(source);
+    const found = readers.filter(each => sameKind(kindOf(each.source), kind));
+    if (found.length === 1 && sameSource(source, kind)) return found[0]!.reader;
     throw new Error(
       found.length > 1
-        ? `controller ${name} declares several selections of ${kind}: pass the one to read`
-        : `controller ${name} reads ${kind}, but declares it neither by for, owns, watches nor reads`,
+        ? `controller ${name} declares several selections of ${kind.kind}: pass the one to read`
+        : `controller ${name} reads ${kind.kind}, but declares it neither by for, owns, watches nor reads`,
     );
   };
   return {
-    get: (source, key) => listerOf(source).get(objectKey(key)),
-    list: (source, {namespace} = {}) => listerOf(source).list(namespace),
-    by(source, index, value) {
-      const kind = kindOf(source);
-      const found = built.find(each => each.index.name === index && sameKind(each.kind, kind));
-      if (!found) throw new Error(`controller ${name} declares no index ${index} of ${kind.kind}`);
-      return listerOf(source).by(found.index, value);
+    get: (source: Source, key) => readerOf(source).get(objectKey(key)) as never,
+    list: (source: Source, {namespace} = {}) => readerOf(source).list(namespace) as never,
+    by(declaredIndex, value) {
+      const found = built.find(each => each.declared === (declaredIndex as unknown as Index));
+      if (!found) throw new Error(`controller ${name} does not declare this index of ${kindOf(declaredIndex.source).kind}`);
+      return readerOf(found.declared.source).by(found.index, value) as never;
     },
   };
 };

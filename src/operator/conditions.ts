@@ -1,23 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {wireTime} from '#src/api/time.js';
 import type {Condition, KubeObject} from '#src/api/types.js';
-import type {AnyObject} from './writable.js';
-
-/** The inputs of a status change. */
-export interface StatusContext<T extends AnyObject = KubeObject> {
-  /** The object as it was read. */
-  readonly object: Frozen<T>;
-  /** The current time in ms since the epoch. */
-  readonly now: number;
-}
-
-/** The status of an object of the type `T`. */
-export type StatusOf<T> = T extends {readonly status?: infer S} ? NonNullable<S> : Record<string, unknown>;
-
-/** Computes the next status from the current one. Must not change its argument. */
-export type StatusChange<T extends AnyObject = KubeObject> = {
-  of(status: Frozen<StatusOf<T>>, context: StatusContext<T>): Frozen<Partial<StatusOf<T>>>;
-}['of'];
+import type {StatusChange} from './client/status-change.js';
 
 type ConditionStatus = 'True' | 'False' | 'Unknown';
 

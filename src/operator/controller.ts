@@ -1,7 +1,8 @@
 // A user's controller: its declaration, and the conversion to a controller of the runtime, which also runs the built-in
 // ones.
 
-import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {Source as InformerSource} from '#informers/selection.js';
+import {keyOf, type ObjectKey} from '#src/api/key.js';
 import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
@@ -15,26 +16,37 @@ import {
   type QueueSettings,
 } from '#src/runtime/controller.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import {AppliedConfigurations} from './applied.js';
+import {AppliedConfigurations} from './client/applied.js';
 import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
-import {ReconcileClient, type OperatorClient} from './client.js';
+import type {Client} from './client/client.js';
+import {KindResolver} from './client/kind-resolver.js';
+import type {AnyObject, Stored} from './client/objects.js';
+import {TypedClient} from './client/typed-client.js';
 import {runtimeSource, type EventSource} from './events.js';
-import {KindResolver} from './kind-resolver.js';
 import type {Predicate} from './predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
 import {isCached, partsOf, readerOf, type ManagerScope} from './scope.js';
-import {kindOf, sameKind, type NamedIndex, type Source} from './sources.js';
+import {distinct, kindOf, sameKind, type Index, type Source} from './sources.js';
 import {lowPriorityRequests, registerWatches} from './triggers.js';
 import type {Watch} from './watches.js';
 
-/** The arguments of a reconcile. */
-export interface ReconcileContext<T extends KubeObject = KubeObject> {
+// Indexes of any objects.
+// oxlint-disable-next-line typescript/no-explicit-any
+type AnyIndex = Index<any>;
+
+// By default any source, as that of `Caches`.
+// oxlint-disable-next-line typescript/no-explicit-any
+type AnySource = any;
+
+/** The arguments of a reconcile. `Declared` are the sources that its caches hold. */
+export interface ReconcileContext<T extends KubeObject = KubeObject, Declared extends Source = AnySource> {
   readonly key: ObjectKey;
   /** The cached object with that key; undefined if it does not exist. */
-  readonly object: Frozen<T> | undefined;
-  readonly caches: Caches;
-  readonly client: OperatorClient;
+  readonly object: Stored<T> | undefined;
+  readonly caches: Caches<Declared>;
+  /** Writes as the controller; objects of kinds that it `owns` get an owner reference. */
+  readonly client: Client;
   /** Records Events about objects. */
   readonly events: EventRecorder;
   readonly log: Log;
@@ -67,24 +79,33 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** The declaration of a controller. Everything but name, kind and reconcile function has a default. */
-export interface ControllerDefinition<T extends KubeObject = KubeObject> {
+/**
+ * The declaration of a controller. Everything but name, kind and reconcile function has a default. The type parameters
+ * are inferred: the objects, and the sources of `for`, `owns`, `watches` and `reads`.
+ */
+export interface ControllerDefinition<
+  T extends KubeObject = KubeObject,
+  For extends Source = AnySource,
+  Owned extends Source = AnySource,
+  Watched extends Source = AnySource,
+  Read extends Source = AnySource,
+> {
   /** The name in metrics, logs and Events, and the field manager of writes. */
   readonly name: string;
   /** The reconciled kind, or a selection of its objects. */
-  readonly for: Source<T>;
+  readonly for: Source<T> & For;
   /** The predicate of changes that queue their key. Default: all changes. */
   readonly when?: Predicate<T>;
   /** Kinds of owned objects: they get an owner reference, and a change of one queues its owner. */
-  readonly owns?: readonly Source[];
+  readonly owns?: readonly Owned[];
   /** Other kinds whose changes queue keys. */
-  readonly watches?: readonly Watch[];
+  readonly watches?: readonly Watch<Watched>[];
   /** Kinds that are cached only for reading. */
-  readonly reads?: readonly Source[];
+  readonly reads?: readonly Read[];
   /** Event sources outside of the cluster that queue keys: `fromEvents`. */
   readonly sources?: readonly EventSource[];
   /** Indexes for `caches.by`: `index`. */
-  readonly indexes?: readonly NamedIndex[];
+  readonly indexes?: readonly AnyIndex[];
   /** The number of keys reconciled concurrently; a key is never reconciled concurrently with itself. Default 1. */
   readonly concurrency?: number;
   readonly retry?: RetryOptions;
@@ -99,12 +120,12 @@ export interface ControllerDefinition<T extends KubeObject = KubeObject> {
   /**
    * Cleans up before an object is deleted. Returns `againAfter` to be called again; otherwise the finalizer is removed.
    */
-  finalize?(context: ReconcileContext<T> & {readonly object: Frozen<T>}): Promise<Result | void>;
+  finalize?(context: ReconcileContext<T, For | Owned | Watched | Read> & {readonly object: Stored<T>}): Promise<Result | void>;
   /**
    * Brings the objects of one key to the desired state, whatever happened before. Returns `againAfter` to be called
    * again later. A thrown error means retry with backoff; a thrown `Terminal` means no retry before the next change.
    */
-  reconcile(context: ReconcileContext<T>): Promise<Result | void>;
+  reconcile(context: ReconcileContext<T, For | Owned | Watched | Read>): Promise<Result | void>;
 }
 
 /** A declared controller, to be run by a manager. */
@@ -114,15 +135,30 @@ export interface OperatorController {
   readonly sources: readonly Source[];
 }
 
-/** Declares a controller. Throws a `TypeError` for an invalid declaration. */
-export const defineController = <T extends KubeObject>(definition: ControllerDefinition<T>): OperatorController => {
+/** The sources of a declaration without any; all if the type of its objects alone is given. */
+type NoneOf<For> = 0 extends 1 & For ? AnySource : never;
+
+/**
+ * Declares a controller. Without type arguments the compiler knows which kinds its caches hold; with the type of the
+ * objects alone it does not. Throws a `TypeError` for an invalid declaration.
+ */
+export const defineController = <
+  T extends KubeObject,
+  For extends Source = AnySource,
+  Owned extends Source = NoneOf<For>,
+  Watched extends Source = NoneOf<For>,
+  Read extends Source = NoneOf<For>,
+>(
+  declaration: ControllerDefinition<T, For, Owned, Watched, Read>,
+): OperatorController => {
+  const definition = declaration as unknown as ControllerDefinition<T>;
   const {name, watches = [], owns = [], reads = [], concurrency = 1, finalizer, finalize} = definition;
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name))
     throw new TypeError(`controller name "${name}": use lower case letters, digits, - and .`);
   if (!Number.isInteger(concurrency) || concurrency < 1) throw new TypeError(`controller ${name}: concurrency must be a positive integer`);
   if ((finalizer === undefined) !== (finalize === undefined)) throw new TypeError(`controller ${name}: finalizer and finalize go together`);
   const primary = definition.for as Source;
-  const sources = [...new Set([primary, ...owns, ...watches.map(({source}) => source), ...reads])];
+  const sources = distinct([primary, ...owns, ...watches.map(({source}) => source), ...reads]);
   const queue = queueOf(definition);
   const periodMs = definition.every === undefined ? undefined : msOf(definition.every);
   const controller: OperatorController = {name, sources};
@@ -144,7 +180,7 @@ export const defineController = <T extends KubeObject>(definition: ControllerDef
           indexes,
           context,
         );
-        caches = cachesOf(name, sources, indexes, source => readerOf(source, scope, part => context.lister(part)));
+        caches = cachesOf(name, sources, indexes, source => readerOf(source, scope, part => context.lister(part as InformerSource)));
         return reconcilerOf(definition, {sources, caches, scope}, context);
       },
     });
@@ -167,7 +203,7 @@ const queueOf = ({name, retry = {}}: {readonly name: string; readonly retry?: Re
 };
 
 /** Creates the indexes, in slices if the cache is full: a controller may be added to a running manager. */
-const indexed = async (parts: readonly Source[], indexes: readonly BuiltIndex[], {informers}: KeyedContext): Promise<void> => {
+const indexed = async (parts: readonly InformerSource[], indexes: readonly BuiltIndex[], {informers}: KeyedContext): Promise<void> => {
   for (const part of parts) {
     const own = indexes.filter(({kind}) => sameKind(kind, kindOf(part))).map(({index}) => index);
     if (own.length > 0) await informers.informer(part).whenIndexed(...own);
@@ -191,19 +227,19 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
     clock,
     fieldManager: name,
     resolver: new KindResolver(client, sources.map(kindOf)),
-    applied: new AppliedConfigurations(),
-    cached: cachedBy(parts),
   };
+  const [applied, cached] = [new AppliedConfigurations(), cachedBy(parts)];
   return async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
-    const object = caches.get(definition.for, key);
-    const own = new ReconcileClient({...shared, signal, ownerOf: ownersFor(definition, object, context)});
+    const object = caches.get(definition.for as Source<T>, key) as Stored<T> | undefined;
+    const reconciling = {applied, cached, ownerOf: ownersFor(definition, object, context)};
+    const own = new TypedClient({...shared, signal, reconcile: reconciling});
     const given: ReconcileContext<T> = {key, object, caches, client: own, events, log, clock, retries, signal};
     if (!object || finalizer === undefined || finalize === undefined) return (await reconcile(given)) ?? settled;
-    if (!object.metadata?.deletionTimestamp) {
-      const kept = object.metadata?.finalizers?.includes(finalizer) ? object : await own.addFinalizer(object, finalizer);
+    if (!(object as AnyObject).metadata?.deletionTimestamp) {
+      const kept = (object as AnyObject).metadata?.finalizers?.includes(finalizer) ? object : await own.addFinalizer(object, finalizer);
       return (await reconcile({...given, object: kept})) ?? settled;
     }
-    if (!object.metadata.finalizers?.includes(finalizer)) return settled;
+    if (!(object as AnyObject).metadata?.finalizers?.includes(finalizer)) return settled;
     const result = (await finalize({...given, object})) ?? settled;
     if (result.kind === 'settled') await own.removeFinalizer(object, finalizer);
     return result;
@@ -213,21 +249,21 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
 /** Returns the lookup of cached objects by kind, for kinds with exactly one declared source. */
 const cachedBy =
   ({sources, caches, scope}: ReconcilerParts) =>
-  (kind: Kind, key: ObjectKey): Frozen<KubeObject> | undefined => {
+  (kind: Kind, key: ObjectKey): {readonly object: Stored | undefined} | undefined => {
     const [source, ...more] = sources.filter(each => sameKind(kindOf(each), kind));
-    return source && more.length === 0 && isCached(source, scope, key) ? caches.get(source, key) : undefined;
+    return source && more.length === 0 && isCached(source, scope, key) ? {object: caches.get(source, key)} : undefined;
   };
 
 /** Returns the lookup of owner references for kinds that a controller owns. */
-const ownersFor = <T extends KubeObject>(definition: ControllerDefinition<T>, object: Frozen<T> | undefined, {naming}: KeyedContext) => {
+const ownersFor = <T extends KubeObject>(definition: ControllerDefinition<T>, object: Stored<T> | undefined, {naming}: KeyedContext) => {
   const owned = (definition.owns ?? []).map(kindOf);
   return (kind: Kind): {readonly reference: OwnerReference; readonly namespace: string} | undefined => {
     if (!object || !owned.some(({group, plural}) => group === kind.group && plural === kind.plural)) return undefined;
     const own = kindOf(definition.for);
-    const {name = '', uid = ''} = object.metadata ?? {};
+    const {name, uid} = object.metadata;
     return {
       reference: {apiVersion: apiVersionOf(naming, own as Kind), kind: own.kind, name, uid, controller: true, blockOwnerDeletion: true},
-      namespace: keyOf(object).namespace,
+      namespace: keyOf(object as AnyObject).namespace,
     };
   };
 };

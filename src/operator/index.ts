@@ -10,21 +10,35 @@ export {
   resourceVersionChanged,
   type Predicate,
 } from './predicates.js';
-export {againAfter, Expected, Terminal, type Duration, type Result} from './result.js';
-export {index, selection, type KeyLike, type NamedIndex, type Selection, type SelectionOptions, type Source} from './sources.js';
+export {againAfter, durationOf, Expected, Terminal, type Duration, type Result} from './result.js';
+export {index, selection, type Index, type Selection, type SelectionOptions, type Source} from './sources.js';
 export {mapped, type MapContext, type Watch} from './watches.js';
+export type {KeyLike} from './client/keys.js';
+export type {StatusChange, StatusContext} from './client/status-change.js';
 export type {Caches, CacheListOptions} from './caches.js';
-export type {ApplyOptions, DeleteObjectOptions, OperatorClient} from './client.js';
-export type {AnyObject, Mutable, Writable} from './writable.js';
-export {
-  conditionOf,
-  isConditionTrue,
-  removeCondition,
-  setCondition,
-  type StatusChange,
-  type StatusContext,
-  type StatusOf,
-} from './conditions.js';
+export type {
+  ApplyOptions,
+  Client,
+  DeleteKeyOptions,
+  DeleteObjectOptions,
+  GetOptions,
+  SubresourceOptions,
+  WriteOptions,
+} from './client/client.js';
+export {createClient, type ClientOptions, type ConnectedClient, type Impersonated} from './create-client.js';
+export type {
+  AnyObject,
+  Configuration,
+  Mutable,
+  NewObject,
+  Outcome,
+  StatusConfiguration,
+  StatusOf,
+  Stored,
+  StoredList,
+  Written,
+} from './client/objects.js';
+export {conditionOf, isConditionTrue, removeCondition, setCondition} from './conditions.js';
 export {
   defineController,
   type ControllerDefinition,
@@ -67,6 +81,7 @@ export type {Check, HealthAnswer} from '#src/observe/health.js';
 export type {Meter} from '#src/base/meter.js';
 export {customKind} from '#src/api/kind.js';
 export type {Kind, ObjectOf} from '#src/api/kinds/index.js';
+export type {ListOptions} from '#src/client/client.js';
 export {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 export type {Condition, KubeList, KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
 export {isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError, type Status} from '#src/api/status.js';

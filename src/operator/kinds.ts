@@ -1,161 +1,234 @@
 // The built-in kinds by name: each is a handle (a value) and the type of its objects. Of several versions the most
-// stable one; others are in `kinds`.
+// stable one; others are in `kinds`. Types are interfaces, so that messages of the compiler have their names.
 
 import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 
-export type APIService = ObjectOf<(typeof kinds)['apiServices']>;
-export const APIService: Kind<APIService> = kinds.apiServices;
-export type Binding = ObjectOf<(typeof kinds)['bindings']>;
-export const Binding: Kind<Binding> = kinds.bindings;
-export type CSIDriver = ObjectOf<(typeof kinds)['csiDrivers']>;
-export const CSIDriver: Kind<CSIDriver> = kinds.csiDrivers;
-export type CSINode = ObjectOf<(typeof kinds)['csiNodes']>;
-export const CSINode: Kind<CSINode> = kinds.csiNodes;
-export type CSIStorageCapacity = ObjectOf<(typeof kinds)['csiStorageCapacities']>;
-export const CSIStorageCapacity: Kind<CSIStorageCapacity> = kinds.csiStorageCapacities;
-export type CertificateSigningRequest = ObjectOf<(typeof kinds)['certificateSigningRequests']>;
-export const CertificateSigningRequest: Kind<CertificateSigningRequest> = kinds.certificateSigningRequests;
-export type ClusterRole = ObjectOf<(typeof kinds)['clusterRoles']>;
-export const ClusterRole: Kind<ClusterRole> = kinds.clusterRoles;
-export type ClusterRoleBinding = ObjectOf<(typeof kinds)['clusterRoleBindings']>;
-export const ClusterRoleBinding: Kind<ClusterRoleBinding> = kinds.clusterRoleBindings;
-export type ClusterTrustBundle = ObjectOf<(typeof kinds)['clusterTrustBundles']>;
-export const ClusterTrustBundle: Kind<ClusterTrustBundle> = kinds.clusterTrustBundles;
-export type ComponentStatus = ObjectOf<(typeof kinds)['componentStatuses']>;
-export const ComponentStatus: Kind<ComponentStatus> = kinds.componentStatuses;
-export type ConfigMap = ObjectOf<(typeof kinds)['configMaps']>;
-export const ConfigMap: Kind<ConfigMap> = kinds.configMaps;
-export type ControllerRevision = ObjectOf<(typeof kinds)['controllerRevisions']>;
-export const ControllerRevision: Kind<ControllerRevision> = kinds.controllerRevisions;
-export type CronJob = ObjectOf<(typeof kinds)['cronJobs']>;
-export const CronJob: Kind<CronJob> = kinds.cronJobs;
-export type CustomResourceDefinition = ObjectOf<(typeof kinds)['customResourceDefinitions']>;
-export const CustomResourceDefinition: Kind<CustomResourceDefinition> = kinds.customResourceDefinitions;
-export type DaemonSet = ObjectOf<(typeof kinds)['daemonSets']>;
-export const DaemonSet: Kind<DaemonSet> = kinds.daemonSets;
-export type Deployment = ObjectOf<(typeof kinds)['deployments']>;
-export const Deployment: Kind<Deployment> = kinds.deployments;
-export type DeviceClass = ObjectOf<(typeof kinds)['deviceClasses']>;
-export const DeviceClass: Kind<DeviceClass> = kinds.deviceClasses;
-export type DeviceTaintRule = ObjectOf<(typeof kinds)['deviceTaintRules']>;
-export const DeviceTaintRule: Kind<DeviceTaintRule> = kinds.deviceTaintRules;
-export type EndpointSlice = ObjectOf<(typeof kinds)['endpointSlices']>;
-export const EndpointSlice: Kind<EndpointSlice> = kinds.endpointSlices;
-export type Endpoints = ObjectOf<(typeof kinds)['endpoints']>;
-export const Endpoints: Kind<Endpoints> = kinds.endpoints;
-export type Event = ObjectOf<(typeof kinds)['coreEvents']>;
-export const Event: Kind<Event> = kinds.coreEvents;
-export type Eviction = ObjectOf<(typeof kinds)['evictions']>;
-export const Eviction: Kind<Eviction> = kinds.evictions;
-export type FlowSchema = ObjectOf<(typeof kinds)['flowSchemas']>;
-export const FlowSchema: Kind<FlowSchema> = kinds.flowSchemas;
-export type HorizontalPodAutoscaler = ObjectOf<(typeof kinds)['horizontalPodAutoscalers']>;
-export const HorizontalPodAutoscaler: Kind<HorizontalPodAutoscaler> = kinds.horizontalPodAutoscalers;
-export type IPAddress = ObjectOf<(typeof kinds)['ipAddresses']>;
-export const IPAddress: Kind<IPAddress> = kinds.ipAddresses;
-export type Ingress = ObjectOf<(typeof kinds)['ingresses']>;
-export const Ingress: Kind<Ingress> = kinds.ingresses;
-export type IngressClass = ObjectOf<(typeof kinds)['ingressClasses']>;
-export const IngressClass: Kind<IngressClass> = kinds.ingressClasses;
-export type Job = ObjectOf<(typeof kinds)['jobs']>;
-export const Job: Kind<Job> = kinds.jobs;
-export type Lease = ObjectOf<(typeof kinds)['leases']>;
-export const Lease: Kind<Lease> = kinds.leases;
-export type LeaseCandidate = ObjectOf<(typeof kinds)['leaseCandidates']>;
-export const LeaseCandidate: Kind<LeaseCandidate> = kinds.leaseCandidates;
-export type LimitRange = ObjectOf<(typeof kinds)['limitRanges']>;
-export const LimitRange: Kind<LimitRange> = kinds.limitRanges;
-export type LocalSubjectAccessReview = ObjectOf<(typeof kinds)['localSubjectAccessReviews']>;
-export const LocalSubjectAccessReview: Kind<LocalSubjectAccessReview> = kinds.localSubjectAccessReviews;
-export type MutatingAdmissionPolicy = ObjectOf<(typeof kinds)['mutatingAdmissionPolicies']>;
-export const MutatingAdmissionPolicy: Kind<MutatingAdmissionPolicy> = kinds.mutatingAdmissionPolicies;
-export type MutatingAdmissionPolicyBinding = ObjectOf<(typeof kinds)['mutatingAdmissionPolicyBindings']>;
-export const MutatingAdmissionPolicyBinding: Kind<MutatingAdmissionPolicyBinding> = kinds.mutatingAdmissionPolicyBindings;
-export type MutatingWebhookConfiguration = ObjectOf<(typeof kinds)['mutatingWebhookConfigurations']>;
-export const MutatingWebhookConfiguration: Kind<MutatingWebhookConfiguration> = kinds.mutatingWebhookConfigurations;
-export type Namespace = ObjectOf<(typeof kinds)['namespaces']>;
-export const Namespace: Kind<Namespace> = kinds.namespaces;
-export type NetworkPolicy = ObjectOf<(typeof kinds)['networkPolicies']>;
-export const NetworkPolicy: Kind<NetworkPolicy> = kinds.networkPolicies;
-export type Node = ObjectOf<(typeof kinds)['nodes']>;
-export const Node: Kind<Node> = kinds.nodes;
-export type NodeMetrics = ObjectOf<(typeof kinds)['nodeMetrics']>;
-export const NodeMetrics: Kind<NodeMetrics> = kinds.nodeMetrics;
-export type PersistentVolume = ObjectOf<(typeof kinds)['persistentVolumes']>;
-export const PersistentVolume: Kind<PersistentVolume> = kinds.persistentVolumes;
-export type PersistentVolumeClaim = ObjectOf<(typeof kinds)['persistentVolumeClaims']>;
-export const PersistentVolumeClaim: Kind<PersistentVolumeClaim> = kinds.persistentVolumeClaims;
-export type Pod = ObjectOf<(typeof kinds)['pods']>;
-export const Pod: Kind<Pod> = kinds.pods;
-export type PodCertificateRequest = ObjectOf<(typeof kinds)['podCertificateRequests']>;
-export const PodCertificateRequest: Kind<PodCertificateRequest> = kinds.podCertificateRequests;
-export type PodDisruptionBudget = ObjectOf<(typeof kinds)['podDisruptionBudgets']>;
-export const PodDisruptionBudget: Kind<PodDisruptionBudget> = kinds.podDisruptionBudgets;
-export type PodMetrics = ObjectOf<(typeof kinds)['podMetrics']>;
-export const PodMetrics: Kind<PodMetrics> = kinds.podMetrics;
-export type PodTemplate = ObjectOf<(typeof kinds)['podTemplates']>;
-export const PodTemplate: Kind<PodTemplate> = kinds.podTemplates;
-export type PriorityClass = ObjectOf<(typeof kinds)['priorityClasses']>;
-export const PriorityClass: Kind<PriorityClass> = kinds.priorityClasses;
-export type PriorityLevelConfiguration = ObjectOf<(typeof kinds)['priorityLevelConfigurations']>;
-export const PriorityLevelConfiguration: Kind<PriorityLevelConfiguration> = kinds.priorityLevelConfigurations;
-export type ReplicaSet = ObjectOf<(typeof kinds)['replicaSets']>;
-export const ReplicaSet: Kind<ReplicaSet> = kinds.replicaSets;
-export type ReplicationController = ObjectOf<(typeof kinds)['replicationControllers']>;
-export const ReplicationController: Kind<ReplicationController> = kinds.replicationControllers;
-export type ResourceClaim = ObjectOf<(typeof kinds)['resourceClaims']>;
-export const ResourceClaim: Kind<ResourceClaim> = kinds.resourceClaims;
-export type ResourceClaimTemplate = ObjectOf<(typeof kinds)['resourceClaimTemplates']>;
-export const ResourceClaimTemplate: Kind<ResourceClaimTemplate> = kinds.resourceClaimTemplates;
-export type ResourceQuota = ObjectOf<(typeof kinds)['resourceQuotas']>;
-export const ResourceQuota: Kind<ResourceQuota> = kinds.resourceQuotas;
-export type ResourceSlice = ObjectOf<(typeof kinds)['resourceSlices']>;
-export const ResourceSlice: Kind<ResourceSlice> = kinds.resourceSlices;
-export type Role = ObjectOf<(typeof kinds)['roles']>;
-export const Role: Kind<Role> = kinds.roles;
-export type RoleBinding = ObjectOf<(typeof kinds)['roleBindings']>;
-export const RoleBinding: Kind<RoleBinding> = kinds.roleBindings;
-export type RuntimeClass = ObjectOf<(typeof kinds)['runtimeClasses']>;
-export const RuntimeClass: Kind<RuntimeClass> = kinds.runtimeClasses;
-export type Scale = ObjectOf<(typeof kinds)['scales']>;
-export const Scale: Kind<Scale> = kinds.scales;
-export type Secret = ObjectOf<(typeof kinds)['secrets']>;
-export const Secret: Kind<Secret> = kinds.secrets;
-export type SelfSubjectAccessReview = ObjectOf<(typeof kinds)['selfSubjectAccessReviews']>;
-export const SelfSubjectAccessReview: Kind<SelfSubjectAccessReview> = kinds.selfSubjectAccessReviews;
-export type SelfSubjectReview = ObjectOf<(typeof kinds)['selfSubjectReviews']>;
-export const SelfSubjectReview: Kind<SelfSubjectReview> = kinds.selfSubjectReviews;
-export type SelfSubjectRulesReview = ObjectOf<(typeof kinds)['selfSubjectRulesReviews']>;
-export const SelfSubjectRulesReview: Kind<SelfSubjectRulesReview> = kinds.selfSubjectRulesReviews;
-export type Service = ObjectOf<(typeof kinds)['services']>;
-export const Service: Kind<Service> = kinds.services;
-export type ServiceAccount = ObjectOf<(typeof kinds)['serviceAccounts']>;
-export const ServiceAccount: Kind<ServiceAccount> = kinds.serviceAccounts;
-export type ServiceCIDR = ObjectOf<(typeof kinds)['serviceCIDRs']>;
-export const ServiceCIDR: Kind<ServiceCIDR> = kinds.serviceCIDRs;
-export type StatefulSet = ObjectOf<(typeof kinds)['statefulSets']>;
-export const StatefulSet: Kind<StatefulSet> = kinds.statefulSets;
-export type StorageClass = ObjectOf<(typeof kinds)['storageClasses']>;
-export const StorageClass: Kind<StorageClass> = kinds.storageClasses;
-export type StorageVersion = ObjectOf<(typeof kinds)['storageVersions']>;
-export const StorageVersion: Kind<StorageVersion> = kinds.storageVersions;
-export type StorageVersionMigration = ObjectOf<(typeof kinds)['storageVersionMigrations']>;
-export const StorageVersionMigration: Kind<StorageVersionMigration> = kinds.storageVersionMigrations;
-export type SubjectAccessReview = ObjectOf<(typeof kinds)['subjectAccessReviews']>;
-export const SubjectAccessReview: Kind<SubjectAccessReview> = kinds.subjectAccessReviews;
-export type TokenRequest = ObjectOf<(typeof kinds)['tokenRequests']>;
-export const TokenRequest: Kind<TokenRequest> = kinds.tokenRequests;
-export type TokenReview = ObjectOf<(typeof kinds)['tokenReviews']>;
-export const TokenReview: Kind<TokenReview> = kinds.tokenReviews;
-export type ValidatingAdmissionPolicy = ObjectOf<(typeof kinds)['validatingAdmissionPolicies']>;
-export const ValidatingAdmissionPolicy: Kind<ValidatingAdmissionPolicy> = kinds.validatingAdmissionPolicies;
-export type ValidatingAdmissionPolicyBinding = ObjectOf<(typeof kinds)['validatingAdmissionPolicyBindings']>;
-export const ValidatingAdmissionPolicyBinding: Kind<ValidatingAdmissionPolicyBinding> = kinds.validatingAdmissionPolicyBindings;
-export type ValidatingWebhookConfiguration = ObjectOf<(typeof kinds)['validatingWebhookConfigurations']>;
-export const ValidatingWebhookConfiguration: Kind<ValidatingWebhookConfiguration> = kinds.validatingWebhookConfigurations;
-export type VolumeAttachment = ObjectOf<(typeof kinds)['volumeAttachments']>;
-export const VolumeAttachment: Kind<VolumeAttachment> = kinds.volumeAttachments;
-export type VolumeAttributesClass = ObjectOf<(typeof kinds)['volumeAttributesClasses']>;
-export const VolumeAttributesClass: Kind<VolumeAttributesClass> = kinds.volumeAttributesClasses;
-export type Workload = ObjectOf<(typeof kinds)['workloads']>;
-export const Workload: Kind<Workload> = kinds.workloads;
+export interface APIService extends ObjectOf<(typeof kinds)['apiServices']> {}
+export const APIService: Kind<APIService, 'APIService'> = kinds.apiServices as Kind<APIService, 'APIService'>;
+export interface Binding extends ObjectOf<(typeof kinds)['bindings']> {}
+export const Binding: Kind<Binding, 'Binding'> = kinds.bindings as Kind<Binding, 'Binding'>;
+export interface CSIDriver extends ObjectOf<(typeof kinds)['csiDrivers']> {}
+export const CSIDriver: Kind<CSIDriver, 'CSIDriver'> = kinds.csiDrivers as Kind<CSIDriver, 'CSIDriver'>;
+export interface CSINode extends ObjectOf<(typeof kinds)['csiNodes']> {}
+export const CSINode: Kind<CSINode, 'CSINode'> = kinds.csiNodes as Kind<CSINode, 'CSINode'>;
+export interface CSIStorageCapacity extends ObjectOf<(typeof kinds)['csiStorageCapacities']> {}
+export const CSIStorageCapacity: Kind<CSIStorageCapacity, 'CSIStorageCapacity'> = kinds.csiStorageCapacities as Kind<
+  CSIStorageCapacity,
+  'CSIStorageCapacity'
+>;
+export interface CertificateSigningRequest extends ObjectOf<(typeof kinds)['certificateSigningRequests']> {}
+export const CertificateSigningRequest: Kind<CertificateSigningRequest, 'CertificateSigningRequest'> =
+  kinds.certificateSigningRequests as Kind<CertificateSigningRequest, 'CertificateSigningRequest'>;
+export interface ClusterRole extends ObjectOf<(typeof kinds)['clusterRoles']> {}
+export const ClusterRole: Kind<ClusterRole, 'ClusterRole'> = kinds.clusterRoles as Kind<ClusterRole, 'ClusterRole'>;
+export interface ClusterRoleBinding extends ObjectOf<(typeof kinds)['clusterRoleBindings']> {}
+export const ClusterRoleBinding: Kind<ClusterRoleBinding, 'ClusterRoleBinding'> = kinds.clusterRoleBindings as Kind<
+  ClusterRoleBinding,
+  'ClusterRoleBinding'
+>;
+export interface ClusterTrustBundle extends ObjectOf<(typeof kinds)['clusterTrustBundles']> {}
+export const ClusterTrustBundle: Kind<ClusterTrustBundle, 'ClusterTrustBundle'> = kinds.clusterTrustBundles as Kind<
+  ClusterTrustBundle,
+  'ClusterTrustBundle'
+>;
+export interface ComponentStatus extends ObjectOf<(typeof kinds)['componentStatuses']> {}
+export const ComponentStatus: Kind<ComponentStatus, 'ComponentStatus'> = kinds.componentStatuses as Kind<
+  ComponentStatus,
+  'ComponentStatus'
+>;
+export interface ConfigMap extends ObjectOf<(typeof kinds)['configMaps']> {}
+export const ConfigMap: Kind<ConfigMap, 'ConfigMap'> = kinds.configMaps as Kind<ConfigMap, 'ConfigMap'>;
+export interface ControllerRevision extends ObjectOf<(typeof kinds)['controllerRevisions']> {}
+export const ControllerRevision: Kind<ControllerRevision, 'ControllerRevision'> = kinds.controllerRevisions as Kind<
+  ControllerRevision,
+  'ControllerRevision'
+>;
+export interface CronJob extends ObjectOf<(typeof kinds)['cronJobs']> {}
+export const CronJob: Kind<CronJob, 'CronJob'> = kinds.cronJobs as Kind<CronJob, 'CronJob'>;
+export interface CustomResourceDefinition extends ObjectOf<(typeof kinds)['customResourceDefinitions']> {}
+export const CustomResourceDefinition: Kind<CustomResourceDefinition, 'CustomResourceDefinition'> = kinds.customResourceDefinitions as Kind<
+  CustomResourceDefinition,
+  'CustomResourceDefinition'
+>;
+export interface DaemonSet extends ObjectOf<(typeof kinds)['daemonSets']> {}
+export const DaemonSet: Kind<DaemonSet, 'DaemonSet'> = kinds.daemonSets as Kind<DaemonSet, 'DaemonSet'>;
+export interface Deployment extends ObjectOf<(typeof kinds)['deployments']> {}
+export const Deployment: Kind<Deployment, 'Deployment'> = kinds.deployments as Kind<Deployment, 'Deployment'>;
+export interface DeviceClass extends ObjectOf<(typeof kinds)['deviceClasses']> {}
+export const DeviceClass: Kind<DeviceClass, 'DeviceClass'> = kinds.deviceClasses as Kind<DeviceClass, 'DeviceClass'>;
+export interface DeviceTaintRule extends ObjectOf<(typeof kinds)['deviceTaintRules']> {}
+export const DeviceTaintRule: Kind<DeviceTaintRule, 'DeviceTaintRule'> = kinds.deviceTaintRules as Kind<DeviceTaintRule, 'DeviceTaintRule'>;
+export interface EndpointSlice extends ObjectOf<(typeof kinds)['endpointSlices']> {}
+export const EndpointSlice: Kind<EndpointSlice, 'EndpointSlice'> = kinds.endpointSlices as Kind<EndpointSlice, 'EndpointSlice'>;
+export interface Endpoints extends ObjectOf<(typeof kinds)['endpoints']> {}
+export const Endpoints: Kind<Endpoints, 'Endpoints'> = kinds.endpoints as Kind<Endpoints, 'Endpoints'>;
+export interface Event extends ObjectOf<(typeof kinds)['coreEvents']> {}
+export const Event: Kind<Event, 'Event'> = kinds.coreEvents as Kind<Event, 'Event'>;
+export interface Eviction extends ObjectOf<(typeof kinds)['evictions']> {}
+export const Eviction: Kind<Eviction, 'Eviction'> = kinds.evictions as Kind<Eviction, 'Eviction'>;
+export interface FlowSchema extends ObjectOf<(typeof kinds)['flowSchemas']> {}
+export const FlowSchema: Kind<FlowSchema, 'FlowSchema'> = kinds.flowSchemas as Kind<FlowSchema, 'FlowSchema'>;
+export interface HorizontalPodAutoscaler extends ObjectOf<(typeof kinds)['horizontalPodAutoscalers']> {}
+export const HorizontalPodAutoscaler: Kind<HorizontalPodAutoscaler, 'HorizontalPodAutoscaler'> = kinds.horizontalPodAutoscalers as Kind<
+  HorizontalPodAutoscaler,
+  'HorizontalPodAutoscaler'
+>;
+export interface IPAddress extends ObjectOf<(typeof kinds)['ipAddresses']> {}
+export const IPAddress: Kind<IPAddress, 'IPAddress'> = kinds.ipAddresses as Kind<IPAddress, 'IPAddress'>;
+export interface Ingress extends ObjectOf<(typeof kinds)['ingresses']> {}
+export const Ingress: Kind<Ingress, 'Ingress'> = kinds.ingresses as Kind<Ingress, 'Ingress'>;
+export interface IngressClass extends ObjectOf<(typeof kinds)['ingressClasses']> {}
+export const IngressClass: Kind<IngressClass, 'IngressClass'> = kinds.ingressClasses as Kind<IngressClass, 'IngressClass'>;
+export interface Job extends ObjectOf<(typeof kinds)['jobs']> {}
+export const Job: Kind<Job, 'Job'> = kinds.jobs as Kind<Job, 'Job'>;
+export interface Lease extends ObjectOf<(typeof kinds)['leases']> {}
+export const Lease: Kind<Lease, 'Lease'> = kinds.leases as Kind<Lease, 'Lease'>;
+export interface LeaseCandidate extends ObjectOf<(typeof kinds)['leaseCandidates']> {}
+export const LeaseCandidate: Kind<LeaseCandidate, 'LeaseCandidate'> = kinds.leaseCandidates as Kind<LeaseCandidate, 'LeaseCandidate'>;
+export interface LimitRange extends ObjectOf<(typeof kinds)['limitRanges']> {}
+export const LimitRange: Kind<LimitRange, 'LimitRange'> = kinds.limitRanges as Kind<LimitRange, 'LimitRange'>;
+export interface LocalSubjectAccessReview extends ObjectOf<(typeof kinds)['localSubjectAccessReviews']> {}
+export const LocalSubjectAccessReview: Kind<LocalSubjectAccessReview, 'LocalSubjectAccessReview'> = kinds.localSubjectAccessReviews as Kind<
+  LocalSubjectAccessReview,
+  'LocalSubjectAccessReview'
+>;
+export interface MutatingAdmissionPolicy extends ObjectOf<(typeof kinds)['mutatingAdmissionPolicies']> {}
+export const MutatingAdmissionPolicy: Kind<MutatingAdmissionPolicy, 'MutatingAdmissionPolicy'> = kinds.mutatingAdmissionPolicies as Kind<
+  MutatingAdmissionPolicy,
+  'MutatingAdmissionPolicy'
+>;
+export interface MutatingAdmissionPolicyBinding extends ObjectOf<(typeof kinds)['mutatingAdmissionPolicyBindings']> {}
+export const MutatingAdmissionPolicyBinding: Kind<MutatingAdmissionPolicyBinding, 'MutatingAdmissionPolicyBinding'> =
+  kinds.mutatingAdmissionPolicyBindings as Kind<MutatingAdmissionPolicyBinding, 'MutatingAdmissionPolicyBinding'>;
+export interface MutatingWebhookConfiguration extends ObjectOf<(typeof kinds)['mutatingWebhookConfigurations']> {}
+export const MutatingWebhookConfiguration: Kind<MutatingWebhookConfiguration, 'MutatingWebhookConfiguration'> =
+  kinds.mutatingWebhookConfigurations as Kind<MutatingWebhookConfiguration, 'MutatingWebhookConfiguration'>;
+export interface Namespace extends ObjectOf<(typeof kinds)['namespaces']> {}
+export const Namespace: Kind<Namespace, 'Namespace'> = kinds.namespaces as Kind<Namespace, 'Namespace'>;
+export interface NetworkPolicy extends ObjectOf<(typeof kinds)['networkPolicies']> {}
+export const NetworkPolicy: Kind<NetworkPolicy, 'NetworkPolicy'> = kinds.networkPolicies as Kind<NetworkPolicy, 'NetworkPolicy'>;
+export interface Node extends ObjectOf<(typeof kinds)['nodes']> {}
+export const Node: Kind<Node, 'Node'> = kinds.nodes as Kind<Node, 'Node'>;
+export interface NodeMetrics extends ObjectOf<(typeof kinds)['nodeMetrics']> {}
+export const NodeMetrics: Kind<NodeMetrics, 'NodeMetrics'> = kinds.nodeMetrics as Kind<NodeMetrics, 'NodeMetrics'>;
+export interface PersistentVolume extends ObjectOf<(typeof kinds)['persistentVolumes']> {}
+export const PersistentVolume: Kind<PersistentVolume, 'PersistentVolume'> = kinds.persistentVolumes as Kind<
+  PersistentVolume,
+  'PersistentVolume'
+>;
+export interface PersistentVolumeClaim extends ObjectOf<(typeof kinds)['persistentVolumeClaims']> {}
+export const PersistentVolumeClaim: Kind<PersistentVolumeClaim, 'PersistentVolumeClaim'> = kinds.persistentVolumeClaims as Kind<
+  PersistentVolumeClaim,
+  'PersistentVolumeClaim'
+>;
+export interface Pod extends ObjectOf<(typeof kinds)['pods']> {}
+export const Pod: Kind<Pod, 'Pod'> = kinds.pods as Kind<Pod, 'Pod'>;
+export interface PodCertificateRequest extends ObjectOf<(typeof kinds)['podCertificateRequests']> {}
+export const PodCertificateRequest: Kind<PodCertificateRequest, 'PodCertificateRequest'> = kinds.podCertificateRequests as Kind<
+  PodCertificateRequest,
+  'PodCertificateRequest'
+>;
+export interface PodDisruptionBudget extends ObjectOf<(typeof kinds)['podDisruptionBudgets']> {}
+export const PodDisruptionBudget: Kind<PodDisruptionBudget, 'PodDisruptionBudget'> = kinds.podDisruptionBudgets as Kind<
+  PodDisruptionBudget,
+  'PodDisruptionBudget'
+>;
+export interface PodMetrics extends ObjectOf<(typeof kinds)['podMetrics']> {}
+export const PodMetrics: Kind<PodMetrics, 'PodMetrics'> = kinds.podMetrics as Kind<PodMetrics, 'PodMetrics'>;
+export interface PodTemplate extends ObjectOf<(typeof kinds)['podTemplates']> {}
+export const PodTemplate: Kind<PodTemplate, 'PodTemplate'> = kinds.podTemplates as Kind<PodTemplate, 'PodTemplate'>;
+export interface PriorityClass extends ObjectOf<(typeof kinds)['priorityClasses']> {}
+export const PriorityClass: Kind<PriorityClass, 'PriorityClass'> = kinds.priorityClasses as Kind<PriorityClass, 'PriorityClass'>;
+export interface PriorityLevelConfiguration extends ObjectOf<(typeof kinds)['priorityLevelConfigurations']> {}
+export const PriorityLevelConfiguration: Kind<PriorityLevelConfiguration, 'PriorityLevelConfiguration'> =
+  kinds.priorityLevelConfigurations as Kind<PriorityLevelConfiguration, 'PriorityLevelConfiguration'>;
+export interface ReplicaSet extends ObjectOf<(typeof kinds)['replicaSets']> {}
+export const ReplicaSet: Kind<ReplicaSet, 'ReplicaSet'> = kinds.replicaSets as Kind<ReplicaSet, 'ReplicaSet'>;
+export interface ReplicationController extends ObjectOf<(typeof kinds)['replicationControllers']> {}
+export const ReplicationController: Kind<ReplicationController, 'ReplicationController'> = kinds.replicationControllers as Kind<
+  ReplicationController,
+  'ReplicationController'
+>;
+export interface ResourceClaim extends ObjectOf<(typeof kinds)['resourceClaims']> {}
+export const ResourceClaim: Kind<ResourceClaim, 'ResourceClaim'> = kinds.resourceClaims as Kind<ResourceClaim, 'ResourceClaim'>;
+export interface ResourceClaimTemplate extends ObjectOf<(typeof kinds)['resourceClaimTemplates']> {}
+export const ResourceClaimTemplate: Kind<ResourceClaimTemplate, 'ResourceClaimTemplate'> = kinds.resourceClaimTemplates as Kind<
+  ResourceClaimTemplate,
+  'ResourceClaimTemplate'
+>;
+export interface ResourceQuota extends ObjectOf<(typeof kinds)['resourceQuotas']> {}
+export const ResourceQuota: Kind<ResourceQuota, 'ResourceQuota'> = kinds.resourceQuotas as Kind<ResourceQuota, 'ResourceQuota'>;
+export interface ResourceSlice extends ObjectOf<(typeof kinds)['resourceSlices']> {}
+export const ResourceSlice: Kind<ResourceSlice, 'ResourceSlice'> = kinds.resourceSlices as Kind<ResourceSlice, 'ResourceSlice'>;
+export interface Role extends ObjectOf<(typeof kinds)['roles']> {}
+export const Role: Kind<Role, 'Role'> = kinds.roles as Kind<Role, 'Role'>;
+export interface RoleBinding extends ObjectOf<(typeof kinds)['roleBindings']> {}
+export const RoleBinding: Kind<RoleBinding, 'RoleBinding'> = kinds.roleBindings as Kind<RoleBinding, 'RoleBinding'>;
+export interface RuntimeClass extends ObjectOf<(typeof kinds)['runtimeClasses']> {}
+export const RuntimeClass: Kind<RuntimeClass, 'RuntimeClass'> = kinds.runtimeClasses as Kind<RuntimeClass, 'RuntimeClass'>;
+export interface Scale extends ObjectOf<(typeof kinds)['scales']> {}
+export const Scale: Kind<Scale, 'Scale'> = kinds.scales as Kind<Scale, 'Scale'>;
+export interface Secret extends ObjectOf<(typeof kinds)['secrets']> {}
+export const Secret: Kind<Secret, 'Secret'> = kinds.secrets as Kind<Secret, 'Secret'>;
+export interface SelfSubjectAccessReview extends ObjectOf<(typeof kinds)['selfSubjectAccessReviews']> {}
+export const SelfSubjectAccessReview: Kind<SelfSubjectAccessReview, 'SelfSubjectAccessReview'> = kinds.selfSubjectAccessReviews as Kind<
+  SelfSubjectAccessReview,
+  'SelfSubjectAccessReview'
+>;
+export interface SelfSubjectReview extends ObjectOf<(typeof kinds)['selfSubjectReviews']> {}
+export const SelfSubjectReview: Kind<SelfSubjectReview, 'SelfSubjectReview'> = kinds.selfSubjectReviews as Kind<
+  SelfSubjectReview,
+  'SelfSubjectReview'
+>;
+export interface SelfSubjectRulesReview extends ObjectOf<(typeof kinds)['selfSubjectRulesReviews']> {}
+export const SelfSubjectRulesReview: Kind<SelfSubjectRulesReview, 'SelfSubjectRulesReview'> = kinds.selfSubjectRulesReviews as Kind<
+  SelfSubjectRulesReview,
+  'SelfSubjectRulesReview'
+>;
+export interface Service extends ObjectOf<(typeof kinds)['services']> {}
+export const Service: Kind<Service, 'Service'> = kinds.services as Kind<Service, 'Service'>;
+export interface ServiceAccount extends ObjectOf<(typeof kinds)['serviceAccounts']> {}
+export const ServiceAccount: Kind<ServiceAccount, 'ServiceAccount'> = kinds.serviceAccounts as Kind<ServiceAccount, 'ServiceAccount'>;
+export interface ServiceCIDR extends ObjectOf<(typeof kinds)['serviceCIDRs']> {}
+export const ServiceCIDR: Kind<ServiceCIDR, 'ServiceCIDR'> = kinds.serviceCIDRs as Kind<ServiceCIDR, 'ServiceCIDR'>;
+export interface StatefulSet extends ObjectOf<(typeof kinds)['statefulSets']> {}
+export const StatefulSet: Kind<StatefulSet, 'StatefulSet'> = kinds.statefulSets as Kind<StatefulSet, 'StatefulSet'>;
+export interface StorageClass extends ObjectOf<(typeof kinds)['storageClasses']> {}
+export const StorageClass: Kind<StorageClass, 'StorageClass'> = kinds.storageClasses as Kind<StorageClass, 'StorageClass'>;
+export interface StorageVersion extends ObjectOf<(typeof kinds)['storageVersions']> {}
+export const StorageVersion: Kind<StorageVersion, 'StorageVersion'> = kinds.storageVersions as Kind<StorageVersion, 'StorageVersion'>;
+export interface StorageVersionMigration extends ObjectOf<(typeof kinds)['storageVersionMigrations']> {}
+export const StorageVersionMigration: Kind<StorageVersionMigration, 'StorageVersionMigration'> = kinds.storageVersionMigrations as Kind<
+  StorageVersionMigration,
+  'StorageVersionMigration'
+>;
+export interface SubjectAccessReview extends ObjectOf<(typeof kinds)['subjectAccessReviews']> {}
+export const SubjectAccessReview: Kind<SubjectAccessReview, 'SubjectAccessReview'> = kinds.subjectAccessReviews as Kind<
+  SubjectAccessReview,
+  'SubjectAccessReview'
+>;
+export interface TokenRequest extends ObjectOf<(typeof kinds)['tokenRequests']> {}
+export const TokenRequest: Kind<TokenRequest, 'TokenRequest'> = kinds.tokenRequests as Kind<TokenRequest, 'TokenRequest'>;
+export interface TokenReview extends ObjectOf<(typeof kinds)['tokenReviews']> {}
+export const TokenReview: Kind<TokenReview, 'TokenReview'> = kinds.tokenReviews as Kind<TokenReview, 'TokenReview'>;
+export interface ValidatingAdmissionPolicy extends ObjectOf<(typeof kinds)['validatingAdmissionPolicies']> {}
+export const ValidatingAdmissionPolicy: Kind<ValidatingAdmissionPolicy, 'ValidatingAdmissionPolicy'> =
+  kinds.validatingAdmissionPolicies as Kind<ValidatingAdmissionPolicy, 'ValidatingAdmissionPolicy'>;
+export interface ValidatingAdmissionPolicyBinding extends ObjectOf<(typeof kinds)['validatingAdmissionPolicyBindings']> {}
+export const ValidatingAdmissionPolicyBinding: Kind<ValidatingAdmissionPolicyBinding, 'ValidatingAdmissionPolicyBinding'> =
+  kinds.validatingAdmissionPolicyBindings as Kind<ValidatingAdmissionPolicyBinding, 'ValidatingAdmissionPolicyBinding'>;
+export interface ValidatingWebhookConfiguration extends ObjectOf<(typeof kinds)['validatingWebhookConfigurations']> {}
+export const ValidatingWebhookConfiguration: Kind<ValidatingWebhookConfiguration, 'ValidatingWebhookConfiguration'> =
+  kinds.validatingWebhookConfigurations as Kind<ValidatingWebhookConfiguration, 'ValidatingWebhookConfiguration'>;
+export interface VolumeAttachment extends ObjectOf<(typeof kinds)['volumeAttachments']> {}
+export const VolumeAttachment: Kind<VolumeAttachment, 'VolumeAttachment'> = kinds.volumeAttachments as Kind<
+  VolumeAttachment,
+  'VolumeAttachment'
+>;
+export interface VolumeAttributesClass extends ObjectOf<(typeof kinds)['volumeAttributesClasses']> {}
+export const VolumeAttributesClass: Kind<VolumeAttributesClass, 'VolumeAttributesClass'> = kinds.volumeAttributesClasses as Kind<
+  VolumeAttributesClass,
+  'VolumeAttributesClass'
+>;
+export interface Workload extends ObjectOf<(typeof kinds)['workloads']> {}
+export const Workload: Kind<Workload, 'Workload'> = kinds.workloads as Kind<Workload, 'Workload'>;

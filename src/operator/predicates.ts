@@ -2,6 +2,7 @@ import type {Change} from '#informers/change.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Stored} from './client/objects.js';
 
 /** Decides whether a change queues keys. */
 export type Predicate<T extends KubeObject = KubeObject> = {of(change: Change<T>): boolean}['of'];
@@ -33,9 +34,9 @@ export const resourceVersionChanged: Predicate = onUpdate(
 
 /** Passes changes of objects for which `holds` is true before or after the change. */
 export const matching =
-  <T extends KubeObject>(holds: (object: Frozen<T>) => boolean): Predicate<T> =>
+  <T extends KubeObject>(holds: (object: Stored<T>) => boolean): Predicate<T> =>
   change =>
-    holds(change.object) || (change.type === 'updated' && holds(change.old));
+    holds(change.object as Stored<T>) || (change.type === 'updated' && holds(change.old as Stored<T>));
 
 /** Passes changes that any of the predicates passes. */
 export const anyOf =

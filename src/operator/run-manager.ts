@@ -5,7 +5,8 @@ import type {Clock} from '#src/base/clock.js';
 import {systemRandom as random} from '#src/base/random.js';
 import type {Log} from '#src/base/log.js';
 import {Undo} from '#src/base/undo.js';
-import type {Client} from '#src/client/client.js';
+import type {Client as ResourceClients} from '#src/client/client.js';
+import type {Client} from './client/client.js';
 import type {Check} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {OptionError} from '#src/options/option-error.js';
@@ -136,7 +137,7 @@ const electionOf = (
   name: string,
   flags: ProgramOptions,
   {leaseClient, namespace}: OperatorConnection,
-): LeaderElectionOptions & {readonly client: Client} => {
+): LeaderElectionOptions & {readonly client: ResourceClients} => {
   const place = flags.leaderElectResourceNamespace || namespace;
   if (!place) throw new OptionError('--leader-elect needs --leader-elect-resource-namespace (or POD_NAMESPACE) outside of a pod');
   return {

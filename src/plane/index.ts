@@ -26,7 +26,26 @@ export {isAlreadyExists, isConflict, isForbidden, isNotFound, isUnauthorized, St
 export type {UserInfo} from '#src/api/user.js';
 export type {WatchEvent} from '#src/api/watch.js';
 export type * from '#src/api/types.js';
-export type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchOptions, WriteOptions} from '#src/client/client.js';
+export type {CallOptions, ListOptions, PatchType, ResourceClient, WatchOptions} from '#src/client/client.js';
+export type {
+  ApplyOptions,
+  Client,
+  DeleteKeyOptions,
+  DeleteObjectOptions,
+  GetOptions,
+  SubresourceOptions,
+  WriteOptions,
+} from '#src/operator/client/client.js';
+export type {
+  Configuration,
+  Mutable,
+  NewObject,
+  Outcome,
+  StatusConfiguration,
+  Stored,
+  StoredList,
+  Written,
+} from '#src/operator/client/objects.js';
 export {VirtualClock} from '#src/base/virtual-clock.js';
 export type {Clock} from '#src/base/clock.js';
 export type {Log, LogFields, LogMethod} from '#src/base/log.js';

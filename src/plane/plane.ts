@@ -5,7 +5,8 @@
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
 import type {UserInfo} from '#src/api/user.js';
-import type {Client} from '#src/client/client.js';
+import type {Client} from '#src/operator/client/client.js';
+import {clientOf} from '#src/operator/client/client-of.js';
 import {systemClock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import {Undo} from '#src/base/undo.js';
@@ -174,7 +175,8 @@ const serve = async (
   const store = await open(inputs, processes, port);
   const nodes = nodesOf(inputs, processes);
   const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
-  const client = (user = admin, userAgent = 'plat') => api.clientAs(user, userAgent);
+  const client = (user = admin, userAgent = 'plat') =>
+    clientOf(api.clientAs(user, userAgent), {clock: inputs.clock, fieldManager: userAgent.split('/', 1)[0]!});
   return {inputs, processes, port, store, nodes, api, client, manifests: await manifestsOf(inputs, client)};
 };
 

@@ -22,6 +22,7 @@ export const boundClient = (client: Client, lifetime: AbortSignal): Client => {
     create: (object, options) => within(options, call => of.create(object, call)),
     update: (object, options) => within(options, call => of.update(object, call)),
     patch: (name, type, body, options) => within(options, call => of.patch(name, type, body, call)),
+    apply: (name, configuration, options) => within(options, call => of.apply(name, configuration, call)),
     delete: (name, options) => within(options, call => of.delete(name, call)),
     deleteCollection: options => within(options, call => of.deleteCollection(call)),
   });

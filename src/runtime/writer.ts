@@ -33,7 +33,7 @@ const preconditions = ({metadata}: ObjectReference, onlyIf: WriterDeleteOptions[
 const namespaceOf = ({metadata}: ObjectReference): {namespace?: string} => (metadata?.namespace ? {namespace: metadata.namespace} : {});
 
 /** Returns a writer of one kind that uses `client`. */
-export const writerOf = <T extends KubeObject>(client: Client, kind: Kind<T>): Writer<T> => {
+export const writerOf = <T extends KubeObject>(client: Pick<Client, 'resource'>, kind: Kind<T>): Writer<T> => {
   const resource = client.resource(kind);
   return {
     create: (object, options) => resource.create(object, options),

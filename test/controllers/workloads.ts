@@ -5,6 +5,7 @@ import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Client} from '#src/client/client.js';
 import {controllerOf} from '#src/model/owners.js';
 import type {Plane} from '#src/plane/plane.js';
 import type {Controller} from '#src/runtime/controller.js';
@@ -41,7 +42,7 @@ export const aTemplate = (labels: Record<string, string> = {app: 'a'}, image = '
 export const namespace = 'default';
 
 /** Actions of a test on a plane: shorthand for its administrator's requests, each followed until the plane is idle. */
-export const actionsOn = (plane: Pick<Plane, 'client'> & {readonly clock: VirtualClock}) => {
+export const actionsOn = (plane: {client(): Client; readonly clock: VirtualClock}) => {
   const client = plane.client();
   const {clock} = plane;
   const pods = client.resource(kinds.pods);

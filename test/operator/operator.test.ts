@@ -12,7 +12,8 @@ import {
   mapped,
   setCondition,
   conditionOf,
-  type Frozen,
+  type Configuration,
+  type Stored,
 } from '#src/operator/index.js';
 import {startPlane} from '#src/plane/plane.js';
 
@@ -42,31 +43,31 @@ const definition = {
   },
 };
 
-const cronJobFor = ({metadata, spec}: Frozen<Backup>): CronJob => ({
-  apiVersion: 'batch/v1',
-  kind: 'CronJob',
-  metadata: {name: metadata!.name!, namespace: metadata!.namespace!},
+const cronJobFor = ({metadata, spec}: Stored<Backup>): Configuration<CronJob> => ({
+  metadata: {name: metadata.name, namespace: metadata.namespace},
   spec: {
     schedule: spec.schedule,
     jobTemplate: {spec: {template: {spec: {restartPolicy: 'Never', containers: [{name: 'backup', image: 'backup'}]}}}},
   },
 });
 
-const backups = defineController<Backup>({
+const bySecret = index(Backup, ({spec}) => [spec.credentials]);
+
+const backups = defineController({
   name: 'backups',
   for: Backup,
   owns: [CronJob],
-  watches: [mapped(Secret, (secret, {caches}) => caches.by(Backup, 'secret', secret.metadata?.name ?? ''))],
-  indexes: [index(Backup, 'secret', ({spec}) => [spec.credentials])],
+  watches: [mapped(Secret, (secret, {caches}) => caches.by(bySecret, secret.metadata.name))],
+  indexes: [bySecret],
   concurrency: 4,
   async reconcile({object: backup, caches, client}) {
     if (!backup) return;
     const {credentials} = backup.spec;
-    if (!caches.get(Secret, {namespace: backup.metadata!.namespace!, name: credentials})) {
+    if (!caches.get(Secret, {namespace: backup.metadata.namespace, name: credentials})) {
       await client.status(backup, setCondition('Ready', 'False', 'NoCredentials', `secret ${credentials} is missing`));
       return againAfter('1m');
     }
-    await client.apply<CronJob>(cronJobFor(backup));
+    await client.apply(CronJob, cronJobFor(backup));
     await client.status(backup, setCondition('Ready', 'True', 'Scheduled'));
   },
 });
@@ -117,18 +118,18 @@ test('the indexes that a controller declares are created before its caches are f
     await client.resource(Secret).create({metadata: {name: `s${at}`, namespace: 'default'}, type: 'example.com/x'});
   let visits = 0;
   const seen: {before: number; after: number; found: number}[] = [];
-  const byType = index(Secret, 'type', ({type = ''}) => {
+  const byType = index(Secret, ({type = ''}) => {
     visits++;
     return [type];
   });
-  const watcher = defineController<CronJob>({
+  const watcher = defineController({
     name: 'watcher',
     for: CronJob,
     reads: [Secret],
     indexes: [byType],
     reconcile({caches}) {
       const before = visits;
-      const found = caches.by(Secret, 'type', 'example.com/x').length;
+      const found = caches.by(byType, 'example.com/x').length;
       seen.push({before, after: visits, found});
       return Promise.resolve();
     },

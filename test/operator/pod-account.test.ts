@@ -56,14 +56,14 @@ test('an operator in a pod works with the service account of the pod, in its nam
 
   await client.resource(ConfigMap).create({metadata: {name: 'given', namespace: 'default'}});
   const users: string[] = [];
-  const maps = defineController<ConfigMap>({
+  const maps = defineController({
     name: 'maps',
     for: ConfigMap,
     async reconcile({object, key, client: own}) {
       if (!object || key.name !== 'given') return;
       await own.patch(object, copy => (copy.data = {seen: 'yes'}));
       const review = {apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview'};
-      const {status: self} = (await own.raw.request('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {body: review})) as {
+      const {status: self} = (await own.request('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {body: review})) as {
         status: {userInfo: {username: string}};
       };
       users.push(self.userInfo.username);

@@ -207,19 +207,20 @@ test('a manager of some namespaces caches and reconciles only what is in them, a
   const seen: string[] = [];
   let all: string[] = [];
   let refusal = '';
+  const byLetter = index(ConfigMap, ({metadata}) => [metadata.name.slice(0, 2)]);
   const controller = noting('maps', seen, {
     reads: [Namespace],
-    indexes: [index(ConfigMap, 'letter', ({metadata}) => [metadata!.name!.slice(0, 2)])],
+    indexes: [byLetter],
     async reconcile({key, caches, client: own}: Parameters<Parameters<typeof defineController<ConfigMap>>[0]['reconcile']>[0]) {
       seen.push(key.name);
-      all = caches.by(ConfigMap, 'letter', 'in').map(({metadata}) => metadata!.name!);
+      all = caches.by(byLetter, 'in').map(({metadata}) => metadata.name);
       t.true(caches.list(Namespace).length >= 1);
       try {
         caches.get(ConfigMap, {namespace: 'kube-other', name: 'in-kube-other'});
       } catch (error) {
         refusal = (error as Error).message;
       }
-      await own.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'copy', namespace: 'kube-other'}, data: {of: key.name}});
+      await own.apply(ConfigMap, {metadata: {name: 'copy', namespace: 'kube-other'}, data: {of: key.name}});
     },
   });
   await client.resource(Namespace).create({metadata: {name: 'here'}});

@@ -10,6 +10,7 @@ import {
   labelsChanged,
   selection,
   type ControllerDefinition,
+  type Duration,
 } from '#src/operator/index.js';
 import {startPlane} from '#src/plane/plane.js';
 
@@ -48,9 +49,7 @@ test('an applied configuration is sent once, and again when it or the object has
     owns: [Secret],
     async reconcile({object, client: own}) {
       if (!object) return;
-      await own.apply<Secret>({
-        apiVersion: 'v1',
-        kind: 'Secret',
+      await own.apply(Secret, {
         metadata: {name: 'made', namespace: 'default'},
         data: {text: Buffer.from(object.data?.['text'] ?? '').toString('base64')},
       });
@@ -76,7 +75,7 @@ test('a patch of an object that was changed since it was read is refused', async
   const {write} = await running(t, {
     async reconcile({object, client}) {
       if (!object || object.data?.['done']) return;
-      await client.raw.resource(ConfigMap).patch('a', 'merge', {data: {other: 'x'}}, {namespace: 'default'});
+      await client.resource(ConfigMap).patch('a', 'merge', {data: {other: 'x'}}, {namespace: 'default'});
       await client
         .patch(object, copy => {
           copy.data = {...copy.data, done: 'yes'};
@@ -160,7 +159,7 @@ test('a declaration that cannot work is refused', t => {
       refused({name: 'A b'}),
       refused({concurrency: 0}),
       refused({finalizer: 'example.com/a'}),
-      refused({every: 'soon'}),
+      refused({every: 'soon' as Duration}),
       refused({retry: {rateLimit: {perSecond: 0, burst: 1}}}),
     ],
     [

@@ -47,6 +47,7 @@ export class FaultyClient implements Client {
       create: (object, options) => via('create', options, () => of.create(object, options)),
       update: (object, options) => via('update', options, () => of.update(object, options)),
       patch: (name, type, body, options) => via('patch', options, () => of.patch(name, type, body, options)),
+      apply: (name, configuration, options) => via('patch', options, () => of.apply(name, configuration, options)),
       delete: (name, options) => via('delete', options, () => of.delete(name, options)),
       deleteCollection: options => via('deletecollection', options, () => of.deleteCollection(options)),
     };

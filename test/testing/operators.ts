@@ -6,7 +6,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {customKind} from '#src/api/kind.js';
 import {copyOf} from '#src/api/key.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
-import {defineController, type ControllerDefinition, type OperatorController} from '#src/operator/index.js';
+import {defineController, type ControllerDefinition, type OperatorController, type Stored} from '#src/operator/index.js';
 import {ConfigMap} from '#src/operator/kinds.js';
 
 export interface Site extends KubeObject {
@@ -49,13 +49,8 @@ type Reconcile = Definition['reconcile'];
 const controller = (reconcile: Reconcile, more: Partial<Definition> = {}): OperatorController =>
   defineController<Site>({name: 'sites', for: Site, owns: [ConfigMap], reconcile, ...more});
 
-const mapOf = (
-  {metadata, spec}: {readonly metadata?: Site['metadata'] | undefined; readonly spec: Site['spec']},
-  name = `site-${metadata?.name}`,
-): ConfigMap => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: {name, namespace, labels: {site: metadata!.name!}},
+const mapOf = ({metadata, spec}: Stored<Site>, name = `site-${metadata.name}`) => ({
+  metadata: {name, namespace, labels: {site: metadata.name}},
   data: {title: spec.title},
 });
 
@@ -68,7 +63,7 @@ export interface Mistake {
 }
 
 const applying: Reconcile = async ({object, client}) => {
-  if (object) await client.apply<ConfigMap>(mapOf(object as Site));
+  if (object) await client.apply(ConfigMap, mapOf(object));
 };
 const correct = () => [controller(applying)];
 
@@ -78,8 +73,8 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
       controller(
         async ({key, object, client, caches}) => {
           const map = caches.get(ConfigMap, {namespace: key.namespace, name: `site-${key.name}`});
-          if (object) await client.apply<ConfigMap>(mapOf(object as Site));
-          else if (map) await client.delete({...map, apiVersion: 'v1', kind: 'ConfigMap'});
+          if (object) await client.apply(ConfigMap, mapOf(object));
+          else if (map) await client.delete(map);
         },
         {owns: [], reads: [ConfigMap]},
       ),
@@ -91,21 +86,21 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
     faulty: () => [
       controller(async ({object, client}) => {
         if (!object) return;
-        await client.apply<ConfigMap>(mapOf(object as Site));
+        await client.apply(ConfigMap, mapOf(object));
         if (object.status?.map) return;
         const status = {map: `site-${object.metadata!.name}`, published: (object.status?.published ?? 0) + 1};
         // The publication is counted wherever the object may be by now.
         const {published = 0} = (await client.get(Site, object.metadata as never))?.status ?? {};
-        await client.raw
+        await client
           .resource(Site)
-          .patch(object.metadata!.name!, 'merge', {status: {...status, published: published + 1}}, {namespace, subresource: 'status'});
+          .patch(object.metadata.name, 'merge', {status: {...status, published: published + 1}}, {namespace, subresource: 'status'});
       }),
     ],
     correct: () => [
       controller(async ({object, client}) => {
         if (!object) return;
-        await client.apply<ConfigMap>(mapOf(object as Site));
-        if (!object.status?.map) await client.status<Site>(object as Site, () => ({map: `site-${object.metadata!.name}`, published: 1}));
+        await client.apply(ConfigMap, mapOf(object));
+        if (!object.status?.map) await client.status(object, () => ({map: `site-${object.metadata!.name}`, published: 1}));
       }),
     ],
   },
@@ -117,10 +112,10 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
           async ({key, object, client}) => {
             if (object) {
               known.set(key.name, `site-${key.name}`);
-              await client.apply<ConfigMap>(mapOf(object as Site));
+              await client.apply(ConfigMap, mapOf(object));
             } else if (known.has(key.name)) {
               const map = await client.get(ConfigMap, {namespace, name: known.get(key.name)!});
-              if (map) await client.delete({...map, apiVersion: 'v1', kind: 'ConfigMap'});
+              if (map) await client.delete(map);
               known.delete(key.name);
             }
           },
@@ -141,15 +136,15 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
       return [
         controller(async ({object, client, caches}) => {
           if (!object || caches.list(ConfigMap, {namespace}).some(map => map.metadata?.labels?.['site'] === object.metadata!.name)) return;
-          await client.create<ConfigMap>(mapOf(object as Site, `map-${++count}`));
+          await client.create(ConfigMap, mapOf(object, `map-${++count}`));
         }),
       ];
     },
     correct: () => [
       controller(async ({object, client}) => {
         if (!object) return;
-        const id = createHash('sha256').update(object.metadata!.uid!).digest('hex').slice(0, 10);
-        await client.apply<ConfigMap>(mapOf(object as Site, `map-${id}`));
+        const id = createHash('sha256').update(object.metadata.uid).digest('hex').slice(0, 10);
+        await client.apply(ConfigMap, mapOf(object, `map-${id}`));
       }),
     ],
   },
@@ -160,18 +155,18 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
         const site = copyOf<Site>(object);
         site.metadata = {...site.metadata, labels: {seen: 'yes'}};
         try {
-          await client.raw.resource(Site).update(site);
+          await client.resource(Site).update(site);
         } catch (error) {
           if (!isConflict(error)) throw error;
           const {resourceVersion} = (await client.get(Site, site.metadata as never))!.metadata!;
-          await client.raw.resource(Site).update({...site, metadata: {...site.metadata, resourceVersion: resourceVersion!}});
+          await client.resource(Site).update({...site, metadata: {...site.metadata, resourceVersion: resourceVersion!}});
         }
       }),
     ],
     correct: () => [
       controller(async ({object, client}) => {
         if (!object || object.metadata?.labels?.['seen']) return;
-        await client.patch<Site>(object as Site, site => {
+        await client.patch(object, site => {
           site.metadata = {...site.metadata, labels: {seen: 'yes'}};
         });
       }),
@@ -183,7 +178,7 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
 const finalizing = (ignoresMissing: boolean): OperatorController =>
   controller(
     async ({object, client}) => {
-      if (object) await client.apply<ConfigMap>(mapOf(object as Site));
+      if (object) await client.apply(ConfigMap, mapOf(object));
     },
     {
       owns: [],
@@ -192,7 +187,7 @@ const finalizing = (ignoresMissing: boolean): OperatorController =>
       retry: {delay: '1s', longest: '10s'},
       async finalize({object, client}) {
         try {
-          await client.raw.resource(ConfigMap).delete(`site-${object.metadata!.name}`, {namespace});
+          await client.resource(ConfigMap).delete(`site-${object.metadata!.name}`, {namespace});
         } catch (error) {
           if (!ignoresMissing || !isNotFound(error)) throw error;
         }

@@ -92,8 +92,8 @@ test.serial('an operator that waits forever after a stop is left and reported, w
         // The one that made the map has ended, and with it what this waits for.
         if (map) await new Promise(() => {});
         const metadata = {namespace, name: key.name, labels: {site: key.name}};
-        await client.apply<ConfigMap>({apiVersion: 'v1', kind: 'ConfigMap', metadata});
-        await client.apply<Site>({...aSite(key.name), metadata: {namespace, name: key.name, labels: {seen: 'true'}}});
+        await client.apply(ConfigMap, {metadata});
+        await client.apply(Site, {metadata: {namespace, name: key.name, labels: {seen: 'true'}}, spec: {title: key.name}});
       },
     }),
   ];

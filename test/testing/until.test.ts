@@ -4,7 +4,7 @@ import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {ConfigMap} from '#src/operator/kinds.js';
 import {startPlane} from '#src/plane/plane.js';
-import {until} from '#src/testing/index.js';
+import {until, type Duration} from '#src/testing/index.js';
 
 const original = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none', freeze: true});
 test.after.always(() => original.stop());
@@ -129,7 +129,7 @@ test('a clock that runs by itself, and steps that do not move time, are refused'
     {instanceOf: RangeError, message: 'a step of 0 does not move time'},
   );
   await t.throwsAsync(
-    until(plane, () => false, {within: 'soon'}),
+    until(plane, () => false, {within: 'soon' as Duration}),
     {instanceOf: TypeError},
   );
 });

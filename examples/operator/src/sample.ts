@@ -12,7 +12,7 @@ export interface Sample extends KubeObject {
   status?: SampleStatus;
 }
 
-export const Sample = customKind<Sample>({group: 'example.com', version: 'v1', kind: 'Sample', plural: 'samples'});
+export const Sample = customKind<Sample, 'Sample'>({group: 'example.com', version: 'v1', kind: 'Sample', plural: 'samples'});
 
 /**
  * @rule self.text.size() * self.repeat <= 10000

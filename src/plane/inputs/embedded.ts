@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
-import type {Client} from '#src/client/client.js';
+import type {Client} from '#src/operator/client/client.js';
 import type {Manifest} from '#src/plane/manifests/read.js';
 import type {PlaneOptions} from './options.js';
 

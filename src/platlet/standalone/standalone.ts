@@ -26,6 +26,7 @@ export const standaloneClient = (naming: Naming): Client => {
       create: refuse,
       update: refuse,
       patch: refuse,
+      apply: refuse,
       delete: refuse,
       deleteCollection: refuse,
     };

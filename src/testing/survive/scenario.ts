@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
-import type {Client} from '#src/client/client.js';
+import type {Client} from '#src/operator/client/client.js';
 import type {OperatorController} from '#src/operator/index.js';
 import type {Duration} from '#src/operator/result.js';
 import type {UntilOptions} from '#src/testing/waiting/until.js';

@@ -56,6 +56,23 @@ export const readSettingsFile = async (
   }
 };
 
+/**
+ * Reads a kubeconfig that is given as text or as an object; its relative paths are below the working directory. Rejects
+ * with an error of one line.
+ */
+export const readSettings = async (
+  given: string | object,
+  {context}: {readonly context?: string | undefined},
+): Promise<ConnectionSettings> => {
+  const source = 'kubeconfig';
+  try {
+    const raw = typeof given === 'string' ? await parse(given) : (given as RawSettings);
+    return {...settingsOf(raw, {directory: process.cwd(), context, server: undefined}), source};
+  } catch (cause) {
+    throw new Error(`${source}: ${oneLine(cause)}`, {cause});
+  }
+};
+
 /** The users of a kubeconfig by their names. */
 export interface NamedIdentities {
   readonly users: ReadonlyMap<string, ClientIdentity>;

@@ -25,7 +25,7 @@ export const withElection = (client: Client) => {
 
 declare const bucketChanges: (signal: AbortSignal) => AsyncIterable<{readonly bucket: string}>;
 
-export const buckets = defineController<Backup>({
+export const buckets = defineController({
   name: 'buckets',
   for: Backup,
   reads: [selection(Secret, {labelSelector: 'app=backup'}), selection(ConfigMap, {metadataOnly: true})],

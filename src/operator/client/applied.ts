@@ -19,11 +19,11 @@ const bound = new CacheBound('applied_configurations', 16 * 1024 * 1024);
 export class AppliedConfigurations {
   readonly #hashes = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
 
-  isApplied(kind: Kind, configuration: KubeObject, cached: Frozen<KubeObject>): boolean {
+  isApplied(kind: Kind, configuration: Frozen<KubeObject>, cached: Frozen<KubeObject>): boolean {
     return this.#hashes.get(idOf(kind, cached)) === hashOf(configuration) && holds(cached, configuration);
   }
 
-  remember(kind: Kind, configuration: KubeObject, result: KubeObject): void {
+  remember(kind: Kind, configuration: Frozen<KubeObject>, result: KubeObject): void {
     this.#hashes.set(idOf(kind, result as Frozen<KubeObject>), hashOf(configuration));
   }
 }
@@ -31,7 +31,7 @@ export class AppliedConfigurations {
 const idOf = ({group, plural}: Kind, object: Frozen<KubeObject>): string =>
   `${group}/${plural}/${keyText(keyOf(object))}/${object.metadata?.uid ?? ''}`;
 
-const hashOf = (configuration: KubeObject): string => createHash('sha256').update(jsonText(configuration)).digest('base64');
+const hashOf = (configuration: Frozen<KubeObject>): string => createHash('sha256').update(jsonText(configuration)).digest('base64');
 
 /** Returns whether a value has all values of a configuration. Maps may hold more; lists must have as many items. */
 const holds = (live: unknown, configuration: unknown): boolean => {
