@@ -132,7 +132,7 @@ packed('the operator toolkit runs a controller against a plane, and shares its k
        for: ConfigMap,
        async reconcile({object, client}) {
          if (object?.metadata.name === 'original')
-           await client.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'copy', namespace: 'default'}, data: object.data});
+           await client.apply(ConfigMap, {metadata: {name: 'copy', namespace: 'default'}, data: object.data});
          if (object?.metadata.name === 'copy') {
            console.log(object.data.text);
            stop.abort();
@@ -142,7 +142,7 @@ packed('the operator toolkit runs a controller against a plane, and shares its k
      const manager = createManager({controllers: [copies], client: plane.client()});
      const run = manager.run(stop.signal);
      await manager.ready;
-     await plane.client().resource(ConfigMap).create({metadata: {name: 'original', namespace: 'default'}, data: {text: 'hello'}});
+     await plane.client().create(ConfigMap, {metadata: {name: 'original', namespace: 'default'}, data: {text: 'hello'}});
      console.log(await run);
      await plane.stop();`,
   ).catch((error: {stderr: string}) => [error.stderr]);

@@ -57,7 +57,7 @@ export interface Backup extends KubeObject {
   status?: {conditions?: readonly Condition[]};
 }
 
-export const Backup = customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
+export const Backup = customKind<Backup, 'Backup'>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
 
 /** @rule self.minimum <= self.keep
  * @message keep more than the minimum

@@ -68,7 +68,7 @@ export interface Backup extends KubeObject {
 }
 
 /** The kind Backup of example.com/v1. */
-export const Backup: Kind<Backup> = customKind<Backup>({
+export const Backup: Kind<Backup, 'Backup'> = customKind<Backup, 'Backup'>({
   group: 'example.com',
   version: 'v1',
   kind: 'Backup',

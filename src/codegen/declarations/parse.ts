@@ -111,12 +111,13 @@ const skipValue = (parser: TypeParser): Handle[] => {
   return handles;
 };
 
-/** Reads `customKind<T>({group: 'example.com', ...})`. */
+/** Reads `customKind<T>({group: 'example.com', ...})`, which may have the name of the kind as its second type. */
 const handleOf = (parser: TypeParser): Handle | undefined => {
   const at = parser.place;
   parser.next();
   if (!parser.take('<')) return undefined;
   const type = parser.name();
+  if (parser.take(',')) parser.next();
   if (!parser.take('>') || !parser.take('(') || !parser.take('{')) return undefined;
   const fields: Record<string, string | boolean> = {};
   while (!parser.take('}') && !parser.isEnd) {

@@ -98,7 +98,7 @@ const kindText = (
   const fields = {group, version: version.name, kind, plural};
   const handle = [
     ...commentLines(handleDoc(definition, version)),
-    `export const ${kind}: Kind<${kind}> = customKind<${kind}>({`,
+    `export const ${kind}: Kind<${kind}, ${literal(kind)}> = customKind<${kind}, ${literal(kind)}>({`,
     ...Object.entries(fields).map(([name, value]) => `  ${name}: ${literal(value)},`),
     ...(scope === 'Cluster' ? ['  namespaced: false,'] : []),
     '});',

@@ -105,8 +105,8 @@ export interface Client extends ResourceClients {
    * Patches the status subresource in the same way as `patch`, with changes in their order: `setCondition`, or a
    * function that changes a draft of the status, or returns a new one.
    */
-  status<T extends KubeObject>(object: Stored<T>, ...changes: readonly StatusChange<T>[]): Promise<Stored<T>>;
-  status<T extends KubeObject>(object: Stored<T>, changes: readonly StatusChange<T>[], options: WriteOptions): Promise<Stored<T>>;
+  status<T extends KubeObject>(object: Stored<T>, ...changes: readonly StatusChange<NoInfer<T>>[]): Promise<Stored<T>>;
+  status<T extends KubeObject>(object: Stored<T>, changes: readonly StatusChange<NoInfer<T>>[], options: WriteOptions): Promise<Stored<T>>;
   /** Deletes an object that was read. A missing object is no error. */
   delete(object: AnyObject, options?: DeleteObjectOptions): Promise<void>;
   /** Deletes an object by its key. A missing object is no error. */

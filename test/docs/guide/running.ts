@@ -1,6 +1,7 @@
+import type {Server} from 'node:http';
 import {startPlane, VirtualClock, type Client} from '@platio/plat';
-import {createManager, defineController, fromEvents, selection} from '@platio/plat/operator';
-import {ConfigMap, Secret} from '@platio/plat/operator/kinds';
+import {createClient, createManager, defineController, fromEvents, selection} from '@platio/plat/operator';
+import {ConfigMap, Deployment, Secret} from '@platio/plat/operator/kinds';
 import {Backup, backups} from './backups.js';
 
 export const inATest = async () => {
@@ -11,6 +12,23 @@ export const inATest = async () => {
   const run = manager.run(stop.signal);
   await manager.ready;
   return run;
+};
+
+export const inAScript = async () => {
+  await using client = await createClient({kubeconfig: 'kind.yaml', context: 'kind-a', qps: 20});
+  for (const {metadata} of (await client.list(Deployment, {labelSelector: 'tier=batch'})).items)
+    await client.apply(Deployment, {metadata: {name: metadata.name, namespace: metadata.namespace}, spec: {replicas: 0}});
+};
+
+export const inAServer = async (server: Server, signal: AbortSignal) => {
+  await using client = await createClient();
+  const manager = createManager({controllers: [backups], client});
+  server.on('request', async (request, response) => {
+    if (request.url !== '/readyz') return;
+    const {status, body} = await manager.readiness();
+    response.writeHead(status).end(body);
+  });
+  return await manager.run(signal);
 };
 
 export const withElection = (client: Client) => {
