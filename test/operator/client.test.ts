@@ -160,7 +160,7 @@ test('a write can be validated strictly, and go to a subresource', async t => {
   const client = (await aPlane(t)).client();
   const spec = {containers: [{name: 'a', image: 'a'}]};
   await client.create(ServiceAccount, {metadata: {name: 'default', namespace: 'default'}});
-  const pod = await client.create(Pod, {metadata, spec: {...spec, serviceAccountName: 'default', automountServiceAccountToken: false}});
+  const pod = await client.create(Pod, {metadata, spec: {...spec, schedulerName: 'none', automountServiceAccountToken: false}});
 
   const unknown = {metadata, dat: {}};
   for (const write of [

@@ -124,7 +124,10 @@ const refused: readonly (readonly [string, string])[] = [
     'await client.apply(Deployment, {spec: {}});',
     "Argument of type '{ spec: {}; }' is not assignable to parameter of type 'Configuration<Deployment>'.",
   ],
-  ['await client.create(Backup, {metadata});', 'No overload matches this call.'],
+  [
+    'await client.create(Backup, {metadata});',
+    "Argument of type '{ metadata: { name: string; namespace: string; }; }' is not assignable to parameter of type 'NewObject<Backup>'.",
+  ],
   ['await client.status(backup, status => { status.phas = "x"; });', "Property 'phas' does not exist on type"],
   ['await client.patch(backup, draft => { draft.spec.keep = "3"; });', "Type 'string' is not assignable to type 'number'."],
   ['backup.metadata.name = "x";', "Cannot assign to 'name' because it is a read-only property."],
