@@ -7,6 +7,7 @@ export type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 export type Spec = Definition['spec'];
 export type Version = Spec['versions'][number];
 type Column = NonNullable<Version['additionalPrinterColumns']>[number];
+type Conversion = NonNullable<Spec['conversion']>;
 type Scale = NonNullable<NonNullable<Version['subresources']>['scale']>;
 
 /** The names of a kind that its definition has if it does not say others. */
@@ -53,6 +54,7 @@ export const kindTagsOf = ({metadata, spec}: Definition, version: Version): Tag[
     ...(names.categories ?? []).map(name => tag('category', name)),
     ...Object.entries(labels).map(([name, value]) => tag('label', `${name} ${word(value)}`)),
     ...Object.entries(annotations).map(([name, value]) => tag('annotation', `${name} ${word(value)}`)),
+    ...(spec.conversion?.webhook ? [tag('conversion', jsonArgument(spec.conversion))] : []),
     ...(spec.versions.length > 1 ? [tag('storage')] : []),
   ];
   return [
@@ -79,6 +81,7 @@ export interface KindFacts {
   readonly categories: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  readonly conversion?: Conversion;
   readonly isStored: boolean;
   readonly isServed: boolean;
   readonly deprecated?: string;
@@ -138,6 +141,19 @@ const subresourceOf = (text: string): KindFacts['subresources'] => {
   return {scale: {specReplicasPath: spec, statusReplicasPath: status, ...(selector ? {labelSelectorPath: selector} : {})}};
 };
 
+/** Reads `webhook service=NAMESPACE/NAME path=/convert`, or the whole in JSON. */
+const conversionOf = (text: string): Conversion => {
+  if (text.startsWith('{')) return JSON.parse(text) as Conversion;
+  const {words, values} = wordsOf(text);
+  only(values, ['service', 'path', 'port'], 'conversion webhook');
+  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(values['service'] ?? '') ?? [];
+  const {path, port} = values;
+  if (words.join() !== 'webhook' || namespace === undefined || name === undefined || (port !== undefined && !/^\d+$/.test(port)))
+    throw new Error('@conversion needs a webhook, such as @conversion webhook service=my-system/my-webhooks path=/convert, or JSON');
+  const service = {namespace, name, ...(path ? {path} : {}), ...(port ? {port: Number(port)} : {})};
+  return {strategy: 'Webhook', webhook: {clientConfig: {service}, conversionReviewVersions: ['v1']}};
+};
+
 const named = (text: string, name: string): Record<string, string> => {
   const [key, value, more] = wordsOf(text).words;
   if (key === undefined || value === undefined || more !== undefined) throw new Error(`@${name} needs a name and a value`);
@@ -166,6 +182,7 @@ const readers: Readonly<Record<string, Reader>> = {
   category: (facts, text) => facts.categories.push(single('category', text)),
   label: (facts, text) => Object.assign(facts.labels, named(text, 'label')),
   annotation: (facts, text) => Object.assign(facts.annotations, named(text, 'annotation')),
+  conversion: (facts, text) => (facts.conversion = conversionOf(text)),
   storage: facts => (facts.isStored = true),
   unserved: facts => (facts.isServed = false),
   deprecated: (facts, text) => (facts.deprecated = text),

@@ -3,6 +3,13 @@ import type {JsonSchema} from '#src/schema/json-schema.js';
 /** The alternatives of `x-kubernetes-int-or-string`. The server knows them; other tools read them. */
 export const intOrStringAlternatives: readonly JsonSchema[] = [{type: 'integer'}, {type: 'string'}];
 
+/** The schema of a quantity such as `500m` or `1Gi`. */
+export const quantitySchema: JsonSchema = {
+  'x-kubernetes-int-or-string': true,
+  anyOf: intOrStringAlternatives,
+  pattern: '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
+};
+
 const text = (description: string, limits: JsonSchema = {}): JsonSchema => ({type: 'string', description, ...limits});
 
 /** The schema of a condition, with the limits of the API's own type. */

@@ -3,6 +3,7 @@
 
 import {closest} from '#src/base/text/closest.js';
 import {messageOf} from '#src/base/message.js';
+import {isPlainObject} from '#src/schema/decode/plain.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/json-schema.js';
 import {argumentText, jsonArgument, tag, textArgument, type Tag} from './doc.js';
 import {kindTagNames} from './kind-tags.js';
@@ -74,6 +75,8 @@ export const schemaTagNames: readonly string[] = [
   ...Object.keys(ruleTags),
   'integer',
   'number',
+  'schema',
+  'embedded',
   'required',
   'mapKey',
   'description',
@@ -149,6 +152,8 @@ export class TagReader {
     if (known) Object.assign(this.#schema, {[known.keyword]: valueOf(given, known.form)});
     else if (name === 'integer') this.#schema.type = 'integer';
     else if (name === 'number') this.#schema.type = 'number';
+    else if (name === 'schema') Object.assign(this.#schema, stated(valueOf(given, 'json')));
+    else if (name === 'embedded') Object.assign(this.#schema, embedded(this.#schema, given));
     else if (name === 'required') this.#required.push(valueOf(given, 'text') as string);
     else if (name === 'mapKey') this.#keys.push(valueOf(given, 'text') as string);
     else if (name === 'description') this.#schema.description = valueOf(given, 'text') as string;
@@ -176,6 +181,21 @@ export class TagReader {
     };
   }
 }
+
+/** Returns a schema that is stated in full. */
+const stated = (schema: unknown): JsonSchema => {
+  if (!isPlainObject(schema)) throw new Error('@schema needs a schema, such as {"type": "string"}');
+  return schema;
+};
+
+/** Returns what makes a schema that of a whole object, whose metadata the server knows. */
+const embedded = ({properties}: JsonSchema, given: Tag): JsonSchema => {
+  valueOf(given, 'flag');
+  const whole: JsonSchema = properties
+    ? {properties: {apiVersion: {type: 'string'}, kind: {type: 'string'}, ...properties, metadata: {type: 'object'}}}
+    : {[extensions.preserveUnknownFields]: true};
+  return {type: 'object', ...whole, [extensions.embeddedResource]: true};
+};
 
 const suggestion = (name: string): string => {
   const near = closest(name, schemaTagNames);

@@ -1,9 +1,11 @@
 // The built-in kinds by name: each is a handle (a value) and the type of its objects. Of several versions the most
 // stable one; others are in `kinds`. Types are interfaces with a field of their own, so that messages of the compiler
-// have their names.
+// have their names. Beside the kinds the types that they are made of.
 
 import {kinds, type Kind, type ObjectOf} from '#src/api/kinds/index.js';
 import type {ObjectMeta} from '#src/api/types.js';
+
+export type * from '#src/api/components/component-types.js';
 
 export interface APIService extends ObjectOf<(typeof kinds)['apiServices']> {
   metadata?: ObjectMeta;

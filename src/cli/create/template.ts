@@ -45,6 +45,6 @@ export const operatorFiles = ({name, group, kind, plural, file}: ProjectNames, s
     for (const start of renamed[first] ?? [first])
       files[inWords([start, ...rest].join('/'))] = inWords(readFileSync(join(folder, path), 'utf8'));
   }
-  const [definition] = definitionFiles([`src/${file}.ts`], path => files[path], 'kubernetes');
+  const [definition] = definitionFiles([`src/${file}.ts`], path => files[path], {words: 'kubernetes'});
   return {...files, [`manifests/crds/${definition!.name}`]: definition!.text};
 };

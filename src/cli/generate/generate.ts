@@ -27,10 +27,11 @@ export const runGenerate = async (invocation: GenerateInvocation): Promise<numbe
 
 const written = (files: readonly GeneratedFile[], folder: string, {print}: GenerateInvocation): number => {
   makeFolder(folder);
-  for (const {name, text} of files) {
+  for (const {name, text, note} of files) {
     const path = join(folder, name);
     writeFileSync(path, text);
     print(path);
+    if (note !== undefined) process.stderr.write(`plat generate: ${note}\n`);
   }
   return 0;
 };

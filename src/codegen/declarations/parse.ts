@@ -1,132 +1,182 @@
 import {docOf} from '#src/codegen/doc.js';
+import {messageOf} from '#src/base/message.js';
+import {constantOf} from './constants.js';
 import {TypeParser} from './parser.js';
-import type {Declaration, Handle, Import, SourceFile, TypeNode} from './syntax.js';
-
-/** What begins a statement, so that a value without a semicolon ends there. */
-const openers: ReadonlySet<string> = new Set([
-  'export',
-  'import',
-  'interface',
-  'type',
-  'const',
-  'let',
-  'var',
-  'function',
-  'class',
-  'enum',
-  'declare',
-  'namespace',
-]);
-const closing: Readonly<Record<string, string>> = {'{': '}', '(': ')', '[': ']'};
+import {skipValue} from './skip-value.js';
+import type {Declaration, Handle, Import, Place, Property, SourceFile, TypeNode} from './syntax.js';
 
 /**
- * Returns the declarations of a source file: its interfaces and aliases, its imports, and the handles that `customKind`
- * makes. Other values are skipped. Throws an error of one line that names the file and the line for a declaration that
- * cannot become a schema.
+ * Returns the declarations of a source file: its interfaces, aliases, enums and literal constants, its imports, and the
+ * handles that `customKind` makes. Other statements are skipped. What cannot be read becomes a declaration that is
+ * refused if a kind uses it.
  */
 export const parseDeclarations = (file: string, text: string): SourceFile => {
   const parser = new TypeParser(file, text);
-  const declarations = new Map<string, Declaration>();
-  const imports = new Map<string, Import>();
-  const handles: Handle[] = [];
-  const add = (declaration: Declaration): void => {
-    if (declarations.has(declaration.name)) parser.fail(`${declaration.name} is declared twice`, declaration.at);
-    declarations.set(declaration.name, declaration);
-  };
+  const found = new Found();
   while (!parser.isEnd) {
-    const {token} = parser;
-    const doc = docOf(token.comment);
+    const {comment} = parser.token;
+    const isExport = parser.is('export');
     while (parser.is('export') || parser.is('declare') || parser.is('default')) parser.next();
-    const at = parser.place;
-    if (parser.is('import') || parser.is('{') || parser.is('*')) importsOf(parser).forEach(([local, found]) => imports.set(local, found));
-    else if (parser.is('interface')) {
-      parser.next();
-      const name = parser.name();
-      parser.refuseParameters(name);
-      add({is: 'interface', name, doc, at, bases: basesOf(parser), body: parser.body()});
-    } else if (parser.is('type') && !parser.is('{', 1)) {
-      parser.next();
-      const name = parser.name();
-      parser.refuseParameters(name);
-      parser.expect('=');
-      add({is: 'alias', name, doc, at, type: parser.type()});
-      parser.take(';');
-    } else if (parser.is('enum') || (parser.is('const') && parser.is('enum', 1))) {
-      parser.fail('enums are not supported: write a union of literals');
-    } else handles.push(...skipValue(parser));
+    if (isExport && parser.is('type') && (parser.is('{', 1) || parser.is('*', 1))) parser.next();
+    if (parser.is('import') || (isExport && (parser.is('{') || parser.is('*')))) readImports(parser, found);
+    else if (isDeclaration(parser)) found.add(declarationOf(parser, comment));
+    else {
+      const constant = constantOf(parser);
+      if (constant) found.constants.set(constant.name, constant.type);
+      found.handles.push(...skipValue(parser));
+    }
   }
-  return {file, declarations, imports, handles};
+  return {file, ...found};
+};
+
+/** What the statements of a file declare. */
+class Found {
+  readonly declarations = new Map<string, Declaration>();
+  readonly imports = new Map<string, Import>();
+  readonly reexports: string[] = [];
+  readonly constants = new Map<string, TypeNode>();
+  readonly handles: Handle[] = [];
+
+  /** Adds a declaration; the fields of an interface that is declared again are added to it. */
+  add(declaration: Declaration): void {
+    const known = this.declarations.get(declaration.name);
+    this.declarations.set(declaration.name, known ? joined(known, declaration) : declaration);
+  }
+}
+
+const joined = (known: Declaration, other: Declaration): Declaration => {
+  if (known.is !== 'interface' || other.is !== 'interface') return unusable(other, `${other.name} is declared twice`);
+  const {properties, index = known.body.index} = other.body;
+  return {
+    ...known,
+    bases: [...known.bases, ...other.bases],
+    body: {properties: [...known.body.properties, ...properties], ...(index ? {index} : {})},
+  };
+};
+
+/** A declaration that cannot become a schema, and why. */
+const unusable = ({name, doc, at}: Pick<Declaration, 'name' | 'doc' | 'at'>, reason: string): Declaration => ({
+  is: 'alias',
+  name,
+  doc,
+  at,
+  parameters: [],
+  type: {is: 'none', reason, at},
+});
+
+/** Whether a declaration of a type begins here; the words are names elsewhere. */
+const isDeclaration = (parser: TypeParser): boolean => {
+  const ahead = parser.is('const') ? 1 : 0;
+  if (parser.is('enum', ahead) && parser.isName(ahead + 1) && parser.is('{', ahead + 2)) return true;
+  if (!parser.isName(1)) return false;
+  const follows = (...signs: string[]): boolean => signs.some(sign => parser.is(sign, 2));
+  return (
+    (parser.is('interface') && follows('{', '<', 'extends')) ||
+    (parser.is('type') && follows('=', '<')) ||
+    parser.is('class') ||
+    (parser.is('abstract') && parser.is('class', 1))
+  );
+};
+
+type Start = Pick<Declaration, 'name' | 'doc' | 'at'>;
+
+const declarationOf = (parser: TypeParser, comment: Parameters<typeof docOf>[0]): Declaration => {
+  const at = parser.place;
+  while (parser.is('const') || parser.is('abstract')) parser.next();
+  const word = parser.next().text;
+  const start: Start = {name: parser.name(), doc: docOf(comment), at};
+  if (word === 'class') {
+    skipValue(parser, true);
+    return unusable(start, `${start.name} is a class: use an interface`);
+  }
+  const {position} = parser;
+  try {
+    return word === 'enum' ? {...start, is: 'enum', parameters: [], members: membersOf(parser)} : typeOf(parser, start, word);
+  } catch (error) {
+    parser.return(position);
+    skipValue(parser, word !== 'type');
+    return unusable(start, messageOf(error).replace(/^[^:]*:\d+: /, ''));
+  }
+};
+
+const typeOf = (parser: TypeParser, start: Start, word: string): Declaration => {
+  const parameters = parser.parameters();
+  if (word === 'interface') return {...start, is: 'interface', parameters, bases: basesOf(parser), body: parser.body()};
+  parser.expect('=');
+  const type = parser.type();
+  parser.take(';');
+  return {...start, is: 'alias', parameters, type};
 };
 
 const basesOf = (parser: TypeParser): readonly TypeNode[] => {
   const bases: TypeNode[] = [];
   if (!parser.take('extends')) return bases;
-  do {
-    const at = parser.place;
-    const name = parser.name();
-    parser.refuseParameters(name);
-    bases.push({is: 'name', name, of: [], at});
-  } while (parser.take(','));
+  do bases.push(parser.type());
+  while (parser.take(','));
   return bases;
 };
 
-/** Reads an import or a re-export: the names in braces. Other forms declare nothing that a schema could use. */
-const importsOf = (parser: TypeParser): [string, Import][] => {
-  parser.take('import');
-  const names: [string, string][] = [];
+/** Reads the members of an enum. Those without a value count on from the one before. */
+const membersOf = (parser: TypeParser): readonly Property[] => {
+  const members: Property[] = [];
+  let next: number | undefined = 0;
+  parser.expect('{');
+  while (!parser.take('}')) {
+    const {comment} = parser.token;
+    const at = parser.place;
+    const name = parser.next().text;
+    const type: TypeNode = parser.take('=') ? valueOf(parser, name) : counted(next, name, at);
+    next = type.is === 'literal' && typeof type.value === 'number' ? type.value + 1 : undefined;
+    members.push({name, isOptional: false, type, doc: docOf(comment), at});
+    if (!parser.take(',') && !parser.is('}')) parser.expect('}');
+  }
+  return members;
+};
+
+const counted = (value: number | undefined, name: string, at: Place): TypeNode =>
+  value === undefined ? {is: 'none', reason: `${name} needs a value`, at} : {is: 'literal', value, at};
+
+const valueOf = (parser: TypeParser, name: string): TypeNode => {
+  const at = parser.place;
+  const type: TypeNode = parser.token.type === 'name' || parser.is('(') ? {is: 'none', reason: '', at} : parser.type();
+  if (type.is === 'literal' && (parser.is(',') || parser.is('}'))) return type;
+  while (!parser.is(',') && !parser.is('}') && !parser.isEnd) {
+    if (parser.is('(')) parser.skipGroup();
+    else parser.next();
+  }
+  return {is: 'none', reason: `the value of ${name} is computed: write it out`, at};
+};
+
+/** Reads an import or a re-export. Forms that name nothing declare nothing that a schema could use. */
+const readImports = (parser: TypeParser, found: Found): void => {
+  const isImport = parser.take('import');
+  const names: [local: string, name: string][] = [];
+  let all = false;
   while (parser.token.type !== 'string' && !parser.isEnd && !parser.is(';')) {
     if (parser.take('{')) {
-      while (!parser.take('}') && !parser.isEnd) {
-        if (parser.is('type') && !parser.is(',', 1) && !parser.is('}', 1) && !parser.is('as', 1)) parser.next();
-        const name = parser.next().text;
-        names.push([parser.take('as') ? parser.next().text : name, name]);
-        parser.take(',');
-      }
+      names.push(...namesOf(parser));
       if (!parser.is('from')) break; // An export of names that are declared here.
+    } else if (parser.take('*')) {
+      if (parser.take('as')) names.push([parser.next().text, '*']);
+      else all = true;
     } else parser.next();
   }
   const from = parser.token.type === 'string' ? parser.next().text : undefined;
+  if (parser.is('with')) parser.next();
+  parser.skipGroup();
   parser.take(';');
-  return from === undefined ? [] : names.map(([local, name]) => [local, {from, name}]);
+  if (from === undefined) return;
+  if (all && !isImport) found.reexports.push(from);
+  for (const [local, name] of names) found.imports.set(local, {from, name});
 };
 
-/** Skips a statement that declares no type. Returns the handles that it makes. */
-const skipValue = (parser: TypeParser): Handle[] => {
-  const handles: Handle[] = [];
-  const open: string[] = [];
-  const isBlock = ['function', 'class', 'namespace', 'async', 'abstract'].some(word => parser.is(word));
-  for (let first = true; !parser.isEnd; first = false) {
-    if (!first && open.length === 0 && openers.has(parser.token.text) && parser.token.type === 'name') break;
-    const handle = parser.is('customKind') ? handleOf(parser) : undefined;
-    if (handle) {
-      handles.push(handle);
-      continue;
-    }
-    const {type, text} = parser.next();
-    if (type !== 'sign') continue;
-    if (closing[text]) open.push(closing[text]);
-    else if (open.at(-1) === text) open.pop();
-    if (open.length === 0 && (text === ';' || (isBlock && text === '}'))) break;
-  }
-  return handles;
-};
-
-/** Reads `customKind<T>({group: 'example.com', ...})`, which may have the name of the kind as its second type. */
-const handleOf = (parser: TypeParser): Handle | undefined => {
-  const at = parser.place;
-  parser.next();
-  if (!parser.take('<')) return undefined;
-  const type = parser.name();
-  if (parser.take(',')) parser.next();
-  if (!parser.take('>') || !parser.take('(') || !parser.take('{')) return undefined;
-  const fields: Record<string, string | boolean> = {};
+const namesOf = (parser: TypeParser): readonly [string, string][] => {
+  const names: [string, string][] = [];
   while (!parser.take('}') && !parser.isEnd) {
+    if (parser.is('type') && !parser.is(',', 1) && !parser.is('}', 1) && !parser.is('as', 1)) parser.next();
     const name = parser.next().text;
-    if (!parser.take(':')) parser.fail('the fields of a handle must be literals');
-    const {type: given, text} = parser.next();
-    if (given !== 'string' && text !== 'true' && text !== 'false') parser.fail(`the field ${name} of a handle must be a literal`);
-    fields[name] = given === 'string' ? text : text === 'true';
+    names.push([parser.take('as') ? parser.next().text : name, name]);
     parser.take(',');
   }
-  return {type, fields, at};
+  return names;
 };

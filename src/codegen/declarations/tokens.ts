@@ -57,8 +57,14 @@ const endOfTemplate = (text: string, from: number): number => {
   return text.length;
 };
 
+/** Words that a value follows. */
+const beforeValue: ReadonlySet<string> = new Set(
+  'return typeof case in of do else void await yield throw new delete instanceof default extends'.split(' '),
+);
+
 /** Whether a slash after this token begins a regular expression and not a division. */
-const isBeforeValue = (token: Token | undefined): boolean => token === undefined || (token.type === 'sign' && !')]}'.includes(token.text));
+const isBeforeValue = (token: Token | undefined): boolean =>
+  token === undefined || (token.type === 'sign' ? !')]}'.includes(token.text) : token.type === 'name' && beforeValue.has(token.text));
 
 /**
  * Returns the type and the text of the token at a position, unless it is a template, a regular expression or a sign.

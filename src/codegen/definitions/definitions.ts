@@ -5,11 +5,9 @@ import {defaultNames, kindFacts, type Definition, type KindFacts, type Version} 
 import {Schemas} from './schema.js';
 import type {Scope} from './scope.js';
 
-type Interface = Declaration & {readonly is: 'interface'};
-
 /** A version of a kind as it is declared. */
 interface DeclaredKind {
-  readonly declaration: Interface;
+  readonly declaration: Declaration;
   readonly facts: KindFacts;
   readonly group: string;
   readonly kind: string;
@@ -32,11 +30,9 @@ const shared = ['group', 'version', 'kind', 'plural'] as const;
  */
 export const definitionsOf = (files: readonly SourceFile[], scope: Scope, apiVersion: string): readonly DeclaredDefinition[] => {
   const byName = new Map<string, DeclaredKind[]>();
-  for (const file of files) {
-    for (const kind of kindsOf(file)) {
-      const name = `${kind.kind} ${kind.group}`;
-      byName.set(name, [...(byName.get(name) ?? []), kind]);
-    }
+  for (const kind of kindsOf(files, scope)) {
+    const name = `${kind.kind} ${kind.group}`;
+    byName.set(name, [...(byName.get(name) ?? []), kind]);
   }
   return [...byName.values()].map(versions => definitionOf(versions, new Schemas(scope), apiVersion)).sort(inOrder);
 };
@@ -44,23 +40,63 @@ export const definitionsOf = (files: readonly SourceFile[], scope: Scope, apiVer
 const inOrder = ({definition: one}: DeclaredDefinition, {definition: other}: DeclaredDefinition): number =>
   one.metadata!.name! < other.metadata!.name! ? -1 : 1;
 
-const kindsOf = ({declarations, handles, file}: SourceFile): DeclaredKind[] => {
-  const stray = handles.find(({type}) => declarations.get(type)?.is !== 'interface');
-  if (stray) throw failureAt(stray.at, `the handle is of ${stray.type}, which is no interface of this file`);
-  return [...declarations.values()].flatMap(declaration => {
-    const handle = handles.find(({type}) => type === declaration.name);
-    const isKind = handle !== undefined || declaration.doc.tags.some(({name}) => name === 'group');
-    if (!isKind) return [];
-    if (declaration.is !== 'interface') throw failureAt(declaration.at, `${declaration.name} has @group and is no interface`);
-    const facts = kindFacts(declaration.doc.tags, (line, message) => {
-      throw failureAt({file, line}, message);
-    });
-    return [{declaration, ...identified(declaration, facts, handle)}];
-  });
+/** A handle whose fields are known. */
+interface ReadHandle {
+  readonly at: Place;
+  readonly fields: Readonly<Record<string, string | boolean>>;
+}
+
+const kindsOf = (files: readonly SourceFile[], scope: Scope): readonly DeclaredKind[] => {
+  const handles = handlesOf(files, scope);
+  const tagged = files.flatMap(({declarations}) =>
+    [...declarations.values()].filter(({doc}) => doc.tags.some(({name}) => name === 'group')),
+  );
+  const order = files.map(({file}) => file);
+  const place = ({at: {file, line}}: Declaration): readonly [number, number] => [order.indexOf(file), line];
+  return [...new Set([...tagged, ...handles.keys()])]
+    .sort((one, other) => place(one)[0] - place(other)[0] || place(one)[1] - place(other)[1])
+    .map(declaration => kindOf(declaration, handles.get(declaration)));
 };
 
+const kindOf = (declaration: Declaration, handle: ReadHandle | undefined): DeclaredKind => {
+  if (declaration.is === 'enum') throw failureAt(declaration.at, `${declaration.name} has @group and is no interface`);
+  const facts = kindFacts(declaration.doc.tags, (line, message) => {
+    throw failureAt({...declaration.at, line}, message);
+  });
+  return {declaration, ...identified(declaration, facts, handle)};
+};
+
+/**
+ * Returns the handles by the declarations that they are of. Those of a type parameter or of a type that is not known
+ * are none of a kind here.
+ */
+const handlesOf = (files: readonly SourceFile[], scope: Scope): ReadonlyMap<Declaration, ReadHandle> => {
+  const handles = new Map<Declaration, ReadHandle>();
+  for (const handle of files.flatMap(file => file.handles)) {
+    if (!scope.knows(handle.type, handle.at.file)) continue;
+    const meaning = scope.meaning(handle.type, handle.at);
+    if (!('declaration' in meaning) || meaning.declaration.is === 'enum')
+      throw failureAt(handle.at, `the handle is of ${handle.type}, which is no interface`);
+    handles.set(meaning.declaration, readHandle(handle, scope));
+  }
+  return handles;
+};
+
+const readHandle = ({fields, at}: Handle, scope: Scope): ReadHandle => ({
+  at,
+  fields: Object.fromEntries(
+    Object.entries(fields).map(([name, given]) => {
+      const value = typeof given === 'object' ? scope.constant(given.constant, at) : given;
+      const known = typeof value === 'object' ? (value.is === 'literal' ? value.value : undefined) : value;
+      if (typeof known !== 'string' && typeof known !== 'boolean')
+        throw failureAt(at, `the field ${name} of a handle must be a literal, or a constant that is one`);
+      return [name, known];
+    }),
+  ),
+});
+
 /** The names of a kind from its tags and its handle, which must agree. */
-const identified = ({name, at}: Interface, facts: KindFacts, handle: Handle | undefined): Omit<DeclaredKind, 'declaration'> => {
+const identified = ({name, at}: Declaration, facts: KindFacts, handle: ReadHandle | undefined): Omit<DeclaredKind, 'declaration'> => {
   const fields = handle?.fields ?? {};
   for (const each of shared) {
     if (facts[each] !== undefined && fields[each] !== undefined && facts[each] !== fields[each])
@@ -119,6 +155,7 @@ const definitionOf = (versions: readonly DeclaredKind[], schemas: Schemas, apiVe
         ...(shortNames.length > 0 ? {shortNames: [...shortNames]} : {}),
         ...(categories.length > 0 ? {categories: [...categories]} : {}),
       },
+      ...(facts.conversion ? {conversion: facts.conversion} : {}),
       versions: versions.map(each => versionOf(each, each === stored, schemas)),
     },
   };

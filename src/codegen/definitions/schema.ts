@@ -2,12 +2,19 @@
 
 import type {Doc, Tag} from '#src/codegen/doc.js';
 import {failureAt, type Body, type Declaration, type Place, type Property, type TypeNode} from '#src/codegen/declarations/syntax.js';
+import {typeText} from '#src/codegen/declarations/type-text.js';
 import {TagReader} from '#src/codegen/schema-tags.js';
 import {additionalOf, extensions, itemsOf, type JsonSchema} from '#src/schema/json-schema.js';
-import {conditionSchema, intOrStringAlternatives} from '#src/codegen/known-schemas.js';
+import {intOrStringAlternatives} from '#src/codegen/known-schemas.js';
+import {enumeration, merged} from './combine.js';
+import {isNamed, isNull, isUndefined, unionOf} from './nodes.js';
+import {packageSchema, Types} from './types.js';
 import type {Scope} from './scope.js';
 
 type Writable = {-readonly [K in keyof JsonSchema]: JsonSchema[K]};
+
+/** More declarations within declarations than anybody writes: the type is infinite. */
+const maximumDepth = 50;
 
 /** A structural schema without a type accepts any value if it keeps unknown fields. */
 const anything: JsonSchema = {[extensions.preserveUnknownFields]: true};
@@ -18,30 +25,50 @@ const scalars: Readonly<Record<string, JsonSchema>> = {
   boolean: {type: 'boolean'},
   unknown: anything,
   any: anything,
+  Date: {type: 'string', format: 'date-time'},
 };
 
-const isNull = (type: TypeNode): boolean => type.is === 'literal' && type.value === null;
-const isUndefined = (type: TypeNode): boolean => type.is === 'name' && type.name === 'undefined';
-const isNamed = (type: TypeNode, name: string): boolean => type.is === 'name' && type.name === name && type.of.length === 0;
+/** What to do about types of the language that are no JSON. */
+const refused: Readonly<Record<string, string>> = {
+  object: ': use Record<string, unknown>',
+  bigint: ': use number with @format int64',
+  never: ': leave the field out',
+  void: '',
+  undefined: '',
+  symbol: '',
+  this: ': name the type',
+};
 
 /** Converts types to schemas. */
 export class Schemas {
-  readonly #scope: Scope;
-  /** The declarations that are being converted, to find those that contain themselves. */
-  readonly #open: Declaration[] = [];
+  readonly #types: Types;
+  /** The declarations that are being converted with their arguments, to find those that contain themselves. */
+  readonly #open: string[] = [];
+  /** The fields that lead to the type that is being converted. */
+  readonly #path: string[] = [];
 
   constructor(scope: Scope) {
-    this.#scope = scope;
+    this.#types = new Types(scope);
   }
 
-  /** Returns the schema of a kind's interface, with the tags that belong to the schema. */
-  ofKind(declaration: Declaration & {readonly is: 'interface'}, tags: readonly Tag[]): JsonSchema {
+  /** Returns the schema of a kind's declaration, with the tags that belong to the schema. */
+  ofKind(declaration: Declaration, tags: readonly Tag[]): JsonSchema {
+    this.#path.length = 0;
+    try {
+      return this.#kind(declaration, tags);
+    } catch (error) {
+      if (this.#path.length === 0) throw error;
+      throw new Error(`${(error as Error).message} (${declaration.name}${this.#path.join('')})`, {cause: error});
+    }
+  }
+
+  #kind(declaration: Declaration, tags: readonly Tag[]): JsonSchema {
     const {
       properties = {},
       required = [],
       [extensions.embeddedResource]: _embedded,
       ...schema
-    } = this.#within(declaration, () => this.#interface(declaration));
+    } = this.#within(declaration, () => this.#declared(declaration));
     const meta = (name: string, description: string): JsonSchema =>
       properties[name] ?? {type: name === 'metadata' ? 'object' : 'string', description};
     const whole: JsonSchema = {
@@ -59,48 +86,71 @@ export class Schemas {
 
   /** Returns the schema of a type. */
   of(type: TypeNode): JsonSchema {
-    switch (type.is) {
-      case 'literal':
-        return enumeration([type], type.at);
+    if (isNamed({...type, of: []} as TypeNode, 'Record') && this.#types.isOfLanguage('Record', type.at)) {
+      const record = this.#record(type as TypeNode & {readonly is: 'name'});
+      if (record) return record;
+    }
+    const applied = this.#types.applied(type);
+    switch (applied.is) {
       case 'array':
-        return {type: 'array', items: this.of(type.items)};
+        return {type: 'array', items: this.#at('[]', () => this.of(applied.items))};
       case 'object':
-        return this.#body(type.body);
+        return this.#body(applied.body);
       case 'union':
-        return this.#union(type.members, type.at);
+        return this.#union(applied.members, applied.at);
       case 'intersection':
-        return type.members.map(member => this.#part(member)).reduce((one, other) => merged(one, other, type.at));
+        return this.#intersection(applied.members, applied.at);
+      case 'documented':
+        return this.#documented(applied, () => this.of(applied.type));
       case 'name':
-        return this.#named(type);
+        return this.#named(applied);
+      case 'schema':
+        return applied.schema;
+      case 'literal':
+        return enumeration([applied.value], applied.at);
+      case 'tuple':
+        throw failureAt(applied.at, 'tuples cannot become a schema: write an array');
+      default:
+        throw failureAt(
+          applied.at,
+          applied.is === 'none' ? applied.reason : `${typeText(applied)} cannot become a schema: write out the type`,
+        );
     }
   }
 
-  #named({name, of, at}: TypeNode & {readonly is: 'name'}): JsonSchema {
-    if (name === 'Record') return this.#record(of, at);
-    if (of.length > 0) throw failureAt(at, `${name} with type arguments cannot become a schema: declare the type by itself`);
-    const scalar = Object.hasOwn(scalars, name) ? scalars[name] : undefined;
-    if (scalar) return scalar;
-    if (['object', 'never', 'void', 'undefined', 'symbol', 'bigint', 'this'].includes(name))
-      throw failureAt(at, `${name} cannot become a schema${name === 'object' ? ': use Record<string, unknown>' : ''}`);
-    const meaning = this.#scope.meaning(name, at);
+  #named(type: TypeNode & {readonly is: 'name'}): JsonSchema {
+    const {name, of, qualifier, at} = type;
+    if (of.length === 0 && qualifier === undefined && this.#types.isOfLanguage(name, at)) {
+      const scalar = Object.hasOwn(scalars, name) ? scalars[name] : undefined;
+      if (scalar) return scalar;
+      if (Object.hasOwn(refused, name)) throw failureAt(at, `${name} cannot become a schema${refused[name]}`);
+    }
+    const meaning = this.#types.meaning(type);
     if ('packageType' in meaning) return packageSchema(meaning.packageType);
-    const {declaration} = meaning;
-    return this.#within(
-      declaration,
-      () =>
-        this.#tagged(
-          declaration.is === 'alias' ? this.of(declaration.type) : this.#interface(declaration),
-          declaration.doc,
-          declaration.at,
-        ),
-      at,
+    if ('schema' in meaning) return meaning.schema;
+    const declaration = meaning;
+    const id = typeText({...type, at: declaration.at});
+    return this.#within(declaration, () => this.#documented(declaration, () => this.#declared(declaration)), at, id);
+  }
+
+  #declared(declaration: Declaration): JsonSchema {
+    if (declaration.is === 'alias') return this.of(declaration.type);
+    if (declaration.is === 'interface') return this.#interface(declaration);
+    const {members, at} = declaration;
+    return this.of(
+      unionOf(
+        members.map(({type}) => type),
+        at,
+      ),
     );
   }
 
-  #within<T>(declaration: Declaration, convert: () => T, at = declaration.at): T {
-    if (this.#open.includes(declaration))
+  #within<T>(declaration: Declaration, convert: () => T, at = declaration.at, text = declaration.name): T {
+    const id = `${declaration.at.file} ${text}`;
+    if (this.#open.length > maximumDepth) throw failureAt(at, `${declaration.name} contains itself without end`);
+    if (this.#open.includes(id))
       throw failureAt(at, `${declaration.name} contains itself: a structural schema cannot be recursive, use unknown at this place`);
-    this.#open.push(declaration);
+    this.#open.push(id);
     try {
       return convert();
     } finally {
@@ -108,39 +158,59 @@ export class Schemas {
     }
   }
 
-  #record(of: readonly TypeNode[], at: Place): JsonSchema {
+  /** Converts what a field or a list holds. The path stays as it is if that fails. */
+  #at<T>(step: string, convert: () => T): T {
+    const {length} = this.#path;
+    this.#path.push(step);
+    const result = convert();
+    this.#path.length = length;
+    return result;
+  }
+
+  /** Returns the schema of a map; undefined for a record of names that are known. */
+  #record({of, at}: TypeNode & {readonly is: 'name'}): JsonSchema | undefined {
     const [key, value] = of;
     if (!key || !value || of.length !== 2) throw failureAt(at, 'Record needs the types of keys and values');
-    if (!isNamed(key, 'string')) throw failureAt(at, 'the keys of a Record must be strings: declare an interface for names that are known');
+    if (!isNamed(this.#types.resolved(key), 'string', 'number')) return undefined;
     if (isNamed(value, 'never')) return {type: 'object'};
-    if (isNamed(value, 'unknown') || isNamed(value, 'any')) return {type: 'object', [extensions.preserveUnknownFields]: true};
-    return {type: 'object', additionalProperties: this.of(value)};
+    if (isNamed(value, 'unknown', 'any')) return {type: 'object', [extensions.preserveUnknownFields]: true};
+    return {type: 'object', additionalProperties: this.#at('[*]', () => this.of(value))};
   }
 
   #union(all: readonly TypeNode[], at: Place): JsonSchema {
-    const members = all.filter(each => !isNull(each) && !isUndefined(each));
-    const hasNull = all.some(isNull);
-    const nullable = hasNull ? {nullable: true} : {};
+    const applied = all.map(each => this.#types.applied(each));
+    const members = applied.filter(each => !isNull(each) && !isUndefined(each));
+    const nullable = applied.some(isNull) ? {nullable: true} : {};
     const [first] = members;
     if (first && members.length === 1) return {...this.of(first), ...nullable};
     if (members.length === 2 && members.some(each => isNamed(each, 'number')) && members.some(each => isNamed(each, 'string')))
       return {[extensions.intOrString]: true, anyOf: intOrStringAlternatives, ...nullable};
-    const literals = members.flatMap(each => this.#literals(each));
-    if (literals.length > 0 && literals.every(each => each !== undefined)) return {...enumeration(literals, at), ...nullable};
+    const flat = members.flatMap(each => this.#types.members(each));
+    const literals = flat.flatMap(each => (each.is === 'literal' ? [each.value] : []));
+    const isNullable = applied.some(isNull) || literals.includes(null);
+    const values = [...new Set(literals.filter(each => each !== null))];
+    if (values.length > 0 && literals.length === flat.length) return {...enumeration(values, at), ...(isNullable ? {nullable: true} : {})};
+    if (flat.every(each => this.#isText(each))) return {type: 'string', ...nullable};
     throw failureAt(
       at,
       'a union can become a schema if it is one of literals, of number and string, or with null: use one interface with optional fields, and @oneOf',
     );
   }
 
-  /** The literals of a member of a union; an alias may name several. */
-  #literals(type: TypeNode): readonly (Literal | undefined)[] {
-    if (type.is === 'literal') return [type];
-    if (type.is !== 'name' || type.of.length > 0 || Object.hasOwn(scalars, type.name)) return [undefined];
-    const meaning = this.#scope.meaning(type.name, type.at);
-    if (!('declaration' in meaning) || meaning.declaration.is !== 'alias') return [undefined];
-    const {type: inner} = meaning.declaration;
-    return inner.is === 'union' ? inner.members.flatMap(each => this.#literals(each)) : this.#literals(inner);
+  /** A text, also as `string & {}`, which editors need beside literals. */
+  #isText(type: TypeNode): boolean {
+    if (type.is === 'literal') return typeof type.value === 'string';
+    if (type.is === 'intersection') return type.members.some(each => isNamed(this.#types.resolved(each), 'string'));
+    return isNamed(type, 'string');
+  }
+
+  #intersection(members: readonly TypeNode[], at: Place): JsonSchema {
+    // A scalar with fields is a brand, which exists for the compiler alone.
+    const scalar = members.find(each => isNamed(this.#types.resolved(each), 'string', 'number', 'boolean'));
+    if (scalar) return this.of(scalar);
+    const parts = members.map(member => this.#part(member));
+    const isKind = parts.length > 1 && parts.some(each => each[extensions.embeddedResource]);
+    return (isKind ? parts.map(declaringFields) : parts).reduce((one, other) => merged(one, other, at));
   }
 
   /** The schema of a part of an intersection or of a base. */
@@ -150,33 +220,29 @@ export class Schemas {
     return schema;
   }
 
-  #interface({bases, body}: Declaration & {readonly is: 'interface'}): JsonSchema {
+  #interface({bases, body, at}: Declaration & {readonly is: 'interface'}): JsonSchema {
     const own = this.#body(body, bases.length > 0);
     return bases
-      .map(base => this.#baseOf(base))
+      .map(base => declaringFields(this.#part(base)))
       .concat(own)
-      .reduce((one, other) => merged(one, other, body.properties[0]?.at ?? bases[0]!.at));
-  }
-
-  /** An object of the API that declares fields keeps no unknown ones. */
-  #baseOf(base: TypeNode): JsonSchema {
-    const {[extensions.preserveUnknownFields]: keeps, ...schema} = this.#part(base);
-    return schema[extensions.embeddedResource] || keeps === undefined ? schema : {...schema, [extensions.preserveUnknownFields]: keeps};
+      .reduce((one, other) => merged(one, other, body.properties[0]?.at ?? bases[0]?.at ?? at));
   }
 
   #body({properties, index}: Body, hasBase = false): JsonSchema {
-    if (index && properties.length === 0 && !hasBase) return {type: 'object', additionalProperties: this.of(index)};
-    if (index && !isNamed(index, 'unknown') && !isNamed(index, 'any'))
+    if (index && properties.length === 0 && !hasBase) return {type: 'object', additionalProperties: this.#at('[*]', () => this.of(index))};
+    if (index && !isNamed(index, 'unknown', 'any'))
       throw failureAt(
         index.at,
-        'an index signature beside properties must be of unknown: a schema cannot declare the values of other fields',
+        index.is === 'none'
+          ? index.reason
+          : 'an index signature beside properties must be of unknown: a schema cannot declare the values of other fields',
       );
     const schemas: Record<string, JsonSchema> = {};
     const required: string[] = [];
     for (const property of properties) {
       if (Object.hasOwn(schemas, property.name)) throw failureAt(property.at, `${property.name} is declared twice`);
-      schemas[property.name] = this.#property(property);
-      if (!property.isOptional && !isOptionalType(property.type)) required.push(property.name);
+      schemas[property.name] = this.#at(`.${property.name}`, () => this.#property(property));
+      if (!property.isOptional && !this.#mayBeUndefined(property.type)) required.push(property.name);
     }
     return {
       type: 'object',
@@ -186,8 +252,18 @@ export class Schemas {
     };
   }
 
-  #property({type, doc, at}: Property): JsonSchema {
-    return this.#tagged(this.of(type), doc, at);
+  #mayBeUndefined(type: TypeNode): boolean {
+    const applied = this.#types.applied(type);
+    return applied.is === 'union' && applied.members.some(isUndefined);
+  }
+
+  #property(property: Property): JsonSchema {
+    return this.#documented(property, () => this.of(property.type));
+  }
+
+  /** Returns the schema that a comment states with `@schema`, or that of the type, with the other tags. */
+  #documented({doc, at}: {readonly doc: Doc; readonly at: Place}, convert: () => JsonSchema): JsonSchema {
+    return this.#tagged(doc.tags.some(({name}) => name === 'schema') ? {} : convert(), doc, at);
   }
 
   /**
@@ -212,10 +288,6 @@ export class Schemas {
   }
 }
 
-type Literal = TypeNode & {readonly is: 'literal'};
-
-const isOptionalType = (type: TypeNode): boolean => type.is === 'union' && type.members.some(isUndefined);
-
 /** A number with the format of an integer is one, unless it is said to be none. */
 const withIntegers = (schema: JsonSchema, tags: readonly Tag[]): JsonSchema =>
   schema.type === 'number' && /^int(32|64)$/.test(schema.format ?? '') && !tags.some(({name}) => name === 'number')
@@ -230,31 +302,8 @@ const withPlace = (at: Place, act: () => void): void => {
   }
 };
 
-const enumeration = (literals: readonly (Literal | undefined)[], at: Place): JsonSchema => {
-  const values = literals.map(each => each!.value);
-  const types = new Set(values.map(value => (typeof value === 'number' ? (Number.isInteger(value) ? 'integer' : 'number') : typeof value)));
-  if (types.has('number')) types.delete('integer');
-  const [type, other] = types;
-  if (type === undefined || other !== undefined) throw failureAt(at, 'the literals of a union must be of one type');
-  return {type, enum: values};
-};
-
-const packageSchema = (name: 'KubeObject' | 'ObjectMeta' | 'Condition'): JsonSchema => {
-  if (name === 'Condition') return conditionSchema;
-  if (name === 'ObjectMeta') return {type: 'object'};
-  return {type: 'object', [extensions.embeddedResource]: true, [extensions.preserveUnknownFields]: true};
-};
-
-/** Combines two object schemas. Fields of the second replace those of the first. */
-const merged = (one: JsonSchema, other: JsonSchema, at: Place): JsonSchema => {
-  if (one.additionalProperties !== undefined || other.additionalProperties !== undefined)
-    throw failureAt(at, 'a map cannot be combined with other fields: a schema has either');
-  const properties = {...one.properties, ...other.properties};
-  const required = [...new Set([...(one.required ?? []), ...(other.required ?? [])])];
-  return {
-    ...one,
-    ...other,
-    ...(Object.keys(properties).length > 0 ? {properties} : {}),
-    ...(required.length > 0 ? {required} : {}),
-  };
+/** An object of the API that declares fields keeps no unknown ones. */
+const declaringFields = (part: JsonSchema): JsonSchema => {
+  const {[extensions.preserveUnknownFields]: keeps, ...schema} = part;
+  return schema[extensions.embeddedResource] || keeps === undefined ? schema : part;
 };

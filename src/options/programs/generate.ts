@@ -17,6 +17,12 @@ export const generateFlags = flagTable({
         help: 'Write nothing, and fail if a file in the folder is missing or differs from what would be written.',
         default: 'false',
       },
+      'max-description-length': {
+        type: 'int',
+        help: 'With crds: the most characters of a description, which ends after a sentence then. 0 leaves descriptions out, which the types of pods are mostly made of; -1 keeps them as they are.',
+        default: '-1',
+        range: {min: -1},
+      },
     }),
     flagSection('Connection', {
       ...commandConnection,
