@@ -1,6 +1,6 @@
 // Object keys, `namespace/name`, and the read-only type of objects in caches.
 
-import {copyJson} from '#src/base/json/json-copy.js';
+import {jsonCopy} from '#src/base/json/json-value.js';
 import type {KubeObject} from './types.js';
 
 /** The key of an object within its kind. The namespace of a cluster-scoped object is empty. */
@@ -32,4 +32,4 @@ export type Frozen<T> = T extends readonly (infer Item)[]
     : T;
 
 /** Returns a mutable copy of a shared object. */
-export const copyOf = <T extends KubeObject>(shared: Frozen<T>): T => copyJson(shared) as T;
+export const copyOf = <T extends KubeObject>(shared: Frozen<T>): T => jsonCopy(shared) as T;

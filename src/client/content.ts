@@ -1,5 +1,6 @@
 import {jsonText} from '#src/base/json/json.js';
 import type {Naming} from '#src/api/naming.js';
+import {jsonOf} from '#src/base/json/json-value.js';
 import {parseInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {runStepsOnePerTurn} from '#src/base/steps.js';
 import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
@@ -72,7 +73,9 @@ export class Content {
     if (subject) this.#plain.add(idOf(subject));
   }
 
-  write(call: Call): Written {
+  /** Returns what is sent. Throws `NotJson` for a body with values that JSON does not have. */
+  write(given: Call): Written {
+    const call = given.body === undefined ? given : {...given, body: jsonOf(given.body)};
     const accept = call.accept ?? json;
     if (!this.isEncoded(call)) return {accept, isPlain: true, ...plainBody(call)};
     return {accept: this.#accepting(accept), isPlain: false, ...(this.#encodedBody(call) ?? plainBody(call))};

@@ -9,7 +9,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {withClockHeld, systemClock, type Clock} from '#src/base/clock.js';
 import {parseInSteps, pieceBytes} from '#src/base/json/json-steps.js';
 import {encodedWithin} from '#src/base/json/json-text-steps.js';
-import {setProperty} from '#src/base/json/set-property.js';
+import {jsonCopy, NotJson} from '#src/base/json/json-value.js';
 import {weightLeft} from '#src/base/json/json-weight.js';
 import {unlessAborted} from '#src/base/signals.js';
 import {runStepsYielding, type Steps} from '#src/base/steps.js';
@@ -33,9 +33,9 @@ const mostWeight = 4000;
 
 /**
  * A client of the API server in the same process: every step of a request but sockets and bytes. What it reads is
- * shared with the server and frozen; what it writes is copied. What is large is copied in pieces, and must not change
- * before the answer; bodies have the limit of those of the network, and what is longer is refused without being copied
- * as a whole.
+ * shared with the server and frozen; what it writes is copied as JSON, and what is none is refused. What is large is
+ * copied in pieces, and must not change before the answer; bodies have the limit of those of the network, and what is
+ * longer is refused without being copied as a whole.
  */
 export const inProcessClient = (handler: ApiHandler, options: InProcessOptions): Client =>
   clientOver(inProcessCaller(handler, options), options.naming);
@@ -51,10 +51,14 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
     if (body === undefined) return undefined;
     if (typeof body === 'string') return ofBytes(Buffer.from(body));
     const heavy = new Set<object>();
-    if (weightLeft(body, mostWeight, heavy) >= 0) return {kind: 'object', value: detached(body)};
+    if (weightLeft(body, mostWeight, heavy) >= 0) return {kind: 'object', value: jsonCopy(body)};
     // In another turn: the caller made the body in this one, and weighing it took as long as it has keys.
     return withClockHeld(clock, yieldToEventLoop)
       .then(() => slowly(encodedWithin(body, bodyLimit, heavy)))
+      .catch((error: unknown) => {
+        if (error instanceof NotJson) return slowly(encodedWithin(jsonCopy(body), bodyLimit));
+        throw error;
+      })
       .then(ofBytes);
   };
   const request = (call: Call, body: ApiBody | undefined): ApiRequest => ({
@@ -96,19 +100,6 @@ const ofBytes = (bytes: Buffer | undefined): ApiBody => ({
   kind: 'bytes',
   read: limit => (bytes && bytes.length <= limit ? Promise.resolve(bytes) : Promise.reject(entityTooLarge(`limit is ${limit}`))),
 });
-
-/** Copies a value as JSON would. Callers keep and share what they send, and the server may modify its copy. */
-const detached = (value: unknown): unknown => {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(item => (item === undefined ? null : detached(item)));
-  if ('toJSON' in value && typeof value.toJSON === 'function') return (value.toJSON as () => unknown)();
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    const item = (value as Record<string, unknown>)[key];
-    if (item !== undefined) setProperty(copy, key, detached(item));
-  }
-  return copy;
-};
 
 const replyOf = ({status, headers, body}: ApiResponse): Reply => ({
   status,

@@ -147,8 +147,12 @@ test('a merge patch that is made from two values names only what differs', t => 
     [{a: undefined, b: {c: undefined}}, {b: {}}, {}],
     [{a: {}}, {a: {toString: 'x'}}, {a: {toString: 'x'}}],
     [{a: {toString: 'x'}}, {a: {}}, {a: {toString: null}}],
+    [{at: '1970-01-01T00:00:00.000Z', b: {c: 1}}, {at: new Date(0), b: {c: new Date(1)}}, {b: {c: '1970-01-01T00:00:00.001Z'}}],
   ];
   for (const [from, to, patch] of made) t.deepEqual(createMergePatch(from, to), patch, JSON.stringify(from));
+  t.throws(() => createMergePatch({status: {sizes: [1]}}, {status: {sizes: [Number.NaN]}}), {
+    message: 'status.sizes[0]: NaN is not valid JSON',
+  });
 });
 
 const patchedOrders: readonly [live: string, patch: string, result: string][] = [

@@ -1,3 +1,4 @@
+import {isJson, isPlain, NotJson} from './json-value.js';
 import {weightLeft} from './json-weight.js';
 import {jsonText} from './json.js';
 import {pieceBytes} from './json-steps.js';
@@ -10,8 +11,16 @@ const weightAtOnce = 500;
 class Pieces {
   readonly #parts: Buffer[] = [];
   #text = '';
+  /** Whether values that are not JSON as they are are refused, instead of written as `JSON.stringify` does. */
+  readonly isStrict: boolean;
   /** The bytes that were cut off so far. */
   bytes = 0;
+  /** The values that are being written, to find those that contain themselves. */
+  readonly open = new Set<object>();
+
+  constructor(isStrict = false) {
+    this.isStrict = isStrict;
+  }
 
   add(text: string): void {
     this.#text += text;
@@ -36,6 +45,11 @@ class Pieces {
 
 const isLeftOut = (value: unknown): boolean => value === undefined || typeof value === 'function' || typeof value === 'symbol';
 
+/** Throws `NotJson` for a value that is not written in one go and is no object or list of JSON. */
+const refuseOdd = (value: object, open: ReadonlySet<object>): void => {
+  if (open.has(value) || !(Array.isArray(value) || isPlain(value))) throw new NotJson('an object is not JSON as it is');
+};
+
 /** `heavy` holds those values of which it is known that they are not encoded in one go. */
 const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): Steps<void> {
   if (
@@ -44,6 +58,7 @@ const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): St
     'toJSON' in value ||
     (!heavy.has(value) && weightLeft(value, weightAtOnce, heavy) >= 0)
   ) {
+    if (pieces.isStrict && !isJson(value)) throw new NotJson('a value is not JSON as it is');
     pieces.add(jsonText(value) ?? 'null');
     if (!pieces.isFull) return;
     pieces.cut();
@@ -51,23 +66,27 @@ const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): St
   }
   yield;
   let isFirst = true;
+  if (pieces.isStrict) refuseOdd(value, pieces.open);
+  pieces.open.add(value);
   if (Array.isArray(value)) {
     for (const item of value) {
       pieces.add(isFirst ? '[' : ',');
       isFirst = false;
       yield* write(item, pieces, heavy);
     }
+    pieces.open.delete(value);
     return pieces.add(isFirst ? '[]' : ']');
   }
   const keys = Object.keys(value);
   yield;
   for (const key of keys) {
     const item = (value as Record<string, unknown>)[key];
-    if (isLeftOut(item)) continue;
+    if (item === undefined || (!pieces.isStrict && isLeftOut(item))) continue;
     pieces.add(`${isFirst ? '{' : ','}${JSON.stringify(key)}:`);
     isFirst = false;
     yield* write(item, pieces, heavy);
   }
+  pieces.open.delete(value);
   pieces.add(isFirst ? '{}' : '}');
 };
 
@@ -84,10 +103,10 @@ export const encodedInSteps = function* (value: unknown, heavy: ReadonlySet<obje
 
 /**
  * Encodes a value as `encodedInSteps` does; undefined if the text would be longer than `limit` bytes, as soon as that
- * much of it is written.
+ * much of it is written. Throws `NotJson` for one that is not JSON as it is (`jsonCopy`).
  */
 export const encodedWithin = function* (value: unknown, limit: number, heavy: ReadonlySet<object> = new Set()): Steps<Buffer | undefined> {
-  const pieces = new Pieces();
+  const pieces = new Pieces(true);
   const work = write(value, pieces, new Set(heavy));
   while (!work.next().done) {
     if (pieces.bytes > limit) return undefined;

@@ -1,6 +1,7 @@
 import {sameJson} from '#src/api/equal.js';
+import {isPlain, jsonCopy} from '#src/base/json/json-value.js';
 import {setProperty} from '#src/base/json/set-property.js';
-import {copied, isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
+import {isPlainObject, ownField, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** Returns a deep copy without the fields of objects that are null, also within lists. */
 const withoutNulls = (value: unknown): unknown => {
@@ -31,19 +32,22 @@ export const applyMergePatch = (document: PlainObject, patch: PlainObject): Plai
 
 /**
  * Returns a merge patch that turns `from` into `to`, without members if they are equal regardless of key order. An
- * undefined member is an absent one. Nulls in `to` cannot be expressed: a patch that has them deletes what they name.
+ * undefined member is an absent one, and a date is its text. Nulls in `to` cannot be expressed: a patch that has them
+ * deletes what they name. Throws `NotJson` for values in `to` that JSON does not have.
  */
-export const createMergePatch = (from: PlainObject, to: PlainObject): PlainObject => {
+export const createMergePatch = (from: PlainObject, to: PlainObject, path = ''): PlainObject => {
   const patch: PlainObject = {};
   for (const key of Object.keys(from)) if (from[key] !== undefined && ownField(to, key) === undefined) setProperty(patch, key, null);
   for (const key of Object.keys(to)) {
-    const [old, value] = [ownField(from, key), to[key]];
-    if (value === undefined) continue;
+    const old = ownField(from, key);
+    if (to[key] === undefined || to[key] === old) continue;
+    const place = path ? `${path}.${key}` : key;
+    const value = isPlainObject(old) && isPlainObject(to[key]) && isPlain(to[key]) ? to[key] : jsonCopy(to[key], place);
     if (isPlainObject(old) && isPlainObject(value)) {
-      const inner = createMergePatch(old, value);
+      const inner = createMergePatch(old, value, place);
       if (Object.keys(inner).length > 0) setProperty(patch, key, inner);
     } else if (!sameJson(old, value)) {
-      setProperty(patch, key, copied(value));
+      setProperty(patch, key, value);
     }
   }
   return patch;
