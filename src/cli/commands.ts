@@ -83,6 +83,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/doctor.js')).doctorFlags,
     load: async () => (await import('./doctor/doctor.js')).runDoctor,
   }),
+  why: command({
+    about: 'say what an object waits for: the one rule that blocks it, and what would end that',
+    flags: async () => (await import('#src/options/programs/why.js')).whyFlags,
+    load: async () => (await import('./why/why.js')).runWhy,
+  }),
   nodes: command({
     about: 'run simulated nodes against a cluster that is there',
     flags: async () => (await import('#src/options/programs/nodes.js')).nodesFlags,

@@ -1,6 +1,6 @@
 import {readFile} from 'node:fs/promises';
 import {kinds} from '#src/api/kinds/index.js';
-import {isConflict, isForbidden} from '#src/api/status.js';
+import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
@@ -10,7 +10,6 @@ import {oneLine, type Invocation} from '#src/program/program.js';
 import {commandClient} from '#src/cli/program/command-client.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
-import type {IsAllowed} from './explain.js';
 
 /** For each verb: the condition to add, the one that must not exist, and the word of the confirmation. */
 const conditionTypes = {
@@ -110,32 +109,8 @@ const explain = (invocation: CertificateInvocation, names: readonly string[]): P
     for (const line of await explanationOf(client, csr)) invocation.print(`${name}: ${line}`);
   });
 
-const explanationOf = async (client: Client, csr: CertificateSigningRequest): Promise<string[]> => {
-  const {explainRequest} = await import('./explain.js');
-  return explainRequest(csr, {naming: client.naming, now: systemClock.now(), isAllowed: mayCreate(client)});
-};
-
-/**
- * Asks the server whether the requester may create a virtual subresource of signing requests; undefined if the server
- * refuses to say.
- */
-const mayCreate =
-  (client: Client): IsAllowed =>
-  async ({spec: {username, groups, uid}}, subresource) => {
-    const resourceAttributes = {
-      group: client.naming.group('certificates'),
-      resource: 'certificatesigningrequests',
-      verb: 'create',
-      subresource,
-    };
-    const spec = {user: username ?? '', groups: groups ?? [], ...(uid ? {uid} : {}), resourceAttributes};
-    try {
-      return (await client.resource(kinds.subjectAccessReviews).create({spec})).status?.allowed ?? false;
-    } catch (error) {
-      if (isForbidden(error)) return undefined;
-      throw error;
-    }
-  };
+const explanationOf = async (client: Client, csr: CertificateSigningRequest): Promise<string[]> =>
+  (await import('#src/why/certificates/request.js')).explanationOf(client, csr, systemClock.now());
 
 /** Requests a certificate for a new key, waits for it, and prints a kubeconfig with both. */
 const request = async ({parsed: {options}, print, version, stopping}: CertificateInvocation, names: readonly string[]): Promise<number> => {

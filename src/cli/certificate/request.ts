@@ -6,7 +6,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
-import {conditionOf} from './conditions.js';
+import {conditionOf} from '#src/why/certificates/conditions.js';
 
 /** What a certificate is requested for. */
 export interface CertificateRequest {

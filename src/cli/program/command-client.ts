@@ -12,12 +12,14 @@ export interface CommandClient extends AsyncDisposable {
   /** The URL of the server, and the CA that the settings trust, if they name one. */
   readonly server: string;
   readonly ca: {readonly data: string} | {readonly file: string} | undefined;
+  /** The namespace of the context, if it names one. */
+  readonly namespace: string | undefined;
 }
 
 /** Connects to the server by the flags, the environment, or a plane that was started in this directory. */
-export const commandClient = async (options: SettingsOptions, {gitVersion}: {readonly gitVersion: string}): Promise<CommandClient> => {
+export const commandClient = async (options: SettingsOptions & {readonly context?: string}, {gitVersion}: {readonly gitVersion: string}): Promise<CommandClient> => {
   const file = settingsFile(options, process.env);
-  const settings = await loadSettings({file, master: options.master, env: process.env});
+  const settings = await loadSettings({file, master: options.master, context: options.context || undefined, env: process.env});
   const connection = await connect(settings, {clock: systemClock});
   try {
     const common = {clock: systemClock, meter: noMeter, userAgent: `plat/${gitVersion}`, timeoutMs: 30_000};
@@ -26,6 +28,7 @@ export const commandClient = async (options: SettingsOptions, {gitVersion}: {rea
       client: connectedClient(connection, {...common, naming}),
       server: settings.server,
       ca: settings.trust.ca,
+      namespace: settings.namespace,
       [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
     };
   } catch (error) {
