@@ -1,3 +1,4 @@
+import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
 import {Cluster} from './facts/cluster.js';
 import type {Discovery} from './facts/discovery.js';
@@ -29,7 +30,11 @@ export interface Explanation {
 }
 
 /** Finds out what an object waits for. Rejects if the object cannot be read. */
-export const explain = async (client: Client, of: Reference, {discovery, now}: {readonly discovery: Discovery; readonly now: number}): Promise<Explanation> => {
+export const explain = async (
+  client: Client,
+  of: Reference,
+  {discovery, now}: {readonly discovery: Discovery; readonly now: number},
+): Promise<Explanation> => {
   const cluster = new Cluster(client, discovery, now);
   const object = await client.resource(of.kind).get(of.name, of.namespace ? {namespace: of.namespace} : {});
   const subject = subjectOf(of.kind);
@@ -47,11 +52,20 @@ export const explain = async (client: Client, of: Reference, {discovery, now}: {
     isBlocked: cause !== undefined,
     answer: cause ? answerOf(of, cause) : `${subjectText(of)} waits for nothing: ${await subject.rest(object, cluster)}.`,
     ends: (chain.find(({isFinal}) => isFinal) ?? cause)?.ends,
-    chain: chain.map(({of: each, next: _, isFinal: __, ...finding}) => ({object: namedObject(each, client.naming), ...finding})),
+    chain: chain.map(each => linkOf(each, client.naming)),
     notes: cluster.notes,
     requests: cluster.requests,
   };
 };
+
+const linkOf = ({of, rule, sentence, since, ends, details}: Finding & {readonly of: Reference}, naming: Naming): Link => ({
+  object: namedObject(of, naming),
+  rule,
+  sentence,
+  since,
+  ends,
+  ...(details ? {details} : {}),
+});
 
 const findingOf = async ({kind, name, namespace}: Reference, cluster: Cluster): Promise<Finding | undefined> => {
   const object = await cluster.get(kind, name, namespace);

@@ -51,13 +51,15 @@ const rows: readonly (readonly [Kind, Subject])[] = [
   [kinds.validatingWebhookConfigurations, webhookSubject],
 ];
 
-const subjects: ReadonlyMap<string, Subject> = new Map([
-  ...rows.map(([{group, kind}, subject]): [string, Subject] => [`${group}/${kind}`, subject]),
-  ['gateway.networking.k8s.io/Gateway', gatewaySubject(customSubject)],
-]);
+const subjects: ReadonlyMap<string, Subject> = new Map(rows.map(([{group, kind}, subject]) => [`${group}/${kind}`, subject]));
+
+const gateways = gatewaySubject(customSubject);
+
+const ownSubject = ({group, kind}: Kind): Subject =>
+  kind === 'Gateway' && group.startsWith('gateway.networking.') ? gateways : (subjects.get(`${group}/${kind}`) ?? customSubject);
 
 /** How objects of a kind are explained: what deletes them first, then the rules of the kind, or those for any kind. */
 export const subjectOf = (kind: Kind): Subject => {
-  const own = subjects.get(`${kind.group}/${kind.kind}`) ?? customSubject;
+  const own = ownSubject(kind);
   return {rules: [deletionOf(kind), ...own.rules], rest: (object, cluster) => own.rest(object, cluster)};
 };

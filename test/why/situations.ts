@@ -33,15 +33,26 @@ export class Situations implements AsyncDisposable {
     }
   }
 
-  async patch(kind: Kind, name: string, body: object, {namespace = 'default', subresource}: {namespace?: string; subresource?: string} = {}): Promise<void> {
-    await this.client.resource(kind).patch(name, 'merge', body, {...(kind.namespaced ? {namespace} : {}), ...(subresource ? {subresource} : {})});
+  async patch(
+    kind: Kind,
+    name: string,
+    body: object,
+    {namespace = 'default', subresource}: {namespace?: string; subresource?: string} = {},
+  ): Promise<void> {
+    await this.client
+      .resource(kind)
+      .patch(name, 'merge', body, {...(kind.namespaced ? {namespace} : {}), ...(subresource ? {subresource} : {})});
   }
 
   delete(kind: Kind, name: string, options: {propagationPolicy?: 'Foreground'; namespace?: string} = {}): Promise<unknown> {
     return this.client.resource(kind).delete(name, {...(kind.namespaced ? {namespace: 'default'} : {}), ...options});
   }
 
-  async why(kind: Kind, name: string, {namespace = 'default', client = this.client}: {namespace?: string; client?: Client} = {}): Promise<Explanation> {
+  async why(
+    kind: Kind,
+    name: string,
+    {namespace = 'default', client = this.client}: {namespace?: string; client?: Client} = {},
+  ): Promise<Explanation> {
     const discovery = await Discovery.of(client);
     return explain(client, reference(kind, name, namespace), {discovery, now: this.plane.clock.now()});
   }

@@ -17,7 +17,10 @@ export interface CommandClient extends AsyncDisposable {
 }
 
 /** Connects to the server by the flags, the environment, or a plane that was started in this directory. */
-export const commandClient = async (options: SettingsOptions & {readonly context?: string}, {gitVersion}: {readonly gitVersion: string}): Promise<CommandClient> => {
+export const commandClient = async (
+  options: SettingsOptions & {readonly context?: string},
+  {gitVersion}: {readonly gitVersion: string},
+): Promise<CommandClient> => {
   const file = settingsFile(options, process.env);
   const settings = await loadSettings({file, master: options.master, context: options.context || undefined, env: process.env});
   const connection = await connect(settings, {clock: systemClock});

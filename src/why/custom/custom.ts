@@ -35,7 +35,14 @@ const stale: Rule<Custom> = object => {
 };
 
 /** The kinds of the objects that operators make. */
-const owned: readonly Kind[] = [kinds.deployments, kinds.statefulSets, kinds.daemonSets, kinds.jobs, kinds.pods, kinds.persistentVolumeClaims];
+const owned: readonly Kind[] = [
+  kinds.deployments,
+  kinds.statefulSets,
+  kinds.daemonSets,
+  kinds.jobs,
+  kinds.pods,
+  kinds.persistentVolumeClaims,
+];
 
 /** An object of this one that is not as it should be, by its own conditions and counts. */
 const troubled = async ({metadata}: KubeObject, cluster: Cluster): Promise<Reference | undefined> => {
@@ -93,7 +100,8 @@ export const customSubject = subject<Custom>({
   rules: [stale, unhealthy, unreported],
   rest: object => {
     const good = conditionsOf(object).filter(({type, status}) => goodTypes.includes(type) && status === 'True');
-    if (good.length > 0) return `its ${good.length === 1 ? 'condition' : 'conditions'} ${good.map(({type}) => type).join(', ')} ${good.length === 1 ? 'is' : 'are'} true, and it is not being deleted`;
+    if (good.length > 0)
+      return `its ${good.length === 1 ? 'condition' : 'conditions'} ${good.map(({type}) => type).join(', ')} ${good.length === 1 ? 'is' : 'are'} true, and it is not being deleted`;
     return object.status
       ? 'it is not being deleted, and its status has no condition that says that it waits'
       : 'it is not being deleted, and objects of its kind have no status';

@@ -46,9 +46,16 @@ export class Discovery {
   static async of(client: Client): Promise<Discovery> {
     const accept = `application/json;g=${client.naming.group('apidiscovery')};v=v2;as=APIGroupDiscoveryList,application/json`;
     const roots = await Promise.all(['/api', '/apis'].map(path => client.request('GET', path, {accept})));
-    const lists = roots as readonly {readonly kind: string; readonly items?: readonly DiscoveredGroup[]; readonly groups?: readonly GroupEntry[]}[];
+    const lists = roots as readonly {
+      readonly kind: string;
+      readonly items?: readonly DiscoveredGroup[];
+      readonly groups?: readonly GroupEntry[];
+    }[];
     if (lists.every(({kind}) => kind === 'APIGroupDiscoveryList'))
-      return new Discovery(client, lists.flatMap(({items = []}) => items.flatMap(group => namedOf(client, group))));
+      return new Discovery(
+        client,
+        lists.flatMap(({items = []}) => items.flatMap(group => namedOf(client, group))),
+      );
     const versions = ['v1', ...(lists[1]?.groups ?? []).map(({preferredVersion}) => preferredVersion.groupVersion)];
     return new Discovery(client, (await Promise.all(versions.map(version => namedIn(client, version)))).flat());
   }
@@ -83,7 +90,17 @@ const namedOf = (client: Client, {metadata, versions = []}: DiscoveredGroup): Na
   const group = metadata?.name ?? '';
   return versions.flatMap(({version, resources = []}) =>
     resources.flatMap(({resource, responseKind, scope, singularResource, shortNames}) =>
-      responseKind ? [named(client, group, version, {name: resource, kind: responseKind.kind, namespaced: scope === 'Namespaced', singularName: singularResource ?? '', shortNames: shortNames ?? []})] : [],
+      responseKind
+        ? [
+            named(client, group, version, {
+              name: resource,
+              kind: responseKind.kind,
+              namespaced: scope === 'Namespaced',
+              singularName: singularResource ?? '',
+              shortNames: shortNames ?? [],
+            }),
+          ]
+        : [],
     ),
   );
 };
@@ -100,7 +117,12 @@ const namedIn = async (client: Client, apiVersion: string): Promise<Named[]> => 
   }
 };
 
-const named = ({naming}: Client, group: string, version: string, {name, kind, namespaced, singularName = '', shortNames = []}: ResourceEntry): Named => ({
+const named = (
+  {naming}: Client,
+  group: string,
+  version: string,
+  {name, kind, namespaced, singularName = '', shortNames = []}: ResourceEntry,
+): Named => ({
   kind: kindOnWire(naming, {group, version, kind, plural: name, namespaced}),
   group,
   names: [name, singularName, kind.toLowerCase(), ...shortNames],

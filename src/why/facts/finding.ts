@@ -21,10 +21,7 @@ export interface Finding {
 }
 
 /** Looks for one reason why an object waits. It reads what it needs from the cluster, and changes nothing. */
-export type Rule<T extends KubeObject = KubeObject> = (
-  object: T,
-  cluster: Cluster,
-) => Finding | undefined | Promise<Finding | undefined>;
+export type Rule<T extends KubeObject = KubeObject> = (object: T, cluster: Cluster) => Finding | undefined | Promise<Finding | undefined>;
 
 /** How the objects of a kind are explained: the first rule that finds something names what blocks. */
 export interface Subject<T extends KubeObject = KubeObject> {

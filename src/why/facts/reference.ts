@@ -25,8 +25,7 @@ export const reference = (kind: Kind, name: string, namespace?: string): Referen
 });
 
 /** Returns the reference of an object that was read. */
-export const referenceTo = (kind: Kind, {metadata}: KubeObject): Reference =>
-  reference(kind, metadata?.name ?? '', metadata?.namespace);
+export const referenceTo = (kind: Kind, {metadata}: KubeObject): Reference => reference(kind, metadata?.name ?? '', metadata?.namespace);
 
 /** `Pod default/web`, `Node a`. */
 export const subjectText = ({kind, namespace, name}: Reference): string => `${kind.kind} ${namespace ? `${namespace}/` : ''}${name}`;

@@ -86,9 +86,19 @@ const unestablished: Rule<Definition> = definition => {
   const approved = conditionOf(definition, 'KubernetesAPIApprovalPolicyConformant');
   const since = (names ?? established)?.lastTransitionTime ?? definition.metadata?.creationTimestamp;
   if (names?.status === 'False')
-    return {rule: 'definition-names', sentence: `its names are not accepted: ${becauseOf(names)}`, since, ends: 'Other names, or the deletion of the definition that has them.'};
+    return {
+      rule: 'definition-names',
+      sentence: `its names are not accepted: ${becauseOf(names)}`,
+      since,
+      ends: 'Other names, or the deletion of the definition that has them.',
+    };
   if (structural?.status === 'True')
-    return {rule: 'definition-schema', sentence: `its schema is not structural: ${becauseOf(structural)}`, since, ends: 'A structural schema.'};
+    return {
+      rule: 'definition-schema',
+      sentence: `its schema is not structural: ${becauseOf(structural)}`,
+      since,
+      ends: 'A structural schema.',
+    };
   if (approved?.status === 'False')
     return {rule: 'definition-approval', sentence: `its group is protected: ${becauseOf(approved)}`, since, ends: 'Another group.'};
   if (established?.status === 'True') return undefined;
@@ -102,7 +112,9 @@ const unestablished: Rule<Definition> = definition => {
 
 const conversion: Rule<Definition> = async (definition, cluster) => {
   const service = definition.spec?.conversion?.webhook?.clientConfig?.service;
-  return service && definition.spec?.conversion?.strategy === 'Webhook' ? awayService('its webhook for conversions', service, cluster) : undefined;
+  return service && definition.spec?.conversion?.strategy === 'Webhook'
+    ? awayService('its webhook for conversions', service, cluster)
+    : undefined;
 };
 
 export const definitionSubject = subject<Definition>({

@@ -71,7 +71,10 @@ const pressed: Rule<Node> = node => {
     rule: 'node-pressure',
     sentence: `it has the condition ${found.type}, with which it takes no new pods: ${becauseOf(found)}`,
     since: found.lastTransitionTime,
-    ends: found.type === 'NetworkUnavailable' ? 'A route to the node, by the route controller of the cloud provider.' : 'Less use of what is short: the agent evicts pods meanwhile.',
+    ends:
+      found.type === 'NetworkUnavailable'
+        ? 'A route to the node, by the route controller of the cloud provider.'
+        : 'Less use of what is short: the agent evicts pods meanwhile.',
   };
 };
 
@@ -88,7 +91,9 @@ const uninitialized: Rule<Node> = node => {
 
 /** A taint that was for a node that did not report, and stays although it does. */
 const stale: Rule<Node> = (node, {naming}) => {
-  const taint = node.spec?.taints?.find(({key}) => key === naming.subKey('node', 'not-ready') || key === naming.subKey('node', 'unreachable'));
+  const taint = node.spec?.taints?.find(
+    ({key}) => key === naming.subKey('node', 'not-ready') || key === naming.subKey('node', 'unreachable'),
+  );
   if (!taint) return undefined;
   return {
     rule: 'node-taint',

@@ -32,5 +32,6 @@ const unallocated: Rule<Claim> = async (claim, cluster) => {
 
 export const resourceClaimSubject = subject<Claim>({
   rules: [classOf, unallocated],
-  rest: ({status}) => `${status?.allocation?.devices?.results?.map(({driver, device}) => `${driver}/${device}`).join(', ')} is allocated to it`,
+  rest: ({status}) =>
+    `${status?.allocation?.devices?.results?.map(({driver, device}) => `${driver}/${device}`).join(', ')} is allocated to it`,
 });

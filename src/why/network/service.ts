@@ -56,7 +56,9 @@ const ports: Rule<Service> = async (service, cluster) => {
   const {selector = {}, ports: own = [], type} = service.spec ?? {};
   if (type === 'ExternalName' || Object.keys(selector).length === 0) return undefined;
   const pods = (await podsOf(service, cluster)).filter(isActive);
-  const names = new Set(pods.flatMap(({spec}) => spec?.containers.flatMap(container => (container.ports ?? []).map(({name}) => name)) ?? []));
+  const names = new Set(
+    pods.flatMap(({spec}) => spec?.containers.flatMap(container => (container.ports ?? []).map(({name}) => name)) ?? []),
+  );
   const missing = own.find(({targetPort}) => typeof targetPort === 'string' && !names.has(targetPort));
   if (!missing) return undefined;
   return {
@@ -90,7 +92,7 @@ const endpoints: Rule<Service> = async (service, cluster) => {
 const balancer: Rule<Service> = async (service, cluster) => {
   const {type, loadBalancerClass} = service.spec ?? {};
   if (type !== 'LoadBalancer' || (service.status?.loadBalancer?.ingress?.length ?? 0) > 0) return undefined;
-  const failure = newest(await cluster.events(kinds.services, service), 'SyncLoadBalancerFailed', 'EnsuringLoadBalancer', 'EnsuredLoadBalancer');
+  const failure = newest(await cluster.events(kinds.services, service), 'SyncLoadBalancerFailed', 'EnsuredLoadBalancer');
   const isFailed = failure?.reason === 'SyncLoadBalancerFailed';
   return {
     rule: 'load-balancer',

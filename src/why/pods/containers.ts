@@ -20,7 +20,14 @@ export interface Seen {
 const logsOf = ({pod, container}: Seen, isPrevious: boolean): string =>
   `kubectl logs ${pod.metadata?.name} -n ${pod.metadata?.namespace} -c ${container.name}${isPrevious ? ' --previous' : ''}`;
 
-const pulls = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'RegistryUnavailable', 'SignatureValidationFailed']);
+const pulls = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+]);
 
 const pull = ({container, status, events, title}: Seen): Finding => {
   const {reason = '', message = ''} = status.state?.waiting ?? {};
@@ -111,7 +118,9 @@ const probed = (seen: Seen, probe: 'startup' | 'readiness'): Finding => {
       ? `its ${title} runs and ${state}, as its ${probe} probe ${failure ? `fails: ${withoutTitle(failure.message)}` : 'has not succeeded'}`
       : `its ${title} runs and ${state}`,
     since: failure?.first ?? status.state?.running?.startedAt,
-    ends: has ? `A program that answers the probe, or another ${probe}Probe.` : 'The agent of the node, once it says that the container is ready.',
+    ends: has
+      ? `A program that answers the probe, or another ${probe}Probe.`
+      : 'The agent of the node, once it says that the container is ready.',
   };
 };
 

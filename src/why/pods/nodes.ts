@@ -2,7 +2,15 @@
 
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
-import {addQuantities, compareQuantities, formatQuantity, parseQuantity, subtractQuantities, zeroQuantity, type Quantity} from '#src/api/quantity.js';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  subtractQuantities,
+  zeroQuantity,
+  type Quantity,
+} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
 import {matchesNode} from '#src/model/node-affinity.js';
 import {podRequests} from '#src/model/pod/requests.js';
@@ -32,7 +40,9 @@ export const shortages = (pod: Pod, node: Node, others: readonly Pod[]): string[
   const {allocatable = {}} = node.status ?? {};
   const short = [...podRequests(pod)].flatMap(([name, asked]) => {
     const free = subtractQuantities(parseQuantity(allocatable[name] ?? '0'), used.get(name) ?? zeroQuantity);
-    return compareQuantities(asked, free) > 0 ? [`${formatQuantity(free)} of ${name} is free, and the pod asks for ${formatQuantity(asked)}`] : [];
+    return compareQuantities(asked, free) > 0
+      ? [`${formatQuantity(free)} of ${name} is free, and the pod asks for ${formatQuantity(asked)}`]
+      : [];
   });
   return active.length >= Number(allocatable['pods'] ?? Infinity) ? [...short, `it has ${active.length} pods, which is its limit`] : short;
 };
@@ -55,8 +65,7 @@ export const objectionsOf = async (pod: Pod, cluster: Cluster): Promise<string[]
 /** Returns the first node to ask about where all nodes are cordoned, or not ready. */
 export const blockingNode = async (pod: Pod, cluster: Cluster): Promise<Reference | undefined> => {
   const nodes = await cluster.list(kinds.nodes);
-  const isAway = ({spec}: Node): boolean =>
-    spec?.taints?.some(({key}) => key.startsWith(cluster.naming.subKey('node', ''))) ?? false;
+  const isAway = ({spec}: Node): boolean => spec?.taints?.some(({key}) => key.startsWith(cluster.naming.subKey('node', ''))) ?? false;
   const [first] = nodes;
   return first && nodes.every(node => isAway(node) && objectionOf(pod, node) !== undefined) ? referenceTo(kinds.nodes, first) : undefined;
 };

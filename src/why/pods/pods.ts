@@ -17,7 +17,11 @@ const awayNode = async (pod: Pod, cluster: Cluster) => {
   if (!name) return {};
   const {found, isAbsent} = await cluster.look(kinds.nodes, name);
   const ready = found && conditionOf(found, 'Ready');
-  return {isAbsent, node: found && ready?.status !== 'True' ? referenceTo(kinds.nodes, found) : undefined, since: ready?.lastTransitionTime};
+  return {
+    isAbsent,
+    node: found && ready?.status !== 'True' ? referenceTo(kinds.nodes, found) : undefined,
+    since: ready?.lastTransitionTime,
+  };
 };
 
 /** A pod without finalizers that is being deleted has until its time to end. */
@@ -46,7 +50,10 @@ const terminating: Rule<Pod> = async (pod, cluster) => {
     rule: 'grace-period',
     sentence: `it is being deleted, and its containers have until ${deletionTimestamp} to end`,
     since,
-    ends: until > cluster.now ? `The end of its containers; at ${deletionTimestamp} they are killed.` : 'The agent of its node, which kills its containers now.',
+    ends:
+      until > cluster.now
+        ? `The end of its containers; at ${deletionTimestamp} they are killed.`
+        : 'The agent of its node, which kills its containers now.',
   };
 };
 
@@ -57,7 +64,14 @@ const failed: Rule<Pod> = pod => {
   const end = bad?.state?.terminated;
   const {reason, message} = pod.status;
   const target = condition(pod, 'DisruptionTarget');
-  const why = reason || message ? becauseOf({reason, message} as Condition) : bad ? `the container ${bad.name} ended with code ${end?.exitCode}${end?.reason ? ` (${end.reason})` : ''}` : target ? becauseOf(target) : 'no reason was given';
+  const why =
+    reason || message
+      ? becauseOf({reason, message} as Condition)
+      : bad
+        ? `the container ${bad.name} ended with code ${end?.exitCode}${end?.reason ? ` (${end.reason})` : ''}`
+        : target
+          ? becauseOf(target)
+          : 'no reason was given';
   return {
     rule: 'pod-failed',
     sentence: `it has failed and does not run again: ${why}`,

@@ -33,7 +33,9 @@ const remedyOf = (message: string): string => {
     return match ? [text(match)] : [];
   });
   const text = found.join('; or ');
-  return text ? `${text.charAt(0).toUpperCase()}${text.slice(1)}.` : 'The scheduler tries again as soon as something changes that could help.';
+  return text
+    ? `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+    : 'The scheduler tries again as soon as something changes that could help.';
 };
 
 /** The part of the scheduler's message about nodes, without what it says of preemption. */
@@ -128,7 +130,14 @@ export const scheduling: Rule<Pod> = async (pod, cluster) => {
   if (claim) return claim;
   const devices = await pendingDevices(pod, cluster);
   if (devices && /resourceclaim|allocate/.test(message))
-    return {rule: 'devices', sentence, since, ends: 'Devices for all its claims.', details: await objectionsOf(pod, cluster), next: devices};
+    return {
+      rule: 'devices',
+      sentence,
+      since,
+      ends: 'Devices for all its claims.',
+      details: await objectionsOf(pod, cluster),
+      next: devices,
+    };
   return {
     rule: 'no-node-fits',
     sentence,

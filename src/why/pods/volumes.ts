@@ -9,14 +9,17 @@ const isCreating = ({status}: Pod): boolean => {
   const waits = (name: string) => name === 'ContainerCreating' || name === 'PodInitializing';
   return (
     status?.phase === 'Pending' &&
-    [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].every(({state}) => waits(state?.waiting?.reason ?? 'ContainerCreating'))
+    [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].every(({state}) =>
+      waits(state?.waiting?.reason ?? 'ContainerCreating'),
+    )
   );
 };
 
 /** A claim of a pod that is bound to no volume, although the pod has a node. */
 const unboundClaim = async (pod: Pod, cluster: Cluster): Promise<Reference | undefined> => {
   for (const {persistentVolumeClaim} of pod.spec?.volumes ?? []) {
-    const claim = persistentVolumeClaim && (await cluster.get(kinds.persistentVolumeClaims, persistentVolumeClaim.claimName, pod.metadata?.namespace));
+    const claim =
+      persistentVolumeClaim && (await cluster.get(kinds.persistentVolumeClaims, persistentVolumeClaim.claimName, pod.metadata?.namespace));
     if (claim && claim.status?.phase !== 'Bound') return referenceTo(kinds.persistentVolumeClaims, claim);
   }
   return undefined;
@@ -25,7 +28,8 @@ const unboundClaim = async (pod: Pod, cluster: Cluster): Promise<Reference | und
 /** The attachment, if any, of a volume of the pod to its node that does not succeed. */
 const failedAttachment = async (pod: Pod, cluster: Cluster): Promise<Reference | undefined> => {
   for (const {persistentVolumeClaim} of pod.spec?.volumes ?? []) {
-    const claim = persistentVolumeClaim && (await cluster.get(kinds.persistentVolumeClaims, persistentVolumeClaim.claimName, pod.metadata?.namespace));
+    const claim =
+      persistentVolumeClaim && (await cluster.get(kinds.persistentVolumeClaims, persistentVolumeClaim.claimName, pod.metadata?.namespace));
     if (!claim?.spec?.volumeName) continue;
     const attachments = await cluster.list(kinds.volumeAttachments);
     const found = attachments.find(

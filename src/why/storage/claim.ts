@@ -133,7 +133,10 @@ const resizing: Rule<Claim> = claim => {
     rule: 'resize',
     sentence: `its volume does not have its new form yet: ${found.type}${found.message ? ` (${becauseOf(found)})` : ''}`,
     since: found.lastTransitionTime,
-    ends: found.type === 'FileSystemResizePending' ? 'A pod that uses it: its node resizes the file system.' : 'The driver of the volume; it tries again.',
+    ends:
+      found.type === 'FileSystemResizePending'
+        ? 'A pod that uses it: its node resizes the file system.'
+        : 'The driver of the volume; it tries again.',
   };
 };
 

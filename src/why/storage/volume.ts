@@ -32,7 +32,10 @@ const released: Rule<Volume> = volume => {
 
 export const volumeSubject = subject<Volume>({
   rules: [released],
-  rest: ({status, spec}) => (status?.phase === 'Bound' ? `it is bound to the claim ${spec?.claimRef?.namespace}/${spec?.claimRef?.name}` : `it is ${status?.phase}, and waits for a claim that matches it`),
+  rest: ({status, spec}) =>
+    status?.phase === 'Bound'
+      ? `it is bound to the claim ${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`
+      : `it is ${status?.phase}, and waits for a claim that matches it`,
 });
 
 const unattached: Rule<Attachment> = ({spec, status, metadata}) => {

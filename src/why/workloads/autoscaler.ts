@@ -27,7 +27,10 @@ const unable: Rule<Autoscaler> = autoscaler => {
 };
 
 /** The metrics API of a kind of metric, if it is away. */
-const awayMetrics = async (cluster: Cluster, group: 'metrics' | 'custom.metrics' | 'external.metrics'): Promise<{readonly next?: Reference; readonly isAbsent: boolean}> => {
+const awayMetrics = async (
+  cluster: Cluster,
+  group: 'metrics' | 'custom.metrics' | 'external.metrics',
+): Promise<{readonly next?: Reference; readonly isAbsent: boolean}> => {
   const name = `v1beta1.${cluster.naming.group(group)}`;
   const {found, isAbsent} = await cluster.look(kinds.apiServices, name);
   const isAway = found && conditionOf(found, 'Available')?.status !== 'True';
@@ -52,7 +55,9 @@ const withoutMetrics: Rule<Autoscaler> = async (autoscaler, cluster) => {
     rule: 'metrics',
     sentence: isAbsent ? `it has no metrics, as no server of ${api} is there (${reason})` : `it has no metrics: ${becauseOf(active)}`,
     since,
-    ends: isAbsent ? `A metrics server, which registers the APIService ${api}.` : 'Metrics of its pods: each container needs requests of the resource, and the pods must run.',
+    ends: isAbsent
+      ? `A metrics server, which registers the APIService ${api}.`
+      : 'Metrics of its pods: each container needs requests of the resource, and the pods must run.',
     next,
   };
 };

@@ -20,18 +20,23 @@ const suspended: Rule<CronJob> = job =>
 
 /** The next time at which it runs, as on the wire; undefined if it never does. */
 const nextTime = ({spec}: CronJob, now: number): string | undefined => {
-  const next = nextCronTime(parseCron(spec?.schedule ?? ''), now, spec?.timeZone || undefined);
+  const next = nextCronTime(parseCron(spec?.schedule ?? ''), now, spec?.timeZone || 'UTC');
   return next === undefined ? undefined : wireTime(next);
 };
 
-const zoneText = ({spec}: CronJob): string => (spec?.timeZone ? ` in the zone ${spec.timeZone}` : '');
+const zoneText = ({spec}: CronJob): string =>
+  spec?.timeZone ? ` in the zone ${spec.timeZone}` : ' in UTC, if that is the zone of the controller manager';
 
 const unreadable: Rule<CronJob> = (job, {now}) => {
   try {
     if (nextTime(job, now) !== undefined) return undefined;
     return {rule: 'schedule', sentence: `its schedule ${job.spec?.schedule} has no time within years`, ends: 'Another spec.schedule.'};
   } catch (error) {
-    return {rule: 'schedule', sentence: `its schedule ${job.spec?.schedule} cannot be read: ${messageOf(error)}`, ends: 'Another spec.schedule.'};
+    return {
+      rule: 'schedule',
+      sentence: `its schedule ${job.spec?.schedule} cannot be read: ${messageOf(error)}`,
+      ends: 'Another spec.schedule.',
+    };
   }
 };
 
@@ -49,7 +54,14 @@ const forbidden: Rule<CronJob> = job => {
 };
 
 const missed: Rule<CronJob> = async (job, cluster) => {
-  const last = newest(await cluster.events(kinds.cronJobs, job), 'MissSchedule', 'TooManyMissedTimes', 'FailedCreate', 'SuccessfulCreate', 'SawCompletedJob');
+  const last = newest(
+    await cluster.events(kinds.cronJobs, job),
+    'MissSchedule',
+    'TooManyMissedTimes',
+    'FailedCreate',
+    'SuccessfulCreate',
+    'SawCompletedJob',
+  );
   if (!last || last.reason.startsWith('Su') || last.reason.startsWith('Saw')) return undefined;
   return {
     rule: last.reason === 'FailedCreate' ? 'creation-refused' : 'missed-times',

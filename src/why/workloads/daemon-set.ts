@@ -32,7 +32,9 @@ const pods: Rule<DaemonSet> = async (set, cluster) => {
   const pod = heldUp(own);
   const {minReadySeconds = 0} = set.spec ?? {};
   const young = tooYoung(own, minReadySeconds, cluster.now);
-  const node = pod?.spec?.nodeName ?? pod?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]?.matchFields?.[0]?.values?.[0];
+  const node =
+    pod?.spec?.nodeName ??
+    pod?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]?.matchFields?.[0]?.values?.[0];
   return {
     rule: 'daemon-pods',
     sentence: pod
@@ -41,12 +43,14 @@ const pods: Rule<DaemonSet> = async (set, cluster) => {
         ? `the pod ${young.metadata?.name} is ready and counts as available after ${minReadySeconds} s`
         : `${currentNumberScheduled} of ${desiredNumberScheduled} nodes have its pod`,
     since: pod?.metadata?.creationTimestamp,
-    ends: pod ? `The pod ${pod.metadata?.name}, once it is ready.` : 'The daemonset-controller of the controller manager, as soon as it works.',
+    ends: pod
+      ? `The pod ${pod.metadata?.name}, once it is ready.`
+      : 'The daemonset-controller of the controller manager, as soon as it works.',
     next: podReference(pod),
   };
 };
 
-const updating: Rule<DaemonSet> = (set) => {
+const updating: Rule<DaemonSet> = set => {
   const {desiredNumberScheduled = 0, updatedNumberScheduled = 0} = set.status ?? {};
   if (updatedNumberScheduled >= desiredNumberScheduled) return undefined;
   const isManual = set.spec?.updateStrategy?.type === 'OnDelete';

@@ -10,7 +10,8 @@ type Job = ObjectOf<typeof kinds.jobs>;
 
 const ends: Readonly<Record<string, string>> = {
   BackoffLimitExceeded: 'Nothing ends it: a failed job is not tried again. Create another one, perhaps with a higher spec.backoffLimit.',
-  DeadlineExceeded: 'Nothing ends it: a failed job is not tried again. Create another one, perhaps with a longer spec.activeDeadlineSeconds.',
+  DeadlineExceeded:
+    'Nothing ends it: a failed job is not tried again. Create another one, perhaps with a longer spec.activeDeadlineSeconds.',
 };
 
 const failed: Rule<Job> = async (job, cluster) => {
@@ -99,13 +100,18 @@ const running: Rule<Job> = async (job, cluster) => {
       ends: `The end of its pods${failures > 0 ? `; ${failures} of at most ${backoffLimit} failed so far` : ''}.`,
       next: podReference(pod),
     };
-  const ended = pods.flatMap(({status}) => status?.containerStatuses?.map(({state}) => parseTime(state?.terminated?.finishedAt) ?? 0) ?? []);
+  const ended = pods.flatMap(
+    ({status}) => status?.containerStatuses?.map(({state}) => parseTime(state?.terminated?.finishedAt) ?? 0) ?? [],
+  );
   const next = Math.max(0, ...ended) + Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, failures - 1));
   return {
     rule: 'job-back-off',
     sentence: `${failures} of its pods have failed, and it pauses before the next one`,
     since: ended.length > 0 ? wireTime(Math.max(...ended)) : undefined,
-    ends: ended.length > 0 ? `The next pod, at about ${wireTime(next)}; it fails for good after ${backoffLimit} of them.` : 'The job-controller of the controller manager, as soon as it works.',
+    ends:
+      ended.length > 0
+        ? `The next pod, at about ${wireTime(next)}; it fails for good after ${backoffLimit} of them.`
+        : 'The job-controller of the controller manager, as soon as it works.',
   };
 };
 

@@ -19,7 +19,8 @@ export const podsOf = async (owner: KubeObject, selector: LabelSelectorObject | 
 };
 
 /** How far a pod is from being ready: those that are not placed first, then those that do not run. */
-const weight = ({status, spec}: Pod): number => (status?.phase === 'Failed' ? 3 : !spec?.nodeName ? 0 : status?.phase === 'Pending' ? 1 : 2);
+const weight = ({status, spec}: Pod): number =>
+  status?.phase === 'Failed' ? 3 : !spec?.nodeName ? 0 : status?.phase === 'Pending' ? 1 : 2;
 
 /** The pod that holds up its workload most: an active one that is not ready. */
 export const heldUp = (pods: readonly Pod[]): Pod | undefined =>

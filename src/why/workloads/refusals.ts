@@ -119,6 +119,6 @@ export const refusalFinding = async (refusal: Refusal, cluster: Cluster): Promis
 
 /** Returns the failure to create something that was not followed by a success. */
 export const failedCreation = (events: readonly EventFact[]): EventFact | undefined => {
-  const last = newest(events, 'FailedCreate', 'SuccessfulCreate');
-  return last?.reason === 'FailedCreate' ? last : undefined;
+  const [failure, success] = [newest(events, 'FailedCreate'), newest(events, 'SuccessfulCreate')];
+  return failure && (!success || Date.parse(failure.last) >= Date.parse(success.last)) ? failure : undefined;
 };

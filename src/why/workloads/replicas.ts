@@ -42,7 +42,7 @@ const replicas: Rule<Counted> = async (set, cluster) => {
         : there > asked
           ? `it has ${counted(there, 'pod')}, and should have ${asked}`
           : `${availableReplicas} of ${asked} replicas are available`,
-    since: young && !pod ? conditionOf(young, 'Ready')?.lastTransitionTime : (pod ?? set as KubeObject).metadata?.creationTimestamp,
+    since: young && !pod ? conditionOf(young, 'Ready')?.lastTransitionTime : (pod ?? (set as KubeObject)).metadata?.creationTimestamp,
     ends: `${counted(asked, 'pod')} that ${asked === 1 ? 'is' : 'are'} ready.`,
     next: podReference(pod ?? ending),
   };

@@ -27,7 +27,10 @@ const ordered: Rule<StatefulSet> = async (set, cluster) => {
   const young = tooYoung(pods, minReadySeconds, cluster.now);
   const last = (ordinals?.start ?? 0) + replicas - 1;
   const name = first?.metadata?.name ?? '';
-  const waiting = isOrdered && first && ordinal(name) < last ? `, and ${ordinal(name) + 1 === last ? `the pod ${last}` : `the pods ${ordinal(name) + 1} to ${last}`} come${ordinal(name) + 1 === last ? 's' : ''} after it` : '';
+  const waiting =
+    isOrdered && first && ordinal(name) < last
+      ? `, and ${ordinal(name) + 1 === last ? `the pod ${last}` : `the pods ${ordinal(name) + 1} to ${last}`} come${ordinal(name) + 1 === last ? 's' : ''} after it`
+      : '';
   return {
     rule: isOrdered ? 'ordered-pods' : 'replicas',
     sentence: first
