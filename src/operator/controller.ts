@@ -28,6 +28,9 @@ import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
 import {isCached, partsOf, readerOf, type ManagerScope} from './scope.js';
 import {distinct, kindOf, sameKind, type Index, type Source} from './sources.js';
+import {cachedParts} from './cached-parts.js';
+import {notingClient} from './noting-client.js';
+import {OwnWrites} from './own-writes.js';
 import {lowPriorityRequests, registerWatches} from './triggers.js';
 import type {Watch} from './watches.js';
 
@@ -109,6 +112,11 @@ export interface ControllerDefinition<
   /** The number of keys reconciled concurrently; a key is never reconciled concurrently with itself. Default 1. */
   readonly concurrency?: number;
   readonly retry?: RetryOptions;
+  /**
+   * How long a key waits at most until the caches show what its last reconcile wrote; with 0 it does not. Writes of
+   * kinds that the controller does not cache are not waited for. Default 2 s.
+   */
+  readonly ownWritesWait?: Duration;
   /** The period of reconciling all objects even without changes. Default: never. */
   readonly every?: Duration;
   /**
@@ -221,18 +229,18 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
   const {name, finalizer, finalize, reconcile} = definition;
   const {client, clock, events} = context;
   const {sources, caches} = parts;
+  const writes = ownWritesOf(definition, parts, context); // Hears of changes before their keys are queued.
   registerWatches(definition, parts, context);
   const shared = {
-    client,
     clock,
     fieldManager: name,
     resolver: new KindResolver(client, sources.map(kindOf)),
   };
   const [applied, cached] = [new AppliedConfigurations(), cachedBy(parts)];
-  return async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
+  const attempted = async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
     const object = caches.get(definition.for as Source<T>, key) as Stored<T> | undefined;
     const reconciling = {applied, cached, ownerOf: ownersFor(definition, object, context)};
-    const own = new TypedClient({...shared, signal, reconcile: reconciling});
+    const own = new TypedClient({...shared, client: notingClient(client, writes, key), signal, reconcile: reconciling});
     const given: ReconcileContext<T> = {key, object, caches, client: own, events, log, clock, retries, signal};
     if (!object || finalizer === undefined || finalize === undefined) return (await reconcile(given)) ?? settled;
     if (!(object as AnyObject).metadata?.deletionTimestamp) {
@@ -244,6 +252,19 @@ const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>,
     if (result.kind === 'settled') await own.removeFinalizer(object, finalizer);
     return result;
   };
+  return {'': {reconcile: attempted, admit: (key: ObjectKey) => writes.shown(key)}};
+};
+
+/** Remembers what the controller writes until its caches show it. */
+const ownWritesOf = <T extends KubeObject>(
+  {name, ownWritesWait = '2s'}: ControllerDefinition<T>,
+  {sources, scope}: ReconcilerParts,
+  {lister, listen, clock, meter, signal}: KeyedContext,
+): OwnWrites => {
+  const parts = cachedParts(sources, scope, part => lister(part as InformerSource));
+  const writes = new OwnWrites({name, parts, longestMs: msOf(ownWritesWait), clock, meter, signal});
+  for (const part of parts) listen(part.source as InformerSource, change => writes.heard(part, change));
+  return writes;
 };
 
 /** Returns the lookup of cached objects by kind, for kinds with exactly one declared source. */

@@ -30,6 +30,7 @@ interface BuiltLoop {
   readonly name: string;
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
+  readonly admit: Loop['admit'];
   /** The controller's number of workers unless set. */
   readonly workers: number | undefined;
 }
@@ -43,10 +44,11 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
   const several = Object.keys(loops).length > 1;
   const ownName = (loop: string): string => settings.name ?? (several ? `${name}-${loop}` : name);
   return Object.entries(loops).map(([loop, given]) => {
-    const {reconcile, workers, queueName = ownName(loop)}: Loop = typeof given === 'function' ? {reconcile: given} : given;
+    const {reconcile, admit, workers, queueName = ownName(loop)}: Loop = typeof given === 'function' ? {reconcile: given} : given;
     return {
       name: loop,
       reconcile,
+      admit,
       workers,
       queue: new WorkQueue<string>({clock, meter, name: queueName, labels: queueLabels, limiter: limiterOf(clock, settings)}),
     };
@@ -116,10 +118,11 @@ const buildKeyed = async (
     async run(signal) {
       const workers = loops.reduce((sum, loop) => sum + (loop.workers ?? concurrency), 0);
       const metrics = new ReconcileMetrics(meter, name, workers);
-      const running = loops.map(({queue, reconcile, workers: own = concurrency}) => {
+      const running = loops.map(({queue, reconcile, admit, workers: own = concurrency}) => {
         const attempt = reconcileHandler({
           queue,
           reconcile,
+          admit,
           maxRetries: controller.queue?.maxRetries,
           clock,
           log,

@@ -188,6 +188,11 @@ export type Loops = Readonly<Record<string, Reconcile | Loop>>;
 /** A loop with settings of its own. */
 export interface Loop {
   readonly reconcile: Reconcile;
+  /**
+   * Returns a promise if a key must not be reconciled yet. No worker waits for it: the key is queued again when it
+   * resolves.
+   */
+  readonly admit?: (key: ObjectKey) => Promise<void> | undefined;
   /** Defaults to the controller's. */
   readonly workers?: number;
   /** The queue's name in metrics. */

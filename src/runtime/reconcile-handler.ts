@@ -6,7 +6,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
-import type {Reconcile} from './controller.js';
+import type {Loop, Reconcile} from './controller.js';
 import type {ReconcileMetrics} from './reconcile-metrics.js';
 import {isTransient} from './transient.js';
 import {Terminal, type Result} from './result.js';
@@ -14,6 +14,7 @@ import {Terminal, type Result} from './result.js';
 export interface ReconcileHandlerOptions {
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
+  readonly admit?: Loop['admit'];
   readonly maxRetries?: number | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,6 +39,7 @@ const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
 export const reconcileHandler = ({
   queue,
   reconcile,
+  admit,
   maxRetries = Infinity,
   clock,
   log,
@@ -64,6 +66,8 @@ export const reconcileHandler = ({
 
   return async text => {
     const key = parseKey(text);
+    const admitted = admit?.(key);
+    if (admitted) return void admitted.then(() => signal.aborted || queue.add(text));
     const started = clock.monotonic();
     const pause = async (ms: number) => {
       using _ = queue.pauseHold();

@@ -1,0 +1,63 @@
+import {keyOf, type ObjectKey} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Client as ResourceClients, ResourceClient} from '#src/client/client.js';
+import type {OwnWrites} from './own-writes.js';
+
+interface Write {
+  readonly dryRun?: boolean;
+  readonly namespace?: string;
+  readonly subresource?: string;
+}
+
+/** Subresources whose answer is the object itself. */
+const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
+
+/** Wraps a client so that its writes of single objects are remembered as those of the reconcile of a key. */
+export const notingClient = (client: ResourceClients, writes: OwnWrites, key: ObjectKey): ResourceClients => {
+  const noted = async <R>(kind: Kind, object: ObjectKey | undefined, options: Write = {}, write: () => Promise<R>): Promise<R> => {
+    const {dryRun, subresource} = options;
+    if (dryRun || (subresource && !ownSubresources.has(subresource))) return write();
+    const inProgress = writes.begin(key, kind, object);
+    try {
+      const result = await write();
+      inProgress.done(result);
+      return result;
+    } catch (error) {
+      inProgress.failed();
+      throw error;
+    }
+  };
+  const named = (name: string, options: Write | undefined): ObjectKey => ({namespace: options?.namespace ?? '', name});
+  const noting = <T extends KubeObject>(kind: Kind<T>, of: ResourceClient<T>): ResourceClient<T> => {
+    const own = kind as Kind;
+    const keyIn = (object: T): ObjectKey | undefined => (object.metadata?.name ? keyOf(object) : undefined);
+    return {
+      get: (name, options) => of.get(name, options),
+      list: options => of.list(options),
+      watch: options => of.watch(options),
+      create: (object, options) => noted(own, keyIn(object), options, () => of.create(object, options)),
+      update: (object, options) => noted(own, keyIn(object), options, () => of.update(object, options)),
+      patch: (name, type, body, options) => noted(own, named(name, options), options, () => of.patch(name, type, body, options)),
+      async apply(name, configuration, options) {
+        let isNew = false;
+        const object = await noted(own, named(name, options), options, async () => {
+          const result = await of.apply(name, configuration, options);
+          ({isNew} = result);
+          return result.object;
+        });
+        return {isNew, object};
+      },
+      delete: (name, options) => noted(own, named(name, options), options, () => of.delete(name, options)),
+      deleteCollection: options => of.deleteCollection(options),
+    };
+  };
+  return {
+    naming: client.naming,
+    watchList: client.watchList,
+    isProbed: client.isProbed,
+    resource: kind => noting(kind, client.resource(kind)),
+    metadata: kind => client.metadata(kind),
+    request: (...call) => client.request(...call),
+  };
+};
