@@ -129,6 +129,7 @@ const followCluster = async (
     podMode: settings.pods,
     ttlSeconds: settings.ttlSeconds,
     nameservers: () => own.reachable,
+    nameserverChanges: () => own.changes,
   });
   undo.defer(() => informed[Symbol.dispose]());
   informers.start();

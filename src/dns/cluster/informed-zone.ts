@@ -20,6 +20,8 @@ export interface InformedZoneParts {
   readonly podMode: PodMode;
   readonly ttlSeconds: number;
   nameservers(): readonly string[];
+  /** How often those have changed. */
+  nameserverChanges(): number;
 }
 
 /** The zone of a cluster that informers follow, until it is disposed of. */
@@ -37,6 +39,7 @@ export const informedZone = ({
   podMode,
   ttlSeconds,
   nameservers,
+  nameserverChanges,
 }: InformedZoneParts): InformedZone => {
   const keys = sliceKeys(naming);
   const [serviceInformer, sliceInformer] = [informers.informer(services), informers.informer(endpointSlices)];
@@ -49,13 +52,16 @@ export const informedZone = ({
     pods: podInformer?.lister,
     keys,
   });
-  const changed = {second: Math.floor(clock.now() / 1000)};
+  const changed = {second: Math.floor(clock.now() / 1000), times: 0};
   const onChange = (change: Pick<Change, 'type'>) => {
-    if (!isResync(change as Change)) changed.second = Math.floor(clock.now() / 1000);
+    if (isResync(change as Change)) return;
+    changed.second = Math.floor(clock.now() / 1000);
+    changed.times++;
   };
   const subscriptions = [
     serviceInformer.listen(onChange),
     podInformer?.listen(onChange),
+    namespaceInformer.listen(() => changed.times++),
     sliceInformer.listen(change => {
       onChange(change);
       recordLatency(change, cluster, {keys, clock, metrics});
@@ -70,6 +76,7 @@ export const informedZone = ({
       authority: name => zone.authority(name),
       pointers: (name, ip) => zone.pointers(name, ip),
       isSynced: () => all.every(({isSynced}) => isSynced),
+      version: () => changed.times + nameserverChanges(),
     },
     [Symbol.dispose]() {
       for (const subscription of subscriptions) subscription?.[Symbol.dispose]();

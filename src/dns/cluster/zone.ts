@@ -50,6 +50,8 @@ export interface ClusterZoneParts {
 export interface ServedZone extends Pick<ClusterZone, 'domain' | 'resolve' | 'authority' | 'pointers'> {
   /** Whether all that the zone shows has been received. */
   isSynced(): boolean;
+  /** A number that becomes another one before the zone answers anything differently. */
+  version(): number;
 }
 
 /** The zone of the cluster's domain. */

@@ -27,6 +27,8 @@ export class OwnAddresses {
   readonly #given: readonly string[];
   readonly #host: HostAddresses;
   #last: readonly string[] = [];
+  /** How often they have changed. */
+  changes = 0;
 
   constructor(given: readonly string[], host: HostAddresses) {
     this.#given = given;
@@ -57,7 +59,9 @@ export class OwnAddresses {
         .filter(({family}) => family === 4 || anyFamily.has(address))
         .map(each => each.address);
     });
-    return (this.#last = [...new Set(all)]);
+    const found = [...new Set(all)];
+    if (found.join() !== this.#last.join()) this.changes++;
+    return (this.#last = found);
   }
 }
 

@@ -15,6 +15,7 @@ import {isWithin, lowerCase, type WireName} from '#src/dns/wire/names.js';
 import {readQuery, type Malformed, type Query} from '#src/dns/wire/read.js';
 import {MessageWriter} from '#src/dns/wire/writer.js';
 import {balanced} from './balance.js';
+import {KnownResponses, type KnownResponse} from './known-responses.js';
 
 /** Who has sent a query, and to which address of the server. */
 export interface Client {
@@ -44,6 +45,8 @@ interface Answer extends Sections {
   readonly rcode: number;
   readonly flags: number;
   readonly by: AnsweredBy;
+  /** Whether the response to the same query is the same until the cluster changes. */
+  readonly stays?: boolean;
 }
 
 const copiedFlags = flags.recursionDesired | flags.checkingDisabled;
@@ -52,14 +55,18 @@ const copiedFlags = flags.recursionDesired | flags.checkingDisabled;
 export class Responder {
   readonly #parts: ResponderParts;
   readonly #writer = new MessageWriter();
+  readonly #known: KnownResponses;
 
   constructor(parts: ResponderParts) {
     this.#parts = parts;
+    this.#known = new KnownResponses(parts.random);
   }
 
   /** Returns the bytes of the response; undefined where there is none. */
   respond(bytes: Buffer, client: Client): Eventually<Buffer | undefined> {
     const started = this.#parts.clock.monotonic();
+    const known = client.transport === 'udp' ? this.#known.find(bytes, this.#parts.zone.version()) : undefined;
+    if (known) return this.#again(bytes, known, client, started);
     const query = readQuery(bytes);
     if (!query) return undefined;
     if (query.kind === 'malformed') return this.#headerOnly(query);
@@ -67,7 +74,11 @@ export class Responder {
     if (edns && edns.version !== 0) return this.#write(query, {...noRecords, rcode: rcodes.BADVERS, flags: 0, by: ''}, client);
     return settle(
       () => this.#answer(query, client),
-      answer => this.#finish(query, answer, client, {started, requestBytes: bytes.length}),
+      answer => {
+        const response = this.#finish(query, answer, client, {started, requestBytes: bytes.length});
+        if (answer.stays && client.transport === 'udp') this.#known.keep(bytes, query, response, answer);
+        return response;
+      },
       error => {
         this.#parts.log.error({err: error}, 'failed to answer a query');
         this.#parts.metrics.panicked();
@@ -75,6 +86,15 @@ export class Responder {
         return this.#finish(query, failed, client, {started, requestBytes: bytes.length});
       },
     );
+  }
+
+  #again(bytes: Buffer, known: KnownResponse, {transport, family, server}: Client, started: number): Buffer {
+    const response = this.#known.bytesFor(bytes, known);
+    const {type, dnssec, rcode} = known;
+    const seconds = (this.#parts.clock.monotonic() - started) / 1000;
+    const [requestBytes, responseBytes] = [bytes.length, response.length];
+    server.answered({transport, family, type, dnssec, rcode, by: 'kubernetes', requestBytes, responseBytes, seconds});
+    return response;
   }
 
   #finish(
@@ -107,7 +127,7 @@ export class Responder {
     if (isWithin(lower, zone.domain)) return this.#ofZone(query, zone.resolve(question), client);
     const address = question.type === recordTypes.PTR ? reversedAddress(lower) : undefined;
     const pointers = address === undefined ? [] : zone.pointers(question.name, address);
-    if (pointers.length > 0) return this.#authoritative(rcodes.NOERROR, {...noRecords, answers: pointers});
+    if (pointers.length > 0) return this.#ofCluster(rcodes.NOERROR, {...noRecords, answers: pointers});
     return this.#forward(query, client);
   }
 
@@ -116,7 +136,7 @@ export class Responder {
     const {name} = query.question;
     switch (verdict.kind) {
       case 'records':
-        return this.#authoritative(rcodes.NOERROR, {...noRecords, additional: [], ...verdict});
+        return this.#ofCluster(rcodes.NOERROR, {...noRecords, additional: [], ...verdict});
       case 'nothing':
         return this.#denied(rcodes.NOERROR, name);
       case 'unknown':
@@ -160,8 +180,13 @@ export class Responder {
     return {rcode, answers, authority, additional, flags: flags.authoritative, by: 'kubernetes'};
   }
 
+  /** What the cluster alone says. It may not know all of it yet. */
+  #ofCluster(rcode: number, sections: Sections): Answer {
+    return {...this.#authoritative(rcode, sections), stays: this.#parts.zone.isSynced()};
+  }
+
   #denied(rcode: number, name: WireName): Answer {
-    return this.#authoritative(rcode, {...noRecords, authority: [this.#parts.zone.authority(name)]});
+    return this.#ofCluster(rcode, {...noRecords, authority: [this.#parts.zone.authority(name)]});
   }
 
   #write({id, question, flags: asked, edns}: Query, answer: Answer, {transport}: Client): Buffer {

@@ -1,4 +1,4 @@
-import {createSocket, type RemoteInfo, type Socket} from 'node:dgram';
+import {createSocket, type RemoteInfo, type Socket, type SocketOptions} from 'node:dgram';
 import {isIP} from 'node:net';
 import type {Log} from '#src/base/log.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
@@ -11,6 +11,9 @@ const maxQueued = 1000;
 /** About as much as the kernel allows by default; bursts wait there. */
 const receiveBytes = 2 << 20;
 
+/** Where datagrams are sent to are addresses already. */
+const asItIs: NonNullable<SocketOptions['lookup']> = (address, _options, found) => found(null, address, isIP(address));
+
 /** A bound socket, which drops what arrives until it serves. */
 export interface DatagramSocket extends BoundAddress {
   serve(respond: Respond): void;
@@ -19,7 +22,9 @@ export interface DatagramSocket extends BoundAddress {
 /** Binds a socket for datagrams at one address. Rejects if it cannot be used. */
 export const bindUdp = async ({address, port}: {readonly address: string; readonly port: number}, log: Log): Promise<DatagramSocket> => {
   const isIpv6 = isIP(address) === 6;
-  const socket = confineErrors(createSocket({type: isIpv6 ? 'udp6' : 'udp4', ipv6Only: isIpv6, recvBufferSize: receiveBytes}));
+  const socket = confineErrors(
+    createSocket({type: isIpv6 ? 'udp6' : 'udp4', ipv6Only: isIpv6, recvBufferSize: receiveBytes, lookup: asItIs}),
+  );
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error) => {
       socket.close();
@@ -43,7 +48,8 @@ export const bindUdp = async ({address, port}: {readonly address: string; readon
 const answer = (socket: Socket, bytes: Buffer, from: RemoteInfo, respond: Respond): void => {
   const {address, port, family} = from;
   const send = (response: Buffer | undefined) => {
-    if (response && socket.getSendQueueCount() < maxQueued) socket.send(response, port, address, ignore);
+    // Without a callback errors of a single datagram are nobody's, and the next turn has nothing to do for it.
+    if (response && socket.getSendQueueCount() < maxQueued) socket.send(response, port, address);
   };
   const response = respond(bytes, {transport: 'udp', family: family === 'IPv6' ? 6 : 4, address, port});
   // What has no response, or whose socket has closed in the meantime, is lost as on the network.
