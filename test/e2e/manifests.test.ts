@@ -55,9 +55,9 @@ test('the controllers of the base have exactly the permissions of their roles', 
 });
 
 withKubectl('kubectl applies the bases under strict validation, twice without a change', async t => {
-  await using server = await aServer('kubernetes', ['--service-cluster-ip-range=10.96.0.0/16']);
+  await using server = await aServer('kubernetes', ['--service-cluster-ip-range=10.96.0.0/16', '--allow-privileged']);
   using kubectl = new Kubectl(server.settings);
-  for (const base of ['controllers-only', 'control-plane', 'dns']) {
+  for (const base of ['controllers-only', 'control-plane', 'dns', 'proxy']) {
     const first = await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests', base)}`);
     t.notRegex(first, /unchanged|configured/);
     // The selector of a budget and the claims of a stateful set are replaced as a whole, so that kubectl always has
