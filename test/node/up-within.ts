@@ -15,8 +15,8 @@ export interface PlaneWithin extends AsyncDisposable {
   output(): string;
 }
 
-/** Starts a plane with its agent on a node. */
-export const upWithin = async (t: ExecutionContext, node: Containerd): Promise<PlaneWithin> => {
+/** Starts a plane with its agent on a node, with flags of `plat up` beside those that the node needs. */
+export const upWithin = async (t: ExecutionContext, node: Containerd, more: readonly string[] = []): Promise<PlaneWithin> => {
   const directory = aDirectory();
   const log = join(node.folder, 'plat.log');
   const file = openSync(log, 'a');
@@ -36,6 +36,7 @@ export const upWithin = async (t: ExecutionContext, node: Containerd): Promise<P
     `--data-dir=${directory}`,
     `--controller-manager-arg=--cluster-cidr=${node.network.pods.replace(/\d+\.0\/24$/, '0.0/16')}`,
     ...Object.entries(flags).map(([flag, value]) => `--agent-arg=--${flag}=${value}`),
+    ...more,
   ];
   const {child, pid} = await node.namespaces.start(process.execPath, args, file).finally(() => closeSync(file));
   const output = () => (existsSync(log) ? readFileSync(log, 'utf8') : '');

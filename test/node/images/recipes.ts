@@ -1,11 +1,11 @@
 // The images of tests, from programs of this machine: there is no registry to pull from.
 
 import {execFileSync, spawnSync} from 'node:child_process';
-import {existsSync, readFileSync, realpathSync} from 'node:fs';
+import {existsSync, readdirSync, readFileSync, realpathSync} from 'node:fs';
 import {delimiter, dirname, join} from 'node:path';
 import type {TarEntry} from './tar.js';
 
-export type ImageName = 'pause' | 'busybox' | 'node';
+export type ImageName = 'pause' | 'busybox' | 'node' | 'plat';
 
 export interface Recipe {
   readonly reference: string;
@@ -62,6 +62,33 @@ export const programs = (paths: Readonly<Record<string, string>>): readonly TarE
 
 const node = (): readonly TarEntry[] => [...busybox(), ...programs({node: process.execPath})];
 
+const pathOf = (program: string): string => {
+  const folder = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'].find(place => existsSync(join(place, program)));
+  if (folder === undefined) throw new Error(`${program} is not installed`);
+  return realpathSync(join(folder, program));
+};
+
+/** The files of our programs, as they are built. */
+const bundleFiles = (): readonly string[] =>
+  ['bin', 'dist/bundle'].flatMap(folder =>
+    readdirSync(folder)
+      .filter(name => !name.endsWith('.map'))
+      .map(name => join(folder, name)),
+  );
+
+/** Our programs with what the service proxy runs. */
+const plat = (): readonly TarEntry[] => [
+  ...node(),
+  ...programs({nft: pathOf('nft'), conntrack: pathOf('conntrack')}),
+  ...['usr', 'usr/bin', 'opt', 'opt/plat', 'opt/plat/bin', 'opt/plat/dist', 'opt/plat/dist/bundle'].map((path): TarEntry => ({
+    path,
+    isFolder: true,
+  })),
+  {path: 'usr/bin/env', link: '/bin/busybox'},
+  {path: 'opt/plat/package.json', mode: 0o644, content: readFileSync('package.json')},
+  ...bundleFiles().map((path): TarEntry => ({path: `opt/plat/${path}`, content: readFileSync(path)})),
+];
+
 const environment = ['PATH=/bin'];
 
 export const recipes: Readonly<Record<ImageName, Recipe>> = {
@@ -77,5 +104,11 @@ export const recipes: Readonly<Record<ImageName, Recipe>> = {
     sources: () => [busyboxPath(), process.execPath],
     entries: node,
     config: {Env: environment, Cmd: ['node']},
+  },
+  plat: {
+    reference: 'plat.local/plat:1',
+    sources: () => [busyboxPath(), process.execPath, pathOf('nft'), pathOf('conntrack'), ...bundleFiles()],
+    entries: plat,
+    config: {Env: ['PATH=/opt/plat/bin:/bin'], Cmd: ['plat', '--help']},
   },
 };

@@ -160,6 +160,12 @@ export class World {
     return (await this.#agents.get(party)!.tell({do: 'talk', ip, port, text})).answer;
   }
 
+  /** Starts a program on the node, which ends with it. */
+  start(file: string, args: readonly string[]): void {
+    const [enter = '', ...flags] = this.#namespaces.enter;
+    spawn(enter, [...flags, file, ...args], {stdio: 'ignore'});
+  }
+
   async end(): Promise<void> {
     await this.#namespaces.end();
   }
