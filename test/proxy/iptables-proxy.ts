@@ -3,6 +3,7 @@
 import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
+import {noCounters} from '#src/proxy/iptables/packet-counters.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Iptables} from '#src/proxy/iptables/iptables.js';
 import {IptablesMode, type IptablesModeParts} from '#src/proxy/iptables/iptables-mode.js';
@@ -30,6 +31,7 @@ export interface FakeIptablesProxyOptions {
   readonly family?: IpFamily;
   readonly settings?: Partial<RuleSettings>;
   readonly base?: Partial<IptablesModeParts['base']>;
+  readonly counters?: IptablesModeParts['counters'];
   readonly meter?: Meter;
 }
 
@@ -40,12 +42,13 @@ export class FakeIptablesProxy {
   readonly mode: IptablesMode;
   readonly proxier: Proxier;
 
-  constructor({family = 'IPv4', settings = {}, base = {}, meter = noMeter}: FakeIptablesProxyOptions = {}) {
+  constructor({family = 'IPv4', settings = {}, base = {}, counters = noCounters, meter = noMeter}: FakeIptablesProxyOptions = {}) {
     this.kernel.localAddresses = ['127.0.0.1', '192.168.0.2', '::1', '2001:db8::1'];
     this.mode = new IptablesMode({
       iptables: new Iptables(family, this.kernel),
       settings: {...iptablesSettings, ...settings},
       base: {hasRandomFully: true, localhostNodePorts: family === 'IPv4', conntrackTcpLiberal: false, ...base},
+      counters,
       addresses: () => this.kernel.addresses(),
       syncPeriodMs: 30_000,
       clock: this.clock,

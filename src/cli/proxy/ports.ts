@@ -37,18 +37,19 @@ export const servicePorts =
 /** The routes of the port of metrics, which takes requests of everybody. */
 export const metricsRoutes = (
   {parsed, clock, log, verbosity, version}: Given,
-  metrics: MetricsRegistry,
+  {registry, beforeScrape}: {readonly registry: MetricsRegistry; beforeScrape(): Promise<void>},
   naming: Naming,
 ): AdministrativeRoute[] => {
   const {settings, options} = parsed;
   const checks = new HealthChecks(log);
   checks.add('ping', () => {});
   const profiling = settings.enableProfiling ? [...profilingRoutes({clock, argv: process.argv}), verbosityRoute(verbosity)] : [];
-  const routes = [
+  const scraped = metricsRoute(registry, {resets: false});
+  const routes: AdministrativeRoute[] = [
     ...healthRoutes({healthz: checks}),
     slisRoute(naming, [checks], {resets: true}),
     {path: '/proxyMode', answer: () => text(settings.mode)},
-    metricsRoute(metrics, {resets: false}),
+    {...scraped, answer: async request => (await beforeScrape(), scraped.answer(request))},
     ...profiling,
     configzRoute(() => ({[groupName(naming)]: shownConfiguration(settings)})),
   ];

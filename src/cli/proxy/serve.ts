@@ -38,7 +38,7 @@ export const serve = (given: Given, opened: Opened, {resolved, prepared}: Prepar
   const services = serviceHealth(given, opened, resolved, health);
   undo.defer(() => services[Symbol.asyncDispose]());
   return new Promise((_, reject) => {
-    openPorts(given, opened, health, metrics).catch(reject);
+    openPorts(given, opened, {health, metrics, beforeScrape: () => prepared.beforeScrape()}).catch(reject);
     const proxy = startProxy({
       informers,
       node,
@@ -85,10 +85,17 @@ const serviceHealth = (
     isProxyHealthy: () => health.isHealthy,
   });
 
+/** What the ports show. */
+interface Served {
+  readonly health: ProxyHealth;
+  readonly metrics: ProxyMetrics;
+  beforeScrape(): Promise<void>;
+}
+
 /**
  * Keeps the ports of health checks and metrics open. Rejects if one cannot be opened and that is to end the program.
  */
-const openPorts = async (given: Given, opened: Opened, health: ProxyHealth, metrics: ProxyMetrics): Promise<void> => {
+const openPorts = async (given: Given, opened: Opened, {health, metrics, beforeScrape}: Served): Promise<void> => {
   const {parsed, clock, log} = given;
   const {healthzBindAddress, metricsBindAddress, bindAddressHardFail} = parsed.settings;
   const {signal, connection} = opened;
@@ -99,7 +106,10 @@ const openPorts = async (given: Given, opened: Opened, health: ProxyHealth, metr
     opened.events.warning(nodeReference(opened), reason, `${what}${(error as Error).message}`);
     throw error;
   };
-  const administration = openAdministration(metricsRoutes(given, opened.metrics, connection.naming), ports.failed);
+  const administration = openAdministration(
+    metricsRoutes(given, {registry: opened.metrics, beforeScrape}, connection.naming),
+    ports.failed,
+  );
   const healthz = healthResponses({health, clock, metrics});
   await Promise.all([
     healthzBindAddress &&

@@ -5,7 +5,8 @@ import type {LocalDetection} from '#src/proxy/mode/settings.js';
 import {isLoopback} from '#src/base/ip-address.js';
 import type {IpFamily} from '#src/proxy/state/ip-family.js';
 import type {Iptables} from './iptables.js';
-import {chains, type Table} from './names.js';
+import {chains, countedBy, type Table} from './names.js';
+import {counterNames} from './packet-counters.js';
 
 /** A rule that sends packets from a chain of the kernel to one of the proxy. */
 interface Jump {
@@ -78,6 +79,8 @@ export interface BaseSettings {
   readonly localhostNodePorts: boolean;
   /** Whether the kernel takes packets outside of a connection's window. */
   readonly conntrackTcpLiberal: boolean;
+  /** Whether packets that belong to no connection are counted. */
+  readonly countsInvalid: boolean;
   /** The addresses that take traffic to node ports; undefined for all of the node. */
   readonly nodePortIps: readonly string[] | undefined;
 }
@@ -118,10 +121,11 @@ export const localFirewallRules = ({localhostNodePorts}: BaseSettings): readonly
     : [];
 
 /** The rules of what is forwarded. */
-export const forwardRules = ({masqueradeBit, conntrackTcpLiberal}: BaseSettings): readonly string[] => {
+export const forwardRules = ({masqueradeBit, conntrackTcpLiberal, countsInvalid}: BaseSettings): readonly string[] => {
   const mark = masqueradeMark(masqueradeBit);
+  const counting = countsInvalid ? ` ${countedBy(counterNames.invalid)}` : '';
   return [
-    ...(conntrackTcpLiberal ? [] : [`-A ${chains.forward} -m conntrack --ctstate INVALID -j DROP`]),
+    ...(conntrackTcpLiberal ? [] : [`-A ${chains.forward} -m conntrack --ctstate INVALID${counting} -j DROP`]),
     `-A ${chains.forward} -m comment --comment "kubernetes forwarding rules" -m mark --mark ${mark}/${mark} -j ACCEPT`,
     `-A ${chains.forward} -m comment --comment "kubernetes forwarding conntrack rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
   ];

@@ -21,6 +21,7 @@ import {
 import type {Iptables} from './iptables.js';
 import type {IptablesMetrics} from './metrics.js';
 import {chainLine, chains, isPortChain} from './names.js';
+import {counterNames, type PacketCounters} from './packet-counters.js';
 import {chainLines, portRules, type PortRules, type RuleContext} from './port-rules.js';
 
 /** With more endpoints than this, rules go without comments and chains that are not used are deleted less often. */
@@ -30,7 +31,8 @@ export interface IptablesModeParts {
   readonly iptables: Iptables;
   readonly settings: RuleSettings;
   /** What the kernel and the programs can do, and are to. */
-  readonly base: Omit<BaseSettings, 'family' | 'masqueradeBit' | 'nodePortIps'>;
+  readonly base: Omit<BaseSettings, 'family' | 'masqueradeBit' | 'nodePortIps' | 'countsInvalid'>;
+  readonly counters: Pick<PacketCounters, 'ensure'>;
   /** The addresses of the machine. */
   addresses(): readonly string[];
   readonly syncPeriodMs: number;
@@ -55,6 +57,8 @@ export class IptablesMode implements ProxyMode {
   readonly #rules = new Map<string, PortRules>();
   #isFlushed = false;
   #cleanedAt = Number.NEGATIVE_INFINITY;
+  /** The counters that rules may use. */
+  #counters: ReadonlySet<string> = new Set();
 
   constructor(parts: IptablesModeParts) {
     const {iptables, settings} = parts;
@@ -69,10 +73,13 @@ export class IptablesMode implements ProxyMode {
   }
 
   async sync(state: ProxyState, change: ProxyChange): Promise<SyncResult> {
-    const {iptables, log, metrics} = this.#parts;
+    const {iptables, counters, log, metrics} = this.#parts;
     const isFull = change.isFull || this.#isFlushed;
     log.v(2).info({ipFamily: this.family, fullSync: isFull}, 'syncing the rules of iptables');
-    if (isFull) await ensureJumps(iptables);
+    if (isFull) {
+      await ensureJumps(iptables);
+      this.#counters = await counters.ensure();
+    }
     const isLarge = endpointCount(state) > largeClusterEndpoints;
     const ports = this.#refresh(state, {...change, isFull}, isLarge);
     const written = {rules: this.#rules, ports, staleChains: await this.#staleChains(isLarge)};
@@ -96,13 +103,15 @@ export class IptablesMode implements ProxyMode {
   /** Makes the rules of the ports of services that have changed again. Returns the keys of these ports. */
   #refresh({services, endpoints, zone}: ProxyState, change: ProxyChange, isLarge: boolean): readonly string[] {
     for (const key of this.#rules.keys()) if (!services.has(key)) this.#rules.delete(key);
-    const {nodeName, nodeIps, masqueradeAll, localDetection} = this.#parts.settings;
+    const {settings, base} = this.#parts;
+    const {nodeName, nodeIps, masqueradeAll, localDetection} = settings;
     const context: RuleContext = {
       node: {nodeName, zone},
       nodeIp: nodeIps[this.family],
       masqueradeAll,
       localTraffic: localTraffic(localDetection, this.family),
       isLarge,
+      countsLocalhost: base.localhostNodePorts && this.#counters.has(counterNames.localhost),
     };
     const changed = [...services].filter(([, {name}]) => change.isFull || change.services.has(keyText(name)));
     for (const [key, port] of changed) this.#rules.set(key, portRules(port, endpoints.get(key) ?? [], context));
@@ -127,7 +136,8 @@ export class IptablesMode implements ProxyMode {
   #baseSettings(): BaseSettings {
     const {base, settings, addresses} = this.#parts;
     const nodePortIps = this.#nodePortAddresses.matchesAll ? undefined : this.#nodePortAddresses.of(addresses());
-    return {...base, family: this.family, masqueradeBit: settings.masqueradeBit, nodePortIps};
+    const countsInvalid = this.#counters.has(counterNames.invalid);
+    return {...base, family: this.family, masqueradeBit: settings.masqueradeBit, nodePortIps, countsInvalid};
   }
 
   #count(base: BaseSettings, {rules, ports}: Written): void {

@@ -40,6 +40,9 @@ const prefixes = {
 /** The chains of a service port. */
 export type PortChains = Readonly<Record<Exclude<keyof typeof prefixes, 'endpoint'>, string>>;
 
+/** What lets a rule count its packets. */
+export const countedBy = (counter: string): string => `-m nfacct --nfacct-name ${counter}`;
+
 /** How a protocol is written in rules. */
 export const protocolOf = ({protocol}: Pick<ServicePort, 'protocol'>): string => protocol.toLowerCase();
 

@@ -4,7 +4,8 @@ import {parseLooseIp, parseRange, rangeHolds} from '#src/base/ip-address.js';
 import type {Endpoint} from '#src/proxy/state/endpoint.js';
 import {isExternallyAccessible, usesClusterEndpoints, usesLocalEndpoints, type ServicePort} from '#src/proxy/state/service-port.js';
 import {reachableEndpoints, type NodeTopology, type Reachable} from '#src/proxy/topology/reachable.js';
-import {chainLine, chains, endpointChain, portChains, protocolOf, type PortChains} from './names.js';
+import {chainLine, chains, countedBy, endpointChain, portChains, protocolOf, type PortChains} from './names.js';
+import {counterNames} from './packet-counters.js';
 
 /** What the rules of all service ports depend on. */
 export interface RuleContext {
@@ -16,6 +17,8 @@ export interface RuleContext {
   readonly localTraffic: {readonly isLocal: string; readonly isNotLocal: string} | undefined;
   /** Whether the rules of endpoints have no comments, as there are many. */
   readonly isLarge: boolean;
+  /** Whether packets to node ports by the loopback are counted. */
+  readonly countsLocalhost: boolean;
 }
 
 /** The rules of a service port. */
@@ -91,17 +94,18 @@ export const portRules = (port: ServicePort, endpoints: readonly Endpoint[], con
 };
 
 /** What sends traffic to the chains of the service port. */
-const captureRules = ({port, own, matchesProtocol, hasInternal, hasFirewall}: Subject): readonly string[] => {
+const captureRules = ({port, own, matchesProtocol, hasInternal, hasFirewall, countsLocalhost}: Subject): readonly string[] => {
   const {text, clusterIp, externalIps, loadBalancerIps, nodePort} = port;
   const capture = (what: string, ip: string, chain: string): string =>
     `-A ${chains.services} ${comment(`${text} ${what}`)} ${matchesProtocol} -d ${ip} --dport ${port.port} -j ${chain}`;
+  const ofNode = (match: string): string =>
+    `-A ${chains.nodePorts} -m comment --comment ${text} ${matchesProtocol}${match} -j ${own.external}`;
   return [
     ...(hasInternal ? [capture('cluster IP', clusterIp, port.internalPolicyLocal ? own.local : own.cluster)] : []),
     ...externalIps.map(ip => capture('external IP', ip, own.external)),
     ...loadBalancerIps.map(ip => capture('loadbalancer IP', ip, hasFirewall ? own.firewall : own.external)),
-    ...(nodePort === 0
-      ? []
-      : [`-A ${chains.nodePorts} -m comment --comment ${text} ${matchesProtocol} --dport ${nodePort} -j ${own.external}`]),
+    ...(nodePort !== 0 && countsLocalhost ? [ofNode(` -d 127.0.0.0/8 --dport ${nodePort} ${countedBy(counterNames.localhost)}`)] : []),
+    ...(nodePort === 0 ? [] : [ofNode(` --dport ${nodePort}`)]),
   ];
 };
 

@@ -9,6 +9,7 @@ import {watchFlushes} from '#src/proxy/iptables/canary.js';
 import {Iptables} from '#src/proxy/iptables/iptables.js';
 import {IptablesMode} from '#src/proxy/iptables/iptables-mode.js';
 import {iptablesMetrics} from '#src/proxy/iptables/metrics.js';
+import {counterMetrics, noCounters, openCounters} from '#src/proxy/iptables/packet-counters.js';
 import type {ProxyKernel} from '#src/proxy/kernel/kernel.js';
 import {nftablesMetrics} from '#src/proxy/metrics/proxy-metrics.js';
 import {checkNftables} from '#src/proxy/nftables/nft.js';
@@ -39,6 +40,8 @@ export interface PreparedMode {
   readonly create: CreateMode;
   /** Watches whether someone removes the rules, and asks for a sync then, until the signal aborts. */
   watch(request: () => void, signal: AbortSignal): Promise<void>;
+  /** Reads what metrics show, before a scrape. */
+  beforeScrape(): Promise<void>;
 }
 
 /** Returns the families in which the machine can route services. Rejects if it can in none. */
@@ -83,6 +86,7 @@ const prepareNftables = async ({kernel, naming, environment, clock, log, meter}:
   const metrics = nftablesMetrics(meter);
   return {
     create: (family, settings) => new NftablesMode({family, settings, kernel, clock, log, metrics}),
+    beforeScrape: () => Promise.resolve(),
     watch: () => Promise.resolve(), // Every sync would fail without the table, and then writes everything.
   };
 };
@@ -103,7 +107,9 @@ const prepareIptables = async (
   const randomly = new Map<IpFamily, boolean>();
   for (const [family, iptables] of programs) randomly.set(family, await iptables.hasRandomFully());
   const modes: IptablesMode[] = [];
+  const counters = await openCounters(kernel, log);
   return {
+    beforeScrape: counters === noCounters ? () => Promise.resolve() : counterMetrics(counters, meter, log),
     create(family, settings) {
       const base = {
         hasRandomFully: randomly.get(family)!,
@@ -111,7 +117,8 @@ const prepareIptables = async (
         conntrackTcpLiberal,
       };
       const addresses = () => kernel.addresses();
-      const mode = new IptablesMode({iptables: programs.get(family)!, settings, base, addresses, syncPeriodMs, clock, log, metrics});
+      const iptables = programs.get(family)!;
+      const mode = new IptablesMode({iptables, settings, base, counters, addresses, syncPeriodMs, clock, log, metrics});
       modes.push(mode);
       return mode;
     },

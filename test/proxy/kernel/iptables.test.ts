@@ -8,6 +8,7 @@ import {cleanFlows} from '#src/proxy/conntrack/clean-flows.js';
 import {Iptables} from '#src/proxy/iptables/iptables.js';
 import {IptablesMode} from '#src/proxy/iptables/iptables-mode.js';
 import {iptablesMetrics} from '#src/proxy/iptables/metrics.js';
+import {noCounters} from '#src/proxy/iptables/packet-counters.js';
 import {removeIptables} from '#src/proxy/iptables/remove-iptables.js';
 import {proxyMetrics} from '#src/proxy/metrics/proxy-metrics.js';
 import {noHooks} from '#src/proxy/mode/hooks.js';
@@ -86,6 +87,7 @@ const proxierOf = (world: World, family: 'IPv4' | 'IPv6'): Proxier => {
     syncPeriodMs: 30_000,
     clock: systemClock,
     log: noLog,
+    counters: noCounters,
     metrics: iptablesMetrics(noMeter, naming('kubernetes')),
   });
   return new Proxier({
