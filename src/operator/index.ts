@@ -56,9 +56,22 @@ export {
   validating,
   type AdmissionRequest,
   type ValidationContext,
-  type ValidationOptions,
   type Webhook,
 } from './webhooks/admission.js';
+export type {AdmissionOptions, DefaultingOptions, MatchCondition, Operation, ValidationOptions} from './webhooks/matching.js';
+export {AnyKind, subresource, type Subresource, type WebhookTarget} from './webhooks/target.js';
+export {
+  authenticating,
+  authorizing,
+  type AccessSelector,
+  type Authenticated,
+  type AuthenticatedUser,
+  type AuthenticationRequest,
+  type AuthorizationDecision,
+  type AuthorizationRequest,
+  type ResourceAccess,
+} from './webhooks/access-reviews.js';
+export {webhookKubeconfig, type WebhookKubeconfigOptions} from './webhooks/webhook-kubeconfig.js';
 export type {CertificateSource} from './webhooks/certificates.js';
 export {converting, type ConversionOptions, type VersionConversion} from './webhooks/conversion.js';
 export {

@@ -167,7 +167,7 @@ test('a webhook that cannot be served, and two of one kind, end the run of a man
     message: `cannot listen on 127.0.0.1:${taken} (--webhook-bind-address): the port is in use already: choose another, or 0 for a free one`,
   });
   await t.throwsAsync(run([validating(Backup, () => {}), validating(Backup, () => {})], 0), {
-    message: 'there are two validating webhooks of Backup',
+    message: 'there are two validating webhooks of Backup with the path /validate-example-com-v1-backup: give one of them the option name',
   });
 });
 

@@ -1,9 +1,8 @@
-import test, {type ExecutionContext} from 'ava';
-import {systemClock, type Clock} from '#src/base/clock.js';
+import test from 'ava';
+import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {
   converting,
-  createManager,
   customKind,
   defaulting,
   forbidden,
@@ -12,11 +11,9 @@ import {
   validating,
   webhookConfigurations,
   type KubeObject,
-  type Webhook,
 } from '#src/operator/index.js';
 import {CustomResourceDefinition, ValidatingWebhookConfiguration} from '#src/operator/kinds.js';
-import {noLog} from '#src/base/log.js';
-import {startPlane} from '#src/plane/plane.js';
+import {aPlane} from './webhooks-plane.js';
 
 interface Backup extends KubeObject {
   spec: {keep?: number; bucket?: string; retention?: {last: number}};
@@ -40,35 +37,6 @@ const definition = (conversion?: object) => ({
     ...(conversion ? {conversion} : {}),
   },
 });
-
-const aPlane = async <C extends Clock>(t: ExecutionContext, handlers: readonly Webhook[], clock: C) => {
-  const plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers=namespace-controller']});
-  t.teardown(() => plane.stop());
-  const client = plane.client();
-  const stop = new AbortController();
-  const manager = createManager({
-    name: 'backups',
-    controllers: [],
-    client,
-    clock,
-    log: noLog,
-    webhooks: {
-      handlers,
-      certificate: {secret: 'hooks', namespace: 'default'},
-      bindAddress: '127.0.0.1',
-      port: 0,
-      configurations: ['backups'],
-    },
-  });
-  const ended = manager.run(stop.signal);
-  t.teardown(async () => {
-    stop.abort();
-    if (clock instanceof VirtualClock) await clock.drain();
-    await ended;
-  });
-  const url = `https://127.0.0.1:${await manager.webhookPort}`;
-  return {clock, plane, client, url, manager};
-};
 
 test('objects get defaults and are validated, and the CA in the configurations is kept', async t => {
   const handlers = [

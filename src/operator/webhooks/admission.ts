@@ -2,21 +2,25 @@
 
 import {invalidObject} from '#src/api/field-error.js';
 import type {Frozen} from '#src/api/key.js';
-import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
+import {groupOfVersion, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import {badRequest, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
 import {collectFindings, type Findings} from './findings.js';
 import {jsonDifference} from './json-difference.js';
+import {checkMatching, type DefaultingOptions, type Matching, type Operation, type ValidationOptions} from './matching.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
+import {groupOnWire, partsOfTarget, type WebhookTarget} from './target.js';
 
 /** The request under admission. */
 export interface AdmissionRequest {
   readonly uid: string;
-  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+  readonly operation: Operation;
   readonly name: string;
   readonly namespace: string;
+  /** The resource as the webhook's rules match it. */
+  readonly resource: {readonly group: string; readonly version: string; readonly resource: string};
   readonly subresource: string;
   /** Whether the request is a dry run: then a webhook must have no side effects. */
   readonly dryRun: boolean;
@@ -36,7 +40,7 @@ export interface ValidationContext<T extends KubeObject> {
 
 /** A handler of a webhook, which a manager serves. */
 export interface Webhook {
-  readonly type: 'defaulting' | 'validating' | 'converting';
+  readonly type: 'defaulting' | 'validating' | 'converting' | 'authenticating' | 'authorizing';
   readonly kind: Kind;
 }
 
@@ -47,6 +51,7 @@ interface AdmissionReview extends KubeObject {
     readonly operation?: AdmissionRequest['operation'] | null;
     readonly name?: string | null;
     readonly namespace?: string | null;
+    readonly resource?: AdmissionRequest['resource'] | null;
     readonly subResource?: string | null;
     readonly dryRun?: boolean | null;
     readonly userInfo?: {readonly username?: string | null; readonly groups?: readonly string[] | null} | null;
@@ -66,7 +71,10 @@ interface AdmissionResponse {
 /** An admission webhook with its handler. */
 export interface AdmissionWebhook extends Webhook {
   readonly type: 'defaulting' | 'validating';
-  readonly operations: readonly AdmissionRequest['operation'][];
+  /** Empty for the kind itself. */
+  readonly subresource: string;
+  /** Which requests the webhook is called for. */
+  readonly matching: Matching;
   respond(given: ReviewedRequest): Promise<AdmissionResponse>;
 }
 
@@ -78,12 +86,6 @@ interface ReviewedRequest {
   readonly received: ReceivedReview;
 }
 
-/** Options of a validation. */
-export interface ValidationOptions {
-  /** The validated operations. Default: CREATE and UPDATE. */
-  readonly operations?: readonly AdmissionRequest['operation'][];
-}
-
 /**
  * Sets defaults of objects that are created or updated: `set` gets a copy that it may change, and must come to the same
  * result when it is called again.
@@ -93,13 +95,14 @@ export interface ValidationOptions {
  *     });
  */
 export const defaulting = <T extends KubeObject>(
-  kind: Kind<T>,
+  target: WebhookTarget<T>,
   set: (object: T, request: AdmissionRequest) => void | Promise<void>,
+  options: DefaultingOptions = {},
 ): Webhook => {
   const webhook: AdmissionWebhook = {
     type: 'defaulting',
-    kind: kind as Kind,
-    operations: ['CREATE', 'UPDATE'],
+    ...partsOfTarget(target as WebhookTarget),
+    matching: checkMatching(options),
     async respond({object, request, received}) {
       if (!object) return {allowed: true};
       await set(object as T, request);
@@ -124,31 +127,36 @@ export const defaulting = <T extends KubeObject>(
  *     });
  */
 export const validating = <T extends KubeObject>(
-  kind: Kind<T>,
+  target: WebhookTarget<T>,
   validate: (context: ValidationContext<T>) => Findings,
-  {operations = ['CREATE', 'UPDATE']}: ValidationOptions = {},
+  options: ValidationOptions = {},
 ): Webhook => {
+  const parts = partsOfTarget(target as WebhookTarget);
   const webhook: AdmissionWebhook = {
     type: 'validating',
-    kind: kind as Kind,
-    operations,
+    ...parts,
+    matching: checkMatching(options),
     async respond({object, oldObject, request}) {
       const given = {object: object as Frozen<T> | undefined, oldObject: oldObject as Frozen<T> | undefined, request};
       const {errors, warnings} = await collectFindings(validate(given));
       const warned = warnings.length > 0 ? {warnings} : {};
       if (errors.length === 0) return {allowed: true, ...warned};
-      const group = (object ?? oldObject)?.apiVersion?.split('/')[0] ?? '';
-      return {allowed: false, ...warned, status: invalidObject({group, kind: kind.kind}, request.name, errors).status};
+      const reviewed = object ?? oldObject;
+      const named = {group: groupOfVersion(reviewed?.apiVersion ?? ''), kind: reviewed?.kind ?? parts.kind.kind};
+      return {allowed: false, ...warned, status: invalidObject(named, request.name, errors).status};
     },
   };
   return webhook;
 };
 
-/** Returns the path of an admission webhook: `/validate-example-com-v1-backup`. */
-export const pathOf = ({type, kind}: AdmissionWebhook, naming: Naming): string => {
-  const apiVersion = apiVersionOf(naming, kind);
-  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
-  return `/${type === 'validating' ? 'validate' : 'mutate'}-${group.replaceAll('.', '-')}-${version}-${kind.kind.toLowerCase()}`;
+/**
+ * Returns the path of an admission webhook: `/validate-example-com-v1-backup`, and for a subresource or a named one
+ * `/validate--v1-pod-eviction`.
+ */
+export const pathOf = ({type, kind, subresource, matching: {name}}: AdmissionWebhook, naming: Naming): string => {
+  const target = kind.plural === '*' ? ['any'] : [groupOnWire(kind, naming).replaceAll('.', '-'), kind.version, kind.kind.toLowerCase()];
+  const more = [...(subresource ? [subresource === '*' ? 'any' : subresource] : []), ...(name ? [name] : [])];
+  return `/${[type === 'validating' ? 'validate' : 'mutate', ...target, ...more].join('-')}`;
 };
 
 /** The context of a review. */
@@ -170,11 +178,12 @@ export const answerReview = async (
   const {uid, operation, object, oldObject, userInfo} = request;
   const [namespace, subresource, dryRun] = [request.namespace ?? '', request.subResource ?? '', request.dryRun ?? false];
   const [username, groups] = [userInfo?.username ?? '', userInfo?.groups ?? []];
+  const resource = request.resource ?? {group: '', version: '', resource: ''};
   const name = request.name || (object?.metadata?.name ?? '');
   const given = {
     ...(object ? {object} : {}),
     ...(oldObject ? {oldObject} : {}),
-    request: {uid, operation, name, namespace, subresource, dryRun, user: {username, groups}, signal},
+    request: {uid, operation, name, namespace, resource, subresource, dryRun, user: {username, groups}, signal},
     received,
   };
   let response: AdmissionResponse;

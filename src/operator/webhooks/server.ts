@@ -27,6 +27,7 @@ import {createHttpServer} from '#src/serving/http-server.js';
 import {IncomingBodies, IncomingBody} from '#src/serving/limits/incoming-bodies.js';
 import {listen, type Listener} from '#src/serving/listener.js';
 import {pathOf, answerReview, type AdmissionWebhook, type Webhook} from './admission.js';
+import {accessPaths, answerAccessReview, isAccessWebhook, type AccessWebhook} from './access-reviews.js';
 import type {FollowedCertificate} from './certificates.js';
 import {conversionPath, answerConversion, type ConversionWebhook} from './conversion.js';
 import {failureCount, WebhookMetrics} from './metrics.js';
@@ -47,6 +48,8 @@ export interface WebhookServerParts {
 /** The maximum body sizes: an admission review contains two objects, a conversion review many. */
 const admissionLimit = 7 * 1024 * 1024;
 const conversionLimit = 64 * 1024 * 1024;
+/** A token, or the attributes of a request. */
+const accessLimit = 1024 * 1024;
 /**
  * The maximum number of requests in flight, with complete bodies; further ones are rejected with 429. Together with the
  * limits of bodies this limits memory.
@@ -104,25 +107,24 @@ export const openWebhooks = async (parts: WebhookServerParts): Promise<Listener>
   return listener;
 };
 
-const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): ReadonlyMap<string, Route> => {
+const routesOf = (parts: WebhookServerParts): ReadonlyMap<string, Route> => {
+  const {webhooks, naming, clock, meter, log} = parts;
   const routes = new Map<string, Route>();
   const route = (path: string, limit: number, most: number, respond: Route['respond']) =>
     void routes.set(path, {limit, ...placesOf(most), metrics: new WebhookMetrics(meter, clock, path), respond});
   const failures = failureCount(meter);
+  const conversions = webhooks.filter((webhook): webhook is ConversionWebhook => webhook.type === 'converting');
   for (const webhook of webhooks) {
     if (webhook.type === 'converting') continue;
-    const admission = webhook as AdmissionWebhook;
-    const path = pathOf(admission, naming);
-    if (routes.has(path)) throw new TypeError(`there are two ${webhook.type} webhooks of ${webhook.kind.kind}`);
-    const failed = (error: unknown): Partial<Status> => {
-      if (error instanceof StatusError) return error.status;
+    const path = isAccessWebhook(webhook) ? accessPaths[webhook.type] : pathOf(webhook as AdmissionWebhook, naming);
+    if (routes.has(path)) throw new TypeError(twiceServed(webhook, path));
+    const failed = (error: unknown): void => {
       failures.add();
       log.error({webhook: path, err: error}, 'a webhook failed, denying the request');
-      return {code: 500, message: 'the webhook failed on this request: see the log of the operator'};
     };
-    route(path, admissionLimit, maxInFlight, (received, signal) => answerReview(admission, received, {signal, failed}));
+    if (isAccessWebhook(webhook)) route(path, accessLimit, maxInFlight, accessResponder(webhook, failed));
+    else route(path, admissionLimit, maxInFlight, admissionResponder(webhook as AdmissionWebhook, failed));
   }
-  const conversions = webhooks.filter((webhook): webhook is ConversionWebhook => webhook.type === 'converting');
   if (conversions.length > 0)
     route(conversionPath, conversionLimit, maxConversions, async received => {
       const {review, error} = await answerConversion(conversions, received);
@@ -131,6 +133,30 @@ const routesOf = ({webhooks, naming, clock, meter, log}: WebhookServerParts): Re
     });
   return routes;
 };
+
+const twiceServed = (webhook: Webhook, path: string): string =>
+  isAccessWebhook(webhook)
+    ? `there are two ${webhook.type} webhooks`
+    : `there are two ${webhook.type} webhooks of ${webhook.kind.kind} with the path ${path}: give one of them the option name`;
+
+const admissionResponder =
+  (webhook: AdmissionWebhook, report: (error: unknown) => void): Route['respond'] =>
+  (received, signal) => {
+    const failed = (error: unknown): Partial<Status> => {
+      if (error instanceof StatusError) return error.status;
+      report(error);
+      return {code: 500, message: 'the webhook failed on this request: see the log of the operator'};
+    };
+    return answerReview(webhook, received, {signal, failed});
+  };
+
+const accessResponder =
+  (webhook: AccessWebhook, report: (error: unknown) => void): Route['respond'] =>
+  async (received, signal) => {
+    const {review, error} = await answerAccessReview(webhook, received, signal);
+    if (error !== undefined) report(error);
+    return {review, code: error === undefined ? 200 : 500};
+  };
 
 const tooMany = () => tooManyRequests('too many requests to this webhook are in progress', 1);
 
