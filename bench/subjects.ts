@@ -16,6 +16,7 @@ import {pkiRows} from '#bench/subjects/pki.js';
 import {requestRows} from '#bench/subjects/requests.js';
 import {rolloutRows} from '#bench/subjects/rollout.js';
 import {schedulingRows} from '#bench/subjects/scheduling.js';
+import {proxyProgramRows} from '#bench/subjects/proxy-programs.js';
 import {serviceProxyRows} from '#bench/subjects/service-proxy.js';
 import {servingRows} from '#bench/subjects/serving.js';
 import {simulationRows} from '#bench/subjects/simulation.js';
@@ -39,6 +40,7 @@ export const subjects: readonly Subject[] = [
   {name: 'simulation', measure: simulationRows},
   agent,
   {name: 'service-proxy', measure: serviceProxyRows},
+  {name: 'proxy-programs', measure: proxyProgramRows},
   {name: 'rollout', measure: rolloutRows},
   {name: 'looks', measure: controllerSyncRows},
   {name: 'many', measure: manyRows},

@@ -42,8 +42,23 @@ const busyboxWith = (wanted: Readonly<Record<string, string>>): readonly TarEntr
 const tools = (): readonly TarEntry[] =>
   busyboxWith({bash: 'bash', sh: 'bash', curl: 'curl', dig: 'dig', getent: 'getent', ip: 'ip', nc: 'nc.openbsd', ss: 'ss'});
 
-/** The shell of busybox 1.35 drops variables with names such as data-1, which tests print. */
-const shell = (): readonly TarEntry[] => busyboxWith({sh: 'bash'});
+/**
+ * The shell of busybox 1.35 drops variables with names such as data-1, which tests print, and others read what that of
+ * busybox says of errors. So bash takes its place where there is such a variable.
+ */
+const chosenShell = `#!/bin/bash
+shell=/bin/busybox
+while IFS= read -r -d '' each; do
+  [[ \${each%%=*} =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]] || shell=/bin/bash
+done < /proc/$$/environ
+exec -a "$0" "$shell" "$@"
+`;
+
+const shell = (): readonly TarEntry[] => {
+  const found = installed({bash: 'bash'});
+  if (Object.keys(found).length === 0) return busybox();
+  return [...busybox().filter(({path}) => path !== 'bin/sh'), ...programs(found), {path: 'bin/sh', content: chosenShell}];
+};
 
 const file = (folder: string, name: string): Buffer => readFileSync(join(folder, name));
 
