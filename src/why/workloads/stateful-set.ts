@@ -56,7 +56,7 @@ const updating: Rule<StatefulSet> = async (set, cluster) => {
     return {
       rule: 'update-on-delete',
       sentence: `${updatedReplicas} of ${replicas} pods are of its newest template, and with the strategy OnDelete the others stay until somebody deletes them`,
-      ends: `The deletion of its old pods, such as ${old[0]?.metadata?.name}.`,
+      ends: `The deletion of its old pods${old[0] ? `, such as ${old[0].metadata?.name}` : ''}.`,
     };
   if (partition > 0 && updatedReplicas >= replicas - partition)
     return {
