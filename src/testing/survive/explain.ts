@@ -10,17 +10,21 @@ export const explainReport = ({runs, schedules, writes, differences}: Omit<Survi
   const [difference] = differences;
   const ran = `${runs} of ${schedules} schedules ran, over ${writes.length} writes of the operator`;
   if (!difference) return `${ran}: all ended as the undisturbed run`;
-  const {seed, schedule, expected, actual, trace} = difference;
-  const {path, left, right} = firstDifference(expected, actual);
+  const {seed, schedule, faults, expected, actual, trace} = difference;
+  const isEnd = actual !== undefined && !isDeepStrictEqual(expected, actual);
   return [
-    `${ran}. One ended otherwise: ${schedule}`,
+    `${ran}. One ${isEnd ? 'ended otherwise' : 'went wrong'}: ${schedule}`,
     `To repeat it: survive({..., seed: ${JSON.stringify(seed)}})`,
-    `The end differs${path ? ` at ${path}` : ''}:`,
-    `  undisturbed: ${textOf(left)}`,
-    `  this run:    ${textOf(right)}`,
+    ...(faults.length > 0 ? ['What is wrong:', ...faults.map(fault => `  - ${fault}`)] : []),
+    ...(isEnd ? endLines(expected, actual) : []),
     'What happened, in virtual time:',
     ...trace,
   ].join('\n');
+};
+
+const endLines = (expected: unknown, actual: unknown): readonly string[] => {
+  const {path, left, right} = firstDifference(expected, actual);
+  return [`The end differs${path ? ` at ${path}` : ''}:`, `  undisturbed: ${textOf(left)}`, `  this run:    ${textOf(right)}`];
 };
 
 const textOf = (value: unknown): string => {

@@ -26,10 +26,12 @@ export interface Stage {
   advance(duration: Duration): Promise<void>;
 }
 
-/** Reads the state at the end of a run. */
+/** Reads the state at the end of a run, or after a write. */
 export interface EndView {
   readonly client: Client;
-  /** Returns all objects of a kind, optionally of one namespace. */
+  /**
+   * Returns all objects of a kind, optionally of one namespace, without the annotation with which runs touch objects.
+   */
   list<T extends KubeObject>(kind: Kind<T>, options?: {readonly namespace?: string}): Promise<readonly Frozen<T>[]>;
 }
 
@@ -47,9 +49,15 @@ export interface SurviveOptions {
   scenario(stage: Stage): Promise<void>;
   /**
    * Returns the state that must be equal at the end of every run. By default all objects of the kinds that the
-   * controllers cache, without random and time-dependent fields.
+   * controllers cache, without random and time-dependent fields. Where a user acts earlier than in the undisturbed run,
+   * it may also be that of a run whose user did not wait at all.
    */
   end?(view: EndView): unknown;
+  /**
+   * Checks what must hold at every moment. It is called after each write, whoever makes it; a throw, `false` or text,
+   * which says what is wrong, ends the run, and the report names the write.
+   */
+  invariant?(view: EndView): unknown;
   /** The virtual time between the end of the scenario and the comparison. Default 2 minutes. */
   readonly settle?: Duration;
   /** The seed of all random numbers, 1 by default; or the seed of a difference, to repeat that run. */
@@ -64,13 +72,18 @@ export interface SurviveOptions {
   readonly timeLimit?: Duration;
 }
 
-/** A run whose end differs from that of the undisturbed one. */
+/** A run whose end differs from that of the undisturbed one, or with which something is wrong by itself. */
 export interface Difference {
   /** The value of `seed` that repeats the run. */
   readonly seed: string;
   /** The fault in words: `the operator stopped after its write 3 (create secrets default/a)`. */
   readonly schedule: string;
-  /** The end of the undisturbed run and of this one. */
+  /**
+   * What is wrong in the run itself: keys that still fail, writes in a loop, a violated invariant, an overwritten
+   * change, a failed scenario.
+   */
+  readonly faults: readonly string[];
+  /** The end of the undisturbed run and of this one; undefined for a run that did not get there. */
   readonly expected: unknown;
   readonly actual: unknown;
   /** Everything that was written, received and injected, with virtual times. */
@@ -84,7 +97,7 @@ export interface SurviveReport {
   readonly schedules: number;
   /** The operator's writes in the undisturbed run. */
   readonly writes: readonly string[];
-  /** The first run with a different end; empty if there is none. */
+  /** The first run with a different end or with faults, which may be the undisturbed one; empty if there is none. */
   readonly differences: readonly Difference[];
   /** Returns the report as text. */
   explain(): string;

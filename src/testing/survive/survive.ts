@@ -1,13 +1,13 @@
-import {isDeepStrictEqual} from 'node:util';
 import {systemClock} from '#src/base/clock.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {msOf} from '#src/operator/result.js';
 import {startPlane} from '#src/plane/plane.js';
+import {Comparison} from './comparison.js';
 import {explainReport} from './explain.js';
-import {playScenario, type Outcome} from './run.js';
+import {playScenario} from './run.js';
 import type {Difference, SurviveOptions, SurviveReport} from './scenario.js';
-import {parseSeed, schedulesOf, seedText, spreadEvenly, type Schedule, type Seed} from './schedule.js';
+import {parseSeed, schedulesOf, spreadEvenly, type Seed} from './schedule.js';
 
 /**
  * A run hangs if it takes this factor longer than the undisturbed one, and at least this long unless the time limit is
@@ -17,9 +17,10 @@ const hangs = {factor: 20, atLeastMs: 30_000};
 
 /**
  * Runs an operator through a scenario undisturbed, and then repeatedly with one fault each: stopped before and after
- * each of its writes, with stale caches, with lost responses, with objects changed by others meanwhile, and with each
- * event missed, delayed and doubled. Each run starts from the same state, on a plane of its own with a virtual clock,
- * and has to end like the undisturbed one. Stops at the first difference. Rejects if the undisturbed run fails.
+ * each of its writes, with stale caches, with lost responses, with objects changed by others meanwhile, with users who
+ * do not wait, and with each event missed, delayed and doubled. Each run starts from the same state, on a plane of its
+ * own with a virtual clock, and has to end like the undisturbed one. Stops at the first that does not, or with which
+ * something is wrong by itself. Rejects if the scenario fails in the undisturbed run.
  */
 export const survive = async (options: SurviveOptions): Promise<SurviveReport> => {
   const {manifests = [], plane: given = {}, seed = 1, maxRuns = 200, timeLimit = '5m'} = options;
@@ -36,11 +37,19 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   });
   using snapshot = plane.snapshot();
   const begunAt = systemClock.monotonic();
-  const calm = await playScenario(snapshot, options, {random}, Math.max(msOf(timeLimit), hangs.atLeastMs));
-  const longestMs = Math.max(hangs.factor * (systemClock.monotonic() - begunAt), Math.min(hangs.atLeastMs, msOf(timeLimit)));
-  if (calm.failure !== undefined) throw new Error(`the scenario fails without any fault: ${calm.failure}\n${calm.trace.join('\n')}`);
-  const all = only ? [only] : schedulesOf(calm);
-  const differences: Difference[] = [];
+  const calm = await playScenario(snapshot, options, {random}, {limitMs: Math.max(msOf(timeLimit), hangs.atLeastMs)});
+  const limitMs = Math.max(hangs.factor * (systemClock.monotonic() - begunAt), Math.min(hangs.atLeastMs, msOf(timeLimit)));
+  if (calm.failure !== undefined)
+    throw new Error(
+      [`the scenario fails without any fault: ${calm.failure}`, ...calm.faults.map(fault => `- ${fault}`), ...calm.trace].join('\n'),
+    );
+  const all = only ? [only] : schedulesOf({...calm, writes: calm.writes.map(write => ({...write, isFollowed: write.acts < calm.acts}))});
+  const comparison = new Comparison(calm, {
+    hurried: skippedWait => playScenario(snapshot, options, {random, skippedWait}, {limitMs}),
+    observed: ambient => playScenario(snapshot, options, {random}, {limitMs, ambient}),
+  });
+  const undisturbed = comparison.undisturbed({random});
+  const differences: Difference[] = undisturbed ? [undisturbed] : [];
   // The undisturbed run is repeated first: a scenario with a random end proves nothing.
   const seeds: readonly Seed[] = only
     ? [{random, schedule: only}]
@@ -49,36 +58,11 @@ export const survive = async (options: SurviveOptions): Promise<SurviveReport> =
   let runs = 0;
   for (const each of seeds) {
     if (differences.length > 0 || systemClock.monotonic() >= end) break;
-    const outcome = await playScenario(snapshot, options, each, longestMs);
+    const outcome = await playScenario(snapshot, options, each, {limitMs});
     if (each.schedule) runs++;
-    const difference = differenceOf(calm, outcome, each);
+    const difference = await comparison.differenceOf(outcome, each);
     if (difference) differences.push(difference);
   }
   const report = {runs, schedules: all.length, writes: calm.writes.map(({text}) => text), differences};
   return {...report, explain: () => explainReport(report)};
-};
-
-const differenceOf = (calm: Outcome, run: Outcome, seed: Seed): Difference | undefined => {
-  const [expected, actual] = [endIn(calm), endIn(run)];
-  if (isDeepStrictEqual(expected, actual) && run.faults.length === 0) return undefined;
-  return {
-    seed: seedText(seed),
-    schedule: scheduleText(seed.schedule, run.writes.length > 0 ? run : calm),
-    expected,
-    actual,
-    trace: run.trace,
-  };
-};
-
-/** Returns the reported end: with the failure of the scenario and detected errors. */
-const endIn = ({end, failure, faults}: Outcome): unknown => {
-  if (failure !== undefined) return {failure: `the scenario failed: ${failure}`};
-  return faults.length > 0 ? {end, faults} : end;
-};
-
-const scheduleText = (schedule: Schedule | undefined, {writes}: Outcome): string => {
-  if (!schedule) return 'undisturbed, once more';
-  const {at, number, fault} = schedule;
-  const write = at === 'write' ? writes[number - 1] : undefined;
-  return `${fault}, at the operator's ${at} ${number}${write ? ` (${write.text})` : ''}`;
 };
