@@ -17,12 +17,6 @@ import {afterDelay} from './timing.js';
  */
 const servedAfterMs = 5_000;
 
-/**
- * The longest delay, before jitter, after a connection that failed or could not be made. Only a server that answers is
- * spared more: a cache is to be right soon after a network is.
- */
-const mostAfterBreakMs = 4_000;
-
 /** The state of the loop: where its next list or watch begins. */
 interface Position {
   /** The resource version to watch from; undefined if a list is next. */
@@ -153,13 +147,13 @@ export const follow = <T extends KubeObject>(
     return attempt.pipe(
       tap(event => {
         advance(position, event);
-        if (event.type !== 'listed') backoff.reset();
+        if (event.type !== 'listed') backoff.progressed();
       }),
       repeat(), // A finished list leads to a watch, a closed watch to the next.
       retry({
         delay(error) {
-          if (position.watchFrom !== undefined && clock.monotonic() - begunAt >= servedAfterMs) backoff.reset();
-          const waitMs = backoff.next(isBrokenConnection(error) ? mostAfterBreakMs : Infinity);
+          if (position.watchFrom !== undefined && clock.monotonic() - begunAt >= servedAfterMs) backoff.progressed();
+          const waitMs = backoff.next({isBroken: isBrokenConnection(error)});
           retreat(position, error);
           onError?.(error, waitMs);
           return afterDelay(clock, waitMs);

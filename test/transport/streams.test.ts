@@ -148,9 +148,9 @@ test('a connection that falls silent is given up', async t => {
   const stream = await streamed(connection);
 
   for (const socket of pipes) socket.unpipe().pause();
-  await clock.advance(32_000);
+  await clock.advance(16_000);
   t.false(stream.isOver);
-  await clock.advance(2_000);
+  await clock.advance(1_000);
   await untilTrue(() => stream.isOver);
 
   t.is((stream.end as Error).message, 'the connection fell silent');
