@@ -12,6 +12,8 @@ export interface InformerFactoryOptions extends Omit<
   'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'shape' | 'onMissing'
 > {
   readonly client: Client;
+  /** The clients of other clusters, by the names that selections have. */
+  readonly clusters?: Readonly<Record<string, Client>> | undefined;
   /**
    * The release of the server if it is not the newest, for example `1.33`: kinds that it does not have are not
    * requested.
@@ -183,12 +185,21 @@ export class InformerFactory {
   }
 
   #make<T extends KubeObject>(selection: ResolvedSelection<T>, onMissing?: Missed): SharedInformer<T> {
-    const {client, clock, release} = this.#options;
+    const {clock, release} = this.#options;
+    const client = this.#clientOf(selection.cluster);
     const {kind, namespace, labelSelector, fieldSelector, metadataOnly, shape} = selection;
     const isThere = release === undefined || isIntroduced(kind, release);
     return new SharedInformer<T>(isThere ? listerWatcher(client, selection) : emptyListerWatcher(client, selection, clock), {
       ...this.#options,
-      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata', shape?.name]
+      name: [
+        groupResource(client.naming, kind),
+        namespace,
+        labelSelector,
+        fieldSelector,
+        metadataOnly && 'metadata',
+        shape?.name,
+        selection.cluster,
+      ]
         .filter(Boolean)
         .join(' '),
       apiVersion: apiVersionOf(client.naming, kind),
@@ -197,6 +208,13 @@ export class InformerFactory {
       ...(shape ? {shape} : {}),
       ...(onMissing ? {onMissing} : {}),
     });
+  }
+
+  #clientOf(cluster: string | undefined): Client {
+    const {client, clusters = {}} = this.#options;
+    const found = cluster === undefined ? client : clusters[cluster];
+    if (!found) throw new Error(`there is no cluster "${cluster}": its client is not given`);
+    return found;
   }
 
   #lend(selection: ResolvedSelection<KubeObject>): Lent {

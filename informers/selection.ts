@@ -11,6 +11,8 @@ export interface Selection<T extends KubeObject = KubeObject> {
   readonly fieldSelector?: string | ((naming: Naming) => string);
   /** Whether only metadata is requested and kept. */
   readonly metadataOnly?: true;
+  /** The name of another cluster, whose objects they are. */
+  readonly cluster?: string;
   /** What the cache keeps of each object; everything but `managedFields` if missing. */
   readonly shape?: Shape<T>;
 }
@@ -40,6 +42,7 @@ export interface ResolvedSelection<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly metadataOnly?: true;
+  readonly cluster?: string;
   readonly shape?: Shape<T>;
   readonly id: string;
 }
@@ -54,12 +57,23 @@ export const resolveSelection = <T extends KubeObject>(source: Source<T>, naming
     const text = typeof given === 'function' ? given(naming) : given;
     if (text) parts[name] = text;
   }
-  const {metadataOnly, shape} = selection;
+  const {metadataOnly, cluster, shape} = selection;
   return {
     kind: selection.kind,
     ...parts,
     ...(metadataOnly ? {metadataOnly} : {}),
+    ...(cluster === undefined ? {} : {cluster}),
     ...(shape ? {shape} : {}),
-    id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector, metadataOnly, shape?.name]),
+    id: JSON.stringify([
+      group,
+      version,
+      plural,
+      parts.namespace,
+      parts.labelSelector,
+      parts.fieldSelector,
+      metadataOnly,
+      shape?.name,
+      cluster,
+    ]),
   };
 };

@@ -4,7 +4,7 @@ import {parseLabelSelector} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {CachedPart} from './own-writes.js';
 import {partsOf, type ManagerScope, type Reader} from './scope.js';
-import {kindOf, type Source} from './sources.js';
+import {clusterOf, kindOf, type Source} from './sources.js';
 
 /** A part of the caches of a controller, with the source that its changes come from. */
 export interface SourcePart extends CachedPart {
@@ -20,6 +20,7 @@ export const cachedParts = (sources: readonly Source[], scope: ManagerScope, rea
       return {
         source: source as Source,
         kind: kindOf(source),
+        cluster: clusterOf(source as Source),
         holds: selectedBy(source as Source),
         get: (key: ObjectKey) => reader.get(key),
       };

@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {objectKey, type KeyLike} from './client/keys.js';
 import type {Stored} from './client/objects.js';
 import type {Reader} from './scope.js';
-import {kindOf, sameKind, sameSource, type Index, type ObjectOfSource, type Readable, type Source} from './sources.js';
+import {clusterOf, kindOf, sameKind, sameSource, type Index, type ObjectOfSource, type Readable, type Source} from './sources.js';
 
 /** The selection of cached objects to list. */
 export interface CacheListOptions {
@@ -64,7 +64,7 @@ export const cachesOf = (
     const exact = readers.find(each => sameSource(each.source, source));
     if (exact) return exact.reader;
     const kind = kindOf(source);
-    const found = readers.filter(each => sameKind(kindOf(each.source), kind));
+    const found = readers.filter(each => sameKind(kindOf(each.source), kind) && clusterOf(each.source) === clusterOf(source));
     if (found.length === 1 && sameSource(source, kind)) return found[0]!.reader;
     throw new Error(
       found.length > 1

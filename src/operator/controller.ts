@@ -2,9 +2,8 @@
 // ones.
 
 import type {Source as InformerSource} from '#informers/selection.js';
-import {keyOf, type ObjectKey} from '#src/api/key.js';
-import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
-import type {KubeObject, OwnerReference} from '#src/api/types.js';
+import type {ObjectKey} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {
@@ -16,20 +15,17 @@ import {
   type QueueSettings,
 } from '#src/runtime/controller.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import {AppliedConfigurations} from './client/applied.js';
 import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
 import type {Client} from './client/client.js';
-import {KindResolver} from './client/kind-resolver.js';
 import type {AnyObject, Stored} from './client/objects.js';
-import {TypedClient} from './client/typed-client.js';
 import {runtimeSource, type EventSource} from './events.js';
 import type {Predicate} from './predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
-import {isCached, partsOf, readerOf, type ManagerScope} from './scope.js';
-import {distinct, kindOf, sameKind, type Index, type Source} from './sources.js';
+import {partsOf, readerOf, type ManagerScope} from './scope.js';
+import {clusterOf, distinct, kindOf, sameKind, type Index, type Source} from './sources.js';
 import {cachedParts} from './cached-parts.js';
-import {notingClient} from './noting-client.js';
+import {ReconcileClients} from './reconcile-clients.js';
 import {OwnWrites} from './own-writes.js';
 import {lowPriorityRequests, registerWatches} from './triggers.js';
 import type {Watch} from './watches.js';
@@ -166,6 +162,8 @@ export const defineController = <
   if (!Number.isInteger(concurrency) || concurrency < 1) throw new TypeError(`controller ${name}: concurrency must be a positive integer`);
   if ((finalizer === undefined) !== (finalize === undefined)) throw new TypeError(`controller ${name}: finalizer and finalize go together`);
   const primary = definition.for as Source;
+  const foreign = owns.find(source => clusterOf(source) !== clusterOf(primary));
+  if (foreign) throw new TypeError(`controller ${name}: it cannot own ${kindOf(foreign).kind} in another cluster than its own objects`);
   const sources = distinct([primary, ...owns, ...watches.map(({source}) => source), ...reads]);
   const queue = queueOf(definition);
   const periodMs = definition.every === undefined ? undefined : msOf(definition.every);
@@ -228,28 +226,25 @@ interface ReconcilerParts {
 const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>, parts: ReconcilerParts, context: KeyedContext) => {
   const {name, finalizer, finalize, reconcile} = definition;
   const {client, clock, events} = context;
-  const {sources, caches} = parts;
+  const {sources, caches, scope} = parts;
   const writes = ownWritesOf(definition, parts, context); // Hears of changes before their keys are queued.
   registerWatches(definition, parts, context);
-  const shared = {
-    clock,
-    fieldManager: name,
-    resolver: new KindResolver(client, sources.map(kindOf)),
-  };
-  const [applied, cached] = [new AppliedConfigurations(), cachedBy(parts)];
+  const primary = definition.for as Source;
+  const clients = new ReconcileClients({name, primary, owns: definition.owns ?? [], sources, caches, scope, client, clock}, writes);
+  const cluster = clusterOf(primary);
   const attempted = async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
     const object = caches.get(definition.for as Source<T>, key) as Stored<T> | undefined;
-    const reconciling = {applied, cached, ownerOf: ownersFor(definition, object, context)};
-    const own = new TypedClient({...shared, client: notingClient(client, writes, key), signal, reconcile: reconciling});
+    const own = clients.of(key, object, signal);
+    const there = cluster === undefined ? own : own.cluster(cluster);
     const given: ReconcileContext<T> = {key, object, caches, client: own, events, log, clock, retries, signal};
     if (!object || finalizer === undefined || finalize === undefined) return (await reconcile(given)) ?? settled;
     if (!(object as AnyObject).metadata?.deletionTimestamp) {
-      const kept = (object as AnyObject).metadata?.finalizers?.includes(finalizer) ? object : await own.addFinalizer(object, finalizer);
+      const kept = (object as AnyObject).metadata?.finalizers?.includes(finalizer) ? object : await there.addFinalizer(object, finalizer);
       return (await reconcile({...given, object: kept})) ?? settled;
     }
     if (!(object as AnyObject).metadata?.finalizers?.includes(finalizer)) return settled;
     const result = (await finalize({...given, object})) ?? settled;
-    if (result.kind === 'settled') await own.removeFinalizer(object, finalizer);
+    if (result.kind === 'settled') await there.removeFinalizer(object, finalizer);
     return result;
   };
   return {'': {reconcile: attempted, admit: (key: ObjectKey) => writes.shown(key)}};
@@ -265,26 +260,4 @@ const ownWritesOf = <T extends KubeObject>(
   const writes = new OwnWrites({name, parts, longestMs: msOf(ownWritesWait), clock, meter, signal});
   for (const part of parts) listen(part.source as InformerSource, change => writes.heard(part, change));
   return writes;
-};
-
-/** Returns the lookup of cached objects by kind, for kinds with exactly one declared source. */
-const cachedBy =
-  ({sources, caches, scope}: ReconcilerParts) =>
-  (kind: Kind, key: ObjectKey): {readonly object: Stored | undefined} | undefined => {
-    const [source, ...more] = sources.filter(each => sameKind(kindOf(each), kind));
-    return source && more.length === 0 && isCached(source, scope, key) ? {object: caches.get(source, key)} : undefined;
-  };
-
-/** Returns the lookup of owner references for kinds that a controller owns. */
-const ownersFor = <T extends KubeObject>(definition: ControllerDefinition<T>, object: Stored<T> | undefined, {naming}: KeyedContext) => {
-  const owned = (definition.owns ?? []).map(kindOf);
-  return (kind: Kind): {readonly reference: OwnerReference; readonly namespace: string} | undefined => {
-    if (!object || !owned.some(({group, plural}) => group === kind.group && plural === kind.plural)) return undefined;
-    const own = kindOf(definition.for);
-    const {name, uid} = object.metadata;
-    return {
-      reference: {apiVersion: apiVersionOf(naming, own as Kind), kind: own.kind, name, uid, controller: true, blockOwnerDeletion: true},
-      namespace: keyOf(object as AnyObject).namespace,
-    };
-  };
 };

@@ -11,7 +11,7 @@ export {
   type Predicate,
 } from './predicates.js';
 export {againAfter, durationOf, Expected, Terminal, type Duration, type Result} from './result.js';
-export {index, selection, type Index, type Selection, type SelectionOptions, type Source} from './sources.js';
+export {index, on, selection, type Index, type Selection, type SelectionOptions, type Source} from './sources.js';
 export {mapped, type MapContext, type Watch} from './watches.js';
 export type {KeyLike} from './client/keys.js';
 export type {StatusChange, StatusContext} from './client/status-change.js';

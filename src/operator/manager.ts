@@ -25,6 +25,12 @@ export interface ManagerOptions {
   /** The client of caches and controllers, such as `plane.client()` in tests. */
   readonly client: Client;
   /**
+   * The clients of other clusters by their names, such as those of `createClient`: `on('edge', Pod)` is a source of
+   * controllers, and `client.cluster('edge')` writes there. Leader election, Events and webhooks are in the cluster of
+   * `client`.
+   */
+  readonly clusters?: Readonly<Record<string, Client>>;
+  /**
    * Restricts the caches, and therefore the controllers, to these namespaces. Cluster-scoped kinds are not restricted.
    * Default: all namespaces.
    */
@@ -118,7 +124,8 @@ const checkedOptions = (options: ManagerOptions) => {
   if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1))
     throw new TypeError('concurrency must be a positive integer');
   const {log = createLog({clock, program: name})} = options;
-  const scope = {namespaces, ...(concurrency === undefined ? {} : {concurrency})};
+  const {clusters = {}} = options;
+  const scope = {namespaces, clusters, ...(concurrency === undefined ? {} : {concurrency})};
   return {...options, name, clock, random, log, scope};
 };
 
@@ -130,6 +137,7 @@ const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: 
     name,
     controllers: options.controllers.map(controller => runtimeOf(controller, scope)),
     client,
+    clusters: scope.clusters,
     clientFor: () => client,
     clock,
     random,

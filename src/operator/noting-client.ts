@@ -14,11 +14,11 @@ interface Write {
 const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
 
 /** Wraps a client so that its writes of single objects are remembered as those of the reconcile of a key. */
-export const notingClient = (client: ResourceClients, writes: OwnWrites, key: ObjectKey): ResourceClients => {
+export const notingClient = (client: ResourceClients, writes: OwnWrites, key: ObjectKey, cluster?: string): ResourceClients => {
   const noted = async <R>(kind: Kind, object: ObjectKey | undefined, options: Write = {}, write: () => Promise<R>): Promise<R> => {
     const {dryRun, subresource} = options;
     if (dryRun || (subresource && !ownSubresources.has(subresource))) return write();
-    const inProgress = writes.begin(key, kind, object);
+    const inProgress = writes.begin(key, {kind, cluster}, object);
     try {
       const result = await write();
       inProgress.done(result);

@@ -17,6 +17,8 @@ const bound = new CacheBound('own_writes', 8 * 1024 * 1024);
 /** A part of the caches of a controller. */
 export interface CachedPart {
   readonly kind: Kind;
+  /** The cluster, if it is another one than that of the manager. */
+  readonly cluster: string | undefined;
   /** Returns whether an object is in the part. */
   holds(object: Frozen<KubeObject>): boolean;
   get(key: ObjectKey): Frozen<KubeObject> | undefined;
@@ -89,8 +91,9 @@ export class OwnWrites {
   }
 
   /** Remembers that the reconcile of `key` writes an object, whose name is unknown if the server chooses it. */
-  begin(key: ObjectKey, kind: Kind, object: ObjectKey | undefined): WriteInProgress {
-    const parts = this.#parts.parts.filter(part => part.kind.group === kind.group && part.kind.plural === kind.plural);
+  begin(key: ObjectKey, {kind, cluster}: Pick<CachedPart, 'kind' | 'cluster'>, object: ObjectKey | undefined): WriteInProgress {
+    const isOf = (part: CachedPart) => part.cluster === cluster && part.kind.group === kind.group && part.kind.plural === kind.plural;
+    const parts = this.#parts.parts.filter(isOf);
     if (parts.length === 0 || this.#parts.longestMs <= 0) return ignored;
     const begun = object ? parts.map(part => this.#remember(key, part, object)) : [];
     return {

@@ -4,12 +4,15 @@ import type {Index, Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import {parseKey, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Client as ResourceClients} from '#src/client/client.js';
 import {kindOf} from './sources.js';
 
 /** Settings of a manager that apply to all its controllers. */
 export interface ManagerScope {
   /** The namespaces of its caches; empty means all. */
   readonly namespaces: readonly string[];
+  /** The clients of other clusters by their names. */
+  readonly clusters?: Readonly<Record<string, ResourceClients>>;
   /** The number of keys that each controller reconciles concurrently, overriding its declaration. */
   readonly concurrency?: number;
 }

@@ -12,6 +12,8 @@ export interface SelectionOptions {
   readonly fieldSelector?: string;
   /** Whether only metadata is requested and cached. */
   readonly metadataOnly?: true;
+  /** The name of another cluster of the manager: `on`. */
+  readonly cluster?: string;
 }
 
 /** A part of the collection of a kind. Selections with equal selectors are the same, and share one cache. */
@@ -37,6 +39,19 @@ export const selection = <T extends KubeObject, Name extends string>(
   options: SelectionOptions,
 ): Selection<T, Name> => ({...options, kind});
 
+/**
+ * Selects from another cluster of the manager: `on('edge', Pod)`, or a part of a collection there, `on('edge',
+ * selection(Pod, {namespace: 'shop'}))`. The name is that of `clusters` of `createManager`.
+ */
+export const on = <T extends KubeObject, Name extends string>(
+  cluster: string,
+  source: Kind<T, Name> | Selection<T, Name>,
+): Selection<T, Name> =>
+  typeof source.kind === 'object' ? {...(source as Selection<T, Name>), cluster} : {kind: source as Kind<T, Name>, cluster};
+
+/** Returns the name of the cluster of a source; undefined for that of the manager itself. */
+export const clusterOf = (source: Source): string | undefined => ('cluster' in source ? source.cluster : undefined);
+
 /** Returns the kind of a source. */
 export const kindOf = <T extends KubeObject>(source: Source<T> | InformerSource<T>): Kind<T> =>
   typeof source.kind === 'object' ? source.kind : (source as Kind<T>);
@@ -49,7 +64,7 @@ export const sameSource = (a: Source, b: Source): boolean => {
   const [one, other] = [selectorsOf(a), selectorsOf(b)];
   return (
     sameKind(one.kind, other.kind) &&
-    (['namespace', 'labelSelector', 'fieldSelector', 'metadataOnly'] as const).every(
+    (['namespace', 'labelSelector', 'fieldSelector', 'metadataOnly', 'cluster'] as const).every(
       field => (one[field] || undefined) === (other[field] || undefined),
     )
   );

@@ -8,7 +8,7 @@ import {controllerKey} from '#src/runtime/watches.js';
 import type {Caches} from './caches.js';
 import type {Predicate} from './predicates.js';
 import {partsOf, type ManagerScope} from './scope.js';
-import {kindOf, type Source} from './sources.js';
+import {clusterOf, kindOf, type Source} from './sources.js';
 import {keysIn, statesOf, type Watch} from './watches.js';
 
 /** The part of a declaration that defines which changes queue keys. */
@@ -35,7 +35,8 @@ export const registerWatches = <T extends KubeObject>(
   context: KeyedContext,
 ): void => {
   const primary = definition.for as Source;
-  const {naming, enqueue} = context;
+  const {enqueue} = context;
+  const {naming} = scope.clusters?.[clusterOf(primary) ?? ''] ?? context;
   const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) => {
     const listener = (change: Change) => {
       if (when && !when(change)) return;

@@ -21,6 +21,8 @@ export interface LiveControllersOptions extends Omit<RuntimeEnvironment, 'inform
   readonly name: string;
   /** The manager's own client, shared by the informers. */
   readonly client: Client;
+  /** The clients of other clusters, by the names that sources have. */
+  readonly clusters?: Readonly<Record<string, Client>>;
   readonly checks: HealthChecks;
   /** Receives the debug pages of running controllers, by name. */
   readonly debugPages?: Map<string, DebugPages>;

@@ -111,6 +111,12 @@ export interface Client extends ResourceClients {
   delete(object: AnyObject, options?: DeleteObjectOptions): Promise<void>;
   /** Deletes an object by its key. A missing object is no error. */
   delete(kind: Kind, key: KeyLike, options?: DeleteKeyOptions): Promise<void>;
+  /**
+   * Returns the client of another cluster of the manager, in a reconcile; throws elsewhere, and for a name that the
+   * manager does not have. Objects that it writes get no owner reference, unless the reconciled object is in that
+   * cluster, too.
+   */
+  cluster(name: string): Client;
   /** Adds a finalizer if it is missing. */
   addFinalizer<T extends KubeObject>(object: Stored<T>, finalizer: string, options?: WriteOptions): Promise<Stored<T>>;
   /** Removes a finalizer if it is present. A missing object is no error. */

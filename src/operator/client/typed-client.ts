@@ -40,6 +40,8 @@ export interface TypedClientParts {
   /** Aborts all requests that have no signal of their own. */
   readonly signal?: AbortSignal;
   readonly reconcile?: ReconcileParts;
+  /** Returns the client of another cluster; undefined for an unknown name. */
+  cluster?(name: string): Client | undefined;
 }
 
 const inNamespace = (namespace: string | undefined): {readonly namespace?: string} => (namespace ? {namespace} : {});
@@ -180,6 +182,12 @@ export class TypedClient implements Client {
     const kind = await this.#parts.resolver.kindOf<KubeObject>(of);
     const {resource} = this;
     await unlessMissing(writerOf({resource}, kind).delete(of, {...this.#cancelled, ...(second as DeleteObjectOptions | undefined)}));
+  }
+
+  cluster(name: string): Client {
+    const found = this.#parts.cluster?.(name);
+    if (!found) throw new Error(`there is no cluster "${name}" in the manager of this client`);
+    return found;
   }
 
   addFinalizer<T extends KubeObject>(object: Stored<T>, finalizer: string, options: WriteOptions = {}): Promise<Stored<T>> {
