@@ -65,7 +65,11 @@ export type RunOutcome = 'stopped' | 'lost' | 'stuck';
 
 /** Runs controllers. */
 export interface Manager {
-  /** Resolves once every controller has started, with all its caches synced. */
+  /**
+   * Resolves once every controller has started, with all its caches synced. Rejects if the run ends before that, and
+   * with the server's refusal if it keeps refusing a list that a controller needs: the run goes on then, and tries
+   * again.
+   */
   readonly ready: Promise<void>;
   /** Whether the controllers of this replica may run: it is the leader, or leader election is disabled. */
   readonly isLeader: boolean;

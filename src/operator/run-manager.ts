@@ -9,7 +9,6 @@ import type {Client as ResourceClients} from '#src/client/client.js';
 import type {Client} from './client/client.js';
 import type {Check} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {OptionError} from '#src/options/option-error.js';
 import {runProgram, type Invocation} from '#src/program/program.js';
 import {parseBindAddress} from '#src/serving/plain-listener.js';
 import type {OperatorController} from './controller.js';
@@ -130,18 +129,14 @@ const runOperator = async (
   return outcome === 'stopped' ? 0 : 1;
 };
 
-/**
- * Returns the leader election configured by flags. Throws an `OptionError` if the namespace of the lease is unknown.
- */
+/** Returns the leader election configured by flags. */
 const electionOf = (
   name: string,
   flags: ProgramOptions,
   {leaseClient, namespace}: OperatorConnection,
 ): LeaderElectionOptions & {readonly client: ResourceClients} => {
-  const place = flags.leaderElectResourceNamespace || namespace;
-  if (!place) throw new OptionError('--leader-elect needs --leader-elect-resource-namespace (or POD_NAMESPACE) outside of a pod');
   return {
-    namespace: place,
+    namespace: flags.leaderElectResourceNamespace || namespace,
     name: flags.leaderElectResourceName || name,
     leaseDuration: flags.leaderElectLeaseDuration,
     renewDeadline: flags.leaderElectRenewDeadline,
@@ -150,22 +145,16 @@ const electionOf = (
   };
 };
 
-/**
- * Returns the webhooks as configured by flags. Throws an `OptionError` if the namespace of the certificate is unknown.
- */
+/** Returns the webhooks as configured by flags. */
 const webhooksOf = (
   name: string,
   {handlers, configurations = [], hosts = [], service = name, secret = `${name}-webhook-cert`}: ProgramWebhooks,
   {webhookBindAddress, webhookCertDir}: ProgramOptions,
-  namespace: string | undefined,
-): WebhookOptions => {
-  if (!webhookCertDir && !namespace)
-    throw new OptionError('the webhooks need --webhook-cert-dir (or POD_NAMESPACE, for a Secret) outside of a pod');
-  return {
-    handlers,
-    configurations,
-    ...parseBindAddress(webhookBindAddress),
-    hosts: [...hosts, ...(namespace ? [`${service}.${namespace}.svc`, `${service}.${namespace}.svc.cluster.local`] : [])],
-    certificate: webhookCertDir ? {folder: webhookCertDir} : {secret, namespace: namespace!},
-  };
-};
+  namespace: string,
+): WebhookOptions => ({
+  handlers,
+  configurations,
+  ...parseBindAddress(webhookBindAddress),
+  hosts: [...hosts, `${service}.${namespace}.svc`, `${service}.${namespace}.svc.cluster.local`],
+  certificate: webhookCertDir ? {folder: webhookCertDir} : {secret, namespace},
+});

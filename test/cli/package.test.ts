@@ -55,6 +55,15 @@ packed('no file of the package names a source map', t => {
   );
 });
 
+test('resolutions that do not know exports find the types of each door', t => {
+  const {exports, typesVersions} = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    exports: Record<string, {types?: string}>;
+    typesVersions: {'*': Record<string, string[]>};
+  };
+  const doors = Object.entries(exports).filter(([door, {types}]) => types && door !== '.');
+  t.deepEqual(typesVersions['*'], Object.fromEntries(doors.map(([door, {types}]) => [door.slice(2), [types!]])));
+});
+
 packed('the package takes less than 15 MB and brings nothing but LMDB', t => {
   const {dependencies, peerDependenciesMeta} = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, object>;
   const bytes = filesOf(installed).reduce((sum, file) => sum + statSync(join(installed, file)).size, 0);

@@ -241,17 +241,19 @@ test('a cache of metadata alone, and one of a selection, hold what they say', as
   const named = selection(ConfigMap, {labelSelector: 'app=a'});
   const names = selection(ConfigMap, {metadataOnly: true});
   const seen: unknown[] = [];
-  const controller = defineController<ConfigMap>({
+  const same = selection(ConfigMap, {labelSelector: 'app=a'});
+  const controller = defineController({
     name: 'maps',
     for: names,
-    reads: [named],
+    reads: [named, selection(ConfigMap, {labelSelector: 'app=a'})],
     reconcile: ({key, object, caches}) => {
-      seen.push([key.name, object && 'data' in object, caches.get(named, key)?.data?.['big'] ?? 'none']);
+      seen.push([key.name, object && 'data' in object, caches.get(same, key)?.data?.['big'] ?? 'none']);
       return Promise.resolve();
     },
   });
-  await run({controllers: [controller]});
+  const {manager} = await run({controllers: [controller]});
   await clock.drain();
+  t.is((await manager.metrics()).body.match(/^informer_synced\{.*$/gm)?.length, 2, 'equal selections share a cache');
   t.deepEqual(seen, [
     ['a', false, 'x'],
     ['b', false, 'none'],

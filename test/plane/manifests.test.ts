@@ -297,6 +297,7 @@ test('webhooks with a URL of their own are left alone, and so are all when no po
 test('the pair for webhooks lies in files that only their owner reads, and stays the same', async t => {
   const pair = await plane.webhookPair();
 
+  t.is(pair.folder, pair.directory);
   t.is(readFileSync(join(pair.directory, 'tls.crt'), 'utf8'), pair.certificate);
   t.is(readFileSync(join(pair.directory, 'tls.key'), 'utf8'), pair.key);
   t.is(statSync(join(pair.directory, 'tls.key')).mode & 0o777, 0o600);

@@ -8,6 +8,9 @@ import type {KeyLike} from './keys.js';
 import type {AnyObject, Configuration, Mutable, NewObject, StatusConfiguration, Stored, StoredList, Written} from './objects.js';
 import type {StatusChange} from './status-change.js';
 
+/** `T`, of which nothing is inferred. The `NoInfer` of the language needs TypeScript 5.4. */
+type NotInferred<T> = [T][T extends unknown ? 0 : never];
+
 /** Options of `get`. */
 export interface GetOptions {
   /** Not older than this version: `0` is answered from the server's cache. Default: the newest. */
@@ -105,8 +108,8 @@ export interface Client extends ResourceClients {
    * Patches the status subresource in the same way as `patch`, with changes in their order: `setCondition`, or a
    * function that changes a draft of the status, or returns a new one.
    */
-  status<T extends KubeObject>(object: Stored<T>, ...changes: readonly StatusChange<NoInfer<T>>[]): Promise<Stored<T>>;
-  status<T extends KubeObject>(object: Stored<T>, changes: readonly StatusChange<NoInfer<T>>[], options: WriteOptions): Promise<Stored<T>>;
+  status<T extends KubeObject>(object: Stored<T>, ...changes: readonly StatusChange<NotInferred<T>>[]): Promise<Stored<T>>;
+  status<T extends KubeObject>(object: Stored<T>, changes: readonly StatusChange<NotInferred<T>>[], options: WriteOptions): Promise<Stored<T>>;
   /** Deletes an object that was read. A missing object is no error. */
   delete(object: AnyObject, options?: DeleteObjectOptions): Promise<void>;
   /** Deletes an object by its key. A missing object is no error. */

@@ -69,7 +69,7 @@ const election = flagSection('Leader election', {
   'leader-elect-resource-namespace': {
     type: 'string',
     help: 'The namespace of the lease.',
-    shownDefault: 'POD_NAMESPACE, or that of the pod or of the context of the kubeconfig',
+    shownDefault: 'POD_NAMESPACE, or that of the pod or of the context of the kubeconfig, or default',
   },
 });
 

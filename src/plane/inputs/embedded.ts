@@ -12,6 +12,8 @@ import type {PlaneOptions} from './options.js';
 export interface ServingPair {
   /** The directory of `tls.crt` and `tls.key`, as webhook servers expect it. */
   readonly directory: string;
+  /** The same: a pair is a certificate for `webhooks` of a manager. */
+  readonly folder: string;
   /** The certificate and its key, in PEM. */
   readonly certificate: string;
   readonly key: string;

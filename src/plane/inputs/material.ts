@@ -141,6 +141,7 @@ export const localServingPair = async (
   );
   return {
     directory,
+    folder: directory,
     certificate: readFileSync(certificate, 'utf8'),
     key: readFileSync(key, 'utf8'),
     caBundle: readFileSync(files.ca).toString('base64'),
