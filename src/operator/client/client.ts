@@ -109,7 +109,11 @@ export interface Client extends ResourceClients {
    * function that changes a draft of the status, or returns a new one.
    */
   status<T extends KubeObject>(object: Stored<T>, ...changes: readonly StatusChange<NotInferred<T>>[]): Promise<Stored<T>>;
-  status<T extends KubeObject>(object: Stored<T>, changes: readonly StatusChange<NotInferred<T>>[], options: WriteOptions): Promise<Stored<T>>;
+  status<T extends KubeObject>(
+    object: Stored<T>,
+    changes: readonly StatusChange<NotInferred<T>>[],
+    options: WriteOptions,
+  ): Promise<Stored<T>>;
   /** Deletes an object that was read. A missing object is no error. */
   delete(object: AnyObject, options?: DeleteObjectOptions): Promise<void>;
   /** Deletes an object by its key. A missing object is no error. */
