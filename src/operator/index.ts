@@ -51,13 +51,7 @@ export {createManager, type Manager, type ManagerOptions, type RunOutcome} from 
 export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
 export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
 export type {WebhookOptions} from './managed-webhooks.js';
-export {
-  defaulting,
-  validating,
-  type AdmissionRequest,
-  type ValidationContext,
-  type Webhook,
-} from './webhooks/admission.js';
+export {defaulting, validating, type AdmissionRequest, type ValidationContext, type Webhook} from './webhooks/admission.js';
 export type {AdmissionOptions, DefaultingOptions, MatchCondition, Operation, ValidationOptions} from './webhooks/matching.js';
 export {AnyKind, subresource, type Subresource, type WebhookTarget} from './webhooks/target.js';
 export {

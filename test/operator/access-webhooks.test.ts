@@ -133,9 +133,16 @@ test('only webhooks that an API server is configured with have a kubeconfig, and
   const handler = authenticating(() => undefined);
 
   t.false(webhookKubeconfig(handler, {url: 'https://a'}).includes('certificate-authority-data'));
-  t.throws(() => webhookKubeconfig(validating(Backup, () => []), {url: 'https://a'}), {
-    message: 'a validating webhook is configured by objects: webhookConfigurations',
-  });
+  t.throws(
+    () =>
+      webhookKubeconfig(
+        validating(Backup, () => []),
+        {url: 'https://a'},
+      ),
+    {
+      message: 'a validating webhook is configured by objects: webhookConfigurations',
+    },
+  );
   const {clientOf} = startServer({clock: new VirtualClock()});
   const certificate = {secret: 'hooks', namespace: 'default'};
   const webhooks = {handlers: [handler, handler], certificate, bindAddress: '127.0.0.1', port: 0};

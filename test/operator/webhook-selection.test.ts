@@ -63,7 +63,11 @@ test('an eviction is validated as such, and pods and namespaces of the system ar
       {operations: ['CREATE']},
     ),
     validating(Pod, all, {operations: ['CREATE'], namespaceSelector: {matchLabels: {closed: 'yes'}}}),
-    validating(Pod, all, {name: 'named', operations: ['CREATE'], matchConditions: [{name: 'named', expression: "object.metadata.name == 'b'"}]}),
+    validating(Pod, all, {
+      name: 'named',
+      operations: ['CREATE'],
+      matchConditions: [{name: 'named', expression: "object.metadata.name == 'b'"}],
+    }),
     validating(Namespace, all, {operations: ['CREATE', 'UPDATE', 'DELETE']}),
   ];
   const {plane, client, clock, url} = await aPlane(t, handlers, new VirtualClock());
@@ -72,7 +76,8 @@ test('an eviction is validated as such, and pods and namespaces of the system ar
   const pods = client.resource(Pod);
   const pod = (name: string, namespace: string) => ({metadata: {name, namespace}, spec: {containers: [{name: 'a', image: 'a'}]}});
 
-  for (const namespace of ['default', 'kube-system']) await client.resource(ServiceAccount).create({metadata: {name: 'default', namespace}});
+  for (const namespace of ['default', 'kube-system'])
+    await client.resource(ServiceAccount).create({metadata: {name: 'default', namespace}});
   await pods.create(pod('a', 'default'));
   const eviction = {apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'a', namespace: 'default'}};
   await t.throwsAsync(client.request('POST', '/api/v1/namespaces/default/pods/a/eviction', {body: eviction}), {
@@ -86,7 +91,10 @@ test('an eviction is validated as such, and pods and namespaces of the system ar
   await t.throwsAsync(namespaces.create({metadata: {name: 'other'}}), {message: /nothing new/});
   t.is((await namespaces.create({metadata: {name: 'own'}})).metadata?.name, 'own');
   const system = await namespaces.get('kube-system');
-  t.is((await namespaces.update({...system, metadata: {...system.metadata, labels: {...system.metadata?.labels, a: 'b'}}})).kind, 'Namespace');
+  t.is(
+    (await namespaces.update({...system, metadata: {...system.metadata, labels: {...system.metadata?.labels, a: 'b'}}})).kind,
+    'Namespace',
+  );
 });
 
 test('a handler of all kinds sees each kind as it is, and a second defaulting is called again', async t => {

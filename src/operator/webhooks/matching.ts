@@ -5,7 +5,10 @@ import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 /** The operation of a request under admission. */
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** A condition in CEL over `object`, `oldObject`, `request` and `authorizer`. All must hold for the webhook to be called. */
+/**
+ * A condition in CEL over `object`, `oldObject`, `request` and `authorizer`. All must hold for the webhook to be
+ * called.
+ */
 export interface MatchCondition {
   /** Unique in the webhook, such as `not-by-nodes`. */
   readonly name: string;

@@ -17,8 +17,8 @@ export interface Subresource<T extends KubeObject = KubeObject> {
 }
 
 /**
- * A subresource for an admission webhook. Requests for most subresources but `status` carry objects of another kind than
- * their resource: their type is the type argument. `*` means all subresources.
+ * A subresource for an admission webhook. Requests for most subresources but `status` carry objects of another kind
+ * than their resource: their type is the type argument. `*` means all subresources.
  *
  *     validating(subresource<Eviction>(Pod, 'eviction'), function* ({object}) { … });
  *     validating(subresource(AnyKind, 'status'), …);

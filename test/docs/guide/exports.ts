@@ -57,7 +57,7 @@ import {
   type Written,
 } from '@platio/plat/operator';
 import {ConfigMap, Deployment, Job, Pod, Secret} from '@platio/plat/operator/kinds';
-import type {tokens} from './webhooks.js';
+import type {tokens} from './access-webhooks.js';
 
 interface Site extends KubeObject {
   spec: {title: string; tags?: string[]; size?: string};
