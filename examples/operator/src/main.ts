@@ -1,4 +1,8 @@
 import {runManager} from '@platio/plat/operator';
-import {controller} from './controller.js';
+import {configurations, controllers, webhooks} from './operator.js';
 
-await runManager({name: 'my-operator', controllers: [controller]});
+await runManager({
+  name: 'my-operator',
+  controllers,
+  ...(webhooks.length > 0 ? {webhooks: {handlers: webhooks, configurations}} : {}),
+});

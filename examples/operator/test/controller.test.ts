@@ -1,32 +1,20 @@
 import assert from 'node:assert/strict';
 import test, {type TestContext} from 'node:test';
-import {startPlane, VirtualClock} from '@platio/plat';
-import {createManager, isConditionTrue, isNotFound} from '@platio/plat/operator';
+import {isConditionTrue, isNotFound} from '@platio/plat/operator';
 import {ConfigMap} from '@platio/plat/operator/kinds';
 import {until} from '@platio/plat/testing';
-import {controller} from '../src/controller.js';
 import {Sample} from '../src/sample.js';
+import {started} from './plane.js';
 
-/** A plane with the definition, and the controller that works on it. Time is virtual. */
-const started = async (t: TestContext) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, manifests: ['manifests/crds']});
-  const stop = new AbortController();
-  const manager = createManager({controllers: [controller], client: plane.client(), clock});
-  const run = manager.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await run;
-    await plane.stop();
-  });
-  await manager.ready;
+const clients = async (t: TestContext) => {
+  const plane = await started(t);
   return {plane, objects: plane.client().resource(Sample), configMaps: plane.client().resource(ConfigMap)};
 };
 
 const a = {name: 'a', namespace: 'default'};
 
 test('an object has a config map, which follows it and goes with it', async t => {
-  const {plane, objects, configMaps} = await started(t);
+  const {plane, objects, configMaps} = await clients(t);
   const textIs = (text: string) => async () => (await configMaps.get('a', a)).data?.text === text;
 
   await objects.create({metadata: a, spec: {text: 'ho', repeat: 3}});
@@ -41,7 +29,7 @@ test('an object has a config map, which follows it and goes with it', async t =>
 });
 
 test('an object whose text is too long when repeated is refused', async t => {
-  const {objects} = await started(t);
+  const {objects} = await clients(t);
 
   await assert.rejects(objects.create({metadata: a, spec: {text: 'x'.repeat(1000), repeat: 11}}), /at most 10000 characters/);
 });

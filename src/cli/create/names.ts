@@ -20,6 +20,7 @@ const taken: ReadonlySet<string> = new Set([
   'KubeObject',
   'Condition',
   'Frozen',
+  'Webhook',
   'VirtualClock',
   'Object',
   'Record',
@@ -45,17 +46,20 @@ export const projectNames = (name: string, {group, kind: given}: {readonly group
     throw new Error(
       `the name ${JSON.stringify(name)} must be lower-case letters, digits and "-", begin with a letter and have at most 40 characters`,
     );
+  return {name, ...kindNames(given || pascal(singularOf(name)), group)};
+};
+
+/** Returns the names of a kind. Throws an error of one line for one that cannot be used. */
+export const kindNames = (kind: string, group: string): Omit<ProjectNames, 'name'> => {
   if (!domain.test(group)) throw new Error(`--group must be a domain such as example.com, not ${JSON.stringify(group)}`);
-  const kind = given || pascal(singularOf(name));
   if (!/^[A-Z][A-Za-z0-9]{0,59}$/.test(kind))
     throw new Error(`--kind must be a name in CamelCase such as Backup, not ${JSON.stringify(kind)}`);
   if (taken.has(kind)) throw new Error(`the kind ${kind} would hide a name that the project needs: choose another with --kind`);
   const file = kind.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase();
   return {
-    name,
     group,
     kind,
     plural: defaultNames(kind).plural,
-    file: ['controller', 'main'].includes(file) ? `${file}-kind` : file,
+    file: ['controller', 'main', 'operator'].includes(file) ? `${file}-kind` : file,
   };
 };

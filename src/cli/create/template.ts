@@ -26,8 +26,8 @@ const renamed: Readonly<Record<string, readonly string[]>> = {
 
 const isReplaced = /my-operator|example\.com|samples|Sample|sample|file:\.\.\/\.\./g;
 
-/** Returns the files of a project by their paths in it. `source` is its dependency on this package. */
-export const operatorFiles = ({name, group, kind, plural, file}: ProjectNames, source: string): Readonly<Record<string, string>> => {
+/** Returns a text of the template in the words of a project. */
+export const inWordsOf = ({name, group, kind, plural, file}: ProjectNames, text: string, source = ''): string => {
   const words: Readonly<Record<string, string>> = {
     'my-operator': name,
     'example.com': group,
@@ -36,7 +36,15 @@ export const operatorFiles = ({name, group, kind, plural, file}: ProjectNames, s
     sample: file,
     'file:../..': source,
   };
-  const inWords = (text: string): string => text.replaceAll(isReplaced, word => words[word]!);
+  return text.replaceAll(isReplaced, word => words[word]!);
+};
+
+/** Returns the text of a file of the template. */
+export const templateText = (path: string): string => readFileSync(join(packageFolder(), template, path), 'utf8');
+
+/** Returns the files of a project by their paths in it. `source` is its dependency on this package. */
+export const operatorFiles = (names: ProjectNames, source: string): Readonly<Record<string, string>> => {
+  const inWords = (text: string): string => inWordsOf(names, text, source);
   const files: Record<string, string> = {};
   const folder = join(packageFolder(), template);
   for (const path of readdirSync(folder, {recursive: true, encoding: 'utf8'}).sort()) {
@@ -45,6 +53,6 @@ export const operatorFiles = ({name, group, kind, plural, file}: ProjectNames, s
     for (const start of renamed[first] ?? [first])
       files[inWords([start, ...rest].join('/'))] = inWords(readFileSync(join(folder, path), 'utf8'));
   }
-  const [definition] = definitionFiles([`src/${file}.ts`], path => files[path], {words: 'kubernetes'});
+  const [definition] = definitionFiles([`src/${names.file}.ts`], path => files[path], {words: 'kubernetes'});
   return {...files, [`manifests/crds/${definition!.name}`]: definition!.text};
 };
