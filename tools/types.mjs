@@ -73,6 +73,25 @@ const compact = text =>
     .replaceAll(/^( *)\/\*\*\n *\* ?(.*)\n *\*\/$/gm, (comment, indent, words) => `${indent}/** ${words.replaceAll(/\\(['"])/g, '$1')} */`)
     .replaceAll(/^(?: {4})+/gm, indent => ' '.repeat(indent.length / 2));
 
+/** What every kind says of its two first fields. */
+const ofEveryKind = /^ *\/\*\* (?:APIVersion defines the versioned schema|Kind is a string value representing) [^\n]*\*\/\n/gm;
+
+/** The most characters of a description. */
+const longest = 700;
+
+/**
+ * Leaves out what takes more of the package than it tells: descriptions of alpha and beta versions, whose types are
+ * mostly those of the stable one, those of `apiVersion` and `kind`, and what long ones say after some sentences.
+ */
+const described = (name, text) =>
+  text
+    .replaceAll(/V\d+(?:alpha|beta)\d+/.test(name) ? /^ *\/\*\*[^\n]*\*\/\n/gm : ofEveryKind, '')
+    .replaceAll(/^( *\/\*\* )([^\n]*)( \*\/)$/gm, (comment, start, words, end) => {
+      if (words.length <= longest) return comment;
+      const sentences = words.slice(0, longest).lastIndexOf('. ') + 1;
+      return `${start}${words.slice(0, sentences || longest)}${end}`;
+    });
+
 /**
  * Returns a model as an interface of its wire form: dates are strings, and fields have no underscore before reserved
  * words.
@@ -82,7 +101,7 @@ const wireModel = name => {
   for (const [, other] of text.matchAll(/from '\.\.\/models\/(\w+)\.js'/g)) named.add(other);
   const declaration = /(?:\/\*\*\n(?:\*[^\n]*\n)+\*\/\n)?export declare class [^]*?(?=    static )/.exec(text)?.[0];
   if (!declaration) throw new Error(`the model ${name} cannot be read`);
-  return `${compact(declaration)
+  return `${described(name, compact(declaration))
     .replace('export declare class', 'export interface')
     .replaceAll(/^  '_(\w+)'/gm, "  '$1'")
     .replaceAll(/^(  '\w+'\??: .*?)\b(?:Date|V1MicroTime)\b/gm, '$1string')
