@@ -24,11 +24,11 @@ test('an API server authenticates and authorizes by webhooks that a manager serv
   const authentication = authenticating(({token}) =>
     token === 'let-me-in' ? {username: 'alice', uid: '7', groups: ['readers'], extra: {team: ['a']}} : undefined,
   );
-  const authorization = authorizing(({signal: _, ...request}) => {
-    if (request.user.username !== 'alice') return;
-    asked.push(request);
-    if (request.resource?.resource === 'secrets') return {allowed: false, denied: true, reason: 'secrets are for keepers'};
-    return request.resource?.verb === 'delete' ? {allowed: false} : {allowed: true, reason: 'alice may'};
+  const authorization = authorizing(({user, resource, path}) => {
+    if (user.username !== 'alice') return;
+    asked.push({user, resource, path});
+    if (resource?.resource === 'secrets') return {allowed: false, denied: true, reason: 'secrets are for keepers'};
+    return resource?.verb === 'delete' ? {allowed: false} : {allowed: true, reason: 'alice may'};
   });
   const {clientOf} = startServer({clock: new VirtualClock()});
   const stop = new AbortController();
