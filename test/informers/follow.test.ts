@@ -4,7 +4,6 @@ import {kinds} from '#src/api/kinds/index.js';
 import {expired, serviceUnavailable, timeout} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
-import {Backoff} from '#informers/backoff.js';
 import {follow} from '#informers/follow.js';
 import type {Followed, FollowOptions} from '#informers/following.js';
 import {StreamFault} from '#informers/stream-fault.js';
@@ -344,37 +343,6 @@ test('waits longer with each failing list, and never gives up', async t => {
     const base = Math.min(30 * second, 800 * 2 ** index);
     t.true(waitMs >= base && waitMs <= 2 * base, `wait ${index}: ${waitMs}`);
   }
-});
-
-test('the backoff begins again after two quiet minutes', async t => {
-  const clock = new VirtualClock();
-  const backoff = new Backoff(clock, {...seededRandom(1), float: () => 0});
-  const next = () => backoff.next({isBroken: false});
-
-  const waits = [next(), next(), next()];
-  await clock.advance(2 * minute + 1);
-  waits.push(next());
-
-  t.deepEqual(waits, [800, 1600, 3200, 800]);
-});
-
-test('a connection that breaks after progress is made anew at once, but not again and again', async t => {
-  const clock = new VirtualClock();
-  const backoff = new Backoff(clock, {...seededRandom(1), float: () => 0});
-  const broken = () => backoff.next({isBroken: true});
-  const afterProgress = () => {
-    backoff.progressed();
-    return broken();
-  };
-
-  const waits = [broken(), afterProgress(), broken(), broken(), broken(), afterProgress()];
-  await clock.advance(10 * second);
-  waits.push(afterProgress());
-  await clock.advance(10 * second);
-  backoff.progressed();
-  waits.push(backoff.next({isBroken: false}));
-
-  t.deepEqual(waits, [800, 100, 800, 1600, 2000, 800, 100, 800]);
 });
 
 test('nothing is left behind after unsubscribing', async t => {
