@@ -15,6 +15,7 @@ import {
   type QueueSettings,
 } from '#src/runtime/controller.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
+import {keepDeclaration} from './declarations.js';
 import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
 import type {Client} from './client/client.js';
 import type {AnyObject, Stored} from './client/objects.js';
@@ -168,6 +169,7 @@ export const defineController = <
   const queue = queueOf(definition);
   const periodMs = definition.every === undefined ? undefined : msOf(definition.every);
   const controller: OperatorController = {name, sources};
+  keepDeclaration(controller, {primary, owns: owns.length > 0});
   register(controller, scope => {
     let caches: Caches | undefined;
     const opened = (): Caches => caches!;

@@ -127,3 +127,32 @@ test('plat generate refuses what it cannot do in one line', async t => {
     ],
   );
 });
+
+test('plat generate rbac writes the roles of recordings, and compares them', async t => {
+  const rights = (...all: object[]) => JSON.stringify({rights: all});
+  const {generate, text} = aFolder({
+    'a.json': rights({group: 'apps', resource: 'deployments', verb: 'patch'}),
+    'b.json': rights({group: 'apps', resource: 'deployments', verb: 'get'}, {group: '', resource: 'secrets', verb: 'get', namespace: 'b'}),
+    'none.json': rights(),
+  });
+
+  const made = await generate('rbac', 'a.json', 'b.json', '--name=backups', '--namespace=system');
+  t.deepEqual([made.code, made.stdout, made.stderr], [0, 'manifests/rights.yaml\n', '']);
+  t.true(text('manifests/rights.yaml').includes('rules:\n  - {apiGroups: [apps], resources: [deployments], verbs: [get, patch]}\n---'));
+  t.true(text('manifests/rights.yaml').includes("name: backups\n  namespace: b\nrules:\n  - {apiGroups: [''], resources: [secrets], verbs: [get]}\n"));
+  t.true(text('manifests/rights.yaml').includes('{kind: ServiceAccount, name: backups, namespace: system}'));
+  t.is((await generate('rbac', 'b.json', 'a.json', '--name=backups', '--namespace=system', '--check')).code, 0);
+
+  const differs = await generate('rbac', 'a.json', '--name=backups', '--check');
+  t.deepEqual(
+    [differs.code, differs.stderr],
+    [1, 'plat generate: manifests/rights.yaml is not up to date: run the same command without --check\n'],
+  );
+  for (const [args, message] of [
+    [['--name=a'], /rbac needs recordings of rights/],
+    [['a.json'], /rbac needs the name of the service account/],
+    [['none.json', '--name=a'], /nothing is recorded in none\.json/],
+    [['missing.json', '--name=a'], /missing\.json: there is no such file/],
+  ] as const)
+    t.regex((await generate('rbac', ...args)).stderr, message);
+});

@@ -14,6 +14,7 @@ interface Generator {
 const generators: Readonly<Record<string, Generator>> = {
   types: {folder: 'generated', make: async (invocation, paths) => (await import('./types.js')).generatedTypes(invocation, paths)},
   crds: {folder: 'crds', make: async (invocation, paths) => (await import('./crds.js')).generatedDefinitions(invocation, paths)},
+  rbac: {folder: 'manifests', make: async (invocation, paths) => (await import('./rbac.js')).generatedRights(invocation, paths)},
 };
 
 /** `plat generate`: writes the files, or with `--check` compares them. Returns the exit code. */

@@ -7,11 +7,11 @@ import {commandConnection} from './client.js';
 export const generateFlags = flagTable({
   program: 'plat generate',
   summary:
-    'Writes TypeScript from custom resource definitions, or definitions from TypeScript: types reads definitions from files, folders or a cluster, crds reads declarations with tags in their comments.',
-  positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER...',
+    'Writes TypeScript from custom resource definitions, or definitions from TypeScript: types reads definitions from files, folders or a cluster, crds reads declarations with tags in their comments. rbac writes the roles of an operator from recordings of its tests.',
+  positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER... | rbac FILE...',
   sections: [
     flagSection('Files', {
-      out: {type: 'path', help: 'The folder that the files are written to.', shownDefault: 'generated for types, crds for definitions'},
+      out: {type: 'path', help: 'The folder that the files are written to.', shownDefault: 'generated for types, crds for definitions, manifests for rbac'},
       check: {
         type: 'bool',
         help: 'Write nothing, and fail if a file in the folder is missing or differs from what would be written.',
@@ -23,6 +23,10 @@ export const generateFlags = flagTable({
         default: '-1',
         range: {min: -1},
       },
+    }),
+    flagSection('Roles', {
+      name: {type: 'string', help: 'With rbac: the name of the service account and its roles.', default: ''},
+      namespace: {type: 'string', help: 'With rbac: the namespace of the service account.', shownDefault: 'the name'},
     }),
     flagSection('Connection', {
       ...commandConnection,
