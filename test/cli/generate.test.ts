@@ -139,7 +139,11 @@ test('plat generate rbac writes the roles of recordings, and compares them', asy
   const made = await generate('rbac', 'a.json', 'b.json', '--name=backups', '--namespace=system');
   t.deepEqual([made.code, made.stdout, made.stderr], [0, 'manifests/rights.yaml\n', '']);
   t.true(text('manifests/rights.yaml').includes('rules:\n  - {apiGroups: [apps], resources: [deployments], verbs: [get, patch]}\n---'));
-  t.true(text('manifests/rights.yaml').includes("name: backups\n  namespace: b\nrules:\n  - {apiGroups: [''], resources: [secrets], verbs: [get]}\n"));
+  t.true(
+    text('manifests/rights.yaml').includes(
+      "name: backups\n  namespace: b\nrules:\n  - {apiGroups: [''], resources: [secrets], verbs: [get]}\n",
+    ),
+  );
   t.true(text('manifests/rights.yaml').includes('{kind: ServiceAccount, name: backups, namespace: system}'));
   t.is((await generate('rbac', 'b.json', 'a.json', '--name=backups', '--namespace=system', '--check')).code, 0);
 

@@ -140,7 +140,8 @@ test('an operator runs under exactly the rights of its manifests', async t => {
   t.is(missing(), '');
   t.deepEqual((await planes.plane.client().get(ConfigMap, {name: 'a', namespace: 'default'}))?.data, {a: 'b'});
   await t.throwsAsync(client.resource(ConfigMap).delete('a', {namespace: 'default'}), {
-    message: /cannot delete resource "configmaps".*\ncopies needs:\n {2}- \{apiGroups: \[''\], resources: \[configmaps\], verbs: \[delete\]\}$/,
+    message:
+      /cannot delete resource "configmaps".*\ncopies needs:\n {2}- \{apiGroups: \[''\], resources: \[configmaps\], verbs: \[delete\]\}$/,
   });
 });
 
@@ -162,7 +163,9 @@ test('a refusal for another reason than rights is left as it is', async t => {
   const {plane} = await aPlane(t);
   const {client, missing} = await restricted(plane, write(manifest));
   plane.intercept(({resource, verb}) =>
-    resource === 'configmaps' && verb === 'create' ? {kind: 'refuse', error: forbidden({group: '', resource}, 'a', 'exceeded quota')} : undefined,
+    resource === 'configmaps' && verb === 'create'
+      ? {kind: 'refuse', error: forbidden({group: '', resource}, 'a', 'exceeded quota')}
+      : undefined,
   );
 
   await t.throwsAsync(client.create(ConfigMap, {metadata: {name: 'a', namespace: 'default'}}), {message: /exceeded quota$/});

@@ -31,7 +31,9 @@ export interface RoleOptions {
   readonly namespace: string;
 }
 
-/** Returns the manifests of rights as YAML, which depends on nothing but them: rights in namespaces are in roles there. */
+/**
+ * Returns the manifests of rights as YAML, which depends on nothing but them: rights in namespaces are in roles there.
+ */
 export const rightsManifest = (rights: readonly Right[], {name, namespace}: RoleOptions): string => {
   const cluster = rulesOf(rights, undefined);
   const own = rights.map(right => right.namespace).filter(each => each !== undefined);

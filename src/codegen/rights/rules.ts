@@ -27,7 +27,8 @@ const verbPlace = (verb: string): number => (verbOrder.includes(verb) ? verbOrde
 const byVerb = (a: string, b: string): number => verbPlace(a) - verbPlace(b) || (a < b ? -1 : 1);
 
 /** Groups of your own first, so that their names do not change the order. */
-const groupPlace = (group: string): string => (group === '' || !group.includes('.') || group.endsWith('.k8s.io') ? `1${group}` : `0${group}`);
+const groupPlace = (group: string): string =>
+  group === '' || !group.includes('.') || group.endsWith('.k8s.io') ? `1${group}` : `0${group}`;
 
 const placeOf = ({group, resource, name = ''}: Right): string => [groupPlace(group), resource, name].join('\n');
 
@@ -49,7 +50,9 @@ export const isSameRight = (a: Right, b: Right): boolean => covers(a, b) && cove
 
 /** Returns the rights without those that others cover. */
 export const distinctRights = (rights: readonly Right[]): readonly Right[] =>
-  rights.filter((right, at) => !rights.some((other, place) => place !== at && covers(other, right) && (!isSameRight(other, right) || place < at)));
+  rights.filter(
+    (right, at) => !rights.some((other, place) => place !== at && covers(other, right) && (!isSameRight(other, right) || place < at)),
+  );
 
 /** Returns the rules of rights in one namespace, or in the cluster: one for each resource and set of names. */
 export const rulesOf = (rights: readonly Right[], namespace: string | undefined): readonly PolicyRule[] => {

@@ -11,7 +11,11 @@ export const generateFlags = flagTable({
   positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER... | rbac FILE...',
   sections: [
     flagSection('Files', {
-      out: {type: 'path', help: 'The folder that the files are written to.', shownDefault: 'generated for types, crds for definitions, manifests for rbac'},
+      out: {
+        type: 'path',
+        help: 'The folder that the files are written to.',
+        shownDefault: 'generated for types, crds for definitions, manifests for rbac',
+      },
       check: {
         type: 'bool',
         help: 'Write nothing, and fail if a file in the folder is missing or differs from what would be written.',

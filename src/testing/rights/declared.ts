@@ -33,11 +33,16 @@ export const declaredRights = (controller: OperatorController, naming: Naming, n
 const cachedRights = (source: Source, naming: Naming, namespaces: readonly string[]): readonly Right[] => {
   const kind = kindOf(source) as Kind;
   const right = {group: groupOnWire(kind, naming), resource: kind.plural};
-  const {namespace = undefined, fieldSelector = ''} = typeof source.kind === 'object' ? (source as {namespace?: string; fieldSelector?: string}) : {};
+  const {namespace = undefined, fieldSelector = ''} =
+    typeof source.kind === 'object' ? (source as {namespace?: string; fieldSelector?: string}) : {};
   const named = /^metadata\.name==?([^,=!]+)$/.exec(fieldSelector)?.[1];
   const within = !kind.namespaced ? [undefined] : namespace ? [namespace] : namespaces.length > 0 ? namespaces : [undefined];
   return within.flatMap(place =>
-    each(['get', 'list', 'watch'], {...right, ...(place === undefined ? {} : {namespace: place}), ...(named === undefined ? {} : {name: named})}),
+    each(['get', 'list', 'watch'], {
+      ...right,
+      ...(place === undefined ? {} : {namespace: place}),
+      ...(named === undefined ? {} : {name: named}),
+    }),
   );
 };
 
