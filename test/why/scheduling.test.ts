@@ -105,13 +105,12 @@ test.serial('a pod waits for a claim that does not exist', async t => {
 
 test.serial('a pod of a high priority waits for the end of the pods that it preempts', async t => {
   await at.create(kinds.priorityClasses, {metadata: {name: 'high'}, value: 1000});
-  await at.patch(kinds.pods, 'used', {metadata: {finalizers: ['example.com/slow']}});
   const containers = [{name: 'app', image: 'nginx', resources: {requests: {cpu: '2'}}}];
   await at.create(kinds.pods, aPod('urgent', {priorityClassName: 'high', nodeSelector: {'kubernetes.io/hostname': 'a'}, containers}));
 
   t.deepEqual(await at.answer(kinds.pods, 'urgent', 5 * seconds), [
-    'Pod default/urgent is blocked by Pod default/used: it is being deleted, and the finalizer example.com/slow keeps it: whoever set it (the field manager plat) has to remove it.',
-    'Its controller removes the finalizer once it has cleaned up: see that it runs. Without it nothing is cleaned up: kubectl patch pods used -n default --type=merge -p \'{"metadata":{"finalizers":null}}\'.',
+    'Pod default/urgent is blocked by Pod default/used: it is being deleted, and its containers have until 2026-01-01T00:01:40Z to end.',
+    'The end of its containers; at 2026-01-01T00:01:40Z they are killed.',
   ]);
 });
 

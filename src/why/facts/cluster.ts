@@ -131,7 +131,7 @@ export class Cluster {
       fieldSelector: `involvedObject.kind=${kind.kind},involvedObject.name=${name}`,
     });
     return events
-      .filter(({involvedObject: {uid}}) => kind === kinds.nodes || !uid || uid === metadata?.uid)
+      .filter(({involvedObject: {uid}}) => kind.kind === 'Node' || !uid || uid === metadata?.uid)
       .map(({reason = '', message = '', firstTimestamp, lastTimestamp, eventTime, series, metadata: own}) => ({
         reason,
         message,

@@ -18,6 +18,7 @@ const remedies: readonly (readonly [RegExp, (found: RegExpExecArray) => string])
   [/untolerated taint/, () => 'a toleration of the taint in the pod, or a node without it'],
   [/match Pod's node affinity\/selector/, () => "a node with labels that match the pod's node selector or affinity"],
   [/were unschedulable/, () => 'a node that is not cordoned (kubectl uncordon NODE)'],
+  [/available persistent volumes to bind/, () => 'a volume for its claims that a node can reach'],
   [/free ports/, () => 'a node on which the host ports of the pod are free'],
   [/volume node affinity/, () => 'a node from which the volume of the pod can be reached'],
   [/anti-affinity/, () => 'a node without the pods that its anti-affinity, or theirs, excludes'],
