@@ -39,6 +39,8 @@ const beforePattern = /(?:^|[(,=:[!&|?{};<>+\-*%~^]|=>|\breturn|\btypeof|\bcase)
 
 interface Lexed {
   readonly code: string;
+  /** The code without what stands in templates, which may be code of others. */
+  readonly own: string;
   readonly literals: readonly string[];
   readonly patterns: readonly string[];
 }
@@ -48,6 +50,8 @@ export const lex = (text: string): Lexed => {
   const literals: string[] = [];
   const patterns: string[] = [];
   let code = '';
+  /** Where templates stand in the code. */
+  const texts: (readonly [from: number, to: number])[] = [];
   let at = 0;
   /** For each template that is open: how deep the braces were when it was. */
   const templates: number[] = [];
@@ -69,6 +73,7 @@ export const lex = (text: string): Lexed => {
       } else literal += character;
     }
     literals.push(literal);
+    texts.push([code.length, code.length + literal.length]);
     code += literal;
   };
   const quoted = (quote: string) => {
@@ -116,7 +121,11 @@ export const lex = (text: string): Lexed => {
       at++;
     }
   }
-  return {code, literals, patterns};
+  const own = texts.reduceRight(
+    (left, [from, to]) => `${left.slice(0, from)}${left.slice(from, to).replaceAll(/[^\n]/g, ' ')}${left.slice(to)}`,
+    code,
+  );
+  return {code, own, literals, patterns};
 };
 
 const importsOf = (code: string): Import[] => {
@@ -136,8 +145,8 @@ const importsOf = (code: string): Import[] => {
 export const sources = (...folders: readonly string[]): Source[] =>
   folders.flatMap(files).map(path => {
     const text = readFileSync(join(root, path), 'utf8');
-    const {code, literals, patterns} = lex(text);
-    return {path, text, code, literals, patterns, imports: importsOf(code)};
+    const {code, own, literals, patterns} = lex(text);
+    return {path, text, code, literals, patterns, imports: importsOf(own)};
   });
 
 /** The file that an import of ours stands for, from the root; undefined for packages. */

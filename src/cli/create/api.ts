@@ -1,5 +1,6 @@
 // `plat create api`: a second kind, or another version of one, in a project.
 
+import {naming} from '#src/api/naming.js';
 import {extendImports, extendKustomization, extendList, extendRights, serveWebhooks} from './extend.js';
 import {kindNames, type ProjectNames} from './names.js';
 import type {Project} from './project.js';
@@ -95,7 +96,7 @@ const addVersion = (
   serveWebhooks(project);
   extendRights(
     project,
-    '  - apiGroups: [apiextensions.k8s.io]\n    resources: [customresourcedefinitions]\n    verbs: [get, list, watch, patch]\n',
+    `  - apiGroups: [${naming('kubernetes').group('apiextensions')}]\n    resources: [customresourcedefinitions]\n    verbs: [get, list, watch, patch]\n`,
   );
 };
 

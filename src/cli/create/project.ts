@@ -2,6 +2,8 @@
 
 import {existsSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
+import {apiVersionOf, kinds} from '#src/api/kinds/index.js';
+import {naming} from '#src/api/naming.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {definitionFiles} from '#src/cli/generate/definition-files.js';
 import {parseDeclarations} from '#src/codegen/declarations/parse.js';
@@ -62,7 +64,7 @@ export class Project {
     return definitionsOf(
       this.#sources().map(path => scope.file(path)!),
       scope,
-      'apiextensions.k8s.io/v1',
+      apiVersionOf(naming('kubernetes'), kinds.customResourceDefinitions),
     );
   }
 

@@ -1,5 +1,6 @@
 // `plat create webhook`: defaulting and validating webhooks of a kind in a project.
 
+import {naming} from '#src/api/naming.js';
 import {extendImports, extendList, extendRights, serveWebhooks} from './extend.js';
 import {kindNames} from './names.js';
 import type {Project} from './project.js';
@@ -34,9 +35,12 @@ export const addWebhook = (project: Project, kind: string): void => {
   });
   extendRights(
     project,
-    '  - apiGroups: [admissionregistration.k8s.io]\n    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]\n    verbs: [get, list, watch, patch]\n',
+    `  - apiGroups: [${naming('kubernetes').group('admissionregistration')}]\n    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]\n    verbs: [get, list, watch, patch]\n`,
   );
 };
+
+/** The label of what a program manages. */
+const managedBy = naming('kubernetes').subKey('app', 'managed-by');
 
 const handlersText = (kind: string, module: string, name: string, hooks: string): string =>
   `import {defaulting, invalid, validating} from '@platio/plat/operator';
@@ -47,7 +51,7 @@ const longest = 40;
 
 export const ${hooks} = [
   defaulting(${kind}, object => {
-    object.metadata = {...object.metadata, labels: {'app.kubernetes.io/managed-by': '${name}', ...object.metadata?.labels}};
+    object.metadata = {...object.metadata, labels: {'${managedBy}': '${name}', ...object.metadata?.labels}};
   }),
   validating(${kind}, function* ({object}) {
     const name = object?.metadata?.name ?? '';
@@ -70,7 +74,7 @@ test('an object gets the label of the operator, and one with a long name is refu
   const objects = plane.client().resource(${kind});
 
   const made = await objects.create({metadata: {name: 'short', namespace: 'default'}, spec});
-  assert.equal(made.metadata?.labels?.['app.kubernetes.io/managed-by'], '${name}');
+  assert.equal(made.metadata?.labels?.['${managedBy}'], '${name}');
   await assert.rejects(objects.create({metadata: {name: 'a'.repeat(41), namespace: 'default'}, spec}), /at most 40 characters/);
 });
 `;
@@ -97,7 +101,7 @@ const hookText = ({name, plural, group, version, kind, path}: Hook): string => `
 `;
 
 const configurationText = (type: string, name: string, hook: string): string => `---
-apiVersion: admissionregistration.k8s.io/v1
+apiVersion: ${naming('kubernetes').apiVersion('admissionregistration', 'v1')}
 kind: ${type}WebhookConfiguration
 metadata:
   name: ${name}

@@ -1,5 +1,6 @@
 // The manifests of rights: service account, roles and their bindings.
 
+import {naming} from '#src/api/naming.js';
 import {ruleLine, rulesOf, type Right} from './rules.js';
 
 /** The file of a recording: what an operator is called, and what it needs. */
@@ -23,6 +24,8 @@ export const parseRights = (text: string, place: string): readonly Right[] => {
   return parsed.rights;
 };
 
+const rbac = naming('kubernetes').group('rbac.authorization');
+
 /** Whose rights they are. */
 export interface RoleOptions {
   /** The name of the service account and of its roles. */
@@ -45,8 +48,8 @@ export const rightsManifest = (rights: readonly Right[], {name, namespace}: Role
     if (rules.length === 0) return [];
     const kind = within === undefined ? 'ClusterRole' : 'Role';
     return [
-      `apiVersion: rbac.authorization.k8s.io/v1\nkind: ${kind}\n${metadata(within)}rules:\n${rules.map(rule => `  ${ruleLine(rule)}\n`).join('')}`,
-      `apiVersion: rbac.authorization.k8s.io/v1\nkind: ${kind}Binding\n${metadata(within)}roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ${kind}, name: ${name}}\nsubjects:\n  - {kind: ServiceAccount, name: ${name}, namespace: ${namespace}}\n`,
+      `apiVersion: ${rbac}/v1\nkind: ${kind}\n${metadata(within)}rules:\n${rules.map(rule => `  ${ruleLine(rule)}\n`).join('')}`,
+      `apiVersion: ${rbac}/v1\nkind: ${kind}Binding\n${metadata(within)}roleRef: {apiGroup: ${rbac}, kind: ${kind}, name: ${name}}\nsubjects:\n  - {kind: ServiceAccount, name: ${name}, namespace: ${namespace}}\n`,
     ];
   };
   return [account, ...role(undefined), ...namespaces.flatMap(role)].join('---\n');

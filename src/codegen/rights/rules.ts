@@ -1,5 +1,7 @@
 // Rules of roles: merged, ordered and restricted to what was asked for.
 
+import {runtimeApiSuffix} from '#src/api/naming.js';
+
 /** A rule that a role needs, for one resource. */
 export interface Right {
   /** The group on the wire; empty for core. */
@@ -28,7 +30,7 @@ const byVerb = (a: string, b: string): number => verbPlace(a) - verbPlace(b) || 
 
 /** Groups of your own first, so that their names do not change the order. */
 const groupPlace = (group: string): string =>
-  group === '' || !group.includes('.') || group.endsWith('.k8s.io') ? `1${group}` : `0${group}`;
+  group === '' || !group.includes('.') || group.endsWith(`.${runtimeApiSuffix}`) ? `1${group}` : `0${group}`;
 
 const placeOf = ({group, resource, name = ''}: Right): string => [groupPlace(group), resource, name].join('\n');
 

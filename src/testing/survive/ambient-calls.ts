@@ -80,16 +80,27 @@ const replaceFunctions = (): (() => void) => {
   };
 };
 
+/**
+ * Returns the file of a line of a stack, and the place in it with a colon before; undefined for a line without a file.
+ */
+const calledAt = (line: string): {readonly url: string; readonly rest: string} | undefined => {
+  const place = line.endsWith(')') ? line.slice(line.lastIndexOf('(') + 1, -1) : line.trim().replace(/^at /, '');
+  const [rest = ''] = /:\d{1,9}:\d{1,9}$/.exec(place) ?? [];
+  const url = place.slice(0, place.length - rest.length);
+  return rest !== '' && /^(file:\/\/|\/)/.test(url) ? {url, rest} : undefined;
+};
+
 /** Returns the first line of a stack outside of this module, Node.js and installed packages. */
 const placeOf = (stack: string): string => {
   const lines = stack.split('\n').filter(line => /^\s+at /.test(line));
-  const own = lines[0]?.replace(/^.*?\(?((?:file:)?\/[^()]*?):\d+:\d+\)?$/, '$1');
+  const own = lines[0] === undefined ? undefined : calledAt(lines[0])?.url;
   const isOwnModule = (line: string): boolean => own !== undefined && own.endsWith('ambient-calls.js') && line.includes(own);
   const skipped = /\bnode:|\/node_modules\/|<anonymous>\)?$|Object\.apply|Object\.construct|AmbientCalls\.note/;
   const line = lines.find(each => !isOwnModule(each) && !skipped.test(each) && !/\bat note \(/.test(each));
   if (line === undefined) return 'an unknown place';
-  const [, url = '', rest = ''] = /(file:\/\/[^\s()]+?|\/[^\s()]+?)(:\d+:\d+)\)?$/.exec(line) ?? [];
-  if (url === '') return line.trim().replace(/^at /, '');
+  const called = calledAt(line);
+  if (!called) return line.trim().replace(/^at /, '');
+  const {url, rest} = called;
   const path = url.startsWith('file:') ? fileURLToPath(url) : url;
   const near = relative(process.cwd(), path);
   return `${near.startsWith('..') ? path : near}${rest}`;

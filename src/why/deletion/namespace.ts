@@ -19,9 +19,14 @@ const awayService = async (cluster: Cluster): Promise<Reference | undefined> => 
   return away && referenceTo(kinds.apiServices, away);
 };
 
+/** Returns the plurals and groups that a message counts. A name has 63 characters at most, a group 253. */
+const countedIn = (message: string): readonly RegExpMatchArray[] => [
+  ...message.matchAll(/(?<![a-z0-9-])([a-z0-9-]{1,63})\.([a-z0-9.-]{0,253}) has \d+ resource instances/g),
+];
+
 /** Returns the first object that a message of the namespace controller counts: `pods. has 1 resource instances`. */
 const remaining = async (message: string, namespace: string, cluster: Cluster): Promise<Reference | undefined> => {
-  for (const [, plural = '', group = ''] of message.matchAll(/([a-z0-9-]+)\.([a-z0-9.-]*) has \d+ resource instances/g)) {
+  for (const [, plural = '', group = ''] of countedIn(message)) {
     const kind = cluster.discovery.kindOfResource(plural, group);
     const left = kind ? await cluster.listMetadata(kind, {namespace}) : [];
     const [found] = [...left].sort((a, b) => (b.metadata?.finalizers?.length ?? 0) - (a.metadata?.finalizers?.length ?? 0));
