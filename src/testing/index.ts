@@ -4,7 +4,7 @@
 export {inject, type Fault, type Injected, type InjectOptions} from './faults/inject.js';
 export {until, type UntilOptions} from './waiting/until.js';
 export {recordRights, type RecordRightsOptions, type RightsRecording} from './rights/recording.js';
-export {restricted, type Restricted} from './rights/restricted.js';
+export {restricted, type Restricted, type RestrictedOptions} from './rights/restricted.js';
 export type {ProgramNeeds} from './rights/declared.js';
 export {survive} from './survive/survive.js';
 export type {Difference, EndView, Stage, SurviveOptions, SurviveReport} from './survive/scenario.js';

@@ -86,9 +86,17 @@ export const folderHost = (): FolderHost => {
       next: async () => kernelMessages.shift(),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     }),
-    // State that is written in the background may come in between.
-    [Symbol.dispose]: () => rmSync(root, {recursive: true, force: true, maxRetries: 10, retryDelay: 5}),
+    [Symbol.dispose]: () => removeFolder(root),
   };
+};
+
+/** State that is written in the background may add a file in between: at most one, as it goes on only afterwards. */
+const removeFolder = (folder: string): void => {
+  try {
+    rmSync(folder, {recursive: true, force: true});
+  } catch {
+    rmSync(folder, {recursive: true, force: true});
+  }
 };
 
 const ownerOf = (owners: ReadonlyMap<string, string>, path: string): {uid?: number; gid?: number} => {

@@ -3,11 +3,12 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {naming} from '#src/api/naming.js';
 import {forbidden} from '#src/api/status.js';
 import {noLog} from '#src/base/log.js';
 import {parseRights, rightsManifest} from '#src/codegen/rights/roles.js';
 import {converting, createManager, customKind, defineController, selection, setCondition, type Client} from '#src/operator/index.js';
-import {ConfigMap, Deployment, Secret} from '#src/operator/kinds.js';
+import {ConfigMap, Deployment, Lease, Secret} from '#src/operator/kinds.js';
 import {startPlane} from '#src/plane/plane.js';
 import {recordRights, restricted} from '#src/testing/index.js';
 
@@ -123,7 +124,10 @@ test('the roles of an operator follow from its declarations and what it does in 
   await run(planes, rights.client(planes.plane));
   rights.write(file);
 
-  t.is(rightsManifest(parseRights(readFileSync(file, 'utf8'), file), {name: 'copies', namespace: 'copies'}), manifest);
+  t.is(
+    rightsManifest(parseRights(readFileSync(file, 'utf8'), file), {name: 'copies', namespace: 'copies', naming: naming('kubernetes')}),
+    manifest,
+  );
 });
 
 const write = (text: string): string => {
@@ -143,6 +147,16 @@ test('an operator runs under exactly the rights of its manifests', async t => {
     message:
       /cannot delete resource "configmaps".*\ncopies needs:\n {2}- \{apiGroups: \[''\], resources: \[configmaps\], verbs: \[delete\]\}$/,
   });
+});
+
+test('manifests without namespaces are applied in the one that is given', async t => {
+  const {plane} = await aPlane(t);
+  const own = manifest.slice(0, manifest.lastIndexOf('---', manifest.indexOf('namespace: keys'))).replace(/^ {2}namespace: .*\n/gm, '');
+  const {client} = await restricted(plane, write(own), {namespace: 'copies'});
+  const lease = (name: string) => client.resource(Lease).get(name, {namespace: 'copies'});
+
+  await t.throwsAsync(lease('copies'), {message: /not found/});
+  await t.throwsAsync(lease('other'), {message: /cannot get resource "leases"/});
 });
 
 test('what an operator lacks is named with the lines to add', async t => {
@@ -182,7 +196,11 @@ test('the program of an operator needs its Secret and the objects whose CA it ke
 
   recordRights({name: 'backups', namespace: 'system', webhooks: {handlers, configurations: ['backups']}}).write(file);
 
-  const text = rightsManifest(parseRights(readFileSync(file, 'utf8'), file), {name: 'backups', namespace: 'system'});
+  const text = rightsManifest(parseRights(readFileSync(file, 'utf8'), file), {
+    name: 'backups',
+    namespace: 'system',
+    naming: naming('kubernetes'),
+  });
   t.deepEqual(text.match(/^ {2}- \{api.*$/gm), [
     "  - {apiGroups: [''], resources: [events], verbs: [create, patch]}",
     '  - {apiGroups: [admissionregistration.k8s.io], resources: [mutatingwebhookconfigurations], resourceNames: [backups], verbs: [get, list, watch, patch]}',

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import test, {type TestContext} from 'node:test';
-import {isConditionTrue, isNotFound} from '@platio/plat/operator';
+import {startPlane, VirtualClock} from '@platio/plat';
+import {createManager, isConditionTrue, isNotFound} from '@platio/plat/operator';
 import {ConfigMap} from '@platio/plat/operator/kinds';
-import {until} from '@platio/plat/testing';
+import {restricted, until} from '@platio/plat/testing';
+import {controller} from '../src/controller.js';
 import {Sample} from '../src/sample.js';
 import {started} from './plane.js';
 
@@ -32,4 +34,23 @@ test('an object whose text is too long when repeated is refused', async t => {
   const {objects} = await clients(t);
 
   await assert.rejects(objects.create({metadata: a, spec: {text: 'x'.repeat(1000), repeat: 11}}), /at most 10000 characters/);
+});
+
+test('the controller needs no more rights than those of its manifests', async t => {
+  const clock = new VirtualClock();
+  const controllerManagerArgs = ['--controllers=namespace-controller'];
+  const plane = await startPlane({listen: false, clock, controllerManagerArgs, manifests: ['manifests/crds']});
+  const {client, missing} = await restricted(plane, 'manifests/rights.yaml', {namespace: 'my-operator'});
+  const stop = new AbortController();
+  const run = createManager({controllers: [controller], client, clock}).run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await run;
+    await plane.stop();
+  });
+  const objects = plane.client().resource(Sample);
+
+  await objects.create({metadata: a, spec: {text: 'ho'}});
+  await until(plane, async () => missing() !== '' || isConditionTrue(await objects.get('a', a), 'Ready'), {within: '1m'});
+  assert.equal(missing(), '');
 });

@@ -57,7 +57,13 @@ const addKind = (project: Project, names: ProjectNames, version: string): void =
       .replace('export const controller', `export const ${controller}`)
       .replace(`name: '${name}'`, `name: '${name}-${plural}'`),
   );
-  project.add(`test/${file}.test.ts`, words(templateText('test/controller.test.ts')));
+  project.add(
+    `test/${file}.test.ts`,
+    words(templateText('test/controller.test.ts')).replace(
+      "import {controller} from '../src/controller.js'",
+      `import {${controller} as controller} from '../src/${file}-controller.js'`,
+    ),
+  );
   extendImports(project, controller, `${file}-controller`);
   extendList(project, 'controllers', controller);
   const rules = (resource: string, verbs: string): string =>

@@ -1,4 +1,5 @@
 import {existsSync, readFileSync} from 'node:fs';
+import {naming as namingOf} from '#src/api/naming.js';
 import {rightsManifest, parseRights} from '#src/codegen/rights/roles.js';
 import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import type {GenerateInvocation} from './invocation.js';
@@ -13,7 +14,8 @@ export const generatedRights = async (
   if (!name) throw new Error('rbac needs the name of the service account: --name=backups');
   const rights = paths.flatMap(path => parseRights(textOf(path), path));
   if (rights.length === 0) throw new Error(`nothing is recorded in ${paths.join(', ')}`);
-  return [{name: 'rights.yaml', text: rightsManifest(rights, {name, namespace: namespace || name})}];
+  const naming = namingOf(options.naming === 'plat' ? 'plat' : 'kubernetes');
+  return [{name: 'rights.yaml', text: rightsManifest(rights, {name, namespace: namespace || name, naming})}];
 };
 
 const textOf = (path: string): string => {

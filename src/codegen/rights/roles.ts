@@ -1,6 +1,7 @@
 // The manifests of rights: service account, roles and their bindings.
 
-import {naming} from '#src/api/naming.js';
+import {apiVersionOf, groupOfVersion, kinds, type Kind} from '#src/api/kinds/index.js';
+import type {Naming} from '#src/api/naming.js';
 import {ruleLine, rulesOf, type Right} from './rules.js';
 
 /** The file of a recording: what an operator is called, and what it needs. */
@@ -24,20 +25,20 @@ export const parseRights = (text: string, place: string): readonly Right[] => {
   return parsed.rights;
 };
 
-const rbac = naming('kubernetes').group('rbac.authorization');
-
 /** Whose rights they are. */
 export interface RoleOptions {
   /** The name of the service account and of its roles. */
   readonly name: string;
   /** The namespace of the service account, and of what is recorded there. */
   readonly namespace: string;
+  readonly naming: Naming;
 }
 
 /**
  * Returns the manifests of rights as YAML, which depends on nothing but them: rights in namespaces are in roles there.
  */
-export const rightsManifest = (rights: readonly Right[], {name, namespace}: RoleOptions): string => {
+export const rightsManifest = (rights: readonly Right[], {name, namespace, naming}: RoleOptions): string => {
+  const apiVersion = apiVersionOf(naming, kinds.roles as Kind);
   const cluster = rulesOf(rights, undefined);
   const own = rights.map(right => right.namespace).filter(each => each !== undefined);
   const namespaces = [...new Set(own)].sort();
@@ -48,8 +49,8 @@ export const rightsManifest = (rights: readonly Right[], {name, namespace}: Role
     if (rules.length === 0) return [];
     const kind = within === undefined ? 'ClusterRole' : 'Role';
     return [
-      `apiVersion: ${rbac}/v1\nkind: ${kind}\n${metadata(within)}rules:\n${rules.map(rule => `  ${ruleLine(rule)}\n`).join('')}`,
-      `apiVersion: ${rbac}/v1\nkind: ${kind}Binding\n${metadata(within)}roleRef: {apiGroup: ${rbac}, kind: ${kind}, name: ${name}}\nsubjects:\n  - {kind: ServiceAccount, name: ${name}, namespace: ${namespace}}\n`,
+      `apiVersion: ${apiVersion}\nkind: ${kind}\n${metadata(within)}rules:\n${rules.map(rule => `  ${ruleLine(rule)}\n`).join('')}`,
+      `apiVersion: ${apiVersion}\nkind: ${kind}Binding\n${metadata(within)}roleRef: {apiGroup: ${groupOfVersion(apiVersion)}, kind: ${kind}, name: ${name}}\nsubjects:\n  - {kind: ServiceAccount, name: ${name}, namespace: ${namespace}}\n`,
     ];
   };
   return [account, ...role(undefined), ...namespaces.flatMap(role)].join('---\n');

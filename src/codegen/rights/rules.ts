@@ -1,6 +1,7 @@
 // Rules of roles: merged, ordered and restricted to what was asked for.
 
-import {runtimeApiSuffix} from '#src/api/naming.js';
+import {apiVersionOf, groupOfVersion, kinds, type Kind} from '#src/api/kinds/index.js';
+import {naming as namingOf} from '#src/api/naming.js';
 
 /** A rule that a role needs, for one resource. */
 export interface Right {
@@ -28,9 +29,15 @@ const verbPlace = (verb: string): number => (verbOrder.includes(verb) ? verbOrde
 
 const byVerb = (a: string, b: string): number => verbPlace(a) - verbPlace(b) || (a < b ? -1 : 1);
 
+/** The groups of the built-in kinds, in both namings. */
+const builtIn: ReadonlySet<string> = new Set(
+  (['kubernetes', 'plat'] as const).flatMap(name =>
+    Object.values(kinds).map(kind => groupOfVersion(apiVersionOf(namingOf(name), kind as Kind))),
+  ),
+);
+
 /** Groups of your own first, so that their names do not change the order. */
-const groupPlace = (group: string): string =>
-  group === '' || !group.includes('.') || group.endsWith(`.${runtimeApiSuffix}`) ? `1${group}` : `0${group}`;
+const groupPlace = (group: string): string => (builtIn.has(group) ? `1${group}` : `0${group}`);
 
 const placeOf = ({group, resource, name = ''}: Right): string => [groupPlace(group), resource, name].join('\n');
 

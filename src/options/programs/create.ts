@@ -5,7 +5,7 @@ import {commandLogging, help} from '#src/options/shared/logging.js';
 export const createFlags = flagTable({
   program: 'plat create',
   summary:
-    'Creates a project: operator makes one with a kind, its definition, a controller, a test, manifests, a Containerfile and a workflow, which runs at once. In such a project api adds a kind, or a version of one with its conversion, and webhook adds defaulting and validating webhooks.',
+    'Creates a project: operator makes one with a kind, controller, test, manifests and a workflow, which runs at once. In a project, api adds a kind, or a version with its conversion, and webhook adds defaulting and validating webhooks.',
   positional: 'operator NAME | api --kind KIND | webhook --kind KIND',
   sections: [
     flagSection('Project', {

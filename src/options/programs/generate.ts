@@ -7,7 +7,7 @@ import {commandConnection} from './client.js';
 export const generateFlags = flagTable({
   program: 'plat generate',
   summary:
-    'Writes TypeScript from custom resource definitions, or definitions from TypeScript: types reads definitions from files, folders or a cluster, crds reads declarations with tags in their comments. rbac writes the roles of an operator from recordings of its tests.',
+    'Writes TypeScript from custom resource definitions (types, from files, folders or a cluster), definitions from TypeScript with tags in its comments (crds), and roles of an operator from recordings of its tests (rbac).',
   positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER... | rbac FILE...',
   sections: [
     flagSection('Files', {
@@ -36,7 +36,7 @@ export const generateFlags = flagTable({
       ...commandConnection,
       naming: {
         ...clientNaming.naming,
-        help: 'With types from a cluster: the naming on the wire, or auto to detect that of the server. With crds: the naming of the definitions; auto is kubernetes.',
+        help: 'With types from a cluster: the naming on the wire, or auto to detect that of the server. With crds and rbac: the naming of what is written; auto is kubernetes.',
       },
       ...commandLogging,
       ...help,

@@ -11,7 +11,7 @@ const {'root-dir': rootDir, 'container-runtime-endpoint': endpoint} = node.rows;
 export const nodeFlags = flagTable({
   program: 'plat node',
   summary:
-    'init writes the network configuration of pods and prints what this machine lacks as a node. routes keeps the routes to the pods of the other nodes, which are on the same network, until it is stopped. clean removes what an agent has left: pods with their containers, networks, mounts, control groups, folders and logs.',
+    'init writes the network of pods and prints what this machine lacks as a node. routes keeps routes to the pods of other nodes on its network. clean removes what an agent has left: pods, networks, mounts, control groups, folders and logs.',
   positional: 'init | routes | clean',
   sections: [
     flagSection('Agent', {

@@ -20,6 +20,12 @@ interface RestrictingPlane {
   apply(manifests: readonly Manifest[]): Promise<KubeObject[]>;
 }
 
+/** Options of `restricted`. */
+export interface RestrictedOptions {
+  /** The namespace of namespaced objects that name none, as kustomize sets it. Default `default`. */
+  readonly namespace?: string;
+}
+
 /** An operator with the rights of a service account. */
 export interface Restricted {
   /** Acts as the service account. The error of a request that it may not make names the line that its role needs. */
@@ -36,12 +42,16 @@ export interface Restricted {
  *     const manager = createManager({controllers: [backups], client});
  *     t.after(() => assert.equal(missing(), ''));
  */
-export const restricted = async (plane: RestrictingPlane, manifests: Manifest | readonly Manifest[]): Promise<Restricted> => {
-  const documents = readManifests(isList(manifests) ? manifests : [manifests]).map(({object}) => object as KubeObject);
+export const restricted = async (
+  plane: RestrictingPlane,
+  manifests: Manifest | readonly Manifest[],
+  {namespace: given = 'default'}: RestrictedOptions = {},
+): Promise<Restricted> => {
+  const documents = readManifests(isList(manifests) ? manifests : [manifests]).map(({object}) => inNamespace(object, given));
   const accounts = documents.filter(({kind}) => kind === 'ServiceAccount');
   const [account] = accounts;
   if (!account || accounts.length > 1) throw new TypeError('the manifests must have one ServiceAccount');
-  const {name = '', namespace = 'default'} = account.metadata ?? {};
+  const {name = '', namespace = given} = account.metadata ?? {};
   const namespaces = new Set([namespace, ...documents.flatMap(({metadata}) => (metadata?.namespace ? [metadata.namespace] : []))]);
   await plane.apply([...namespaces].map(each => ({apiVersion: 'v1', kind: 'Namespace', metadata: {name: each}})));
   await plane.apply(documents);
@@ -59,6 +69,12 @@ export const restricted = async (plane: RestrictingPlane, manifests: Manifest | 
   const client = clientOf(explainingRefusals(own, explain), {clock: plane.clock, fieldManager: name});
   return {client, missing: () => text(refused)};
 };
+
+/** Returns an object with its namespace; cluster-scoped kinds of rights have none. */
+const inNamespace = (object: KubeObject, namespace: string): KubeObject =>
+  ['ServiceAccount', 'Role', 'RoleBinding'].includes(object.kind ?? '') && !object.metadata?.namespace
+    ? {...object, metadata: {...object.metadata, namespace}}
+    : object;
 
 const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
 

@@ -119,6 +119,7 @@ test('CPUs come back when a pod is gone, but not before all sources have told th
 
   t.is(cpusOfPod(managers, two), '1-3');
   t.is(cpusOfPod(managers, one), '0');
+  await savedBy(managers);
 });
 
 test('an agent that starts again keeps the assignments, and refuses another policy and other CPUs', async t => {
