@@ -19,14 +19,19 @@ const awayService = async (cluster: Cluster): Promise<Reference | undefined> => 
   return away && referenceTo(kinds.apiServices, away);
 };
 
-/** Returns the plurals and groups that a message counts. A name has 63 characters at most, a group 253. */
-const countedIn = (message: string): readonly RegExpMatchArray[] => [
-  ...message.matchAll(/(?<![a-z0-9-])([a-z0-9-]{1,63})\.([a-z0-9.-]{0,253}) has \d+ resource instances/g),
-];
+/** Returns the plurals and groups that a message counts. */
+const countedIn = (message: string): readonly {readonly plural: string; readonly group: string}[] => {
+  const words = message.split(' ');
+  return words.flatMap((word, at) => {
+    const [plural = '', ...group] = word.split('.');
+    const isCounted = words[at + 1] === 'has' && words[at + 3] === 'resource' && words[at + 4]?.startsWith('instances');
+    return isCounted && group.length > 0 ? [{plural, group: group.join('.')}] : [];
+  });
+};
 
 /** Returns the first object that a message of the namespace controller counts: `pods. has 1 resource instances`. */
 const remaining = async (message: string, namespace: string, cluster: Cluster): Promise<Reference | undefined> => {
-  for (const [, plural = '', group = ''] of countedIn(message)) {
+  for (const {plural, group} of countedIn(message)) {
     const kind = cluster.discovery.kindOfResource(plural, group);
     const left = kind ? await cluster.listMetadata(kind, {namespace}) : [];
     const [found] = [...left].sort((a, b) => (b.metadata?.finalizers?.length ?? 0) - (a.metadata?.finalizers?.length ?? 0));
