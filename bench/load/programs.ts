@@ -26,10 +26,14 @@ export interface Running extends Server {
 
 const programPath = (program: string): string => fileURLToPath(new URL(`../../../bin/${program}`, import.meta.url));
 
+/** The directories that are removed when the benchmark ends. */
+const directories: string[] = [];
+process.once('exit', () => directories.forEach(directory => rmSync(directory, {recursive: true, force: true})));
+
 /** A directory that is removed when the benchmark ends. */
 export const scratch = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'plat-bench-'));
-  process.once('exit', () => rmSync(directory, {recursive: true, force: true}));
+  directories.push(directory);
   return directory;
 };
 
