@@ -16,7 +16,7 @@ import {containersMissing} from './requirements.js';
 if (containersMissing) console.log(`skipped: ${containersMissing}`);
 const contained = containersMissing ? test.skip : test.serial;
 
-const port = 19555;
+const port = 19565;
 const pods = async (): Promise<readonly Pod[]> =>
   ((await (await fetch(`http://127.0.0.1:${port}/pods`)).json()) as {readonly items: readonly Pod[]}).items;
 
@@ -48,9 +48,9 @@ contained('an agent without an API server runs the pods of its files', async t =
     [
       ...standaloneFlags(node, manifests),
       '--feature-gates=PreventStaticPodAPIReferences=false',
-      '--port=19550',
+      '--port=19560',
       `--read-only-port=${port}`,
-      '--healthz-port=19548',
+      '--healthz-port=19558',
     ],
     createLog({clock: systemClock, program: 'platlet', write: line => void lines.push(line)}),
   );
@@ -61,7 +61,7 @@ contained('an agent without an API server runs the pods of its files', async t =
   await until(t, 'the volume is refused', () => lines.some(line => line.includes('FailedMount') && line.includes(text)));
   rmSync(join(manifests, 'plain.json'));
   await until(t, 'the pod is gone', async () => (await plain()) === undefined);
-  t.is((await fetch('http://127.0.0.1:19548/healthz')).status, 200);
+  t.is((await fetch('http://127.0.0.1:19558/healthz')).status, 200);
   t.false(lines.some(line => line.startsWith('E') && line.includes('lease')));
 });
 
@@ -80,9 +80,9 @@ contained('whole CPUs of Guaranteed pods are exclusive, and the others of the no
   const exclusive = {limits: {cpu: String(all), memory: '20Mi'}};
   await using agent = runAgent([
     ...standaloneFlags(node, manifests),
-    `--port=19550`,
+    `--port=19560`,
     `--read-only-port=${port}`,
-    '--healthz-port=19548',
+    '--healthz-port=19558',
     '--cpu-manager-policy=static',
     '--cpu-manager-reconcile-period=200ms',
     '--reserved-cpus=0',
@@ -114,7 +114,7 @@ contained('a container gets the devices that it requests from their plugin', asy
   mkdirSync(manifests);
   mkdirSync(out);
   const folder = join(node.agentFolder, 'root', 'device-plugins');
-  await using agent = runAgent([...standaloneFlags(node, manifests), '--port=19550', `--read-only-port=${port}`, '--healthz-port=0']);
+  await using agent = runAgent([...standaloneFlags(node, manifests), '--port=19560', `--read-only-port=${port}`, '--healthz-port=0']);
   await agent.ready;
   await until(t, 'plugins may register', () => existsSync(join(folder, 'kubelet.sock')));
   const plugin = new FakeDevicePlugin(join(folder, 'gpu.sock'), [['zero'], ['one']]);

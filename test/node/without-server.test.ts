@@ -39,9 +39,9 @@ contained('an agent whose API server is not there, and that has no certificate y
     failCgroupV1: false,
     authentication: {webhook: {enabled: false}, anonymous: {enabled: true}},
     authorization: {mode: 'AlwaysAllow'},
-    port: 19550,
-    readOnlyPort: 19555,
-    healthzPort: 19548,
+    port: 19570,
+    readOnlyPort: 19575,
+    healthzPort: 19568,
     podLogsDir: join(node.agentFolder, 'logs'),
   };
   writeFileSync(config, JSON.stringify({apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...fields}));
@@ -59,9 +59,9 @@ contained('an agent whose API server is not there, and that has no certificate y
   // The naming is that of the configuration file.
   t.regex(await agent.ready, /^node alone at work against https:\/\/127\.0\.0\.1:9 \(kubernetes naming\)/);
   const isReady = async (): Promise<boolean> => {
-    const {items} = (await (await fetch('http://127.0.0.1:19555/pods')).json()) as {readonly items: readonly Pod[]};
+    const {items} = (await (await fetch('http://127.0.0.1:19575/pods')).json()) as {readonly items: readonly Pod[]};
     return items[0]?.status?.containerStatuses?.[0]?.ready === true;
   };
   t.true(await until(t, 'the pod runs', isReady));
-  t.is((await fetch('http://127.0.0.1:19548/healthz')).status, 200);
+  t.is((await fetch('http://127.0.0.1:19568/healthz')).status, 200);
 });
