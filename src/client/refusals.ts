@@ -3,6 +3,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import {isForbidden, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client, ResourceClient} from './client.js';
+import {withResources} from './with-resources.js';
 
 /** A request that the server refused with 403. */
 export interface RefusedRequest {
@@ -18,14 +19,11 @@ export interface RefusedRequest {
 export type Explain = (refused: RefusedRequest) => Promise<string | undefined>;
 
 /** Returns a client whose refused requests for resources are explained in the messages of their errors. */
-export const explainingRefusals = (client: Client, explain: Explain): Client => ({
-  naming: client.naming,
-  watchList: client.watchList,
-  isProbed: client.isProbed,
-  resource: <T extends KubeObject>(kind: Kind<T>) => explained(client.resource(kind), kind as Kind, explain),
-  metadata: kind => explained(client.metadata(kind), kind, explain),
-  request: (method, path, options) => client.request(method, path, options),
-});
+export const explainingRefusals = (client: Client, explain: Explain): Client =>
+  withResources(client, {
+    resource: <T extends KubeObject>(kind: Kind<T>) => explained(client.resource(kind), kind as Kind, explain),
+    metadata: kind => explained(client.metadata(kind), kind, explain),
+  });
 
 interface Target {
   readonly name?: string | undefined;

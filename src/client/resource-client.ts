@@ -11,6 +11,7 @@ import type {WatchEvent} from '#src/api/watch.js';
 import type {Call, Caller, Reply} from './caller.js';
 import type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchOptions, WriteOptions} from './client.js';
 import {isStatus, replyError} from './errors.js';
+import {ownSubresources} from './own-subresources.js';
 import {withQuery} from './query.js';
 
 const patchTypes: Record<PatchType, string> = {
@@ -197,9 +198,6 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return {verb, group: this.#group, resource: this.#kind.plural, ...(name ? {name} : {})};
   }
 }
-
-/** Subresources whose body is the object itself. */
-const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
 
 type Query = Parameters<typeof withQuery>[1];
 

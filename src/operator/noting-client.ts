@@ -2,6 +2,8 @@ import {keyOf, type ObjectKey} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client as ResourceClients, ResourceClient} from '#src/client/client.js';
+import {ownSubresources} from '#src/client/own-subresources.js';
+import {withResources} from '#src/client/with-resources.js';
 import type {OwnWrites} from './own-writes.js';
 
 interface Write {
@@ -9,9 +11,6 @@ interface Write {
   readonly namespace?: string;
   readonly subresource?: string;
 }
-
-/** Subresources whose answer is the object itself. */
-const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
 
 /** Wraps a client so that its writes of single objects are remembered as those of the reconcile of a key. */
 export const notingClient = (client: ResourceClients, writes: OwnWrites, key: ObjectKey, cluster?: string): ResourceClients => {
@@ -52,12 +51,5 @@ export const notingClient = (client: ResourceClients, writes: OwnWrites, key: Ob
       deleteCollection: options => of.deleteCollection(options),
     };
   };
-  return {
-    naming: client.naming,
-    watchList: client.watchList,
-    isProbed: client.isProbed,
-    resource: kind => noting(kind, client.resource(kind)),
-    metadata: kind => client.metadata(kind),
-    request: (...call) => client.request(...call),
-  };
+  return withResources(client, {resource: kind => noting(kind, client.resource(kind))});
 };

@@ -33,7 +33,8 @@ import type {ForkPlaneOptions, Plane as EmbeddedPlane, PlaneSnapshot} from './in
 import {forkInputs, momentOf, readAll, readInputs, type PlaneInputs} from './inputs/inputs.js';
 import {mergeKubeconfig} from './kubeconfig/file.js';
 import {kubeconfig} from './kubeconfig/settings.js';
-import type {Document, Manifest} from './manifests/read.js';
+import {isManifestList} from './manifests/manifest-list.js';
+import type {Document} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
@@ -138,7 +139,8 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
     clock: options.clock ?? systemClock,
     client,
     intercept: interceptor => api.server.interceptors.add(interceptor),
-    apply: async (more, {webhooks = options.webhooks} = {}) => manifests.apply(await readAll(isList(more) ? more : [more]), webhooks),
+    apply: async (more, {webhooks = options.webhooks} = {}) =>
+      manifests.apply(await readAll(isManifestList(more) ? more : [more]), webhooks),
     webhookPair: manifests.webhookPair,
     snapshot: () => snapshotOf(server),
     async fork(forked) {
@@ -380,8 +382,6 @@ const manifestsOf = async ({directory, disk, material, controllerManager, clock}
     },
   };
 };
-
-const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
 
 /** Rejects when components end by themselves, or fail. */
 const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Promise<never> => {

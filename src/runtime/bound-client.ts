@@ -2,6 +2,7 @@ import {Observable} from 'rxjs';
 import type {KubeObject} from '#src/api/types.js';
 import {firstOf} from '#src/base/signals.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
+import {withResources} from '#src/client/with-resources.js';
 
 interface Signalled {
   readonly signal?: AbortSignal;
@@ -26,14 +27,11 @@ export const boundClient = (client: Client, lifetime: AbortSignal): Client => {
     delete: (name, options) => within(options, call => of.delete(name, call)),
     deleteCollection: options => within(options, call => of.deleteCollection(call)),
   });
-  return {
-    naming: client.naming,
+  return withResources(client, {
     resource: kind => bound(client.resource(kind)),
     metadata: kind => bound(client.metadata(kind)),
-    watchList: client.watchList,
-    isProbed: client.isProbed,
     request: (method, path, options) => within(options, call => client.request(method, path, call)),
-  };
+  });
 };
 
 const endingWith = <T>(lifetime: AbortSignal, stream: Observable<T>): Observable<T> =>

@@ -95,8 +95,9 @@ const addVersion = (
     byHand: `add @storage and @conversion to the comment of ${kind}`,
   });
   const conversion = `${camel(kind)}Conversion`;
-  project.add(`src/${file}-conversion.ts`, conversionText({kind, module, version, hub, other, stored, conversion}));
-  project.add(`test/${file}-conversion.test.ts`, conversionTest({file, kind, module, version, hub, other, stored, conversion}));
+  const names: ConversionNames = {file, kind, module, version, hub, other, stored, conversion};
+  project.add(`src/${file}-conversion.ts`, conversionText(names));
+  project.add(`test/${file}-conversion.test.ts`, conversionTest(names));
   extendImports(project, conversion, `${file}-conversion`);
   extendList(project, 'webhooks', conversion);
   serveWebhooks(project);
@@ -107,6 +108,7 @@ const addVersion = (
 };
 
 interface ConversionNames {
+  readonly file: string;
   readonly kind: string;
   readonly module: string;
   readonly version: string;
@@ -149,7 +151,7 @@ const conversionTest = ({
   hub,
   other,
   stored,
-}: ConversionNames & {readonly file: string}): string => `import assert from 'node:assert/strict';
+}: ConversionNames): string => `import assert from 'node:assert/strict';
 import test from 'node:test';
 import {${kind} as ${stored}} from '../src/${module}.js';
 import {${kind} as ${other}} from '../src/${module}-${version}.js';

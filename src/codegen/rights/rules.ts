@@ -1,6 +1,6 @@
 // Rules of roles: merged, ordered and restricted to what was asked for.
 
-import {apiVersionOf, groupOfVersion, kinds, type Kind} from '#src/api/kinds/index.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 
 /** A rule that a role needs, for one resource. */
@@ -31,9 +31,7 @@ const byVerb = (a: string, b: string): number => verbPlace(a) - verbPlace(b) || 
 
 /** The groups of the built-in kinds, in both namings. */
 const builtIn: ReadonlySet<string> = new Set(
-  (['kubernetes', 'plat'] as const).flatMap(name =>
-    Object.values(kinds).map(kind => groupOfVersion(apiVersionOf(namingOf(name), kind as Kind))),
-  ),
+  (['kubernetes', 'plat'] as const).flatMap(name => Object.values(kinds).map(({group}) => namingOf(name).group(group))),
 );
 
 /** Groups of your own first, so that their names do not change the order. */

@@ -9,6 +9,7 @@ import type {KubeObject, OwnerReference} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client as ResourceClients, ListOptions} from '#src/client/client.js';
 import {unlessMissing} from '#src/client/missing.js';
+import {inNamespace} from '#src/client/in-namespace.js';
 import {writerOf} from '#src/runtime/writer.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {createMergePatch} from '#src/schema/patch/merge-patch.js';
@@ -43,8 +44,6 @@ export interface TypedClientParts {
   /** Returns the client of another cluster; undefined for an unknown name. */
   cluster?(name: string): Client | undefined;
 }
-
-const inNamespace = (namespace: string | undefined): {readonly namespace?: string} => (namespace ? {namespace} : {});
 
 const isKind = (value: object): value is Kind => 'plural' in value && 'listKind' in value;
 

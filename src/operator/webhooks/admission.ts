@@ -11,7 +11,7 @@ import {collectFindings, type Findings} from './findings.js';
 import {jsonDifference} from './json-difference.js';
 import {checkMatching, type DefaultingOptions, type Matching, type Operation, type ValidationOptions} from './matching.js';
 import {isRepeatable, type ReceivedReview} from './received-review.js';
-import {groupOnWire, partsOfTarget, type WebhookTarget} from './target.js';
+import {partsOfTarget, type WebhookTarget} from './target.js';
 
 /** The request under admission. */
 export interface AdmissionRequest {
@@ -154,7 +154,7 @@ export const validating = <T extends KubeObject>(
  * `/validate--v1-pod-eviction`.
  */
 export const pathOf = ({type, kind, subresource, matching: {name}}: AdmissionWebhook, naming: Naming): string => {
-  const target = kind.plural === '*' ? ['any'] : [groupOnWire(kind, naming).replaceAll('.', '-'), kind.version, kind.kind.toLowerCase()];
+  const target = kind.plural === '*' ? ['any'] : [naming.group(kind.group).replaceAll('.', '-'), kind.version, kind.kind.toLowerCase()];
   const more = [...(subresource ? [subresource === '*' ? 'any' : subresource] : []), ...(name ? [name] : [])];
   return `/${[type === 'validating' ? 'validate' : 'mutate', ...target, ...more].join('-')}`;
 };

@@ -3,7 +3,6 @@ import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import {pathOf, type AdmissionWebhook, type Webhook} from './admission.js';
-import {groupOnWire} from './target.js';
 
 /** The address of the webhooks for the API server: a Service, or a URL. */
 export type WebhookAddress =
@@ -61,7 +60,7 @@ const configuredWebhook = (webhook: AdmissionWebhook, options: WebhookConfigurat
     rules: [
       {
         operations: matching.operations,
-        apiGroups: [isAny ? '*' : groupOnWire(kind, naming)],
+        apiGroups: [isAny ? '*' : naming.group(kind.group)],
         apiVersions: [kind.version],
         resources: [subresource ? `${kind.plural}/${subresource}` : kind.plural],
       },
@@ -82,7 +81,7 @@ const configuredWebhook = (webhook: AdmissionWebhook, options: WebhookConfigurat
 const nameOf = ({kind, subresource, type, matching}: AdmissionWebhook, name: string, naming: Naming): string => {
   const word = (part: string): string => (part === '*' ? 'any' : part);
   const own = [matching.name, subresource, kind.plural].filter(part => part !== undefined && part !== '').map(part => word(part!));
-  return [...own, name, type, word(groupOnWire(kind, naming)) || 'core'].join('.');
+  return [...own, name, type, word(naming.group(kind.group)) || 'core'].join('.');
 };
 
 /**

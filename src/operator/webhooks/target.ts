@@ -1,8 +1,7 @@
 // What an admission webhook is called for: a kind, a subresource of one, or everything.
 
 import {customKind} from '#src/api/kind.js';
-import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
-import type {Naming} from '#src/api/naming.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /** All kinds of all groups, for admission webhooks alone: `validating(AnyKind, …)`. */
@@ -36,9 +35,3 @@ export type WebhookTarget<T extends KubeObject = KubeObject> = Kind<T> | Subreso
 /** Returns the kind and the subresource of a target; the subresource is empty for the kind itself. */
 export const partsOfTarget = (target: WebhookTarget): {readonly kind: Kind; readonly subresource: string} =>
   'of' in target ? {kind: target.of, subresource: target.subresource} : {kind: target, subresource: ''};
-
-/** Returns the group of a kind on the wire. */
-export const groupOnWire = (kind: Kind, naming: Naming): string => {
-  const apiVersion = apiVersionOf(naming, kind);
-  return apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
-};

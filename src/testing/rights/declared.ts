@@ -6,7 +6,6 @@ import type {Right} from '#src/codegen/rights/rules.js';
 import type {OperatorController} from '#src/operator/controller.js';
 import {declarationOf} from '#src/operator/declarations.js';
 import type {Webhook} from '#src/operator/webhooks/admission.js';
-import {groupOnWire} from '#src/operator/webhooks/target.js';
 import {kindOf, type Source} from '#src/operator/sources.js';
 
 /** What a program needs besides its controllers, in its own namespace. */
@@ -26,13 +25,13 @@ export const declaredRights = (controller: OperatorController, naming: Naming, n
   const {primary, owns} = declarationOf(controller);
   const kind = kindOf(primary);
   // An owner reference that blocks the deletion of its owner needs this right.
-  const finalizers = owns ? each(['update'], {group: groupOnWire(kind as Kind, naming), resource: `${kind.plural}/finalizers`}) : [];
+  const finalizers = owns ? each(['update'], {group: naming.group(kind.group), resource: `${kind.plural}/finalizers`}) : [];
   return [...controller.sources.flatMap(source => cachedRights(source, naming, namespaces)), ...finalizers];
 };
 
 const cachedRights = (source: Source, naming: Naming, namespaces: readonly string[]): readonly Right[] => {
   const kind = kindOf(source) as Kind;
-  const right = {group: groupOnWire(kind, naming), resource: kind.plural};
+  const right = {group: naming.group(kind.group), resource: kind.plural};
   const {namespace = undefined, fieldSelector = ''} =
     typeof source.kind === 'object' ? (source as {namespace?: string; fieldSelector?: string}) : {};
   const named = /^metadata\.name==?([^,=!]+)$/.exec(fieldSelector)?.[1];
@@ -51,10 +50,10 @@ export const programRights = (
   {name, namespace = name, leaderElection, webhooks}: ProgramNeeds & {readonly name: string},
   naming: Naming,
 ): readonly Right[] => {
-  const of = (kind: Kind) => ({group: groupOnWire(kind, naming), resource: kind.plural});
+  const of = (kind: Kind) => ({group: naming.group(kind.group), resource: kind.plural});
   const election = {...of(kinds.leases as Kind), namespace};
   return [
-    ...each(['create', 'patch'], {group: groupOnWire(kinds.coreEvents as Kind, naming), resource: 'events'}),
+    ...each(['create', 'patch'], {group: naming.group(kinds.coreEvents.group), resource: 'events'}),
     ...(leaderElection ? [...each(['create'], election), ...each(['get', 'update'], {...election, name})] : []),
     ...(webhooks ? webhookRights(webhooks, {name, namespace, naming}) : []),
   ];
@@ -64,7 +63,7 @@ const webhookRights = (
   {handlers, configurations = [], secret}: NonNullable<ProgramNeeds['webhooks']>,
   {name, namespace, naming}: {readonly name: string; readonly namespace: string; readonly naming: Naming},
 ): readonly Right[] => {
-  const of = (kind: Kind) => ({group: groupOnWire(kind, naming), resource: kind.plural});
+  const of = (kind: Kind) => ({group: naming.group(kind.group), resource: kind.plural});
   const kept = (kind: Kind, object: string) => each(['get', 'list', 'watch', 'patch'], {...of(kind), name: object});
   const secrets = {...of(kinds.secrets as Kind), namespace};
   const definitions = handlers.filter(({type}) => type === 'converting').map(({kind}) => groupResource(naming, kind));

@@ -40,7 +40,7 @@ export interface RightsRecording {
  * Records the requests of an operator on planes: run its tests with `client(plane)` as the client of the manager, and
  * `write` the file at their end. Objects are not told apart: the right to delete one config map is that to delete any.
  *
- *     const rights = recordRights({name: 'backups', controllers: [backups], leaderElection: {}});
+ *     const rights = recordRights({name: 'backups', controllers: [backups], leaderElection: true});
  *     const manager = createManager({controllers: [backups], client: rights.client(plane)});
  *     after(() => rights.write('rights.json'));
  */

@@ -3,13 +3,13 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {UserInfo} from '#src/api/user.js';
+import {serviceAccountUser, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {explainingRefusals, type RefusedRequest} from '#src/client/refusals.js';
 import {distinctRights, ruleLine, rulesOf, type Right} from '#src/codegen/rights/rules.js';
 import type {Client} from '#src/operator/client/client.js';
 import {clientOf} from '#src/operator/client/client-of.js';
-import {groupOnWire} from '#src/operator/webhooks/target.js';
+import {isManifestList} from '#src/plane/manifests/manifest-list.js';
 import {readManifests, type Manifest} from '#src/plane/manifests/read.js';
 
 /** The part of a plane that rights are tested on. */
@@ -47,7 +47,7 @@ export const restricted = async (
   manifests: Manifest | readonly Manifest[],
   {namespace: given = 'default'}: RestrictedOptions = {},
 ): Promise<Restricted> => {
-  const documents = readManifests(isList(manifests) ? manifests : [manifests]).map(({object}) => inNamespace(object, given));
+  const documents = readManifests(isManifestList(manifests) ? manifests : [manifests]).map(({object}) => inNamespace(object, given));
   const accounts = documents.filter(({kind}) => kind === 'ServiceAccount');
   const [account] = accounts;
   if (!account || accounts.length > 1) throw new TypeError('the manifests must have one ServiceAccount');
@@ -55,10 +55,7 @@ export const restricted = async (
   const namespaces = new Set([namespace, ...documents.flatMap(({metadata}) => (metadata?.namespace ? [metadata.namespace] : []))]);
   await plane.apply([...namespaces].map(each => ({apiVersion: 'v1', kind: 'Namespace', metadata: {name: each}})));
   await plane.apply(documents);
-  const own = plane.client({
-    name: `system:serviceaccount:${namespace}:${name}`,
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
-  });
+  const own = plane.client(serviceAccountUser(namespace, name));
   const refused: Right[] = [];
   const text = (rights: readonly Right[]) => (rights.length > 0 ? `${name} needs:\n${linesOf(rights)}` : '');
   const explain = async (request: RefusedRequest): Promise<string | undefined> => {
@@ -76,8 +73,6 @@ const inNamespace = (object: KubeObject, namespace: string): KubeObject =>
     ? {...object, metadata: {...object.metadata, namespace}}
     : object;
 
-const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
-
 const linesOf = (rights: readonly Right[]): string =>
   rulesOf(distinctRights(rights), undefined)
     .map(rule => `  ${ruleLine(rule)}`)
@@ -85,7 +80,7 @@ const linesOf = (rights: readonly Right[]): string =>
 
 /** Returns the rights that a refused request lacks; none if it was refused for another reason, such as a quota. */
 const lackingRights = async (client: Client, {kind, verb, subresource, namespace, name}: RefusedRequest): Promise<Right[]> => {
-  const group = groupOnWire(kind, client.naming);
+  const group = client.naming.group(kind.group);
   // A server-side apply that creates the object needs both.
   const verbs = verb === 'apply' ? (subresource ? ['patch'] : ['patch', 'create']) : [verb];
   const lacking: Right[] = [];

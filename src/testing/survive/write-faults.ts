@@ -7,6 +7,7 @@ import {internalError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {yieldToEventLoop} from '#src/base/turn.js';
+import {inNamespace} from '#src/client/in-namespace.js';
 import {touchKey} from '#src/testing/faults/comparable.js';
 import type {Acts} from './acts.js';
 import {awayMs, faultWords, heldMs} from './fault-words.js';
@@ -21,8 +22,6 @@ const deliveryTurns = 10;
 const lateMs = 3_000;
 /** The client that changes objects besides the operator. */
 const anotherUser = {name: 'another', groups: ['system:masters', 'system:authenticated']};
-
-export const inNamespace = (namespace: string): {readonly namespace?: string} => (namespace ? {namespace} : {});
 
 /** An object changed by another client just before a write. */
 interface Touched {
