@@ -85,6 +85,9 @@ test('what is missing is no error of stopping and removing', async t => {
   t.deepEqual(server.received.map(({name}) => name).sort(), ['removeContainer', 'removePodSandbox', 'stopContainer', 'stopPodSandbox']);
 });
 
+/** The header holds the milliseconds that are left, some of which have passed on a busy machine. */
+const seconds = (timeout: string) => Math.round(Number.parseInt(timeout, 10) / 1000);
+
 test('each call has its deadline', async t => {
   const {server, runtime} = await start(t);
   // The time of connecting counts for the first call.
@@ -96,14 +99,14 @@ test('each call has its deadline', async t => {
   await runtime.checkpoint('c', '/a', 7);
   await runtime.checkpoint('c', '/a', 300);
   t.deepEqual(
-    server.received.slice(1).map(({name, timeout}) => [name, timeout]),
+    server.received.slice(1).map(({name, timeout}) => [name, timeout && seconds(timeout)]),
     [
-      ['startContainer', '120000m'],
-      ['stopContainer', '150000m'],
-      ['execSync', '125000m'],
+      ['startContainer', 120],
+      ['stopContainer', 150],
+      ['execSync', 125],
       ['execSync', undefined],
-      ['checkpointContainer', '120000m'],
-      ['checkpointContainer', '300000m'],
+      ['checkpointContainer', 120],
+      ['checkpointContainer', 300],
     ],
   );
   await t.throwsAsync(runtime.checkpoint('c', '/a', -1), {message: 'CheckpointContainer requires the timeout value to be > 0'});
