@@ -48,6 +48,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/program': {layers: ['src/client', 'src/transport', 'src/options', 'src/observe', ...below]},
   'src/queue': {layers: ['src/base'], packages: ['p-queue']},
   informers: {layers: ['src/client', ...below], packages: ['rxjs']},
+  'src/recorder': {layers: ['src/serving', 'src/observe', ...below]},
   'src/runtime': {
     layers: ['informers', 'src/queue', 'src/client', 'src/serving', 'src/options', 'src/observe', ...below],
     packages: ['rxjs'],
