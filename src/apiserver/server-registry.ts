@@ -5,6 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
 import {resources} from '#src/resources/builtin/index.js';
 import {servedVersions, type EmulatedRelease} from '#src/resources/builtin/served-versions.js';
@@ -47,6 +48,7 @@ export interface ServerRegistrySettings {
   readonly watchCache: {readonly on: boolean; readonly without: ReadonlySet<string>};
   readonly log?: Log;
   readonly meter: Meter;
+  readonly recorder?: FlightRecorder | undefined;
 }
 
 /** A definition without the actions that need a token issuer. */
@@ -91,5 +93,6 @@ export const createRegistry = (settings: ServerRegistrySettings): Registry => {
     serves: servedVersions(settings.runtimeConfig, settings),
     storedKind: definition => storedKindOf(definition, settings.minCompatibility),
     writes: new WriteServices(),
+    recorder: settings.recorder,
   });
 };

@@ -13,6 +13,7 @@ import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
+import {defaultRecordSize, recordBytes} from '#src/options/shared/record.js';
 import {flagValues} from '#src/options/flag-values.js';
 import type {Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
@@ -42,6 +43,7 @@ import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
+import {Recorder} from '#src/recorder/recorder.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
 import {storeServersOf} from './api-server/store-servers.js';
@@ -161,6 +163,7 @@ interface Server {
   readonly port: PlanePort | undefined;
   readonly store: Store;
   readonly nodes: PlaneNodes;
+  readonly recorder: Recorder | undefined;
   readonly api: RunningApiServer;
   readonly client: EmbeddedPlane['client'];
   readonly manifests: Awaited<ReturnType<typeof manifestsOf>>;
@@ -176,10 +179,11 @@ const serve = async (
   const port = await openPort(inputs, processes, undo);
   const store = await open(inputs, processes, port);
   const nodes = nodesOf(inputs, processes);
-  const api = await startApiServer(inputs, {processes, port, store, nodes}, undo);
+  const recorder = recorderOf(inputs);
+  const api = await startApiServer(inputs, {processes, port, store, nodes, recorder}, undo);
   const client = (user = admin, userAgent = 'plat') =>
     clientOf(api.clientAs(user, userAgent), {clock: inputs.clock, fieldManager: userAgent.split('/', 1)[0]!});
-  return {inputs, processes, port, store, nodes, api, client, manifests: await manifestsOf(inputs, client)};
+  return {inputs, processes, port, store, nodes, recorder, api, client, manifests: await manifestsOf(inputs, client)};
 };
 
 /**
@@ -264,6 +268,10 @@ const openPlaneStore = async (
     ...(options.signal ? {signal: options.signal} : {}),
   });
 
+/** Creates the flight recorder; undefined if nothing is to be recorded. */
+const recorderOf = ({options, clock}: PlaneInputs): Recorder | undefined =>
+  options.record === false ? undefined : new Recorder({clock, maxBytes: recordBytes(options.record ?? defaultRecordSize)!});
+
 const nodesOf = (inputs: PlaneInputs, {apiserver: {metrics}}: Processes): PlaneNodes => {
   const {options, apiserver, controllerManager} = inputs;
   return new PlaneNodes({
@@ -282,12 +290,13 @@ interface ServerStages {
   readonly port: PlanePort | undefined;
   readonly store: Store;
   readonly nodes: PlaneNodes;
+  readonly recorder: Recorder | undefined;
 }
 
 /** Starts the API server over the store, which it closes from then on, and lets the port pass requests to it. */
 const startApiServer = async (
   inputs: PlaneInputs,
-  {processes: {apiserver: own, manager, scheduler}, port, store, nodes}: ServerStages,
+  {processes: {apiserver: own, manager, scheduler}, port, store, nodes, recorder}: ServerStages,
   undo: Undo,
 ): Promise<RunningApiServer> => {
   const {options, apiserver, apiserverArgs, naming, clock, random, log} = inputs;
@@ -298,6 +307,7 @@ const startApiServer = async (
     random,
     log,
     store,
+    recorder,
     metrics: own.metrics,
     metricsBeside: [manager.metrics, scheduler.metrics],
     version: versionInfoOf(apiserver),

@@ -8,7 +8,8 @@ import type {Handles, Operation} from './handles.js';
 
 /** The request behind an admission. */
 export interface OriginalRequest {
-  readonly info: {readonly query: URLSearchParams};
+  readonly info: {readonly query: URLSearchParams; readonly verb?: string; readonly resource?: {readonly subresource: string}};
+  readonly auditId?: string;
   /** The client's deadline, by the monotonic clock. */
   readonly deadlineAt?: number | undefined;
   /** Aborts when the client is gone. */

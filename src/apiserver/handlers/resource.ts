@@ -16,7 +16,7 @@ import {includeObject} from '#src/apiserver/present/table.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
-import type {Stored} from '#src/apiserver/registry/stored.js';
+import type {Stored} from '#src/apiserver/registry/write/stored.js';
 import {managerOfAgent} from '#src/apiserver/registry/write/field-ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';

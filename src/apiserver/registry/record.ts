@@ -9,7 +9,7 @@ import type {KubeObject} from '#src/api/types.js';
  * at which `resourceVersion` is inserted), then the object's JSON without resourceVersion. A read sends these bytes
  * with the revision inserted and parses nothing.
  */
-const headerLength = 8;
+export const headerLength = 8;
 const quote = 0x22;
 const metadataStart = '"metadata":{';
 

@@ -6,6 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
 import type {YamlReader} from '#src/schema/decode/yaml-reader.js';
 import type {Schemas} from '#src/schema/builtin/schemas.js';
@@ -48,4 +49,6 @@ export interface RegistrySettings {
   storedKind(definition: ResourceDefinition): Kind;
   /** Admission and pools, once the server takes writes. */
   readonly writes: WriteServices;
+  /** Where changes of the store are reported; undefined if they are not. */
+  readonly recorder: FlightRecorder | undefined;
 }

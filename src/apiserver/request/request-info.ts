@@ -186,11 +186,11 @@ const checkSegment = (what: 'Name' | 'Namespace', value: string): void => {
 };
 
 /** Whether a request is exempt from the request deadline. */
-export const isLongRunning = ({verb, path, resource}: RequestInfo): boolean =>
+export const isLongRunning = ({verb, path, query, resource}: RequestInfo): boolean =>
   verb === 'watch' ||
   verb === 'proxy' ||
   (resource === undefined
-    ? path.startsWith('/debug/pprof/')
+    ? path.startsWith('/debug/pprof/') || (path.startsWith('/recorder/') && truthy(query.get('watch')))
     : resource.subresource !== '' && /^(attach|exec|portforward|proxy|log)(\/|$)/.test(resource.subresource));
 
 /** Returns the attributes of a request that an authorizer decides on. */

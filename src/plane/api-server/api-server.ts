@@ -11,6 +11,7 @@ import {inMemoryPeers, Peers} from '#src/apiserver/registry/peers.js';
 import {startError} from '#src/apiserver/registry/read/unreadable.js';
 import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
+import type {Recorder} from '#src/recorder/recorder.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Client} from '#src/client/client.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
@@ -39,6 +40,7 @@ export interface RunningApiServer {
   readonly handler: ApiHandler;
   readonly health: ServerHealth;
   readonly metrics: MetricsRegistry;
+  readonly recorder: Recorder | undefined;
   /** Whether the Node authorizer is in force. */
   readonly authorizesNodes: boolean;
   /** A client with the identity of a user, without credentials. */
@@ -167,6 +169,7 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
     handler: server.handler,
     health,
     metrics: meter,
+    recorder: parts.recorder,
     authorizesNodes: authorizers.nodes !== undefined,
     clientAs,
     follow,

@@ -11,7 +11,7 @@ import {dialer} from '#src/transport/dial.js';
 import {serviceRangesOf} from './addresses.js';
 import {tokenAuthenticator} from './authentication/authentication.js';
 import {componentsOf} from './components.js';
-import {observationRoutes} from './observation.js';
+import {observationRoutes, recorderRoutes} from './observation.js';
 import {openApiDocuments} from './openapi-documents.js';
 import type {ApiServerParts} from './parts.js';
 import type {Readers} from './readers.js';
@@ -61,6 +61,7 @@ export const coreOf = (
       ...versionRoutes(parts.version),
       ...tokens.routes,
       ...observationRoutes(parts, health),
+      ...recorderRoutes(parts, registry),
       ...(options.enableLogsHandler ? logRoutes(systemLogFolder) : []),
     ],
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),

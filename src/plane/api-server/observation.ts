@@ -2,9 +2,11 @@
 
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import type {Route} from '#src/apiserver/handlers/route.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {zPages} from '#src/plane/component/zpages.js';
+import {ReadApi} from '#src/recorder/routes.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
@@ -29,6 +31,16 @@ export const observationRoutes = (parts: ApiServerParts, {healthz, livez, readyz
 /** The profiles of this process. */
 export const profiling = ({contentionProfiling}: Pick<ApiserverOptions, 'contentionProfiling'>, clock: Clock): AdministrativeRoute[] =>
   profilingRoutes({clock, argv: process.argv, contention: contentionProfiling});
+
+/** The read API of the flight recorder, if there is one. */
+export const recorderRoutes = ({recorder, clock}: ApiServerParts, {settings: {authorizer}}: Registry): Route[] => {
+  if (!recorder) return [];
+  const api = new ReadApi({recorder, authorizer, clock});
+  return ReadApi.paths.map(path => ({
+    path,
+    handler: ({request, info, user}) => api.answer({method: request.method, path: info.path, query: info.query, request}, user),
+  }));
+};
 
 const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
   path,

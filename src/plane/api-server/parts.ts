@@ -15,6 +15,7 @@ import type {Client} from '#src/client/client.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {Versions} from '#src/options/versions.js';
+import type {Recorder} from '#src/recorder/recorder.js';
 import type {OwnObjects} from './start/own-objects.js';
 import type {Store} from '#src/storage/store.js';
 import type {Network} from '#src/transport/network.js';
@@ -77,6 +78,8 @@ export interface ApiServerParts {
   readonly usage?: ((client: Client) => UsageReader) | undefined;
   /** The health checks of the other components of the control plane in this process. */
   readonly beside?: NonNullable<ComponentParts['beside']>;
+  /** Records changes and decisions, and is read at this server; without it nothing is recorded. */
+  readonly recorder?: Recorder | undefined;
   /** The objects that the caller writes when it starts, beside the server's own. */
   readonly alsoOwn?: readonly OwnObjects[];
 }

@@ -13,7 +13,7 @@ import {storePrefix} from './store-servers.js';
 
 /** Returns the registry of the resources that the options enable. */
 export const registryOf = (parts: ApiServerParts, {authorizers}: Settings): Registry => {
-  const {options, naming, clock, random, log, store, gate, metrics: meter} = parts;
+  const {options, naming, clock, random, log, store, gate, recorder, metrics: meter} = parts;
   return createRegistry({
     naming,
     clock,
@@ -22,6 +22,7 @@ export const registryOf = (parts: ApiServerParts, {authorizers}: Settings): Regi
     meter,
     log,
     gate,
+    recorder,
     prefix: storePrefix(options),
     runtimeConfig: options.runtimeConfig,
     release: releaseOf(options, parts.versions, log),

@@ -1,6 +1,7 @@
 import {isIP} from 'node:net';
 import {closest} from '#src/base/text/closest.js';
 import {validateSelection} from '#src/options/controller-names.js';
+import {recordBytes} from '#src/options/shared/record.js';
 import type {PlaneOptions} from './options.js';
 
 /** An invalid option. The message is one line and names the option. */
@@ -76,6 +77,10 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   manifests: must(value => Array.isArray(value), 'a list of paths or objects'),
   webhooks: localWebhooks,
   signal: must(value => value instanceof AbortSignal, 'an AbortSignal'),
+  record: must(
+    value => value === false || (typeof value === 'string' && recordBytes(value) !== undefined),
+    'false or a size from "1Mi" to "1Ti"',
+  ),
   clock: having('a Clock', 'now', 'monotonic', 'schedule', 'hold', 'unhandled', 'keepAlive'),
   random: having('a Random', 'float', 'uuid', 'bytes'),
   log: having('a Log', 'info', 'warn', 'error', 'v', 'child'),

@@ -19,7 +19,7 @@ import {recordCreation} from './field-ownership.js';
 import {createdFields} from './written-paths.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
-import {unstored, writeRecord} from '#src/apiserver/registry/stored.js';
+import {unstored, writeRecord} from './stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
 const attempts = 8;

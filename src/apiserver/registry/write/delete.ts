@@ -12,9 +12,10 @@ import {admitDeletion} from './admit-deletion.js';
 import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {untilUncontended} from './races.js';
+import {reportRemoval} from './recorded.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
-import {atVersion, replaceRecord, type Stored} from '#src/apiserver/registry/stored.js';
+import {atVersion, replaceRecord, type Stored} from './stored.js';
 
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
@@ -88,17 +89,13 @@ const deleteOnce = async (
 
 const remove = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, context: WriteContext): Promise<Deleted> => {
   const revision = context.dryRun ? record.revision : await resource.settings.store.delete(record.key, record.revision);
+  if (!context.dryRun) reportRemoval(resource, context, record, old, revision);
   await releaseAllocated(resource, old, context);
   return {object: atVersion(old, revision), value: record.value, revision, removed: true};
 };
 
-const storeTerminating = async (
-  resource: Resource,
-  record: StoredRecord,
-  object: KubeObject,
-  {dryRun}: WriteContext,
-): Promise<Deleted> => ({
-  ...(await replaceRecord(resource, record, object, dryRun)),
+const storeTerminating = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => ({
+  ...(await replaceRecord(resource, record, object, context)),
   removed: false,
 });
 

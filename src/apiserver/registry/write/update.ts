@@ -22,8 +22,9 @@ import {checkPreconditions} from './preconditions.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
-import {atVersion, unstored, writeRecord} from '#src/apiserver/registry/stored.js';
+import {atVersion, unstored, writeRecord} from './stored.js';
 import {untilUncontended} from './races.js';
+import {reportRemoval} from './recorded.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
 /**
@@ -168,7 +169,7 @@ class Update implements WriteOperation {
     const {resource, old, context} = this;
     const record = this.#record;
     if (isOver(resource, object)) {
-      if (!context.dryRun) await resource.settings.store.delete(record.key, record.revision);
+      if (!context.dryRun) reportRemoval(resource, context, record, old, await resource.settings.store.delete(record.key, record.revision));
       await releaseAllocated(resource, object, context);
       return {object: atVersion(object, record.revision), value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
     }

@@ -14,7 +14,7 @@ import {dropDuplicateOwners} from './metadata.js';
 import {restoreMalformed} from './field-ownership.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
-import type {Stored} from '#src/apiserver/registry/stored.js';
+import type {Stored} from './stored.js';
 
 /**
  * What a write came to: `created` also when a PUT made the object, `deleted` when an update removed the last finalizer

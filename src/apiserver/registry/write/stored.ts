@@ -2,9 +2,10 @@ import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {encodeRecord, recordObject} from './record.js';
-import type {Resource} from './resource.js';
-import type {WriteContext} from './write-context.js';
+import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import {reportChange, type Writing} from './recorded.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
 /** An object as it is stored now; the revision is 0 for one that is not stored. */
 export interface Stored {
@@ -52,6 +53,8 @@ export const writeRecord = async (
   try {
     objects.beginWriting(key, written, object);
     const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
+    const type = record ? 'updated' : 'created';
+    reportChange(resource, context, {type, object, revision, previous: record?.revision, before: record?.value, after: written});
     const value = readBack ? ((await readBack(key, written, revision)) ?? written) : written;
     return new WrittenRecord(value, revision, () =>
       value === written ? objects.written(key, value, revision, object) : objects.of(key, value, revision),
@@ -84,13 +87,20 @@ export const unstored = async ({settings}: Resource, object: KubeObject, revisio
 /**
  * Replaces a record by an object without strategy and admission: the mark of a deletion, and the server's own changes.
  */
-export const replaceRecord = async (resource: Resource, record: StoredRecord, object: KubeObject, dryRun: boolean): Promise<Stored> => {
+export const replaceRecord = async (
+  resource: Resource,
+  record: StoredRecord,
+  object: KubeObject,
+  context: Writing & {readonly dryRun: boolean},
+): Promise<Stored> => {
+  const {dryRun} = context;
   const value = encodeRecord(object);
   if (dryRun) return {object, value, revision: record.revision};
   const {objects, settings} = resource;
   objects.beginWriting(record.key, value, object);
   try {
     const revision = await settings.store.update(record.key, value, record.revision);
+    reportChange(resource, context, {type: 'updated', object, revision, previous: record.revision, before: record.value, after: value});
     const stored = await resource.object({...record, value, revision});
     return {object: stored, value, revision};
   } finally {

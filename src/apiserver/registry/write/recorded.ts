@@ -1,0 +1,66 @@
+import type {KubeObject} from '#src/api/types.js';
+import {headerLength} from '#src/apiserver/registry/record.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
+import type {WriteContext} from '#src/apiserver/registry/write-context.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
+
+/** Who writes, as far as the flight recorder notes it. */
+export type Writing = Pick<WriteContext, 'user' | 'manager' | 'original' | 'isOwnershipRecorded'>;
+
+/** What a write made of a record of the store. */
+interface Change {
+  readonly type: ChangeReport['type'];
+  readonly object: Readonly<KubeObject>;
+  readonly revision: number;
+  readonly previous?: number | undefined;
+  readonly before?: Buffer | undefined;
+  readonly after?: Buffer | undefined;
+}
+
+const defaultVerbs = {created: 'create', updated: 'update', deleted: 'delete'} as const;
+
+/** Returns how the flight recorder names an object. */
+export const recordedObject = (
+  {group, resource}: {readonly group: string; readonly resource: string},
+  {namespace, name, uid}: {readonly namespace?: string | undefined; readonly name?: string | undefined; readonly uid?: string | undefined},
+): RecordedObject => ({
+  group,
+  resource,
+  ...(namespace ? {namespace} : {}),
+  ...(name ? {name} : {}),
+  ...(uid ? {uid} : {}),
+});
+
+/** Reports that a record was removed. */
+export const reportRemoval = (
+  resource: Resource,
+  writing: Writing,
+  {value: before, revision: previous}: StoredRecord,
+  object: Readonly<KubeObject>,
+  revision: number,
+): void => reportChange(resource, writing, {type: 'deleted', object, revision, previous, before});
+
+/** Reports a change of the store to the flight recorder, if there is one. */
+export const reportChange = (
+  {settings: {recorder}, ref}: Resource,
+  {user, manager, original, isOwnershipRecorded}: Writing,
+  {type, object, revision, previous, before, after}: Change,
+): void => {
+  if (!recorder) return;
+  const subresource = original?.info.resource?.subresource;
+  recorder.change({
+    type,
+    object: recordedObject(ref, object.metadata ?? {}),
+    verb: isOwnershipRecorded ? 'apply' : (original?.info.verb ?? defaultVerbs[type]),
+    revision,
+    user: user.name,
+    jsonFrom: headerLength,
+    ...(subresource ? {subresource} : {}),
+    ...(previous === undefined ? {} : {previous}),
+    ...(manager ? {manager} : {}),
+    ...(original?.auditId === undefined ? {} : {request: original.auditId}),
+    ...(before ? {before} : {}),
+    ...(after ? {after} : {}),
+  });
+};

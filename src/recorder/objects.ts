@@ -1,0 +1,79 @@
+// Objects as they were at a moment, from the states that the recorder keeps.
+
+import type {Clock} from '#src/base/clock.js';
+import {Yielder} from '#src/base/turn.js';
+import {badRequest} from '#src/api/status.js';
+import {parseTime, wireMicroTime} from '#src/api/time.js';
+import type {RecordedObject} from '#src/observe/flight-recorder.js';
+import type {Entry} from './log.js';
+import {isOf, type RecordQuery} from './query.js';
+import {objectId, type Recorder} from './recorder.js';
+import type {ObjectsAt} from './records.js';
+
+/** What an entry says of the state of an object. */
+interface StateEntry {
+  readonly kind: string;
+  readonly type?: 'created' | 'updated' | 'deleted';
+  readonly object: RecordedObject;
+  readonly revision: string;
+}
+
+interface ObjectsParts {
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  mayList(object: RecordedObject): Promise<boolean>;
+}
+
+/**
+ * Returns whether an entry is of the moment or before it. Throws 400 for a moment that is neither time nor revision.
+ */
+const isAtMost = (at: string | null): ((entry: Entry, state: StateEntry) => boolean) => {
+  if (at === null) return () => true;
+  if (/^\d{1,15}$/.test(at)) return (_entry, {revision}) => Number(revision) <= Number(at);
+  const ms = parseTime(at);
+  if (ms === undefined) throw badRequest(`at: "${at}" is neither a time as 2006-01-02T15:04:05Z nor a resource version`);
+  return (entry, {kind}) => kind === 'state' || entry.time <= ms;
+};
+
+/**
+ * Returns the selected objects as they were at the moment `at`, by name, in pages of `limit`. Of an object that has not
+ * changed since the first record that is kept nothing is known.
+ */
+export const objectsAt = async (
+  query: RecordQuery,
+  given: URLSearchParams,
+  {recorder, clock, mayList}: ObjectsParts,
+): Promise<ObjectsAt> => {
+  if (query.object.resource === undefined) throw badRequest('resource: is required');
+  const object = {group: '', ...query.object};
+  const isBefore = isAtMost(given.get('at'));
+  const pieces = new Yielder(clock);
+  const last = new Map<string, Entry>();
+  const resource = Buffer.from(`"resource":${JSON.stringify(object.resource)}`);
+  for (const entry of recorder.log.after(0)) {
+    const pause = pieces.pause();
+    if (pause) await pause;
+    if (!entry.mentions(resource)) continue;
+    const state = entry.text() as StateEntry;
+    if ((state.kind !== 'change' && state.kind !== 'state') || !isOf(state.object, object) || !isBefore(entry, state)) continue;
+    const id = objectId(state.object);
+    // A state before the first change that is kept is older than any change of the object.
+    if (state.type === 'deleted') last.delete(id);
+    else if (await mayList(state.object)) last.set(id, entry);
+  }
+  const after = given.get('continue') ?? '';
+  const ids = [...last.keys()].filter(id => id > after).sort();
+  const page = ids.slice(0, query.limit);
+  const first = recorder.log.after(0).next().value;
+  return {
+    objects: page.map(id => recorder.state(last.get(id)!)),
+    ...(first ? {since: wireMicroTime(first.time)} : {}),
+    ...(ids.length > page.length ? {next: nextOf(given, page.at(-1)!)} : {}),
+  };
+};
+
+const nextOf = (given: URLSearchParams, after: string): string => {
+  const next = new URLSearchParams(given);
+  next.set('continue', after);
+  return next.toString();
+};

@@ -1,0 +1,47 @@
+import type {Clock} from '#src/base/clock.js';
+import {Yielder} from '#src/base/turn.js';
+import {isSelected, quickCheck, type RecordQuery} from './query.js';
+import type {Recorder} from './recorder.js';
+import type {FlightRecord, RecordPage} from './records.js';
+
+/** The most records that one page looks at: a page may end early, and the next one goes on. */
+const maxLookedAt = 100_000;
+/** A page of whole objects ends when it has as many bytes. */
+const maxPageBytes = 8 * 1024 * 1024;
+
+interface ReadParts {
+  readonly recorder: Recorder;
+  readonly clock: Clock;
+  /** Returns a record as far as it may be shown; by default all of it. */
+  shown?(record: FlightRecord): Promise<FlightRecord | undefined>;
+}
+
+/** Returns a page of the records that are selected, in their order. `next` continues the given parameters. */
+export const readPage = async (query: RecordQuery, given: URLSearchParams, {recorder, clock, shown}: ReadParts): Promise<RecordPage> => {
+  const {log} = recorder;
+  const pieces = new Yielder(clock);
+  const mayBe = quickCheck(query);
+  const {after = 0, before, isDescending, limit} = query;
+  const records: FlightRecord[] = [];
+  let [lookedAt, bytes, at] = [0, 0, after];
+  for (const entry of isDescending ? log.before(before) : log.after(after)) {
+    if (isDescending ? entry.seq <= after : entry.seq >= before) break;
+    if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxPageBytes)
+      return {records, next: nextOf(given, isDescending, at)};
+    at = entry.seq;
+    lookedAt++;
+    const record = mayBe(entry) ? recorder.record(entry, query) : undefined;
+    const visible = record && isSelected(record, query) ? (shown ? await shown(record) : record) : undefined;
+    if (visible) records.push(visible);
+    if (visible && query.objects) bytes += entry.length;
+    const pause = pieces.pause();
+    if (pause) await pause;
+  }
+  return {records};
+};
+
+const nextOf = (given: URLSearchParams, isDescending: boolean, at: number): string => {
+  const next = new URLSearchParams(given);
+  next.set(isDescending ? 'before' : 'after', String(at));
+  return next.toString();
+};

@@ -1,0 +1,132 @@
+import {randomBytes} from 'node:crypto';
+import {wireMicroTime} from '#src/api/time.js';
+import {OwnedCaches} from '#src/base/cache-bound.js';
+import type {Clock} from '#src/base/clock.js';
+import type {
+  AdmissionReport,
+  ChangeReport,
+  FlightRecorder,
+  RecordedObject,
+  ReconcileReport,
+  SchedulingReport,
+} from '#src/observe/flight-recorder.js';
+import {differencesOf} from './differences.js';
+import {RecordLog, type Entry} from './log.js';
+import type {ChangeRecord, FlightRecord, RecorderInfo} from './records.js';
+import {isSecret, withDigests} from './secrets.js';
+
+const recorders = new OwnedCaches<Recorder>('flight_records', ({log: {bytes, maxBytes}}) => ({bytes, maxBytes}));
+
+export interface RecorderParts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly maxBytes: number;
+  /** The key of the digests of secrets; by default one of this recorder alone. */
+  readonly digestKey?: Buffer;
+  readonly isOnDisk?: boolean;
+}
+
+/** The fields of a record beside its position and its time, as they are kept. */
+type Kept<R = FlightRecord> = R extends FlightRecord ? Omit<R, 'seq' | 'time'> : never;
+
+/** The name of an object in the index of states. */
+export const objectId = ({group, resource, namespace = '', name = ''}: RecordedObject): string =>
+  `${group}/${resource}/${namespace}/${name}`;
+
+/** Keeps what is reported, up to a bound in bytes, and decodes it when it is read. */
+export class Recorder implements FlightRecorder {
+  readonly log: RecordLog;
+  readonly isOnDisk: boolean;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #digestKey: Buffer;
+  readonly #listeners = new Set<() => void>();
+
+  constructor({clock, maxBytes, digestKey = randomBytes(32), isOnDisk = false}: RecorderParts) {
+    this.log = new RecordLog(maxBytes);
+    this.isOnDisk = isOnDisk;
+    this.#clock = clock;
+    this.#digestKey = digestKey;
+    recorders.add(this);
+  }
+
+  change({before, after, jsonFrom, revision, previous, ...report}: ChangeReport): void {
+    const id = objectId(report.object);
+    const text = JSON.stringify({
+      kind: 'change',
+      ...report,
+      revision: String(revision),
+      ...(previous === undefined ? {} : {previous: String(previous)}),
+    });
+    // The state before is kept only if the change before is not.
+    if (before && !this.log.hasState(id))
+      this.#append(JSON.stringify({kind: 'state', object: report.object, revision: String(previous)}), report.object, before, jsonFrom);
+    if (after) this.#append(text, report.object, after, jsonFrom);
+    else this.#append(text);
+  }
+
+  reconcile(report: ReconcileReport): void {
+    this.#append(JSON.stringify({kind: 'reconcile', ...report}));
+  }
+
+  admission({reason, ...report}: AdmissionReport): void {
+    // The message of a webhook may quote what it refuses.
+    const shown = reason === undefined || isSecret(report.object) ? {} : {reason};
+    this.#append(JSON.stringify({kind: 'admission', ...report, ...shown}));
+  }
+
+  scheduling(report: SchedulingReport): void {
+    this.#append(JSON.stringify({kind: 'scheduling', ...report}));
+  }
+
+  /** Calls `listener` after each record until the returned handle is disposed. */
+  onRecord(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return {[Symbol.dispose]: () => void this.#listeners.delete(listener)};
+  }
+
+  info(): RecorderInfo {
+    const {log, isOnDisk} = this;
+    const end = (entry: Entry | void) => entry && {seq: entry.seq, time: wireMicroTime(entry.time)};
+    const [first, last] = [end(log.after(0).next().value), end(log.before(Infinity).next().value)];
+    return {version: 'v1', maxBytes: log.maxBytes, bytes: log.bytes, isOnDisk, ...(first ? {first} : {}), ...(last ? {last} : {})};
+  }
+
+  /** Returns a record; undefined for an entry that only keeps a state. */
+  record(entry: Entry, {objects = false} = {}): FlightRecord | undefined {
+    const kept = entry.text() as Kept | {readonly kind: 'state'};
+    if (kept.kind === 'state') return undefined;
+    const record = {...kept, seq: entry.seq, time: wireMicroTime(entry.time)} as FlightRecord;
+    return record.kind === 'change' ? this.#withStates(record, entry, objects) : record;
+  }
+
+  /** Returns the state that a change left; the last one of an object that was deleted. */
+  state(entry: Entry): unknown {
+    const json = entry.state();
+    if (json === '') return undefined;
+    const {revision} = entry.text() as {readonly revision: string};
+    const object = JSON.parse(json) as {metadata?: object};
+    return {...object, metadata: {...object.metadata, resourceVersion: revision}};
+  }
+
+  #withStates(record: ChangeRecord, entry: Entry, objects: boolean): ChangeRecord {
+    const after = entry.state();
+    const before = this.log.at(entry.previous)?.state() ?? '';
+    const isComparable = record.type === 'updated' && before !== '' && after !== '';
+    const {changes, omitted} = isComparable ? differencesOf(JSON.parse(before), JSON.parse(after)) : {changes: undefined, omitted: 0};
+    const state = objects ? this.state(entry) : undefined;
+    return {
+      ...record,
+      ...(changes ? {changes} : {}),
+      ...(omitted > 0 ? {changesOmitted: omitted} : {}),
+      ...(state === undefined ? {} : {state}),
+    };
+  }
+
+  #append(text: string, object?: RecordedObject, state?: Buffer, stateFrom = 0): void {
+    const now = this.#clock.now();
+    if (!object) this.log.append(now, text);
+    else if (isSecret(object))
+      this.log.append(now, text, objectId(object), Buffer.from(withDigests(state!.toString('utf8', stateFrom), this.#digestKey)));
+    else this.log.append(now, text, objectId(object), state, stateFrom);
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,231 @@
+import {once} from 'node:events';
+import type {Readable} from 'node:stream';
+import test from 'ava';
+import {kinds} from '#src/api/kinds/index.js';
+import type {UserInfo} from '#src/api/user.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {Recorder} from '#src/recorder/recorder.js';
+import type {ChangeRecord, FlightRecord, ObjectsAt, RecordPage} from '#src/recorder/records.js';
+import type {Plane} from '#src/plane/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
+
+const admin: UserInfo = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
+
+const started = aPlane({naming: 'kubernetes', controllers: ['deployment-controller', 'replicaset-controller', 'namespace-controller']});
+
+const getOf =
+  (user: UserInfo) =>
+  async <T>(path: string): Promise<T> =>
+    (await (await started).api.clientAs(user).request('GET', `/recorder/v1${path}`)) as T;
+const get = getOf(admin);
+/** Opens an event stream. */
+const aStream = async (plane: Plane, path: string, headers: Record<string, string> = {}): Promise<Readable> => {
+  const response = await plane.api.handler({
+    method: 'GET',
+    url: `/recorder/v1${path}`,
+    headers,
+    caller: {user: admin},
+    remoteAddress: '',
+    signal: new AbortController().signal,
+    inProcess: true,
+  });
+  if (response.body.kind !== 'stream') throw new Error('no stream');
+  return response.body.source;
+};
+
+/** Returns the id and the data of the next event of a stream. */
+const nextEvent = async (stream: Readable): Promise<readonly [number, FlightRecord]> => {
+  let text = '';
+  for (;;) {
+    text += String((stream.read() as Buffer | null) ?? '');
+    const found = /id: (\d+)\nevent: change\ndata: (.*)\n\n/.exec(text);
+    if (found) return [Number(found[1]), JSON.parse(found[2]!) as FlightRecord];
+    await once(stream, 'readable');
+  }
+};
+
+const records = async (query: string): Promise<readonly FlightRecord[]> => (await get<RecordPage>(`/records?${query}`)).records;
+const changes = async (query: string) => (await records(`kind=change&${query}`)) as readonly ChangeRecord[];
+
+test.after.always(async () => (await started).stop());
+
+test('each change of an object is recorded with its user, manager, verb, request, revision and fields', async t => {
+  const plane = await started;
+  const client = plane.client();
+  const created = await client.create(kinds.configMaps, {metadata: {namespace: 'default', name: 'told'}, data: {a: '1'}});
+  const updated = await client.update(kinds.configMaps, {...created, data: {a: '2', b: '3'}});
+  await client.delete(kinds.configMaps, {namespace: 'default', name: 'told'});
+
+  const found = await changes('resource=configmaps&name=told');
+
+  t.deepEqual(
+    found.map(({type, verb, user, manager, revision, previous, changes}) => ({type, verb, user, manager, revision, previous, changes})),
+    [
+      {
+        type: 'created',
+        verb: 'create',
+        user: 'plat-admin',
+        manager: 'plat',
+        revision: created.metadata.resourceVersion,
+        previous: undefined,
+        changes: undefined,
+      },
+      {
+        type: 'updated',
+        verb: 'update',
+        user: 'plat-admin',
+        manager: 'plat',
+        revision: updated.metadata.resourceVersion,
+        previous: created.metadata.resourceVersion,
+        changes: [
+          {path: 'data.a', before: '1', after: '2'},
+          {path: 'data.b', after: '3'},
+        ],
+      },
+      {
+        type: 'deleted',
+        verb: 'delete',
+        user: 'plat-admin',
+        manager: 'plat',
+        revision: found[2]!.revision,
+        previous: updated.metadata.resourceVersion,
+        changes: undefined,
+      },
+    ],
+  );
+  t.true(found.every(({object, request}) => object.uid === created.metadata.uid && /^[0-9a-f-]{36}$/.test(request ?? '')));
+});
+
+test('pages of records follow each other in both orders', async t => {
+  const plane = await started;
+  const client = plane.client();
+  for (const name of ['one', 'two', 'three'])
+    await client.create(kinds.configMaps, {metadata: {namespace: 'default', name: `page-${name}`}});
+  const all = await records('resource=configmaps&limit=1000');
+
+  for (const order of ['asc', 'desc']) {
+    const read: FlightRecord[] = [];
+    for (let query: string | undefined = `resource=configmaps&limit=2&order=${order}`; query !== undefined;) {
+      const page: RecordPage = await get(`/records?${query}`);
+      read.push(...page.records);
+      query = page.next;
+    }
+    t.deepEqual(order === 'asc' ? read : read.reverse(), all);
+  }
+});
+
+test('objects are read as they were at a time or a revision', async t => {
+  const plane = await started;
+  const client = plane.client();
+  const before = await client.create(kinds.configMaps, {metadata: {namespace: 'default', name: 'past'}, data: {is: 'old'}});
+  const time = new Date(plane.clock.now()).toISOString();
+  await plane.clock.advance(1000);
+  await client.update(kinds.configMaps, {...before, data: {is: 'new'}});
+  const at = async (query: string) => (await get<ObjectsAt>(`/objects?resource=configmaps&namespace=default&name=past${query}`)).objects;
+
+  t.deepEqual(await at(`&at=${time}`), [before]);
+  t.deepEqual(await at(`&at=${before.metadata.resourceVersion}`), [before]);
+  t.like((await at(''))[0], {data: {is: 'new'}});
+  await client.delete(kinds.configMaps, {namespace: 'default', name: 'past'});
+  t.deepEqual(await at(''), []);
+});
+
+test('the values of secrets are recorded as digests, which tell equal values from others', async t => {
+  const plane = await started;
+  const client = plane.client();
+  const value = (text: string) => Buffer.from(text).toString('base64');
+  const annotations = {'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"p":"swordfish"}}'};
+  const secret = await client.create(kinds.secrets, {
+    metadata: {namespace: 'default', name: 'hidden', annotations},
+    data: {p: value('swordfish'), q: value('swordfish')},
+    stringData: {r: 'catfish'},
+  });
+  await client.update(kinds.secrets, {...secret, data: {...secret.data, q: value('other')}});
+
+  const all = JSON.stringify([await records('objects=true&limit=1000'), await get('/objects?resource=secrets')]);
+  const [created, updated] = await changes('resource=secrets&name=hidden&objects=true');
+  const {data} = created!.state as {readonly data: Record<string, string>};
+
+  t.false(['swordfish', 'catfish', value('swordfish'), value('other')].some(text => all.includes(text)));
+  const bytes = Buffer.concat(plane.api.recorder!.log.segments.map(segment => segment.bytes.subarray(0, segment.used)));
+  t.false(['swordfish', 'catfish', value('swordfish'), value('other')].some(text => bytes.includes(text)));
+  t.true(/^digest:[0-9a-f]{24}$/.test(data['p']!) && data['p'] === data['q'] && data['p'] !== data['r']);
+  t.deepEqual(
+    updated!.changes!.map(({path}) => path),
+    ['data.q'],
+  );
+});
+
+test('a user sees records of what the user may list, and none without the right to the path', async t => {
+  const plane = await started;
+  const client = plane.client();
+  const reader: UserInfo = {name: 'reader', groups: ['system:authenticated']};
+  await t.throwsAsync(getOf(reader)('/records'), {message: /cannot get path "\/recorder\/v1\/records"/});
+  const role = {apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reads-records'};
+  const subjects = [{kind: 'User', name: 'reader', apiGroup: 'rbac.authorization.k8s.io'}];
+  const rules = [{nonResourceURLs: ['/recorder/v1/*'], verbs: ['get']}];
+  await client.create(kinds.clusterRoles, {metadata: {name: 'reads-records'}, rules});
+  await client.create(kinds.clusterRoleBindings, {metadata: {name: 'reads-records'}, roleRef: role, subjects});
+  await client.create(kinds.roles, {
+    metadata: {namespace: 'default', name: 'lists'},
+    rules: [{apiGroups: [''], resources: ['configmaps'], verbs: ['list']}],
+  });
+  await client.create(kinds.roleBindings, {
+    metadata: {namespace: 'default', name: 'lists'},
+    roleRef: {...role, kind: 'Role', name: 'lists'},
+    subjects,
+  });
+
+  const page = await getOf(reader)<RecordPage>('/records?limit=1000');
+
+  t.deepEqual(new Set(page.records.map(({object}) => `${object?.resource} in ${object?.namespace}`)), new Set(['configmaps in default']));
+  t.deepEqual((await getOf(reader)<ObjectsAt>('/objects?resource=secrets')).objects, []);
+});
+
+test('a parameter that is unknown or malformed is refused in words', async t => {
+  await t.throwsAsync(get('/records?names=x'), {message: 'there is no parameter "names"'});
+  await t.throwsAsync(get('/records?kind=chance'), {message: 'kind: "chance" is not one of change, reconcile, admission, scheduling'});
+  await t.throwsAsync(get('/records?since=yesterday'), {message: 'since: "yesterday" is no time as 2006-01-02T15:04:05Z'});
+  await t.throwsAsync(get('/objects'), {message: 'resource: is required'});
+});
+
+test('a stream sends records as they are made, and goes on behind the last one that its reader knows', async t => {
+  const plane = await started;
+  const client = plane.client();
+  const stream = await aStream(plane, '/records?watch=1&name=streamed');
+  await client.create(kinds.configMaps, {metadata: {namespace: 'default', name: 'streamed'}});
+  const [seq, record] = await nextEvent(stream);
+  stream.destroy();
+  await client.delete(kinds.configMaps, {namespace: 'default', name: 'streamed'});
+  const again = await aStream(plane, '/records?watch=1&name=streamed', {'last-event-id': String(seq)});
+  const [, deleted] = await nextEvent(again);
+  again.destroy();
+
+  t.like(record, {kind: 'change', type: 'created', seq, object: {name: 'streamed'}});
+  t.like(deleted, {kind: 'change', type: 'deleted'});
+});
+
+test('the recorder keeps no more bytes than its bound, and forgets the oldest records', t => {
+  const recorder = new Recorder({clock: new VirtualClock(), maxBytes: 1024 * 1024});
+  for (let index = 0; index < 3000; index++) {
+    const object = {group: '', resource: 'configmaps', namespace: 'default', name: `n${index % 2000}`};
+    const after = Buffer.from(JSON.stringify({metadata: {name: object.name}, data: {at: 'x'.repeat(index % 3000)}}));
+    recorder.change({type: 'created', object, verb: 'create', revision: index + 1, user: 'a', jsonFrom: 0, after});
+  }
+  const {bytes, first, last} = recorder.info();
+
+  t.true(bytes <= 1024 * 1024 && bytes > 700_000, String(bytes));
+  t.true(first!.seq > 1000 && last!.seq === 3000);
+  recorder.change({
+    type: 'created',
+    object: {group: '', resource: 'x', name: 'huge'},
+    verb: 'create',
+    revision: 9,
+    user: 'a',
+    jsonFrom: 0,
+    after: Buffer.alloc(4 << 20),
+  });
+  const entry = recorder.log.before(Infinity).next().value!;
+  t.like(recorder.record(entry, {objects: true}), {kind: 'change', revision: '9', state: undefined});
+  t.is(recorder.info().last!.seq, 3001);
+});
