@@ -158,7 +158,7 @@ export class RecordLog {
 
   /** The records behind `seq`, oldest first. Those that are dropped meanwhile are among them. */
   *after(seq: number): Generator<Entry, void> {
-    for (const segment of [...this.#segments]) {
+    for (const segment of this.#segments.slice()) {
       if (segment.firstSeq + segment.count - 1 <= seq) continue;
       let own = segment.firstSeq;
       for (let offset = 0; offset < segment.used; offset += segment.bytes.readUInt32LE(offset), own++)

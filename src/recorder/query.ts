@@ -7,10 +7,12 @@ import type {Entry} from './log.js';
 import type {FlightRecord} from './records.js';
 
 const kinds: ReadonlySet<string> = new Set(['change', 'reconcile', 'admission', 'scheduling']);
-const parameters: ReadonlySet<string> = new Set([
-  ...['kind', 'group', 'resource', 'namespace', 'name', 'uid', 'controller', 'user', 'request', 'after', 'before'],
-  ...['since', 'until', 'order', 'limit', 'objects', 'watch', 'at', 'continue', 'timeout', 'pretty'],
-]);
+const parameters: ReadonlySet<string> = new Set(
+  (
+    'kind group resource namespace name uid controller user request after before ' +
+    'since until order limit objects watch at continue timeout pretty'
+  ).split(' '),
+);
 
 const defaultLimit = 100;
 const maxLimit = 1000;

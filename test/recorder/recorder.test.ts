@@ -110,7 +110,7 @@ test('pages of records follow each other in both orders', async t => {
       read.push(...page.records);
       query = page.next;
     }
-    t.deepEqual(order === 'asc' ? read : read.reverse(), all);
+    t.deepEqual(order === 'asc' ? read : read.toReversed(), all);
   }
 });
 
