@@ -134,6 +134,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/create.js')).createFlags,
     load: async () => (await import('./create/create.js')).runCreate,
   }),
+  package: command({
+    about: 'write what ships an operator: one file to apply, a Helm chart, and a bundle for OLM',
+    flags: async () => (await import('#src/options/programs/package.js')).packageFlags,
+    load: async () => (await import('./package/package.js')).runPackage,
+  }),
   completion: command({
     about: 'print a script with which a shell completes commands, flags and values',
     flags: async () => (await import('#src/options/programs/completion.js')).completionFlags,

@@ -119,7 +119,9 @@ export const parseAssignments = <R>(table: FlagTable<R>, {assignments, args}: Pa
   const options = resolveValues(untyped.rows, values) as OptionsOf<R>;
   const {versions, gates, warnings} = readRelease(values);
   const help = values.get('help') === true;
-  const version = (values.get('version') ?? 'none') as VersionRequest;
+  // A program may have a flag of this name for something else.
+  const asked = untyped.rows['version']?.type === 'version' ? values.get('version') : undefined;
+  const version = (asked ?? 'none') as VersionRequest;
   const parsed: Parsed<R> = {
     options,
     set: new Set(values.keys()),

@@ -1,5 +1,6 @@
-import {readdirSync, readFileSync, statSync} from 'node:fs';
+import {readdirSync, statSync} from 'node:fs';
 import {posix} from 'node:path';
+import {textIfThere} from '#src/cli/program/generated-files.js';
 import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import {generatedTypesHead} from '#src/codegen/types/modules.js';
 import type {GenerateInvocation} from './invocation.js';
@@ -11,7 +12,7 @@ export const generatedDefinitions = async (
   paths: readonly string[],
 ): Promise<readonly GeneratedFile[]> => {
   if (paths.length === 0) throw new Error('crds needs files or folders with declarations: plat generate crds src/backup.ts');
-  const files = definitionFiles(paths.flatMap(sourcesAt), textOf, {
+  const files = definitionFiles(paths.flatMap(sourcesAt), textIfThere, {
     words: options.naming === 'plat' ? 'plat' : 'kubernetes',
     descriptionLength: options.maxDescriptionLength,
   });
@@ -46,13 +47,4 @@ const foldersIn = (folder: string): string[] =>
     .filter(entry => entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
     .map(({name}) => posix.join(folder, name))
     .sort()
-    .flatMap(within => [...sourcesIn(within).filter(file => !textOf(file)?.startsWith(generatedTypesHead)), ...foldersIn(within)]);
-
-const textOf = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-};
+    .flatMap(within => [...sourcesIn(within).filter(file => !textIfThere(file)?.startsWith(generatedTypesHead)), ...foldersIn(within)]);

@@ -1,6 +1,4 @@
-import {readFileSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
-import {makeFolder} from '#src/base/files/folder.js';
+import {compareGenerated, writeGenerated} from '#src/cli/program/generated-files.js';
 import {subcommandOf} from '#src/cli/program/subcommand.js';
 import type {GeneratedFile} from '#src/codegen/generated-file.js';
 import type {GenerateInvocation} from './invocation.js';
@@ -23,38 +21,5 @@ export const runGenerate = async (invocation: GenerateInvocation): Promise<numbe
   const {folder, make} = subcommandOf(generators, command);
   const files = await make(invocation, paths);
   const {out, check} = invocation.parsed.options;
-  return check ? compared(files, out || folder) : written(files, out || folder, invocation);
-};
-
-const written = (files: readonly GeneratedFile[], folder: string, {print}: GenerateInvocation): number => {
-  makeFolder(folder);
-  for (const {name, text, note} of files) {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    print(path);
-    if (note !== undefined) process.stderr.write(`plat generate: ${note}\n`);
-  }
-  return 0;
-};
-
-const contentOf = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-};
-
-/** Reports the files that are missing or differ. */
-const compared = (files: readonly GeneratedFile[], folder: string): number => {
-  const problems = files.flatMap(({name, text}) => {
-    const path = join(folder, name);
-    const content = contentOf(path);
-    return content === text
-      ? []
-      : [`${path} ${content === undefined ? 'is missing' : 'is not up to date'}: run the same command without --check`];
-  });
-  for (const problem of problems) process.stderr.write(`plat generate: ${problem}\n`);
-  return problems.length > 0 ? 1 : 0;
+  return (check ? compareGenerated : writeGenerated)(files, {program: 'plat generate', folder: out || folder, print: invocation.print});
 };
