@@ -1,17 +1,16 @@
 import {execFile} from 'node:child_process';
-import {mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {dirname, join} from 'node:path';
+import {mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {packageName} from '#src/api/version.js';
 import {packageSource} from '#src/cli/create/package-source.js';
 import {projectNames} from '#src/cli/create/names.js';
-import {operatorFiles} from '#src/cli/create/template.js';
 import {customKind} from '#src/api/kind.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {startPlane} from '#src/plane/plane.js';
+import {aProject, create} from './created-project.js';
 import {isBundled, packedPackage} from './packed-package.js';
 import {aDirectory, run} from './programs.js';
 
@@ -21,78 +20,77 @@ const defaults = {group: 'example.com', kind: ''};
 if (!isBundled) console.log('skipped: packing needs bundles that are as new as the tests (make test)');
 const packed = isBundled ? test : test.skip;
 
-/** A project in a folder with the package, made and extended by commands, and the output of its tests. */
-const outputOf = async (name: string, ...additions: readonly (readonly string[])[]): Promise<string> => {
+/** A project in a folder with the package, made by a command, and commands in it. Those return what they print. */
+const aPackedProject = async (name: string) => {
   const {home, installed} = await packedPackage();
-  const project = join(home, name);
-  const create = (args: readonly string[], cwd: string) => exec(process.execPath, [join(installed, 'bin/plat'), 'create', ...args], {cwd});
-  await create(['operator', name], home);
-  for (const args of additions) await create(args, project);
-  const bin = join(project, 'node_modules/.bin');
-  mkdirSync(join(project, 'node_modules/@types'), {recursive: true});
-  mkdirSync(join(project, 'node_modules/@platio'));
-  mkdirSync(bin);
-  symlinkSync(installed, join(project, 'node_modules', packageName));
+  const folder = join(home, name);
+  const plat = join(installed, 'bin/plat');
+  await exec(process.execPath, [plat, 'create', 'operator', name], {cwd: home});
+  const modules = join(folder, 'node_modules');
+  for (const each of ['.bin', '@types', '@platio']) mkdirSync(join(modules, each), {recursive: true});
+  symlinkSync(installed, join(modules, packageName));
   for (const each of ['typescript', '@types/node', 'undici-types'])
-    symlinkSync(join(process.cwd(), 'node_modules', each), join(project, 'node_modules', each));
-  symlinkSync(`../${packageName}/bin/plat`, join(bin, 'plat'));
-  symlinkSync('../typescript/bin/tsc', join(bin, 'tsc'));
-  return exec('npm', ['test'], {cwd: project, env: {...process.env, NODE_OPTIONS: ''}}).then(
-    ({stdout}) => stdout,
-    (error: {stdout: string; stderr: string}) => error.stdout + error.stderr,
-  );
+    symlinkSync(join(process.cwd(), 'node_modules', each), join(modules, each));
+  symlinkSync(`../${packageName}/bin/plat`, join(modules, '.bin/plat'));
+  symlinkSync('../typescript/bin/tsc', join(modules, '.bin/tsc'));
+  const inFolder = (file: string, ...args: string[]) =>
+    exec(file, args, {cwd: folder, env: {...process.env, NODE_OPTIONS: ''}}).then(
+      ({stdout}) => stdout,
+      (error: {stdout: string; stderr: string}) => error.stdout + error.stderr,
+    );
+  const plain = (...args: string[]) => inFolder(process.execPath, plat, ...args);
+  return {
+    folder,
+    plat: plain,
+    npm: (...args: string[]) => inFolder('npm', ...args),
+    node: (...args: string[]) => inFolder(process.execPath, ...args),
+  };
 };
 
-packed('a new project passes its own tests as it is', async t => {
-  const output = await outputOf('backups');
+packed('a new project passes its own tests as it is, and those of another kind, another version and webhooks', async t => {
+  const {folder, plat, npm, node} = await aPackedProject('volumes');
 
+  const output = await npm('test');
   t.regex(output, /^# pass 3$/m);
   t.regex(output, /^# fail 0$/m);
+
+  for (const args of ['api --kind=Cache', 'api --kind=Volume --api-version=v2', 'webhook --kind=Volume'])
+    await plat('create', ...args.split(' '));
+  t.is(await node('node_modules/typescript/bin/tsc'), '');
+  const added = ['cache', 'volume-conversion', 'volume-webhooks'].map(each => `dist/test/${each}.test.js`);
+  const more = await node('--test', ...added);
+  t.regex(more, /^# pass 6$/m);
+  t.regex(more, /^# fail 0$/m);
+
+  // What create has added to the rights is what the tests record.
+  t.is(await plat('generate', 'rbac', 'dist/rights', '--name=volumes', '--check'), '');
+  t.is(await plat('generate', 'crds', 'src', '--out=manifests/crds', '--check'), '');
+  t.deepEqual(readdirSync(join(folder, 'dist/rights')).length, 4);
 });
 
-packed('a project with another kind, another version and webhooks passes its own tests as it is', async t => {
-  const output = await outputOf(
-    'volumes',
-    ['api', '--kind', 'Cache'],
-    ['api', '--kind', 'Volume', '--api-version', 'v2'],
-    ['webhook', '--kind', 'Volume'],
-  );
-
-  t.regex(output, /^# pass 9$/m);
-  t.regex(output, /^# fail 0$/m);
-});
-
-/** A project in a folder, and what is added to it. */
-const aProject = () => {
-  const folder = aDirectory();
-  for (const [path, text] of Object.entries(operatorFiles(projectNames('backups', defaults), 'file:/plat'))) {
-    mkdirSync(dirname(join(folder, path)), {recursive: true});
-    writeFileSync(join(folder, path), text);
-  }
-  const add = (args: readonly string[]) => run('plat', ['create', ...args], {}, folder);
-  return {folder, add, text: (path: string) => readFileSync(join(folder, path), 'utf8')};
-};
-
-test('the server accepts the manifests of a project that was extended', async t => {
-  const {folder, add, text} = aProject();
-  const added = await add(['api', '--kind=Cache']);
-  await add(['api', '--kind=Backup', '--api-version=v2']);
-  await add(['webhook', '--kind=Backup']);
-  await add(['webhook', '--kind=Cache']);
+test('the server accepts the manifests of a project that was extended, and its examples', async t => {
+  const {folder, add, text} = aProject('mail-gateways', {group: 'mail.example.com'});
+  const added = await add('api', '--kind=Cache');
+  await add('api', '--kind=MailGateway', '--api-version=v2');
+  await add('webhook', '--kind=MailGateway');
+  await add('webhook', '--kind=Cache');
   const files = [...text('manifests/kustomization.yaml').matchAll(/^ {2}- (\S+)$/gm)].map(([, file]) => join(folder, 'manifests', file!));
-  const plane = await startPlane({
-    listen: false,
-    clock: new VirtualClock(),
-    manifests: [join(folder, 'manifests/namespace.yaml'), ...files],
-  });
+  const plane = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none'});
   t.teardown(() => plane.stop());
+  await plane.apply([
+    join(folder, 'manifests/namespace.yaml'),
+    ...files.filter(file => file.includes('/crds/')),
+    join(folder, 'example.yaml'),
+  ]);
+  await plane.apply(files);
 
-  t.deepEqual(added.stdout.split('\n').slice(0, 3), [
-    'manifests/crds/caches.example.com.yaml',
+  t.deepEqual(added.slice(0, 4), [
+    'example.yaml',
+    'manifests/crds/caches.mail.example.com.yaml',
     'manifests/kustomization.yaml',
     'manifests/rights.yaml',
   ]);
-  const {spec} = await plane.client().resource(kinds.customResourceDefinitions).get('backups.example.com');
+  const {spec} = await plane.client().resource(kinds.customResourceDefinitions).get('mailgateways.mail.example.com');
   t.deepEqual(
     spec.versions.map(({name, storage}) => [name, storage]),
     [
@@ -100,51 +98,46 @@ test('the server accepts the manifests of a project that was extended', async t 
       ['v1', true],
     ],
   );
-  t.like(spec.conversion?.webhook?.clientConfig?.service, {namespace: 'backups', name: 'backups', path: '/convert'});
+  t.like(spec.conversion?.webhook?.clientConfig?.service, {namespace: 'mail-gateways', name: 'mail-gateways', path: '/convert'});
   const hooks = await plane.client().resource(kinds.validatingWebhookConfigurations).list();
-  t.deepEqual(hooks.items.map(({metadata}) => metadata?.name).sort(), ['backups-backups', 'backups-caches']);
-  t.regex(text('src/operator.ts'), /webhooks: readonly Webhook\[\] = \[backupConversion, \.\.\.backupWebhooks, \.\.\.cacheWebhooks\];/);
+  t.deepEqual(hooks.items.map(({metadata}) => metadata?.name).sort(), ['mail-gateways-caches', 'mail-gateways-mailgateways']);
+  t.regex(
+    text('src/operator.ts'),
+    /webhooks: readonly Webhook\[\] = \[mailGatewayConversion, \.\.\.mailGatewayWebhooks, \.\.\.cacheWebhooks\];/,
+  );
+  const kind = customKind({group: 'mail.example.com', version: 'v1', kind: 'Cache', plural: 'caches'});
+  t.like(await plane.client().resource(kind).get('example', {namespace: 'default'}), {spec: {text: 'hello', repeat: 2}});
 });
 
 test('what was changed so that it cannot be extended is left alone, with what to do', async t => {
-  const {folder, add, text} = aProject();
-  const fails = async (...args: string[]) => (await add(args)).stderr;
-  const before = text('src/operator.ts');
-  writeFileSync(join(folder, 'src/operator.ts'), before.replace('controllers = [controller]', 'controllers = all'));
+  const {folder, add, text, write} = aProject();
+  const fails = async (message: string | RegExp, ...args: string[]) => void (await t.throwsAsync(add(...args), {message}));
+  const [operator, rights] = [text('src/operator.ts'), text('manifests/rights.yaml')];
 
-  t.is(
-    await fails('api', '--kind=Cache'),
-    'plat create: src/operator.ts was changed so that it cannot be extended: add cacheController to the list controllers of it. Nothing was changed\n',
+  write('src/operator.ts', operator.replace('controllers = [controller]', 'controllers = all'));
+  await fails(
+    'src/operator.ts was changed so that it cannot be extended: add cacheController to the list controllers of it. Nothing was changed',
+    'api',
+    '--kind=Cache',
   );
   t.deepEqual(readdirSync(join(folder, 'src')).sort(), ['backup.ts', 'controller.ts', 'main.ts', 'operator.ts']);
-  writeFileSync(join(folder, 'src/operator.ts'), before);
-  t.is(await fails('webhook', '--kind=Cache'), 'plat create: no kind Cache is declared in src: add it by plat create api --kind Cache\n');
-  t.is(await fails('api', '--kind=Backup'), 'plat create: Backup has the version v1 already, in src/backup.ts\n');
-  t.is(await fails('api', '--kind=Cache', '--api-version=2'), 'plat create: --api-version must be such as v1 or v2beta1, not "2"\n');
-  t.is(await fails('api'), 'plat create: --kind is missing, such as --kind Backup\n');
-  await add(['webhook', '--kind=Backup']);
-  t.is(await fails('webhook', '--kind=Backup'), 'plat create: src/backup-webhooks.ts is there already: nothing was changed\n');
-  t.regex(
-    await fails('api', '--kind=Cache', `--dir=${aDirectory()}`),
-    /^plat create: package\.json is missing: run the command in a project/,
+  write('src/operator.ts', operator);
+  write('manifests/rights.yaml', rights.slice(rights.indexOf('\n') + 1));
+  await fails(
+    /^manifests\/rights\.yaml was not written by plat generate rbac: .* Nothing was changed\n[^]*caches\/status/,
+    'api',
+    '--kind=Cache',
   );
-});
-
-test('the server accepts the manifests of a new project, and its example', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'plat-create-'));
-  t.teardown(() => rmSync(folder, {recursive: true, force: true}));
-  const files = Object.entries(operatorFiles(projectNames('mail-gateways', {group: 'mail.example.com', kind: ''}), 'file:/plat'));
-  const manifests = files.filter(([path]) => path.endsWith('.yaml') && !/kustomization|workflows/.test(path));
-  const paths = manifests.map(([path, text]) => {
-    const file = join(folder, path.replaceAll('/', '-'));
-    writeFileSync(file, text);
-    return file;
+  write('manifests/rights.yaml', rights);
+  await fails('no kind Cache is declared in src: add it by plat create api --kind Cache', 'webhook', '--kind=Cache');
+  await fails('Backup has the version v1 already, in src/backup.ts', 'api', '--kind=Backup');
+  await fails('--api-version must be such as v1 or v2beta1, not "2"', 'api', '--kind=Cache', '--api-version=2');
+  await fails('--kind is missing, such as --kind Backup', 'api');
+  await add('webhook', '--kind=Backup');
+  await fails('src/backup-webhooks.ts is there already: nothing was changed', 'webhook', '--kind=Backup');
+  await t.throwsAsync(create('api', '--kind=Cache', `--dir=${aDirectory()}`), {
+    message: /^package\.json is missing: run the command in a project/,
   });
-  const plane = await startPlane({listen: false, clock: new VirtualClock(), manifests: paths});
-  t.teardown(() => plane.stop());
-
-  const kind = customKind({group: 'mail.example.com', version: 'v1', kind: 'MailGateway', plural: 'mailgateways'});
-  t.like(await plane.client().resource(kind).get('example', {namespace: 'default'}), {spec: {text: 'hello', repeat: 2}});
 });
 
 for (const [name, kind, plural] of [
@@ -170,15 +163,15 @@ for (const [name, options, message] of [
 
 test('plat create writes a project and refuses a folder that is not empty', async t => {
   const folder = aDirectory();
-  const create = (...args: string[]) => run('plat', ['create', ...args], {}, folder);
-  const made = await create('operator', 'backups', '--kind=Snapshot', '--group=data.example.com');
-  const again = await create('operator', 'other', '--dir=backups');
+  const plat = (...args: string[]) => run('plat', ['create', ...args], {}, folder);
+  const made = await plat('operator', 'backups', '--kind=Snapshot', '--group=data.example.com');
+  const again = await plat('operator', 'other', '--dir=backups');
 
   t.is(made.stdout, 'backups has an operator for the kind Snapshot. Next:\n  cd backups && npm install && npm test\n');
   t.deepEqual(readdirSync(join(folder, 'backups/src')).sort(), ['controller.ts', 'main.ts', 'operator.ts', 'snapshot.ts']);
   t.regex(readFileSync(join(folder, 'backups/manifests/crds/snapshots.data.example.com.yaml'), 'utf8'), /\n {4}kind: Snapshot\n/);
   t.deepEqual([again.code, again.stderr], [1, 'plat create: backups is not empty: name another folder with --dir\n']);
-  t.is((await create('operator')).stderr, 'plat create: operator needs one name: plat create operator backups\n');
+  await t.throwsAsync(create('operator'), {message: 'operator needs one name: plat create operator backups'});
 });
 
 const dependencyOf = (project: string): string | undefined =>
@@ -186,8 +179,8 @@ const dependencyOf = (project: string): string | undefined =>
 
 test('a new project depends on the package it was made by, or on what --plat says', async t => {
   const folder = aDirectory();
-  await run('plat', ['create', 'operator', 'backups'], {}, folder);
-  await run('plat', ['create', 'operator', 'others', '--plat=^0.1.0'], {}, folder);
+  await create('operator', 'backups', `--dir=${folder}/backups`);
+  await create('operator', 'others', '--plat=^0.1.0', `--dir=${folder}/others`);
 
   t.deepEqual([dependencyOf(join(folder, 'backups')), dependencyOf(join(folder, 'others'))], [`file:${process.cwd()}`, '^0.1.0']);
 });

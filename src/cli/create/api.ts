@@ -1,7 +1,7 @@
 // `plat create api`: a second kind, or another version of one, in a project.
 
 import {naming} from '#src/api/naming.js';
-import {extendImports, extendKustomization, extendList, extendRights, serveWebhooks} from './extend.js';
+import {extendExample, extendImports, extendKustomization, extendList, extendRights, serveWebhooks, verbs} from './extend.js';
 import {kindNames, type ProjectNames} from './names.js';
 import type {Project} from './project.js';
 import {inWordsOf, templateText} from './template.js';
@@ -66,17 +66,17 @@ const addKind = (project: Project, names: ProjectNames, version: string): void =
   );
   extendImports(project, controller, `${file}-controller`);
   extendList(project, 'controllers', controller);
-  const rules = (resource: string, verbs: string): string =>
-    `  - apiGroups: [${group}]\n    resources: [${resource}]\n    verbs: [${verbs}]\n`;
-  extendRights(
-    project,
-    [rules(plural, 'get, list, watch'), rules(`${plural}/status`, 'get, patch, update'), rules(`${plural}/finalizers`, 'update')].join(''),
-  );
+  extendRights(project, [
+    ...verbs({group, resource: plural}, 'get', 'list', 'watch'),
+    ...verbs({group, resource: `${plural}/status`}, 'patch'),
+    ...verbs({group, resource: `${plural}/finalizers`}, 'update'),
+  ]);
+  extendExample(project, words(templateText('example.yaml')).replace(`/v1\n`, `/${version}\n`));
 };
 
 const addVersion = (
   project: Project,
-  {name, kind, file}: ProjectNames,
+  {name, kind, file, plural, group}: ProjectNames,
   version: string,
   versions: readonly string[],
   {version: hub, source}: {readonly version: string; readonly source: string},
@@ -101,10 +101,12 @@ const addVersion = (
   extendImports(project, conversion, `${file}-conversion`);
   extendList(project, 'webhooks', conversion);
   serveWebhooks(project);
-  extendRights(
-    project,
-    `  - apiGroups: [${naming('kubernetes').group('apiextensions')}]\n    resources: [customresourcedefinitions]\n    verbs: [get, list, watch, patch]\n`,
-  );
+  const definition = {
+    group: naming('kubernetes').group('apiextensions'),
+    resource: 'customresourcedefinitions',
+    name: `${plural}.${group}`,
+  };
+  extendRights(project, verbs(definition, 'get', 'list', 'watch', 'patch'));
 };
 
 interface ConversionNames {

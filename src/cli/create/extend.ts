@@ -1,5 +1,9 @@
 // The places of a project that additions extend.
 
+import {naming} from '#src/api/naming.js';
+import {generatedRightsHead, rightsManifest, rightsOfRoles} from '#src/codegen/rights/roles.js';
+import {ruleLine, rulesOf, type Right} from '#src/codegen/rights/rules.js';
+import {manifestsOfText} from '#src/plane/manifests/read.js';
 import type {Project} from './project.js';
 
 const listEnd = (list: string): RegExp => new RegExp(`(export const ${list}[^=\\n]*= \\[)([^\\]]*?),?\\s*\\];`);
@@ -30,15 +34,29 @@ export const extendKustomization = (project: Project, path: string): void => {
   });
 };
 
-/** Adds rules to the ClusterRole of `manifests/rights.yaml`, or with `Role` to the role of its own namespace. */
-export const extendRights = (project: Project, rules: string, role: 'ClusterRole' | 'Role' = 'ClusterRole'): void => {
-  if (project.text('manifests/rights.yaml').includes(rules)) return;
-  project.insert('manifests/rights.yaml', {
-    at: new RegExp(`^kind: ${role}\\nmetadata:\\n  name: [\\w-]+\\nrules:\\n`, 'm'),
-    with: ([head]) => `${head}${rules}`,
-    byHand: `add the rules to its ${role}:\n${rules}`,
-  });
+/** Adds an object to `example.yaml`, if the project still has one. */
+export const extendExample = (project: Project, object: string): void => {
+  if (project.has('example.yaml')) project.replace('example.yaml', `${project.text('example.yaml').trimEnd()}\n---\n${object}`);
 };
+
+/** Adds rights to `manifests/rights.yaml`, as a recording of the tests would. */
+export const extendRights = (project: Project, rights: readonly Right[]): void => {
+  const path = 'manifests/rights.yaml';
+  const lines = rulesOf(rights, undefined).map(rule => `  ${ruleLine(rule)}`);
+  const text = project.text(path);
+  if (!text.startsWith(generatedRightsHead))
+    throw new Error(`${path} was not written by plat generate rbac: add these rights by hand. Nothing was changed\n${lines.join('\n')}`);
+  const documents = manifestsOfText(text, path).map(({object}) => object);
+  const {name = project.name, namespace = name} = documents.find(({kind}) => kind === 'ServiceAccount')?.metadata ?? {};
+  const own = rights.map(right => (right.namespace === project.name ? {...right, namespace} : right));
+  project.replace(
+    path,
+    generatedRightsHead + rightsManifest([...rightsOfRoles(documents), ...own], {name, namespace, naming: naming('kubernetes')}),
+  );
+};
+
+/** Returns a right for each verb. */
+export const verbs = (right: Omit<Right, 'verb'>, ...all: readonly string[]): readonly Right[] => all.map(verb => ({...right, verb}));
 
 /** Lets the API server reach the program's webhooks: a port, a Service, and rights for its certificate. */
 export const serveWebhooks = (project: Project): void => {
@@ -64,5 +82,6 @@ spec:
     byHand: 'add the port {name: webhooks, containerPort: 9443} to the container',
   });
   // The certificate is kept in a Secret, which all replicas share.
-  extendRights(project, "  - apiGroups: ['']\n    resources: [secrets]\n    verbs: [get, create, update]\n", 'Role');
+  const secrets = {group: '', resource: 'secrets', namespace: name};
+  extendRights(project, [...verbs(secrets, 'create'), ...verbs({...secrets, name: `${name}-webhook-cert`}, 'get', 'update')]);
 };

@@ -68,6 +68,12 @@ export class Project {
     );
   }
 
+  /** Changes the whole of a file that is there. */
+  replace(path: string, text: string): void {
+    this.text(path);
+    this.#changed.set(path, text);
+  }
+
   /** Writes the definitions of the kinds anew. Returns the names of their files. */
   generate(): readonly string[] {
     const files = definitionFiles(this.#sources(), path => (this.has(path) ? this.text(path) : undefined), {words: 'kubernetes'});

@@ -1,7 +1,7 @@
 // `plat create webhook`: defaulting and validating webhooks of a kind in a project.
 
 import {naming} from '#src/api/naming.js';
-import {extendImports, extendList, extendRights, serveWebhooks} from './extend.js';
+import {extendImports, extendList, extendRights, serveWebhooks, verbs} from './extend.js';
 import {kindNames} from './names.js';
 import type {Project} from './project.js';
 
@@ -33,9 +33,12 @@ export const addWebhook = (project: Project, kind: string): void => {
         .join(''),
     byHand: 'it is empty',
   });
+  const configured = {group: naming('kubernetes').group('admissionregistration'), name: configuration};
   extendRights(
     project,
-    `  - apiGroups: [${naming('kubernetes').group('admissionregistration')}]\n    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]\n    verbs: [get, list, watch, patch]\n`,
+    ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].flatMap(resource =>
+      verbs({...configured, resource}, 'get', 'list', 'watch', 'patch'),
+    ),
   );
 };
 

@@ -8,7 +8,7 @@ export const generateFlags = flagTable({
   program: 'plat generate',
   summary:
     'Writes TypeScript from custom resource definitions (types, from files, folders or a cluster), definitions from TypeScript with tags in its comments (crds), and roles of an operator from recordings of its tests (rbac).',
-  positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER... | rbac FILE...',
+  positional: 'types [FILE|FOLDER...] | crds FILE|FOLDER... | rbac FILE|FOLDER...',
   sections: [
     flagSection('Files', {
       out: {

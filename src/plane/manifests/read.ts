@@ -54,8 +54,17 @@ const foundAt = (path: string): Found[] => {
   return files.sort().flatMap(file => foundIn(join(path, file)));
 };
 
-const foundIn = (file: string): Found[] => {
-  const text = withPlace(file, () => readFileSync(file, 'utf8')).replace(/^\uFEFF/, '');
+/** Returns the objects of the text of a file, as `readManifests` does. */
+export const manifestsOfText = (text: string, file: string): Document[] => foundInText(text, file).flatMap(itemsOf).map(named);
+
+const foundIn = (file: string): Found[] =>
+  foundInText(
+    withPlace(file, () => readFileSync(file, 'utf8')),
+    file,
+  );
+
+const foundInText = (content: string, file: string): Found[] => {
+  const text = content.replace(/^\uFEFF/, '');
   const parts = extname(file) === '.json' ? [text] : documentsOf(text);
   return parts.flatMap((part, index) => {
     const place = parts.length > 1 ? `${file}, document ${index + 1}` : file;

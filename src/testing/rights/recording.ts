@@ -1,8 +1,10 @@
 // Records what an operator does in its tests, as the rights that it needs.
 
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {dirname} from 'node:path';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
+import {makeFolder} from '#src/base/files/folder.js';
 import type {InterceptedRequest, Interception, Interceptor} from '#src/api/faults/interceptor.js';
 import {covers, distinctRights, isSameRight, sortedRights, type Right} from '#src/codegen/rights/rules.js';
 import type {Client} from '#src/operator/client/client.js';
@@ -32,7 +34,7 @@ export interface RecordRightsOptions extends ProgramNeeds {
 export interface RightsRecording {
   /** Returns the client of the operator on a plane. It may do everything, and what it does is recorded. */
   client(plane: RecordedPlane): Client;
-  /** Writes the file for `plat generate rbac`. */
+  /** Writes the file for `plat generate rbac`, and creates its folder if it is missing. */
   write(file: string): void;
 }
 
@@ -65,6 +67,7 @@ export const recordRights = (options: RecordRightsOptions): RightsRecording => {
     },
     write(file) {
       const text = `${JSON.stringify({rights: sortedRights(distinctRights([...declared, ...seen]))}, undefined, 2)}\n`;
+      makeFolder(dirname(file));
       // An unchanged file keeps its time.
       if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
     },
