@@ -103,7 +103,7 @@ export const memoryMachine = (version: 1 | 2 = 2): MemoryMachine => {
     }
   host.mounted.push({path: host.root, type: 'ext4', root: '/', device: '0:1', source: 'disk', options: [], isShared: true});
   const executed: string[] = [];
-  const {read, list, writeInto, linkTarget} = host;
+  const {read, list, writeInto, linkTarget, removeFolder, removeTree} = host;
   const own: Partial<Host> = {
     read: async path => (isKernels(path) ? (kernel.has(path) ? Buffer.from(kernel.get(path)!) : undefined) : read(path)),
     list: async path =>
@@ -119,6 +119,8 @@ export const memoryMachine = (version: 1 | 2 = 2): MemoryMachine => {
       else if (path.startsWith(groups)) writeFileSync(path, text);
       else await writeInto(path, text);
     },
+    // The files of a cgroup belong to the kernel, and do not keep its folder.
+    removeFolder: path => (path.startsWith(groups) ? removeTree(path) : removeFolder(path)),
     linkTarget: async path => (isKernels(path) ? '/bin/program' : linkTarget(path)),
     space: async () => ({totalBytes: 100 * Gi, availableBytes: 90 * Gi, inodes: 1000, inodesFree: 900}),
     device: async () => 1,
