@@ -23,8 +23,8 @@ node_modules: package.json package-lock.json
 install: node_modules
 
 # Includes folders, since removing a file changes only its folder.
-SOURCE_FOLDERS := src controllers informers test bench examples tools
-SOURCES := $(SOURCE_FOLDERS:=/.) $(shell find $(SOURCE_FOLDERS) -mindepth 1 -type d -o -name '*.ts' -o -name '*.mjs' -o -name '*.cjs') tsconfig.json
+SOURCE_FOLDERS := src controllers informers console test bench examples tools
+SOURCES := $(SOURCE_FOLDERS:=/.) $(shell find $(SOURCE_FOLDERS) -mindepth 1 -type d -o -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html' -o -name '*.mjs' -o -name '*.cjs') tsconfig.json
 
 dist/built: package.json package-lock.json $(SOURCES) | node_modules
 	@echo 'building into dist/ and bin/'

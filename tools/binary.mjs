@@ -68,8 +68,8 @@ const contentOf = path => {
 
 /** Writes the files that have to be on disk into one asset, with a list of them. */
 const writeFiles = () => {
-  const schemas = readdirSync('dist/schema').map(name => `dist/schema/${name}`);
-  const sources = Object.fromEntries([...lmdbFiles(), ...schemas, `${bundle}/yaml-worker.js`, 'package.json'].map(path => [path, path]));
+  const tables = ['dist/schema', 'dist/console'].flatMap(folder => readdirSync(folder).map(name => `${folder}/${name}`));
+  const sources = Object.fromEntries([...lmdbFiles(), ...tables, `${bundle}/yaml-worker.js`, 'package.json'].map(path => [path, path]));
   sources[`${bundle}/request-worker.js`] = 'tools/binary/request-worker.js';
   sources['LICENSE'] = 'LICENSE';
   sources['THIRD-PARTY-NOTICES.txt'] = join(work, 'THIRD-PARTY-NOTICES.txt');

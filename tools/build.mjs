@@ -87,5 +87,6 @@ run('tools/schema.mjs');
 removeStaleOutputs();
 run('node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', buildInfo, '--checkers', '2');
 run('tools/types.mjs');
+run('tools/console.mjs');
 run('tools/bundle.mjs');
 writeFileSync('dist/built', '');

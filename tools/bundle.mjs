@@ -156,7 +156,9 @@ ${names.map(name => `exports.${name} = library.${name};`).join('\n')}
 `,
   );
 }
-writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...made, worker].flatMap(({metafile}) => Object.keys(metafile.inputs))));
+const ofPage = JSON.parse(readFileSync('dist/console-inputs.json', 'utf8'));
+const inputs = [...made, worker].flatMap(({metafile}) => Object.keys(metafile.inputs));
+writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...inputs, ...ofPage]));
 
 /** Starts a program, calls `act` while it is ready, and stops it. By then its code cache is stored. */
 const record = (name, args, whileReady = async () => {}) =>

@@ -1,10 +1,11 @@
 // Writes the schemas of all built-in kinds to dist/schema, one file per group version, from the models in @kubernetes/client-node.
-// The models are read as text and never loaded. A `.docs.json` beside each `<group>.<version>.json` contains the
+// The models are read as text and never loaded. A `.docs.json.gz` beside each `<group>.<version>.json` contains the
 // descriptions, which only OpenAPI documents need.
 //
 // Field types are written in Go's notation: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
 import {createHash} from 'node:crypto';
 import {existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs';
+import {gzipSync} from 'node:zlib';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {chosenText, losesCapital, readTexts, textSources} from './schema-texts.mjs';
@@ -206,7 +207,7 @@ const write = (models, stamp) => {
   mkdirSync(fresh, {recursive: true});
   for (const [name, {types, docs}] of files) {
     writeFileSync(join(fresh, `${name}.json`), JSON.stringify(types));
-    writeFileSync(join(fresh, `${name}.docs.json`), JSON.stringify(docs));
+    writeFileSync(join(fresh, `${name}.docs.json.gz`), gzipSync(JSON.stringify(docs), {level: 9}));
   }
   // Running planes read these files on demand, so each is replaced atomically.
   mkdirSync(target, {recursive: true});

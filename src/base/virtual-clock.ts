@@ -128,6 +128,12 @@ export class VirtualClock implements Clock {
     this.#jumped += ms;
   }
 
+  /** When the next timer is due, in milliseconds since the epoch of `now`; undefined without any. */
+  get next(): number | undefined {
+    const times = this.#timers.filter(timer => timer.run !== undefined).map(({at}) => at);
+    return times.length === 0 ? undefined : times.reduce((first, at) => Math.min(first, at)) + this.#jumped;
+  }
+
   /** The number of pending timers: a test that ends with some has leaked them. */
   get pending(): number {
     return this.#timers.filter(timer => timer.run !== undefined).length;

@@ -88,6 +88,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/why.js')).whyFlags,
     load: async () => (await import('./why/why.js')).runWhy,
   }),
+  console: command({
+    about: 'serve a page that shows a cluster, on this machine',
+    flags: async () => (await import('#src/options/programs/console.js')).consoleFlags,
+    load: async () => (await import('./console/console.js')).runConsole,
+  }),
   nodes: command({
     about: 'run simulated nodes against a cluster that is there',
     flags: async () => (await import('#src/options/programs/nodes.js')).nodesFlags,

@@ -12,6 +12,7 @@ import {startPlane as start} from './plane.js';
 export const startPlane: (options?: PlaneOptions) => Promise<Plane> = start;
 export type {ForkPlaneOptions, Plane, PlaneSnapshot, ServingPair} from './inputs/embedded.js';
 export type {PlaneOptions} from './inputs/options.js';
+export type {ServedConsole} from '#src/console/served-console.js';
 export {PlaneOptionError} from './inputs/check-options.js';
 export type {Manifest} from './manifests/read.js';
 export type {LocalWebhooks} from './manifests/webhooks.js';

@@ -134,6 +134,11 @@ const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
 const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane, 'ready' | 'failed' | 'stop'>): EmbeddedPlane => {
   const {inputs, port, api, client, manifests} = server;
   const {options, naming} = inputs;
+  const consoles = new Undo();
+  const stopAll = async (): Promise<void> => {
+    await consoles[Symbol.asyncDispose]();
+    await stop();
+  };
   return {
     naming,
     url: port ? `https://${port.address}` : '',
@@ -143,6 +148,16 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
     intercept: interceptor => api.server.interceptors.add(interceptor),
     apply: async (more, {webhooks = options.webhooks} = {}) =>
       manifests.apply(await readAll(isManifestList(more) ? more : [more]), webhooks),
+    async console(chosen = {}) {
+      const {planeConsole} = await import('./console.js');
+      const opened = await planeConsole(
+        inputs,
+        {handler: api.handler, user: admin, server: port ? `https://${port.address}` : 'in process'},
+        chosen,
+      );
+      consoles.defer(() => opened[Symbol.asyncDispose]());
+      return opened;
+    },
     webhookPair: manifests.webhookPair,
     snapshot: () => snapshotOf(server),
     async fork(forked) {
@@ -151,8 +166,8 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
     },
     ready,
     failed,
-    stop,
-    [Symbol.asyncDispose]: stop,
+    stop: stopAll,
+    [Symbol.asyncDispose]: stopAll,
   };
 };
 

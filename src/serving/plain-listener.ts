@@ -21,12 +21,14 @@ export interface PlainListenerOptions {
   readonly handler: RequestHandler;
   /** The flags to name in errors. */
   readonly flags: string;
+  /** Whether requests for an upgrade are passed to the handler as such; otherwise they are answered as any other. */
+  readonly upgrades?: boolean;
 }
 
 /** Enough for probes and scrapers. */
 const maxConnections = 256;
 
-const plainServer = (handler: RequestHandler): http.Server => {
+const plainServer = ({handler, upgrades}: PlainListenerOptions): http.Server => {
   const settings = {
     headersTimeout: 10_000,
     requestTimeout: 30_000,
@@ -41,14 +43,16 @@ const plainServer = (handler: RequestHandler): http.Server => {
   server.on('connection', (socket: Socket) => {
     if (limit.enter(socket, () => isIdle(socket))) paced.accept(socket);
   });
+  if (upgrades) server.on('upgrade', (request, socket, head) => handler.upgrade(request, socket, head));
   return server.on('request', (request, response) => handler.http1(request, response));
 };
 
 /** Listens for HTTP/1.1 without TLS, for probes and scrapers. Rejects with an error of one line that names the flag. */
-export const listenPlain = async ({bindAddress, port, handler, flags}: PlainListenerOptions): Promise<PlainListener> => {
+export const listenPlain = async (options: PlainListenerOptions): Promise<PlainListener> => {
+  const {bindAddress, port, flags} = options;
   let failure: unknown;
   for (const host of hostsToTry(bindAddress)) {
-    const server = plainServer(handler);
+    const server = plainServer(options);
     try {
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen({host, port}, resolve));
       server.on('error', () => {});

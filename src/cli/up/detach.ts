@@ -25,6 +25,7 @@ interface ReadyLine {
   readonly kubeconfig: string;
   readonly dataDir: string;
   readonly logFile: string;
+  readonly console?: string;
 }
 
 /**
@@ -50,8 +51,8 @@ export const runDetached = async ({parsed: {options, assignments}, print, stoppi
   return 1;
 };
 
-const describe = ({address, name, naming, kubeconfig}: ReadyLine): string =>
-  `ready: ${address} (${naming} naming) runs in the background as ${name}; kubectl --kubeconfig ${shellQuoted(kubeconfig)} get namespaces`;
+const describe = ({address, name, naming, kubeconfig, console}: ReadyLine): string =>
+  `ready: ${address} (${naming} naming) runs in the background as ${name}; kubectl --kubeconfig ${shellQuoted(kubeconfig)} get namespaces${console === undefined ? '' : `\nconsole: ${console}`}`;
 
 /** Starts this program again, without a terminal, with its output in the log file. */
 const background = (assignments: readonly Assignment[], logFile: string): ChildProcess => {

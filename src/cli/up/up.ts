@@ -112,9 +112,9 @@ const start = async (invocation: UpInvocation, dataDir: string): Promise<{plane:
 
 /** Reports that the plane is ready, in the form of `--output`. */
 const reportReady = (
-  {parsed: {options}, ready}: UpInvocation,
+  {parsed: {options}, ready, print}: UpInvocation,
   plane: Plane,
-  place: {readonly name: string; readonly dataDir: string; readonly kubeconfig: string},
+  place: {readonly name: string; readonly dataDir: string; readonly kubeconfig: string; readonly console: string | undefined},
 ): void => {
   if (options.output === 'json') {
     const naming = plane.naming.name;
@@ -129,6 +129,7 @@ const reportReady = (
   }
   const file = options.kubeconfig || `${shownDataDir(options)}/kubeconfig`;
   ready(`${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${shellQuoted(file)} get namespaces`);
+  if (place.console !== undefined) print(`console: ${place.console}`);
 };
 
 /** `plat up`: a whole plane on a directory, until it is stopped. */
@@ -170,7 +171,8 @@ export const runUp = async (invocation: UpInvocation, register = registerPlane):
     log,
   });
   await registration.ready(plane.url);
-  reportReady(invocation, plane, {name: registration.name, dataDir, kubeconfig});
+  const console = options.console ? (await plane.console()).link() : undefined;
+  reportReady(invocation, plane, {name: registration.name, dataDir, kubeconfig, console});
   const failure = await Promise.race([
     untilStopped(stopping),
     plane.failed.catch((error: unknown) => error),

@@ -39,6 +39,11 @@ const plane = flagSection('Plane', {
     shownDefault: '1, or 0 with --agent',
     range: {min: 0, max: 10_000},
   },
+  console: {
+    type: 'bool',
+    help: 'Serve a page that shows the plane, on a free port of this machine, and print a link that opens it once (docs/console.md).',
+    default: 'false',
+  },
   agent: {
     type: 'bool',
     help: 'Run the agent of a node beside the plane: it runs pods in real containers by the runtime of this machine (docs/nodes.md). There are no simulated nodes then, unless --nodes is given.',

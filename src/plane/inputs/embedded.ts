@@ -4,6 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
+import type {ServedConsole} from '#src/console/served-console.js';
 import type {Client} from '#src/operator/client/client.js';
 import type {Manifest} from '#src/plane/manifests/read.js';
 import type {PlaneOptions} from './options.js';
@@ -68,6 +69,11 @@ export interface Plane extends AsyncDisposable {
    * document and field. Resolves to the objects in the order they are written.
    */
   apply(manifests: Manifest | readonly Manifest[], options?: Pick<PlaneOptions, 'webhooks'>): Promise<KubeObject[]>;
+  /**
+   * Serves a page that shows the plane to the administrator, on 127.0.0.1, until it is disposed of or the plane stops.
+   * Time on a virtual clock is moved there too.
+   */
+  console(options?: {readonly port?: number}): Promise<ServedConsole>;
   /** A serving certificate for a webhook on this machine, which the server trusts under localhost and 127.0.0.1. */
   webhookPair(): Promise<ServingPair>;
   /**

@@ -1,6 +1,7 @@
 import {existsSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {gunzipSync} from 'node:zlib';
 
 // The tables that the build generates from the API's type declarations, read from disk per group version.
 
@@ -36,19 +37,23 @@ export class Tables {
 
   /** Returns the types of a group version; empty for one without a table. */
   types(group: string, version: string): Readonly<Record<string, TableType>> {
-    return this.#read(this.#types, `${group || 'core'}.${version}`, '');
+    return this.#read(this.#types, `${group || 'core'}.${version}.json`, file => readFileSync(file));
   }
 
   docs(group: string, version: string): Readonly<Record<string, TypeDocs>> {
-    return this.#read(this.#docs, `${group || 'core'}.${version}`, '.docs');
+    return this.#read(this.#docs, `${group || 'core'}.${version}.docs.json.gz`, file => gunzipSync(readFileSync(file)));
   }
 
-  #read<T>(cache: Map<string, Readonly<Record<string, T>>>, name: string, suffix: string): Readonly<Record<string, T>> {
+  #read<T>(
+    cache: Map<string, Readonly<Record<string, T>>>,
+    name: string,
+    contentOf: (file: string) => Buffer,
+  ): Readonly<Record<string, T>> {
     const known = cache.get(name);
     if (known) return known;
     this.#folder ??= tablesFolder();
-    const file = join(this.#folder, `${name}${suffix}.json`);
-    const table = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, T>) : {};
+    const file = join(this.#folder, name);
+    const table = existsSync(file) ? (JSON.parse(contentOf(file).toString()) as Record<string, T>) : {};
     cache.set(name, table);
     return table;
   }

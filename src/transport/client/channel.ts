@@ -129,7 +129,7 @@ const sessionsTo = (origin: string, target: Target, dial: Dial, clock: Clock): S
 };
 
 /** Dials through the proxy of the settings, or that of the environment. */
-const dialerTo = async ({proxyUrl, source}: ConnectionSettings, network: Network, clock: Clock): Promise<Dial> => {
+export const dialerTo = async ({proxyUrl, source}: ConnectionSettings, network: Network, clock: Clock): Promise<Dial> => {
   if (!proxyUrl) return environmentDialer(network, clock);
   const {throughProxy} = await import('#src/transport/proxy.js');
   try {

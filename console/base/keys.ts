@@ -1,0 +1,41 @@
+// The keys of the page. A key belongs to the innermost part that has asked for it; while a field has the focus, only
+// Escape does.
+
+import {useEffect, useRef} from 'preact/hooks';
+
+export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+
+const stack: {keys: Keys}[] = [];
+let prefix = '';
+
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof Element && (target.matches('input, textarea, select, [contenteditable=true]') || target.shadowRoot !== null);
+
+addEventListener('keydown', event => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isField(event.target) && event.key !== 'Escape') return;
+  const key = prefix + event.key;
+  prefix = '';
+  if (key === 'g') {
+    prefix = 'g ';
+    return;
+  }
+  for (let at = stack.length - 1; at >= 0; at--) {
+    const act = stack[at]!.keys[key];
+    if (!act) continue;
+    event.preventDefault();
+    act(event);
+    return;
+  }
+});
+
+/** Handles keys while the part is shown, before the parts around it. `g x` is g, then x. */
+export const useKeys = (keys: Keys): void => {
+  const entry = useRef({keys});
+  entry.current.keys = keys;
+  useEffect(() => {
+    const own = entry.current;
+    stack.push(own);
+    return () => void stack.splice(stack.indexOf(own), 1);
+  }, []);
+};

@@ -1,0 +1,80 @@
+// What belongs to an object by owner references, directly or through others; of a namespace, all that is in it.
+
+import {call, together} from '#page/api/call.js';
+import {collectionPath, resources, type Resource} from '#page/api/kinds.js';
+import type {OwnerReference} from '#page/api/objects.js';
+import type {Metadata} from '#page/api/table.js';
+
+export interface Dependent {
+  readonly resource: Resource;
+  readonly metadata: Metadata & {readonly ownerReferences?: readonly OwnerReference[]};
+}
+
+export interface Dependents {
+  readonly dependents: readonly Dependent[];
+  /** Whether some kinds could not be read, or not whole. */
+  readonly isPartial: boolean;
+}
+
+interface MetadataList {
+  readonly metadata: {readonly continue?: string};
+  readonly items: readonly Dependent['metadata'][] | readonly {readonly metadata: Dependent['metadata']}[];
+}
+
+/** The most objects of a kind that are looked at. */
+const most = 1000;
+const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json';
+
+/** Events go with time, not with what they are about, and are many; some kinds are another name of others. */
+const isLookedAt = ({plural, verbs}: Resource): boolean => verbs.includes('list') && verbs.includes('delete') && plural !== 'events';
+
+/** Returns the metadata of the objects of all kinds in a namespace, or in all with the kinds without one. */
+export const scan = async (
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{readonly all: readonly Dependent[]; readonly isPartial: boolean}> => {
+  let isPartial = false;
+  const kinds = resources.value.filter(each => isLookedAt(each) && (namespace === '' || each.isNamespaced));
+  const lists = await together(kinds, async resource => {
+    try {
+      const list = await call<MetadataList>(`${collectionPath(resource, namespace)}?limit=${most}`, {accept, signal});
+      if (list.metadata.continue) isPartial = true;
+      return (list.items as readonly {readonly metadata: Dependent['metadata']}[]).map(({metadata}) => ({resource, metadata}));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      isPartial = true;
+      return [];
+    }
+  });
+  return {all: lists.flat(), isPartial};
+};
+
+/** Returns those that an object owns, and those that they own in turn. */
+export const ownedBy = (uid: string, all: readonly Dependent[]): Dependent[] => {
+  const byOwner = new Map<string, Dependent[]>();
+  for (const each of all)
+    for (const {uid: owner} of each.metadata.ownerReferences ?? []) {
+      const known = byOwner.get(owner);
+      if (known) known.push(each);
+      else byOwner.set(owner, [each]);
+    }
+  const found = new Map<string, Dependent>();
+  const open = [uid];
+  for (let next = open.pop(); next !== undefined; next = open.pop())
+    for (const each of byOwner.get(next) ?? [])
+      if (!found.has(each.metadata.uid)) {
+        found.set(each.metadata.uid, each);
+        open.push(each.metadata.uid);
+      }
+  return [...found.values()];
+};
+
+export const dependentsOf = async (
+  resource: Resource,
+  {namespace, name, uid}: {readonly namespace: string; readonly name: string; readonly uid: string},
+  signal: AbortSignal,
+): Promise<Dependents> => {
+  const isNamespace = resource.plural === 'namespaces' && resource.group === '';
+  const {all, isPartial} = await scan(isNamespace ? name : namespace, signal);
+  return {dependents: isNamespace ? all : ownedBy(uid, all), isPartial};
+};

@@ -1,0 +1,154 @@
+// One object, in several views.
+
+import {useEffect, useState} from 'preact/hooks';
+import {useKeys} from '#page/base/keys.js';
+import {go, type Route} from '#page/base/route.js';
+import {ApiError, messageOf} from '#page/api/call.js';
+import {collectionPath, type Resource} from '#page/api/kinds.js';
+import {readObject, type AnyObject} from '#page/api/objects.js';
+import {watch} from '#page/api/watch.js';
+import {Request} from '#page/certificates/request.js';
+import {Graph} from '#page/graph/graph.js';
+import {healthOf} from '#page/graph/health.js';
+import {Exec} from '#page/pods/exec.js';
+import {Logs} from '#page/pods/logs.js';
+import {Ports} from '#page/pods/ports.js';
+import {Notice, Status, Tabs} from '#page/ui/parts.js';
+import {DeleteDialog} from './delete.js';
+import {Edit} from './edit.js';
+import {Events} from './events.js';
+import {listHref, objectHref} from './hrefs.js';
+import {OwnedYaml} from './owned-yaml.js';
+
+type Reading = {readonly object?: AnyObject; readonly error?: string; readonly isGone?: boolean};
+
+/** Follows one object while it is shown. */
+const useObject = (resource: Resource, namespace: string, name: string): Reading => {
+  const [reading, setReading] = useState<Reading>({});
+  useEffect(() => {
+    const closed = new AbortController();
+    const {signal} = closed;
+    const read = async (): Promise<void> => {
+      try {
+        const object = await readObject(resource, namespace, name, signal);
+        setReading({object});
+        follow(object.metadata.resourceVersion ?? '');
+      } catch (error) {
+        if (signal.aborted) return;
+        setReading({error: messageOf(error)});
+        if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500)
+          setTimeout(() => signal.aborted || void read(), 2000);
+      }
+    };
+    const follow = (resourceVersion: string): void => {
+      if (!resource.verbs.includes('watch')) return;
+      watch<AnyObject>(
+        collectionPath(resource, namespace),
+        {fieldSelector: `metadata.name=${name}`, resourceVersion},
+        'application/json',
+        signal,
+        {
+          event(type, object) {
+            if (type === 'DELETED') setReading({object, isGone: true});
+            else if (type !== 'BOOKMARK') setReading({object});
+          },
+          ended: () => void setTimeout(() => signal.aborted || void read(), 1000),
+        },
+      );
+    };
+    void read();
+    return () => closed.abort();
+  }, [resource, namespace, name]);
+  return reading;
+};
+
+const tabsOf = ({plural, group}: Resource): readonly (readonly [string, string])[] => {
+  const isPod = plural === 'pods' && group === '';
+  return [
+    ...(plural === 'certificatesigningrequests' ? [['request', 'Request'] as const] : []),
+    ['yaml', 'YAML'],
+    ['graph', 'Graph'],
+    ['events', 'Events'],
+    ...(isPod
+      ? ([
+          ['logs', 'Logs'],
+          ['exec', 'Exec'],
+          ['ports', 'Ports'],
+        ] as const)
+      : []),
+  ];
+};
+
+interface Place {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function Tab({id, object, place, done}: {readonly id: string; readonly object: AnyObject; readonly place: Place; done(): void}) {
+  switch (id) {
+    case 'edit':
+      return <Edit place={place} object={object} done={done} />;
+    case 'graph':
+      return <Graph place={place} object={object} />;
+    case 'events':
+      return <Events object={object} />;
+    case 'logs':
+      return <Logs pod={object} />;
+    case 'exec':
+      return <Exec pod={object} />;
+    case 'ports':
+      return <Ports pod={object} />;
+    case 'request':
+      return <Request object={object} resource={place.resource} />;
+    default:
+      return <OwnedYaml object={object} />;
+  }
+}
+
+export function ObjectPage({resource, namespace, name, at}: Place & {readonly at: Route}) {
+  const {object, error, isGone} = useObject(resource, namespace, name);
+  const [isDeleting, setDeleting] = useState(false);
+  const tabs = tabsOf(resource);
+  const tab = at.query['tab'] || tabs[0]![0];
+  const href = (id: string) => objectHref(resource, namespace, name, id);
+  const place = {resource, namespace, name};
+  const may = (verb: string): boolean => resource.verbs.includes(verb) && !isGone;
+  const isPod = resource.plural === 'pods' && resource.group === '';
+  const startDelete = () => may('delete') && object && setDeleting(true);
+  useKeys({
+    e: () => may('update') && go(href('edit')),
+    d: startDelete,
+    Escape: () => go(tab === tabs[0]![0] ? listHref(resource) : href('')),
+    ...(isPod ? {l: () => go(href('logs')), x: () => go(href('exec'))} : {}),
+  });
+  const health = object && healthOf(object);
+  return (
+    <div class="object">
+      <header class="bar">
+        <h1>
+          <a href={listHref(resource)}>{resource.plural}</a> / {namespace ? <small>{namespace} / </small> : null}
+          {name}
+        </h1>
+        {isGone ? <Status of="Deleted" tone="bad" /> : health ? <Status of={health.word} tone={health.tone} /> : null}
+        <span class="spacer" />
+        {may('update') ? (
+          <a class="button" href={href('edit')} title="Edit (e)">
+            Edit
+          </a>
+        ) : null}
+        {may('delete') ? (
+          <button type="button" class="danger" onClick={startDelete} title="Delete (d)">
+            Delete…
+          </button>
+        ) : null}
+      </header>
+      <Tabs tabs={tab === 'edit' ? [...tabs, ['edit', 'Edit']] : tabs} now={tab} hrefOf={href} />
+      {error ? <Notice tone="bad">{error}</Notice> : null}
+      {object ? <Tab id={tab} object={object} place={place} done={() => go(href(''))} /> : error ? null : <Notice>Reading…</Notice>}
+      {isDeleting && object ? (
+        <DeleteDialog resource={resource} of={{namespace, name, uid: object.metadata.uid}} close={() => setDeleting(false)} />
+      ) : null}
+    </div>
+  );
+}

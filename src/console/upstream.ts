@@ -1,0 +1,82 @@
+// Which requests of the page go to the API server, and how: under its own paths, with the rights of the user who
+// started the console, and with none of the headers that are between page and console.
+
+import {bodyLimit, type ApiHandler, type ApiRequest, type ApiResponse} from '#src/api/request.js';
+import type {UserInfo} from '#src/api/user.js';
+
+/** Sends a request to the API server as the user of the console. Rejects if the server is not reached. */
+export type Upstream = (request: ApiRequest) => Promise<ApiResponse>;
+
+/** The API server of this process, for one of its users. */
+export const upstreamInProcess =
+  (handler: ApiHandler, user: UserInfo): Upstream =>
+  request =>
+    handler({...request, caller: {user}});
+
+const roots = ['/api', '/apis', '/openapi', '/version', '/metrics', '/readyz', '/livez', '/healthz', '/recorder/v1'];
+
+/** What a server may take for another part of its path than it looks. */
+const isPlain = (path: string): boolean =>
+  path
+    .toLowerCase()
+    .split('/')
+    .every(part => !['.', '..', '%2e', '%2e%2e', '.%2e', '%2e.'].includes(part) && !part.includes('%2f') && !part.includes('%5c'));
+
+/**
+ * Whether a path leads to a pod, a service or a node rather than to the API: what they answer would be a page of this
+ * origin.
+ */
+const isProxied = (path: string): boolean => path.split('/').slice(4).includes('proxy');
+
+/** Whether a path of the page is one of the API server. */
+export const isRelayed = (path: string): boolean =>
+  roots.some(root => path === root || path.startsWith(`${root}/`)) && isPlain(path) && !isProxied(path);
+
+const passedHeaders = [
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-type',
+  'sec-websocket-extensions',
+  'sec-websocket-key',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
+  'upgrade',
+  'user-agent',
+];
+
+/** The parameter that stands for the header `Accept`, which a page cannot set on a WebSocket. */
+const acceptParameter = 'console-accept';
+
+/** The URL without the parameter of the console, and its value. */
+const split = (url: string): {readonly url: string; readonly accept?: string} => {
+  const start = url.indexOf('?');
+  if (start < 0) return {url};
+  const query = new URLSearchParams(url.slice(start + 1));
+  const accept = query.get(acceptParameter);
+  if (accept === null) return {url};
+  query.delete(acceptParameter);
+  return {url: `${url.slice(0, start)}?${query.toString()}`, accept};
+};
+
+/** Returns the request as the API server gets it. Rejects with `RequestEntityTooLarge` if it has a longer body than any server reads. */
+export const relayedRequest = async (request: ApiRequest): Promise<ApiRequest> => {
+  const {body} = request;
+  const {url, accept} = split(request.url);
+  const headers: Record<string, string | readonly string[] | undefined> = {};
+  for (const name of passedHeaders) if (request.headers[name] !== undefined) headers[name] = request.headers[name];
+  if (accept !== undefined) headers['accept'] = accept;
+  const bytes = body && !request.upgradable && body.kind === 'bytes' ? await body.read(bodyLimit) : undefined;
+  if (bytes) headers['content-length'] = String(bytes.length);
+  return {
+    method: request.method,
+    url,
+    headers,
+    caller: request.caller,
+    remoteAddress: request.remoteAddress,
+    signal: request.signal,
+    ...(bytes ? {body: {kind: 'bytes', read: async () => bytes, size: bytes.length}} : {}),
+    ...(request.upgradable ? {upgradable: true} : {}),
+    ...(request.sendsBytes ? {sendsBytes: true} : {}),
+  };
+};
