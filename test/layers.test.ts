@@ -112,7 +112,10 @@ test('every import points down the layers', t => {
 
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 
-/** Packages of package.json that build, check and test, or that the page of the console is of: production code does not import them. */
+/**
+ * Packages of package.json that build, check and test, or that the page of the console is of: production code does not
+ * import them.
+ */
 const tooling = [
   '@bufbuild/cel-spec',
   '@codemirror/commands',

@@ -24,8 +24,9 @@ export const moment = (ms: number, now: number): string => {
 export const seconds = (value: number): string => {
   if (!Number.isFinite(value)) return '–';
   if (value < 0.001) return `${Math.round(value * 1e6)} µs`;
-  if (value < 1) return `${(value * 1000).toPrecision(2).replace(/\.0$/, '')} ms`;
-  return `${value.toPrecision(2)} s`;
+  if (value < 0.01) return `${(value * 1000).toFixed(1).replace(/\.0$/, '')} ms`;
+  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
 };
 
 export const bytes = (value: number): string => {

@@ -9,8 +9,9 @@ import {yamlLines, yamlText} from './yaml.js';
 
 /** Returns an object without what is only of use to the server. */
 export const withoutManaged = (object: AnyObject): AnyObject => {
-  const {managedFields: _, ...metadata} = object.metadata;
-  return {...object, metadata};
+  const {apiVersion, kind, metadata: all, ...rest} = object;
+  const {managedFields: _, ...metadata} = all;
+  return {...(apiVersion ? {apiVersion} : {}), ...(kind ? {kind} : {}), metadata, ...rest};
 };
 
 const nameOf = ({manager, subresource}: FieldOwner): string => (subresource ? `${manager} /${subresource}` : manager);
@@ -64,7 +65,8 @@ export function OwnedYaml({object}: {readonly object: AnyObject}) {
                   {latest && !isSame ? (
                     <>
                       <b>{nameOf(latest)}</b>
-                      {others.length > 0 ? ` +${others.length}` : ''} <i>{shortDuration(now - latest.time)}</i>
+                      {others.length > 0 ? <span>+{others.length}</span> : null}
+                      <i>{shortDuration(now - latest.time)}</i>
                     </>
                   ) : null}
                 </span>

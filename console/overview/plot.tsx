@@ -3,6 +3,8 @@ import uPlot from 'uplot';
 import {useCell} from '#page/base/cell.js';
 import {theme} from '#page/shell/theme.js';
 
+const shownSeconds = 300;
+
 export interface Series {
   readonly label: string;
   /** The name of a colour of the style sheet. */
@@ -35,7 +37,7 @@ export function Plot({
         height: 150,
         legend: {live: false},
         cursor: {show: false},
-        scales: {y: {range: (_, __, most) => [0, Math.max(1, most * 1.1)]}},
+        scales: {x: {range: (_, __, last) => [last - shownSeconds, last]}, y: {range: (_, __, most) => [0, Math.max(1, most * 1.1)]}},
         axes: [
           {...axis, space: 70},
           {...axis, size: 46, values: (_, values) => values.map(format)},

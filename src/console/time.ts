@@ -123,6 +123,7 @@ export class VirtualTime implements ConsoleTime {
     const run = async (): Promise<void> => {
       for (;;) {
         await sleep(this.#real, tickMs, signal);
+        using _ = this.#real.hold();
         await this.#clock.advance(tickMs * rate, signal);
       }
     };

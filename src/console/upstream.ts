@@ -15,22 +15,32 @@ export const upstreamInProcess =
 
 const roots = ['/api', '/apis', '/openapi', '/version', '/metrics', '/readyz', '/livez', '/healthz', '/recorder/v1'];
 
-/** What a server may take for another part of its path than it looks. */
-const isPlain = (path: string): boolean =>
-  path
-    .toLowerCase()
-    .split('/')
-    .every(part => !['.', '..', '%2e', '%2e%2e', '.%2e', '%2e.'].includes(part) && !part.includes('%2f') && !part.includes('%5c'));
+/** The decoded parts of a path; undefined if a server may take it for another path than it looks. */
+const partsOf = (path: string): readonly string[] | undefined => {
+  const parts: string[] = [];
+  for (const part of path.slice(1).split('/')) {
+    try {
+      parts.push(decodeURIComponent(part));
+    } catch {
+      return undefined;
+    }
+  }
+  const isPlain = parts.every((part, at) => (part !== '' || at === parts.length - 1) && part !== '.' && part !== '..' && !part.includes('/') && !part.includes('\\'));
+  return isPlain ? parts : undefined;
+};
 
 /**
  * Whether a path leads to a pod, a service or a node rather than to the API: what they answer would be a page of this
- * origin.
+ * origin. Objects may be called so.
  */
-const isProxied = (path: string): boolean => path.split('/').slice(4).includes('proxy');
+const isProxied = (parts: readonly string[]): boolean => parts[0] === 'api' && [2, 4, 6].some(at => parts[at] === 'proxy');
 
 /** Whether a path of the page is one of the API server. */
-export const isRelayed = (path: string): boolean =>
-  roots.some(root => path === root || path.startsWith(`${root}/`)) && isPlain(path) && !isProxied(path);
+export const isRelayed = (path: string): boolean => {
+  if (!roots.some(root => path === root || path.startsWith(`${root}/`))) return false;
+  const parts = partsOf(path);
+  return parts !== undefined && !isProxied(parts);
+};
 
 const passedHeaders = [
   'accept',
@@ -59,7 +69,10 @@ const split = (url: string): {readonly url: string; readonly accept?: string} =>
   return {url: `${url.slice(0, start)}?${query.toString()}`, accept};
 };
 
-/** Returns the request as the API server gets it. Rejects with `RequestEntityTooLarge` if it has a longer body than any server reads. */
+/**
+ * Returns the request as the API server gets it. Rejects with `RequestEntityTooLarge` if it has a longer body than any
+ * server reads.
+ */
 export const relayedRequest = async (request: ApiRequest): Promise<ApiRequest> => {
   const {body} = request;
   const {url, accept} = split(request.url);

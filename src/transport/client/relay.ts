@@ -25,7 +25,10 @@ export interface ServerRelay extends Disposable {
 const materialAgeMs = 10_000;
 const connectTimeoutMs = 30_000;
 
-/** Opens the connections of settings to requests of others. Nothing is sent yet; files that cannot be read are reported now. */
+/**
+ * Opens the connections of settings to requests of others. Nothing is sent yet; files that cannot be read are reported
+ * now.
+ */
 export const openRelay = async (
   settings: ConnectionSettings,
   {clock, log}: {readonly clock: Clock; readonly log: Log},
