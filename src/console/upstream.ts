@@ -25,7 +25,9 @@ const partsOf = (path: string): readonly string[] | undefined => {
       return undefined;
     }
   }
-  const isPlain = parts.every((part, at) => (part !== '' || at === parts.length - 1) && part !== '.' && part !== '..' && !part.includes('/') && !part.includes('\\'));
+  const isPlain = parts.every(
+    (part, at) => (part !== '' || at === parts.length - 1) && part !== '.' && part !== '..' && !part.includes('/') && !part.includes('\\'),
+  );
   return isPlain ? parts : undefined;
 };
 
