@@ -1,8 +1,11 @@
 // Single objects: reading, writing and deleting them.
 
 import type {ManagedFields} from '#page/objects/owners.js';
-import {call} from './call.js';
-import {objectPath, type Resource} from './kinds.js';
+import {moment} from '#page/base/moment.js';
+import {ApiError, call} from './call.js';
+import {collectionPath, objectPath, type Resource} from './kinds.js';
+import {hasLabels} from './past.js';
+import {objectsAt} from './recorder.js';
 import type {Metadata} from './table.js';
 
 export interface OwnerReference {
@@ -35,8 +38,45 @@ export interface AnyObject {
   readonly status?: {readonly conditions?: readonly Condition[]; readonly phase?: string} & Readonly<Record<string, unknown>>;
 }
 
-export const readObject = (resource: Resource, namespace: string, name: string, signal?: AbortSignal): Promise<AnyObject> =>
-  call<AnyObject>(objectPath(resource, namespace, name), {signal});
+/** Returns an object as it is at the moment that the page shows. */
+export const readObject = async (resource: Resource, namespace: string, name: string, signal?: AbortSignal): Promise<AnyObject> => {
+  if (moment.value === undefined) return call<AnyObject>(objectPath(resource, namespace, name), {signal});
+  const [object] = await objectsAt(moment.value, resource, namespace, name, signal);
+  if (!object) throw new ApiError(404, `${resource.plural} "${name}" did not exist at this moment`);
+  return object;
+};
+
+interface ObjectList {
+  readonly metadata: {readonly continue?: string};
+  readonly items: readonly AnyObject[];
+}
+
+/** Returns at most so many objects of a kind, as they are at the moment that the page shows. */
+export const listObjects = async (
+  resource: Resource,
+  namespace: string,
+  {
+    labels = '',
+    most,
+    signal,
+    isMetadata = false,
+  }: {readonly labels?: string; readonly most: number; readonly signal: AbortSignal; readonly isMetadata?: boolean},
+): Promise<{readonly objects: readonly AnyObject[]; readonly isWhole: boolean}> => {
+  if (moment.value !== undefined) {
+    const objects = (await objectsAt(moment.value, resource, namespace, '', signal)).filter(({metadata}) =>
+      hasLabels(metadata.labels, labels),
+    );
+    return {objects: objects.slice(0, most), isWhole: objects.length <= most};
+  }
+  const query = new URLSearchParams({limit: String(most), ...(labels ? {labelSelector: labels} : {})});
+  const list = await call<ObjectList>(`${collectionPath(resource, namespace)}?${query}`, {
+    signal,
+    ...(isMetadata ? {accept: metadataOnly} : {}),
+  });
+  return {objects: list.items, isWhole: !list.metadata.continue};
+};
+
+const metadataOnly = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json';
 
 /** Replaces an object by YAML, or only tries to: returns what the server makes of it. */
 export const replaceObject = (resource: Resource, namespace: string, name: string, yaml: string, isDryRun: boolean): Promise<AnyObject> =>

@@ -1,3 +1,4 @@
+import {virtualNow} from '#page/base/now.js';
 import {call, useSecret} from './call.js';
 
 /** What the console's server says of itself. */
@@ -19,5 +20,15 @@ export const beginSession = async (): Promise<Session> => {
   }
   const session = await call<Session>('/console/v1/session');
   useSecret(session.csrf);
+  if (session.time === 'virtual') await followTime();
   return session;
+};
+
+const timeMs = 1000;
+
+/** Keeps what the page knows of a virtual clock up to date. */
+const followTime = async (): Promise<void> => {
+  const read = async (): Promise<void> => virtualNow.set((await call<{now: number}>('/console/v1/time')).now);
+  await read();
+  setInterval(() => document.hidden || void read().catch(() => {}), timeMs);
 };

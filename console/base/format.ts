@@ -1,4 +1,7 @@
 import {useEffect, useState} from 'preact/hooks';
+import {useCell} from './cell.js';
+import {moment} from './moment.js';
+import {clusterNow, virtualNow} from './now.js';
 
 /** Returns a duration in the short form of kubectl: 45s, 5m30s, 3h, 2d. */
 export const shortDuration = (ms: number): string => {
@@ -12,13 +15,6 @@ export const shortDuration = (ms: number): string => {
   if (hours < 48) return `${hours}h`;
   const days = Math.floor(hours / 24);
   return days < 730 ? `${days}d` : `${Math.floor(days / 365)}y`;
-};
-
-/** Returns a time of the day, with the date unless it is today's. */
-export const moment = (ms: number, now: number): string => {
-  const [date = '', time = ''] = new Date(ms).toISOString().split('T');
-  const isToday = new Date(now).toISOString().startsWith(date);
-  return `${isToday ? '' : `${date} `}${time.slice(0, 8)}`;
 };
 
 export const seconds = (value: number): string => {
@@ -39,12 +35,14 @@ export const bytes = (value: number): string => {
 
 export const rate = (value: number): string => (value < 10 ? value.toFixed(1) : Math.round(value).toString());
 
-/** Counts the seconds, so that ages grow while they are shown. */
+/** The time that ages are counted to: that of the page, or the moment that it shows. */
 export const useNow = (everyMs = 1000): number => {
-  const [now, setNow] = useState(() => Date.now());
+  const shown = useCell(moment);
+  const still = useCell(virtualNow);
+  const [now, setNow] = useState(clusterNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(clusterNow()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return now;
+  return shown?.time ?? still ?? now;
 };

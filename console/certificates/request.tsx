@@ -2,6 +2,7 @@
 
 import {useMemo, useState} from 'preact/hooks';
 import {shortDuration, useNow} from '#page/base/format.js';
+import {clusterNow} from '#page/base/now.js';
 import {call, messageOf} from '#page/api/call.js';
 import {objectPath, type Resource} from '#page/api/kinds.js';
 import type {AnyObject, Condition} from '#page/api/objects.js';
@@ -54,7 +55,7 @@ export function Request({object, resource}: {readonly object: AnyObject; readonl
       status: 'True',
       reason: 'DecidedInConsole',
       message: reason || `${type} in plat console`,
-      lastUpdateTime: new Date().toISOString().replace(/\.\d+/, ''),
+      lastUpdateTime: new Date(clusterNow()).toISOString().replace(/\.\d+/, ''),
     };
     const body = JSON.stringify({...object, status: {...object.status, conditions: [...conditionsOf(object), condition]}});
     try {

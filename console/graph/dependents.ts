@@ -1,8 +1,8 @@
 // What belongs to an object by owner references, directly or through others; of a namespace, all that is in it.
 
-import {call, together} from '#page/api/call.js';
-import {collectionPath, resources, type Resource} from '#page/api/kinds.js';
-import type {OwnerReference} from '#page/api/objects.js';
+import {together} from '#page/api/call.js';
+import {resources, type Resource} from '#page/api/kinds.js';
+import {listObjects, type OwnerReference} from '#page/api/objects.js';
 import type {Metadata} from '#page/api/table.js';
 
 export interface Dependent {
@@ -16,14 +16,8 @@ export interface Dependents {
   readonly isPartial: boolean;
 }
 
-interface MetadataList {
-  readonly metadata: {readonly continue?: string};
-  readonly items: readonly Dependent['metadata'][] | readonly {readonly metadata: Dependent['metadata']}[];
-}
-
 /** The most objects of a kind that are looked at. */
 const most = 1000;
-const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json';
 
 /** Events go with time, not with what they are about, and are many; some kinds are another name of others. */
 const isLookedAt = ({plural, verbs}: Resource): boolean => verbs.includes('list') && verbs.includes('delete') && plural !== 'events';
@@ -37,9 +31,9 @@ export const scan = async (
   const kinds = resources.value.filter(each => isLookedAt(each) && (namespace === '' || each.isNamespaced));
   const lists = await together(kinds, async resource => {
     try {
-      const list = await call<MetadataList>(`${collectionPath(resource, namespace)}?limit=${most}`, {accept, signal});
-      if (list.metadata.continue) isPartial = true;
-      return (list.items as readonly {readonly metadata: Dependent['metadata']}[]).map(({metadata}) => ({resource, metadata}));
+      const {objects, isWhole} = await listObjects(resource, namespace, {most, signal, isMetadata: true});
+      if (!isWhole) isPartial = true;
+      return objects.map(({metadata}) => ({resource, metadata}));
     } catch (error) {
       if (signal.aborted) throw error;
       isPartial = true;

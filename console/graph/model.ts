@@ -1,8 +1,8 @@
 // Collects the graph around an object: its owners to the left, what it owns and refers to on the right.
 
-import {call, together} from '#page/api/call.js';
-import {collectionPath, kindNamed, kindOf, type Resource} from '#page/api/kinds.js';
-import {readObject, type AnyObject} from '#page/api/objects.js';
+import {together} from '#page/api/call.js';
+import {kindNamed, kindOf, type Resource} from '#page/api/kinds.js';
+import {listObjects, readObject, type AnyObject} from '#page/api/objects.js';
 import {ownedBy, scan, type Dependent} from './dependents.js';
 import {healthOf, type Health} from './health.js';
 import {referencesOf, selectorOf, type Reference} from './references.js';
@@ -102,10 +102,6 @@ const addReferences = (builder: Builder, node: GraphNode, references: readonly R
     builder.link(node, builder.add(resource, namespace, name, node.level + 1), why);
 };
 
-interface ObjectList {
-  readonly items: readonly AnyObject[];
-}
-
 /** The kinds whose objects may refer to one of a kind. */
 const referring: Readonly<Record<string, readonly (readonly [plural: string, group: string])[]>> = {
   configmaps: [['pods', '']],
@@ -141,8 +137,8 @@ const addReferring = async (builder: Builder, node: GraphNode, signal: AbortSign
   await together(referring[node.resource.plural] ?? [], async ([plural, group]) => {
     const resource = kindOf(plural, group);
     if (!resource) return;
-    const {items} = await call<ObjectList>(`${collectionPath(resource, node.namespace)}?limit=${mostReferring}`, {signal});
-    for (const item of items) {
+    const {objects} = await listObjects(resource, node.namespace, {most: mostReferring, signal});
+    for (const item of objects) {
       const reference = referencesOf(resource, item).find(each => idOf(each.resource, each.namespace, each.name) === node.id);
       if (reference)
         builder.link(builder.add(resource, item.metadata.namespace ?? '', item.metadata.name, node.level - 1), node, reference.why);
@@ -153,11 +149,8 @@ const addReferring = async (builder: Builder, node: GraphNode, signal: AbortSign
 const addSelected = async (builder: Builder, node: GraphNode, selector: string, signal: AbortSignal): Promise<void> => {
   const pods = kindOf('pods');
   if (!pods || !node.namespace) return;
-  const {items} = await call<ObjectList>(
-    `${collectionPath(pods, node.namespace)}?limit=${mostOfLevel + 1}&labelSelector=${encodeURIComponent(selector)}`,
-    {signal},
-  );
-  for (const {metadata} of items) {
+  const {objects} = await listObjects(pods, node.namespace, {labels: selector, most: mostOfLevel + 1, signal});
+  for (const {metadata} of objects) {
     const pod = builder.add(pods, metadata.namespace ?? '', metadata.name, node.level + 1);
     if (pod && ![...builder.edges.values()].some(({to, why}) => to === pod.id && why === 'owns')) builder.link(node, pod, 'selects');
   }

@@ -3,9 +3,12 @@
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {shortDuration, useNow} from '#page/base/format.js';
+import {moment} from '#page/base/moment.js';
 import {useKeys} from '#page/base/keys.js';
 import {amend, go, type Route} from '#page/base/route.js';
+import {messageOf} from '#page/api/call.js';
 import type {Resource} from '#page/api/kinds.js';
+import {pastTable} from '#page/api/past.js';
 import {LiveTable, type Column, type Row, type TableState} from '#page/api/table.js';
 import {namespace} from '#page/shell/namespaces.js';
 import {Grid, type GridColumn} from '#page/ui/grid.js';
@@ -19,16 +22,26 @@ const nothing: TableState = {columns: [], rows: [], isComplete: false, version: 
 /** Follows a table while it is shown. */
 export const useTable = (resource: Resource | undefined, selectedNamespace: string, labels = '', fields = ''): TableState => {
   const [state, setState] = useState(nothing);
+  const shown = useCell(moment);
   useEffect(() => {
-    setState(nothing);
+    // Moving through time, what was shown stays until the next is there.
+    if (shown === undefined) setState(nothing);
     if (!resource) return undefined;
+    if (shown !== undefined) {
+      const closed = new AbortController();
+      pastTable(shown, resource, {namespace: selectedNamespace, labels, fields}, closed.signal).then(
+        setState,
+        (error: unknown) => closed.signal.aborted || setState({...nothing, error: messageOf(error)}),
+      );
+      return () => closed.abort();
+    }
     const table = new LiveTable(resource, {namespace: selectedNamespace, labels, fields});
     const stop = table.state.follow(() => setState(table.state.value));
     return () => {
       stop();
       table.close();
     };
-  }, [resource, selectedNamespace, labels, fields]);
+  }, [resource, selectedNamespace, labels, fields, shown]);
   return state;
 };
 
@@ -80,6 +93,7 @@ const sortValue = (state: TableState, by: string): ((row: Row) => unknown) => {
 
 export function List({resource, at}: {readonly resource: Resource; readonly at: Route}) {
   const chosen = useCell(namespace);
+  const isPast = useCell(moment) !== undefined;
   const field = useRef<HTMLInputElement>(null);
   const {filter: text = '', sort = '', wide = ''} = at.query;
   const {selection, words} = useMemo(() => parseFilter(text), [text]);
@@ -154,7 +168,7 @@ export function List({resource, at}: {readonly resource: Resource; readonly at: 
               ? ''
               : 'Reading…'
         }
-        keys={{d: setDeleted, e: tab('edit'), ...(isPod ? {l: tab('logs'), x: tab('exec')} : {})}}
+        keys={isPast ? {} : {d: setDeleted, e: tab('edit'), ...(isPod ? {l: tab('logs'), x: tab('exec')} : {})}}
         classOf={({metadata}) => (metadata.deletionTimestamp ? 'going' : '')}
       />
       {deleted ? (

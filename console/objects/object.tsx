@@ -1,7 +1,9 @@
 // One object, in several views.
 
 import {useEffect, useState} from 'preact/hooks';
+import {useCell} from '#page/base/cell.js';
 import {useKeys} from '#page/base/keys.js';
+import {moment} from '#page/base/moment.js';
 import {go, type Route} from '#page/base/route.js';
 import {ApiError, messageOf} from '#page/api/call.js';
 import {collectionPath, type Resource} from '#page/api/kinds.js';
@@ -10,6 +12,7 @@ import {watch} from '#page/api/watch.js';
 import {Request} from '#page/certificates/request.js';
 import {Graph} from '#page/graph/graph.js';
 import {healthOf} from '#page/graph/health.js';
+import {History} from '#page/history/history.js';
 import {Exec} from '#page/pods/exec.js';
 import {Logs} from '#page/pods/logs.js';
 import {Ports} from '#page/pods/ports.js';
@@ -25,6 +28,7 @@ type Reading = {readonly object?: AnyObject; readonly error?: string; readonly i
 /** Follows one object while it is shown. */
 const useObject = (resource: Resource, namespace: string, name: string): Reading => {
   const [reading, setReading] = useState<Reading>({});
+  const shown = useCell(moment);
   useEffect(() => {
     const closed = new AbortController();
     const {signal} = closed;
@@ -41,7 +45,7 @@ const useObject = (resource: Resource, namespace: string, name: string): Reading
       }
     };
     const follow = (resourceVersion: string): void => {
-      if (!resource.verbs.includes('watch')) return;
+      if (shown !== undefined || !resource.verbs.includes('watch')) return;
       watch<AnyObject>(
         collectionPath(resource, namespace),
         {fieldSelector: `metadata.name=${name}`, resourceVersion},
@@ -58,7 +62,7 @@ const useObject = (resource: Resource, namespace: string, name: string): Reading
     };
     void read();
     return () => closed.abort();
-  }, [resource, namespace, name]);
+  }, [resource, namespace, name, shown]);
   return reading;
 };
 
@@ -69,6 +73,7 @@ const tabsOf = ({plural, group}: Resource): readonly (readonly [string, string])
     ['yaml', 'YAML'],
     ['graph', 'Graph'],
     ['events', 'Events'],
+    ['history', 'History'],
     ...(isPod
       ? ([
           ['logs', 'Logs'],
@@ -93,6 +98,10 @@ function Tab({id, object, place, done}: {readonly id: string; readonly object: A
       return <Graph place={place} object={object} />;
     case 'events':
       return <Events object={object} />;
+    case 'history':
+      return (
+        <History scope={{group: place.resource.group, resource: place.resource.plural, namespace: place.namespace, name: place.name}} />
+      );
     case 'logs':
       return <Logs pod={object} />;
     case 'exec':
@@ -113,7 +122,8 @@ export function ObjectPage({resource, namespace, name, at}: Place & {readonly at
   const tab = at.query['tab'] || tabs[0]![0];
   const href = (id: string) => objectHref(resource, namespace, name, id);
   const place = {resource, namespace, name};
-  const may = (verb: string): boolean => resource.verbs.includes(verb) && !isGone;
+  const isPast = useCell(moment) !== undefined;
+  const may = (verb: string): boolean => resource.verbs.includes(verb) && !isGone && !isPast;
   const isPod = resource.plural === 'pods' && resource.group === '';
   const startDelete = () => may('delete') && object && setDeleting(true);
   useKeys({

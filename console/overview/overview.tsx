@@ -1,6 +1,7 @@
 import {useMemo} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {bytes, rate, seconds} from '#page/base/format.js';
+import {moment} from '#page/base/moment.js';
 import {kindOf, type Resource} from '#page/api/kinds.js';
 import type {TableState} from '#page/api/table.js';
 import {cellOf, EventTable} from '#page/objects/event-table.js';
@@ -150,6 +151,7 @@ export function Overview() {
   const nodes = useTable(kinds.nodes, '');
   const warnings = useTable(kinds.events, chosen, '', 'type=Warning');
   const sampling = useSampling();
+  const isPast = useCell(moment) !== undefined;
   return (
     <div class="overview">
       <h1 class="unseen">Overview</h1>
@@ -159,13 +161,19 @@ export function Overview() {
       <Panel title={chosen ? `Pods in ${chosen}` : 'Pods'}>
         <ByStatus resource={kinds.pods} state={pods} />
       </Panel>
-      <Panel title="Requests" class="wide">
-        {sampling?.error ? <Notice tone="bad">{sampling.error}</Notice> : null}
-        <Requests sampling={sampling} />
-      </Panel>
-      <Panel title="Controllers" class="wide">
-        <Controllers controllers={sampling?.controllers ?? []} />
-      </Panel>
+      {isPast ? (
+        <Notice>Requests and queues are only known of now.</Notice>
+      ) : (
+        <>
+          <Panel title="Requests" class="wide">
+            {sampling?.error ? <Notice tone="bad">{sampling.error}</Notice> : null}
+            <Requests sampling={sampling} />
+          </Panel>
+          <Panel title="Controllers" class="wide">
+            <Controllers controllers={sampling?.controllers ?? []} />
+          </Panel>
+        </>
+      )}
       <Panel title="Last warnings" class="wide" aside={<a href={objectsOfWarnings(kinds.events)}>all</a>}>
         {warnings.error ? (
           <Notice tone="bad">{warnings.error}</Notice>

@@ -4,11 +4,15 @@ import {useKeys} from '#page/base/keys.js';
 import {go, hrefOf, route, type Route} from '#page/base/route.js';
 import type {Session} from '#page/api/session.js';
 import {Certificates} from '#page/certificates/certificates.js';
+import {History} from '#page/history/history.js';
 import {Objects} from '#page/objects/objects.js';
 import {Overview} from '#page/overview/overview.js';
+import {Reconciles} from '#page/reconciles/reconciles.js';
+import {Time} from '#page/time/time.js';
 import {Messages, Notice} from '#page/ui/parts.js';
 import {GoTo} from './go-to.js';
 import {Help} from './help.js';
+import {Rewound} from './rewound.js';
 import {Namespaces} from './namespaces.js';
 import {nextTheme, theme} from './theme.js';
 import {views} from './views.js';
@@ -23,6 +27,17 @@ function Shown({at}: {readonly at: Route}) {
       return <Objects at={{...at, parts: ['core', 'pods', ...at.parts]}} />;
     case 'certificates':
       return <Certificates />;
+    case 'history':
+      return (
+        <>
+          <h1 class="unseen">History</h1>
+          <History />
+        </>
+      );
+    case 'reconciles':
+      return <Reconciles />;
+    case 'time':
+      return <Time />;
     default:
       return <Notice tone="bad">There is no view “{at.view}”.</Notice>;
   }
@@ -90,6 +105,7 @@ export function App({session}: {readonly session: Session}) {
         ))}
       </nav>
       <main tabIndex={-1} id="main">
+        <Rewound />
         <Shown at={at} />
       </main>
       <Messages />

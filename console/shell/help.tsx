@@ -11,6 +11,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['e', 'edit the object'],
   ['d', 'delete the object'],
   ['l x', 'logs, exec of a pod'],
+  ['b', 'back to now, from a moment that is past'],
   ['t', 'light, dark, or as the system'],
   ['?', 'this help'],
 ];

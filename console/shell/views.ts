@@ -12,4 +12,7 @@ export const views: readonly View[] = [
   {id: 'objects', title: 'Objects', key: 'j'},
   {id: 'pods', title: 'Pods', key: 'p'},
   {id: 'certificates', title: 'Certificates', key: 'c'},
+  {id: 'history', title: 'History', key: 'h'},
+  {id: 'reconciles', title: 'Reconciles', key: 'r'},
+  {id: 'time', title: 'Time', key: 't'},
 ];

@@ -12,7 +12,7 @@ import type {PlaneInputs} from './inputs/inputs.js';
 
 /** Serves the console of a plane to one of its users. */
 export const planeConsole = (
-  {clock, log}: Pick<PlaneInputs, 'clock' | 'log'>,
+  {clock, log, options}: Pick<PlaneInputs, 'clock' | 'log' | 'options'>,
   {handler, user, server}: {readonly handler: ApiHandler; readonly user: UserInfo; readonly server: string},
   {port = 0}: {readonly port?: number},
 ): Promise<ServedConsole> =>
@@ -20,7 +20,7 @@ export const planeConsole = (
     upstream: upstreamInProcess(handler, user),
     server,
     version: packageVersion,
-    time: clock instanceof VirtualClock ? new VirtualTime(clock, systemClock) : realTime(clock),
+    time: options.clock instanceof VirtualClock ? new VirtualTime(options.clock, systemClock) : realTime(clock),
     // The connections of the page are real, whatever the time of the plane is.
     clock: systemClock,
     random: systemRandom,

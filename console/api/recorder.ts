@@ -1,0 +1,92 @@
+// Reads the flight recorder of the server (docs/recorder.md), where it has one.
+
+import type {RecordedObject} from '#src/observe/flight-recorder.js';
+import type {ChangeRecord, FlightRecord, ObjectsAt, RecorderInfo, RecordPage} from '#src/recorder/records.js';
+import type {Moment} from '#page/base/moment.js';
+import {ApiError, call, messageOf} from './call.js';
+import type {AnyObject} from './objects.js';
+
+export type {RecordedObject, ReconcileCause} from '#src/observe/flight-recorder.js';
+export type {ChangeRecord, FlightRecord, RecorderInfo, ReconcileRecord} from '#src/recorder/records.js';
+
+export type Recorder = {readonly info: RecorderInfo} | {readonly why: string};
+
+/** Reads what the recorder says of itself, or why there is none. */
+export const readRecorder = async (signal?: AbortSignal): Promise<Recorder> => {
+  try {
+    return {info: await call<RecorderInfo>('/recorder/v1', {signal})};
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (error instanceof ApiError && error.status === 404)
+      return {
+        why: 'This server records nothing: its history is not known. plat up and startPlane have a recorder where it is turned on (docs/recorder.md); other clusters have none.',
+      };
+    if (error instanceof ApiError && error.status === 403) return {why: `You may not read what this server records: ${error.message}`};
+    return {why: messageOf(error)};
+  }
+};
+
+export type RecordQuery = Readonly<Record<string, string | undefined>>;
+
+/** Returns records, the latest of them if there are more than `most`, in the order of the query. */
+export const readRecords = async (
+  query: RecordQuery,
+  most: number,
+  signal?: AbortSignal,
+): Promise<{readonly records: FlightRecord[]; readonly isWhole: boolean}> => {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+  let next: string | undefined = new URLSearchParams([...given, ['limit', String(Math.min(most, 1000))]]).toString();
+  const records: FlightRecord[] = [];
+  while (next !== undefined && records.length < most) {
+    const page: RecordPage = await call<RecordPage>(`/recorder/v1/records?${next}`, {signal});
+    records.push(...page.records);
+    next = page.next;
+  }
+  return {records, isWhole: next === undefined};
+};
+
+/** The most objects of a moment that are read. */
+const mostObjects = 20_000;
+
+/** Returns objects as they were at a moment. */
+export const objectsAt = async (
+  {time, revision}: Moment,
+  {group, plural}: {readonly group: string; readonly plural: string},
+  namespace: string,
+  name: string,
+  signal?: AbortSignal,
+): Promise<AnyObject[]> => {
+  const query = new URLSearchParams({
+    at: revision ?? new Date(time).toISOString(),
+    group,
+    resource: plural,
+    ...(namespace ? {namespace} : {}),
+    ...(name ? {name} : {}),
+  });
+  let next: string | undefined = query.toString();
+  const objects: AnyObject[] = [];
+  while (next !== undefined && objects.length < mostObjects) {
+    const page: ObjectsAt = await call<ObjectsAt>(`/recorder/v1/objects?${next}`, {signal});
+    objects.push(...(page.objects as readonly AnyObject[]));
+    next = page.next;
+  }
+  return objects;
+};
+
+/** Returns a change with the object as it was after it; undefined if it is no longer kept. */
+export const changeWithState = async ({seq}: ChangeRecord, signal?: AbortSignal): Promise<ChangeRecord | undefined> => {
+  const {records} = await readRecords({after: String(seq - 1), before: String(seq + 1), objects: 'true'}, 1, signal);
+  return records.find((each): each is ChangeRecord => each.kind === 'change');
+};
+
+/** Names an object in records. */
+export const keyOf = ({group, resource, namespace = '', name = ''}: RecordedObject): string => `${group}/${resource}/${namespace}/${name}`;
+
+/** Follows records as they are made. */
+export const followRecords = (query: RecordQuery, listener: (record: FlightRecord) => void): (() => void) => {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+  const source = new EventSource(`/recorder/v1/records?${new URLSearchParams([...given, ['watch', '1']])}`);
+  for (const kind of ['change', 'reconcile', 'admission', 'scheduling'])
+    source.addEventListener(kind, event => listener(JSON.parse((event as MessageEvent<string>).data) as FlightRecord));
+  return () => source.close();
+};

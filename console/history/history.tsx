@@ -1,0 +1,229 @@
+// What has happened, to an object, in a namespace or in all: who did it, by which reconcile, and what caused that.
+
+import {useEffect, useMemo, useState} from 'preact/hooks';
+import {useCell} from '#page/base/cell.js';
+import {moment, type Moment} from '#page/base/moment.js';
+import {messageOf} from '#page/api/call.js';
+import {
+  followRecords,
+  keyOf,
+  readRecorder,
+  readRecords,
+  type ChangeRecord,
+  type FlightRecord,
+  type RecordedObject,
+  type Recorder,
+} from '#page/api/recorder.js';
+import {namespace} from '#page/shell/namespaces.js';
+import {Notice} from '#page/ui/parts.js';
+import {Causes} from './causes.js';
+import {ChangeDetails} from './change.js';
+import {Between, type Marks} from './between.js';
+import {Slider} from './slider.js';
+
+/** The most records that are looked at. */
+const most = 4000;
+const shownChanges = 500;
+
+type Scope = Pick<RecordedObject, 'group' | 'resource' | 'namespace' | 'name'>;
+
+export interface Recorded {
+  readonly recorder?: Recorder;
+  /** The latest last. */
+  readonly records: readonly FlightRecord[];
+  readonly isWhole: boolean;
+  readonly error?: string;
+}
+
+/** Reads what is recorded of these kinds, and goes on with it. */
+export const useRecords = (kinds: string, limit = most): Recorded => {
+  const [state, setState] = useState<Recorded>({records: [], isWhole: true});
+  useEffect(() => {
+    const closed = new AbortController();
+    let stop = (): void => {};
+    const begin = async (): Promise<void> => {
+      const recorder = await readRecorder(closed.signal);
+      if ('why' in recorder) return setState({recorder, records: [], isWhole: true});
+      const {records, isWhole} = await readRecords({kind: kinds, order: 'desc'}, limit, closed.signal);
+      records.reverse();
+      setState({recorder, records, isWhole});
+      let waiting: FlightRecord[] = [];
+      stop = followRecords({kind: kinds, after: String(records.at(-1)?.seq ?? 0)}, record => {
+        if (waiting.push(record) > 1) return;
+        setTimeout(() => {
+          const more = waiting;
+          waiting = [];
+          if (!closed.signal.aborted) setState(known => ({...known, records: [...known.records, ...more].slice(-limit)}));
+        }, 250);
+      });
+      if (closed.signal.aborted) stop();
+    };
+    begin().catch((error: unknown) => closed.signal.aborted || setState(known => ({...known, error: messageOf(error)})));
+    return () => {
+      closed.abort();
+      stop();
+    };
+  }, [kinds, limit]);
+  return state;
+};
+
+const isIn = (scope: Scope | undefined, chosen: string, {object}: ChangeRecord): boolean => {
+  if (scope) return keyOf(object) === keyOf(scope);
+  return chosen === '' || object.namespace === chosen;
+};
+
+/** Revisions are numbers in every store there is; their order is that of the changes. */
+const isAfter = ({time, revision}: ChangeRecord, shown: Moment): boolean =>
+  shown.revision === undefined ? Date.parse(time) > shown.time : BigInt(revision) > BigInt(shown.revision);
+
+/** Leases and Events change all the time, and hide what does not. */
+const isQuiet = ({object: {resource}}: ChangeRecord): boolean => resource !== 'leases' && resource !== 'events';
+
+interface ChangeRowProps {
+  readonly change: ChangeRecord;
+  readonly causes: Causes;
+  /** Whether it came after the moment that the page shows. */
+  readonly isLater: boolean;
+  readonly isOpen: boolean;
+  readonly marks: Marks;
+  toggle(): void;
+  mark(end: 'from' | 'to', seq: number): void;
+}
+
+const ends = [
+  ['from', 'From'],
+  ['to', 'To'],
+] as const;
+
+function ChangeRow({change, causes, isLater, isOpen, marks, toggle, mark}: ChangeRowProps) {
+  const {seq, time, type, verb, subresource, object, user, manager, revision} = change;
+  const writer = causes.writerOf(change);
+  return (
+    <>
+      <tr class={isLater ? 'quiet' : ''}>
+        {ends.map(([end, title]) => (
+          <td key={end}>
+            <input type="radio" name={end} aria-label={`${title} ${time}`} checked={marks[end] === seq} onChange={() => mark(end, seq)} />
+          </td>
+        ))}
+        <td>
+          <button
+            type="button"
+            class="plain link"
+            title="Show the page as of this moment"
+            onClick={() => moment.set({time: Date.parse(time), revision})}
+          >
+            {time.slice(11, 23)}
+          </button>
+        </td>
+        <td>
+          <span class={type === 'deleted' ? 'bad' : type === 'created' ? 'good' : ''}>{type}</span>{' '}
+          <small>
+            {verb}
+            {subresource ? ` /${subresource}` : ''}
+          </small>
+        </td>
+        <td>
+          <button type="button" class="plain link" aria-expanded={isOpen} onClick={toggle}>
+            {object.resource} {object.namespace ? `${object.namespace}/` : ''}
+            {object.name}
+          </button>
+        </td>
+        <td title={user}>
+          {user.replace(/^system:serviceaccount:[^:]*:/, '')} {manager && !user.endsWith(manager) ? <small>{manager}</small> : null}
+        </td>
+        <td>{writer ? `${writer.controller} ${writer.key}` : ''}</td>
+      </tr>
+      {isOpen ? (
+        <tr>
+          <td colspan={7} class="details">
+            <ChangeDetails change={change} causes={causes} />
+          </td>
+        </tr>
+      ) : null}
+    </>
+  );
+}
+
+export function History({scope}: {readonly scope?: Scope}) {
+  const {recorder, records, isWhole, error} = useRecords('change,reconcile');
+  const chosen = useCell(namespace);
+  const shown = useCell(moment);
+  const [open, setOpen] = useState<number>();
+  const [marks, setMarks] = useState<Marks>({});
+  const [showsAll, setShowsAll] = useState(false);
+  const [text, setText] = useState('');
+  const causes = useMemo(() => new Causes(records), [records]);
+  const changes = useMemo(() => {
+    const wanted = text.toLowerCase();
+    return records
+      .filter((each): each is ChangeRecord => each.kind === 'change' && isIn(scope, chosen, each))
+      .filter(each => scope !== undefined || showsAll || isQuiet(each))
+      .filter(
+        each =>
+          wanted === '' ||
+          `${keyOf(each.object)} ${each.user} ${each.manager ?? ''} ${causes.writerOf(each)?.controller ?? ''}`
+            .toLowerCase()
+            .includes(wanted),
+      );
+  }, [records, causes, scope && keyOf(scope), chosen, showsAll, text]);
+  if (error) return <Notice tone="bad">{error}</Notice>;
+  if (!recorder) return <Notice>Reading…</Notice>;
+  if ('why' in recorder) return <Notice>{recorder.why}</Notice>;
+  const first = records[0] ?? recorder.info.first;
+  const last = records.at(-1) ?? recorder.info.last;
+  if (!first || !last) return <Notice>Nothing is recorded yet.</Notice>;
+  const listed = changes.slice(-shownChanges).toReversed();
+  return (
+    <div class="history">
+      <Slider first={Date.parse(first.time)} last={Date.parse(last.time)} records={changes} />
+      <div class="bar">
+        <input
+          type="search"
+          aria-label="Filter"
+          placeholder="Filter: object, user, controller"
+          value={text}
+          onInput={event => setText(event.currentTarget.value)}
+        />
+        {scope ? null : (
+          <label>
+            <input type="checkbox" checked={showsAll} onChange={event => setShowsAll(event.currentTarget.checked)} /> Leases and Events too
+          </label>
+        )}
+        <span class="count">
+          {changes.length.toLocaleString('en')} changes{isWhole ? '' : ', and older ones'}
+        </span>
+      </div>
+      <Between changes={changes} marks={marks} clear={() => setMarks({})} />
+      <div class="scrolling changes" tabIndex={0} role="region" aria-label="Changes">
+        <table>
+          <thead>
+            <tr>
+              <th>From</th>
+              <th>To</th>
+              <th>Time</th>
+              <th>Change</th>
+              <th>Object</th>
+              <th>By</th>
+              <th>Reconcile</th>
+            </tr>
+          </thead>
+          <tbody>
+            {listed.map(change => (
+              <ChangeRow
+                key={change.seq}
+                change={change}
+                causes={causes}
+                isLater={shown !== undefined && isAfter(change, shown)}
+                isOpen={open === change.seq}
+                toggle={() => setOpen(open === change.seq ? undefined : change.seq)}
+                marks={marks}
+                mark={(end, seq) => setMarks({...marks, [end]: seq})}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}

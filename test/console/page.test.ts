@@ -1,0 +1,253 @@
+// The page in a browser, against a plane on a virtual clock. The plane and the browser are those of all tests of this
+// file, which run one after the other; each has a page of its own.
+
+import test, {type ExecutionContext} from 'ava';
+import type {Browser, Page} from 'playwright-core';
+import {kinds} from '#src/api/kinds/index.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {ServedConsole} from '#src/console/served-console.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+import {aRequest} from './requests.js';
+import {chromiumFlags, chromiumPath, fillPlane} from './scene.js';
+
+const executablePath = chromiumPath();
+const inBrowser = executablePath ? test.serial : test.serial.skip;
+if (!executablePath) console.log('skipped: the page is tested in Chromium, which is not installed (Debian: apt-get install chromium)');
+
+let plane: Plane;
+let served: ServedConsole;
+let browser: Browser;
+const clock = new VirtualClock();
+
+if (executablePath) {
+  test.before(async () => {
+    plane = await startPlane({listen: false, clock, nodes: 2});
+    await fillPlane(plane, clock);
+    served = await plane.console();
+    const {chromium} = await import('playwright-core');
+    browser = await chromium.launch({executablePath, args: chromiumFlags});
+    page = await browser.newPage({viewport: {width: 1280, height: 800}, colorScheme: 'light'});
+    page.setDefaultTimeout(20_000);
+    page.on('pageerror', error => errors.push(error.message));
+    page.on('console', message => {
+      // A refusal of the server, which the page shows, is reported too.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) errors.push(message.text());
+    });
+    await page.goto(served.link());
+  });
+  test.after.always(async () => {
+    await browser?.close();
+    await plane?.stop();
+  });
+}
+
+/** The page that the tests go through. What the browser reports as an error fails the test. */
+let page: Page;
+const errors: string[] = [];
+
+const goTo = (hash: string): Promise<unknown> =>
+  page.evaluate(place => void ((globalThis as unknown as {location: {hash: string}}).location.hash = place), hash);
+
+/** Shows a place. */
+const opened = async (t: ExecutionContext, hash: string, act: () => Promise<void>): Promise<void> => {
+  await goTo(hash);
+  await act();
+  t.deepEqual(errors.splice(0), []);
+};
+
+inBrowser('a link opens the page, whose address then has no token; it does not open it again', async t => {
+  await page.getByRole('navigation', {name: 'Views'}).waitFor();
+  t.is(page.url(), `${served.url}/#/overview`);
+  const link = served.link();
+  for (const expected of [/Namespace/, /has no session.*run plat console for a new one/s]) {
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.goto(link);
+    await other
+      .getByText(/Namespace|has no session/)
+      .first()
+      .waitFor();
+    t.regex(await other.locator('body').innerText(), expected);
+    await context.close();
+  }
+});
+
+inBrowser('the overview counts nodes and pods, and shows controllers and warnings', async t => {
+  await opened(t, '#/overview', async () => {
+    await page.getByText('Running 3').waitFor();
+    await page.getByRole('cell', {name: 'deployment', exact: true}).waitFor();
+    const text = await page.locator('main').innerText();
+    t.regex(text, /Nodes\s+2\s/);
+    t.regex(text, /Pods\s+4\s/);
+    t.regex(text, /FailedScheduling\s+pod\/waits/);
+  });
+});
+
+inBrowser('a list follows the cluster, is filtered by words and selectors, and opened by keys', async t => {
+  await opened(t, '#/objects/core/pods', async () => {
+    const rows = page.getByRole('table').getByRole('row');
+    await page.getByRole('link', {name: 'waits'}).waitFor();
+    t.is(await rows.count(), 5);
+    await plane.client().create(kinds.pods, {
+      metadata: {name: 'new', namespace: 'default'},
+      spec: {containers: [{name: 'a', image: 'a'}], nodeSelector: {no: 'node'}},
+    });
+    await page.getByRole('link', {name: 'new', exact: true}).waitFor();
+    await plane.client().delete(kinds.pods, {namespace: 'default', name: 'new'});
+    await page.getByRole('link', {name: 'new', exact: true}).waitFor({state: 'detached'});
+
+    await page.keyboard.press('/');
+    await page.keyboard.type('label:app=web');
+    await page.getByRole('link', {name: 'waits'}).waitFor({state: 'detached'});
+    t.is(await page.locator('.count').innerText(), '3');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', {name: 'Logs'}).waitFor();
+    t.regex(page.url(), /#\/objects\/core\/pods\/default\/web-/);
+  });
+});
+
+inBrowser('an object is shown with who has written each field', async t => {
+  await opened(t, '#/objects/apps/deployments/default/web', async () => {
+    const line = page.locator('.line', {hasText: 'replicas: 3'}).first();
+    await line.waitFor();
+    t.regex(await line.locator('.owner').innerText(), /plat/);
+    t.regex((await line.locator('.owner').getAttribute('title')) ?? '', /^plat \(Update\), 2026-01-01T/);
+    t.regex(await page.locator('.bar').first().innerText(), /3\/3 ready/);
+  });
+});
+
+inBrowser('an edit is tried, compared and written; what the server refuses is said', async t => {
+  await opened(t, '#/objects/core/configmaps/default/web?tab=edit', async () => {
+    const content = page.locator('.cm-content');
+    await content.waitFor();
+    const replace = async (from: string, to: string): Promise<void> => {
+      const line = page.locator('.cm-line', {hasText: from});
+      await line.click();
+      await page.keyboard.press('End');
+      for (let at = 0; at < from.length; at++) await page.keyboard.press('Backspace');
+      await page.keyboard.type(to);
+    };
+    await replace('hello', '[1]');
+    await page.getByRole('button', {name: 'Try it'}).click();
+    t.regex(await page.getByRole('alert').innerText(), /cannot unmarshal|data|string/);
+    await replace('[1]', 'goodbye');
+    await page.getByRole('button', {name: 'Try it'}).click();
+    await page.getByText('What the server would change:').waitFor();
+    const stored = () => plane.client().get(kinds.configMaps, {namespace: 'default', name: 'web'});
+    t.is((await stored())?.data?.['greeting'], 'hello');
+    await page.getByRole('button', {name: 'Write'}).click();
+    await page.getByText('web is written.').waitFor();
+    t.is((await stored())?.data?.['greeting'], 'goodbye');
+  });
+});
+
+inBrowser('before a deletion, what goes along is listed', async t => {
+  await opened(t, '#/objects/apps/deployments/default/web', async () => {
+    await page.getByText('3/3 ready').waitFor();
+    await page.keyboard.press('d');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('3 pods').waitFor();
+    t.regex(await dialog.innerText(), /1 replicasets\s+web-/);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({state: 'detached'});
+  });
+});
+
+inBrowser('a graph joins owners, what they own, and references', async t => {
+  await opened(t, '#/objects/apps/deployments/default/web?tab=graph', async () => {
+    await page.locator('.node', {hasText: 'ReplicaSet'}).waitFor();
+    const edges = await page.locator('.graph-view ul li').allInnerTexts();
+    t.is(edges.filter(text => /^web-\w+ owns web-/.test(text)).length, 3);
+    t.true(edges.includes('web environment web'));
+    t.regex(await page.locator('.node', {hasText: 'web-tls'}).innerText(), /does not exist/);
+  });
+});
+
+inBrowser('logs of a pod are followed', async t => {
+  const [pod] = (await plane.client().list(kinds.pods, {namespace: 'default', labelSelector: 'app=web'})).items;
+  await opened(t, `#/objects/core/pods/default/${pod!.metadata.name}?tab=logs`, async () => {
+    await page.locator('.output', {hasText: /\S/}).waitFor();
+    t.pass();
+  });
+});
+
+inBrowser('a command runs in a container, and reads what is typed', async t => {
+  const [pod] = (await plane.client().list(kinds.pods, {namespace: 'default', labelSelector: 'app=web'})).items;
+  await opened(t, `#/objects/core/pods/default/${pod!.metadata.name}?tab=exec`, async () => {
+    await page.getByRole('button', {name: 'Run'}).click();
+    await page.getByLabel('Input', {exact: true}).fill('echo one two');
+    await page.keyboard.press('Enter');
+    await page.locator('.output', {hasText: '\none two'}).waitFor();
+    await page.getByLabel('Input', {exact: true}).fill('exit 3');
+    await page.keyboard.press('Enter');
+    await page.getByText('The command has ended with 3.').waitFor();
+    t.pass();
+  });
+});
+
+inBrowser('a certificate request says what is asked for, and is approved', async t => {
+  await aRequest(plane, 'wanted');
+  await opened(t, '#/certificates', async () => {
+    await page.getByRole('link', {name: 'wanted'}).click();
+    await page.getByText('It waits for somebody').waitFor();
+    t.regex(
+      await page.locator('.request').innerText(),
+      /Subject\s+O=team, CN=somebody\s+Names\s+DNS web.example.com, IP 10.0.0.1\s+Key\s+ECDSA P-256/,
+    );
+    await page.getByRole('button', {name: 'Approve'}).click();
+    await page.getByText('wanted is approved.').waitFor();
+  });
+  const request = await plane.client().get(kinds.certificateSigningRequests, {name: 'wanted'});
+  t.like(request?.status?.conditions?.[0], {type: 'Approved', message: 'Approved in plat console'});
+});
+
+inBrowser('the history says who did what, and rewinds the page', async t => {
+  await opened(t, '#/history', async () => {
+    const created = page.getByRole('row', {name: /created create.*deployments default\/web/});
+    await created.getByRole('button', {name: /deployments/}).click();
+    await page.getByText('deployments default/web created by plat-admin').waitFor();
+    await created.getByRole('button').first().click();
+    await page.getByText('The page shows this moment').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('p');
+    await page.getByText('There are no pods.').waitFor();
+    await page.keyboard.press('b');
+    await page.getByRole('link', {name: 'waits'}).waitFor();
+    t.pass();
+  });
+});
+
+inBrowser('virtual time is advanced and run from the page', async t => {
+  const before = clock.now();
+  await opened(t, '#/time', async () => {
+    await page.getByRole('button', {name: '1 min'}).click();
+    await page.getByText(new Date(before + 60_000).toISOString().slice(11, 23)).waitFor();
+    t.is(clock.now(), before + 60_000);
+    await page.getByRole('button', {name: 'To the next event'}).click();
+    await page.getByRole('button', {name: '60 ×'}).click();
+    await page.getByRole('button', {name: 'Pause'}).click();
+    await page.getByText('stands still').waitFor();
+    t.true(clock.now() > before + 60_000);
+  });
+});
+
+inBrowser('every view fits into 390 pixels', async t => {
+  await page.setViewportSize({width: 390, height: 780});
+  for (const view of [
+    '#/overview',
+    '#/objects',
+    '#/pods',
+    '#/objects/apps/deployments/default/web',
+    '#/certificates',
+    '#/history',
+    '#/reconciles',
+    '#/time',
+  ]) {
+    await goTo(view);
+    await page.waitForTimeout(50);
+    t.is(await page.evaluate('document.documentElement.scrollWidth'), 390, view);
+    t.true((await page.locator('main').evaluate(element => element.scrollWidth - element.clientWidth)) <= 0, view);
+  }
+});
