@@ -53,8 +53,8 @@ export interface Selection {
 
 const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
-/** The first page is shown at once; the others are long. */
-const [firstPage, nextPages] = ['300', '5000'];
+/** The first page is shown at once. What is more is read anew: long pages cost the server less than many. */
+const [firstPage, longPage] = ['300', '20000'];
 const retryMs = 2000;
 
 const rowsOf = ({rows = []}: Table): Row[] =>
@@ -88,19 +88,17 @@ export class LiveTable {
     const found = new Set<string>();
     let revision = '';
     try {
-      for (let next: string | undefined = '', limit = firstPage; next !== undefined; limit = nextPages) {
-        const query = new URLSearchParams({...this.#query, limit, ...(next ? {continue: next} : {})});
-        const table: Table = await call<Table>(`${this.#path}?${query}`, {accept, signal});
-        this.#columns = table.columnDefinitions ?? this.#columns;
-        for (const row of rowsOf(table)) {
-          this.#rows.set(row.key, row);
-          found.add(row.key);
+      let table = await this.#page(firstPage, '');
+      if (table.metadata.continue) {
+        this.#keep(table);
+        this.#draw(true);
+        for (let next: string | undefined = ''; next !== undefined; next = table.metadata.continue || undefined) {
+          table = await this.#page(longPage, next);
+          for (const key of this.#keep(table)) found.add(key);
+          this.#draw(false);
         }
-        revision = table.metadata.resourceVersion ?? '';
-        next = table.metadata.continue || undefined;
-        this.#error = undefined;
-        this.#draw(next === undefined ? false : found.size <= Number(firstPage));
-      }
+      } else for (const key of this.#keep(table)) found.add(key);
+      revision = table.metadata.resourceVersion ?? '';
     } catch (error) {
       if (signal.aborted) return;
       this.#error = messageOf(error);
@@ -113,6 +111,21 @@ export class LiveTable {
     this.#isComplete = true;
     this.#draw(true);
     this.#watch(revision);
+  }
+
+  #page(limit: string, next: string): Promise<Table> {
+    const query = new URLSearchParams({...this.#query, limit, ...(next ? {continue: next} : {})});
+    return call<Table>(`${this.#path}?${query}`, {accept, signal: this.#closed.signal});
+  }
+
+  /** Takes over the rows of a page, and returns their keys. */
+  #keep(table: Table): string[] {
+    this.#columns = table.columnDefinitions ?? this.#columns;
+    this.#error = undefined;
+    return rowsOf(table).map(row => {
+      this.#rows.set(row.key, row);
+      return row.key;
+    });
   }
 
   #watch(from: string): void {

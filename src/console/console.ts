@@ -48,6 +48,7 @@ export const openConsole = async ({upstream, server, version, time, clock, rando
     handler: createHttpServer(limitedByPeer(handler, maxWaiting), {
       clock,
       random,
+      compresses: false, // Over loopback it takes longer than it saves.
       onFault: error => log.error({err: error}, 'answering a request of the console failed'),
     }),
     upgrades: true,

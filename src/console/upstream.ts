@@ -54,8 +54,10 @@ const passedHeaders = [
   'sec-websocket-protocol',
   'sec-websocket-version',
   'upgrade',
-  'user-agent',
 ];
+
+/** For the agents of browsers, API servers indent what they answer, which doubles it. */
+const userAgent = 'plat-console';
 
 /** The parameter that stands for the header `Accept`, which a page cannot set on a WebSocket. */
 const acceptParameter = 'console-accept';
@@ -78,7 +80,7 @@ const split = (url: string): {readonly url: string; readonly accept?: string} =>
 export const relayedRequest = async (request: ApiRequest): Promise<ApiRequest> => {
   const {body} = request;
   const {url, accept} = split(request.url);
-  const headers: Record<string, string | readonly string[] | undefined> = {};
+  const headers: Record<string, string | readonly string[] | undefined> = {'user-agent': userAgent};
   for (const name of passedHeaders) if (request.headers[name] !== undefined) headers[name] = request.headers[name];
   if (accept !== undefined) headers['accept'] = accept;
   const bytes = body && !request.upgradable && body.kind === 'bytes' ? await body.read(bodyLimit) : undefined;

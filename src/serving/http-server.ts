@@ -36,6 +36,8 @@ export interface HttpServerOptions {
   readonly outbox?: Partial<OutboxLimits>;
   /** Tracks the responses that are being sent; by default with the default limit. */
   readonly deliveries?: Deliveries;
+  /** Whether large bodies are compressed for clients that accept it, which is so unless given. */
+  readonly compresses?: boolean;
   /** Called for failures of this server while handling a request. */
   readonly onFault?: (fault: unknown) => void;
 }
@@ -67,6 +69,7 @@ class ApiHttpServer implements HttpServer {
   readonly #hsts: string | undefined;
   readonly #goaway: (() => boolean) | undefined;
   readonly fault: (fault: unknown) => void;
+  readonly #compresses: boolean;
   readonly #watches: WebSocketWatches;
   readonly #deliveries: Deliveries;
 
@@ -80,6 +83,7 @@ class ApiHttpServer implements HttpServer {
       corsOrigins = [],
       outbox,
       deliveries = new Deliveries(clock),
+      compresses = true,
       onFault = ignore,
     }: HttpServerOptions,
   ) {
@@ -90,6 +94,7 @@ class ApiHttpServer implements HttpServer {
     this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;
     this.#hsts = hsts.length > 0 ? hsts.join('; ') : undefined;
     this.#goaway = goawayChance > 0 ? () => random.float() < goawayChance : undefined;
+    this.#compresses = compresses;
     this.fault = onFault;
   }
 
@@ -160,7 +165,7 @@ class ApiHttpServer implements HttpServer {
   #answer(request: ApiRequest, send: (response: ApiResponse) => void | Promise<void>, abandon: () => void): void {
     const deliver = (response: ApiResponse): void => {
       try {
-        const ready = compressed(request, response);
+        const ready = this.#compresses ? compressed(request, response) : response;
         const sending = andThen(ready, send);
         if (sending) sending.catch(failed);
       } catch (fault) {

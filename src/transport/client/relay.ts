@@ -3,6 +3,7 @@
 
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
+import {isLoopback} from '#src/base/ip-address.js';
 import type {Log} from '#src/base/log.js';
 import {targetOf, type Target} from '#src/transport/dial.js';
 import {connections, isSafe, type Connections} from '#src/transport/http1/connections.js';
@@ -87,7 +88,12 @@ class SettingsRelay implements ServerRelay {
       to: this.#target,
       path: this.#basePath + request.url,
       host: isUsualPort ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`,
-      headers: {...headers, 'x-forwarded-for': undefined},
+      // Over loopback, compression takes longer than it saves.
+      headers: {
+        ...headers,
+        'x-forwarded-for': undefined,
+        ...(host === 'localhost' || isLoopback(host) ? {'accept-encoding': undefined} : {}),
+      },
     };
     return request.upgradable && request.headers['upgrade'] !== undefined
       ? relayUpgrade(this.#connections, relayed)
