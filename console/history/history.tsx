@@ -16,7 +16,7 @@ import {
 } from '#page/api/recorder.js';
 import {namespace} from '#page/shell/namespaces.js';
 import {Notice} from '#page/ui/parts.js';
-import {Causes} from './causes.js';
+import {Causes, causeText} from './causes.js';
 import {ChangeDetails} from './change.js';
 import {Between, type Marks} from './between.js';
 import {Slider} from './slider.js';
@@ -97,7 +97,7 @@ const ends = [
 
 function ChangeRow({change, causes, isLater, isOpen, marks, toggle, mark}: ChangeRowProps) {
   const {seq, time, type, verb, subresource, object, user, manager, revision} = change;
-  const writer = causes.writerOf(change);
+  const [step] = causes.chainOf(change);
   return (
     <>
       <tr class={isLater ? 'quiet' : ''}>
@@ -132,7 +132,13 @@ function ChangeRow({change, causes, isLater, isOpen, marks, toggle, mark}: Chang
         <td title={user}>
           {user.replace(/^system:serviceaccount:[^:]*:/, '')} {manager && !user.endsWith(manager) ? <small>{manager}</small> : null}
         </td>
-        <td>{writer ? `${writer.controller} ${writer.key}` : ''}</td>
+        <td>
+          {step ? (
+            <span title={`${step.reconcile.controller} reconciled ${step.reconcile.key}`}>
+              {step.cause ? causeText(step.cause) : step.reconcile.key}
+            </span>
+          ) : null}
+        </td>
       </tr>
       {isOpen ? (
         <tr>
@@ -205,7 +211,7 @@ export function History({scope}: {readonly scope?: Scope}) {
               <th>Change</th>
               <th>Object</th>
               <th>By</th>
-              <th>Reconcile</th>
+              <th>Reconciled because</th>
             </tr>
           </thead>
           <tbody>

@@ -1,4 +1,4 @@
-// Finds controllers that trigger themselves: a reconcile whose cause is what a reconcile of the same key wrote.
+// Finds controllers that trigger themselves: all that caused a reconcile is what one of the same key wrote before.
 
 import type {ReconcileRecord} from '#page/api/recorder.js';
 import type {Causes} from '#page/history/causes.js';
@@ -19,9 +19,10 @@ export const loopsOf = (reconciles: readonly ReconcileRecord[], causes: Causes):
   const lengths = new Map<number, readonly number[]>();
   const longest = new Map<string, Loop>();
   for (const each of reconciles) {
-    const source = causes
-      .sourcesOf(each)
-      .find(other => other.controller === each.controller && other.key === each.key && other.seq < each.seq);
+    const sources = causes.sourcesOf(each);
+    const isOwn =
+      sources.length === each.causes.length && sources.every(({controller, key}) => controller === each.controller && key === each.key);
+    const source = isOwn ? sources.findLast(({seq}) => seq < each.seq) : undefined;
     const row = source ? [...(lengths.get(source.seq) ?? [source.seq]), each.seq] : [each.seq];
     lengths.set(each.seq, row);
     const name = `${each.controller} ${each.key}`;
