@@ -134,13 +134,14 @@ conformance-images: build
 node-vm: build
 	@node test/vm/node-vm.mjs
 
-## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables, and the picture of the README
+## docs: write docs/flags.md, docs/controllers.md and the manual pages from their tables, and the pictures of the README and of the console
 docs: build
 	node tools/flags-doc.mjs
 	node tools/man-pages.mjs
 	node tools/plane-schema.mjs
 	node tools/controllers-doc.mjs
 	node tools/picture.mjs
+	@command -v chromium >/dev/null && node tools/console-pictures.mjs || echo 'the pictures of the console stay: Chromium is not installed'
 
 ## api: write what the package exports to test/docs/api
 api: build

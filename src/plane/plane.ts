@@ -152,7 +152,7 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
       const {planeConsole} = await import('./console.js');
       const opened = await planeConsole(
         inputs,
-        {handler: api.handler, user: admin, server: port ? `https://${port.address}` : 'in process'},
+        {handler: api.handler, user: admin, server: port ? `https://${port.address}` : 'a plane in this process'},
         chosen,
       );
       consoles.defer(() => opened[Symbol.asyncDispose]());
