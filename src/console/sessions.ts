@@ -22,6 +22,11 @@ const secret = (): string => randomBytes(32).toString('base64url');
 /** The secrets themselves are not kept, and looking one up takes as long whatever it is. */
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64');
 
+/** What is kept here has the length of a digest. */
+const dropOldest = (kept: {readonly size: number; keys(): Iterator<string>; delete(key: string): boolean}, most: number): void => {
+  for (let over = kept.size - most; over > 0; over--) kept.delete(kept.keys().next().value as string);
+};
+
 /** Who may use a console: links that work once, and the sessions of those who have redeemed one. */
 export class Sessions {
   readonly #clock: Clock;
@@ -36,7 +41,7 @@ export class Sessions {
   link(): string {
     const token = secret();
     this.#links.add(digest(token));
-    for (const oldest of this.#links) if (this.#links.size > mostLinks) this.#links.delete(oldest);
+    dropOldest(this.#links, mostLinks);
     return token;
   }
 
@@ -45,7 +50,7 @@ export class Sessions {
     if (!this.#links.delete(digest(token))) return undefined;
     const cookie = secret();
     this.#sessions.set(digest(cookie), {csrf: secret(), usedAt: this.#clock.monotonic()});
-    for (const [oldest] of this.#sessions) if (this.#sessions.size > mostSessions) this.#sessions.delete(oldest);
+    dropOldest(this.#sessions, mostSessions);
     return cookie;
   }
 

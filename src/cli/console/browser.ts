@@ -6,6 +6,7 @@ import {once} from 'node:events';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {confineErrors} from '#src/base/emitters/confined.js';
 
 const openers: Partial<Record<NodeJS.Platform, string>> = {darwin: 'open', linux: 'xdg-open', freebsd: 'xdg-open', openbsd: 'xdg-open'};
 
@@ -18,12 +19,11 @@ export const openInBrowser = async (link: string, stopping: AbortSignal, opener 
   writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${link}"><a href="${link}">plat console</a>\n`, {
     mode: 0o600,
   });
-  const child = spawn(opener, [file], {stdio: 'ignore', detached: true});
+  const child = confineErrors(spawn(opener, [file], {stdio: 'ignore', detached: true}));
   try {
     await once(child, 'spawn');
   } catch (cause) {
     throw new Error(`--open: cannot run ${opener}; use the printed link`, {cause});
   }
-  child.on('error', () => {});
   child.unref();
 };
