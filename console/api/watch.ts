@@ -19,7 +19,9 @@ export const watch = <T>(
   const end = (isGone: boolean): void => {
     if (isOver) return;
     isOver = true;
-    socket.close();
+    // A browser reports a connection that is closed before it is open as an error.
+    if (socket.readyState === WebSocket.CONNECTING) socket.addEventListener('open', () => socket.close());
+    else socket.close();
     if (!signal.aborted) listener.ended(isGone);
   };
   const receive = (text: string): void => {
