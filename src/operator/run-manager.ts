@@ -117,7 +117,8 @@ const runOperator = async (
     },
     metrics,
   );
-  const endpoints = await openEndpoints({options: flags, health, readiness, metrics, clock, random, log});
+  const reviewer = connection.reviewClient;
+  const endpoints = await openEndpoints({options: flags, health, readiness, metrics, reviewer, clock, random, log});
   undo.defer(() => endpoints[Symbol.asyncDispose]());
   await begin?.({manager, client, clock, log, signal: stopping});
   manager.ready.then(

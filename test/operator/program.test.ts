@@ -10,7 +10,7 @@ import {startPlane} from '#src/plane/plane.js';
 import {aDirectory, Program} from '#test/cli/programs.js';
 
 const script = join(process.cwd(), 'dist/test/operator/programs/maps.js');
-const ports = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=localhost:0'];
+const ports = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=localhost:0', '--metrics-secure=false'];
 
 /** A program by its flags and variables, which see nothing of this process's own settings. */
 const aProgram = (t: ExecutionContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Program => {

@@ -70,6 +70,8 @@ rules:
   - {apiGroups: [apps], resources: [deployments], verbs: [get, list, watch]}
   - {apiGroups: [apps], resources: [deployments/finalizers], verbs: [update]}
   - {apiGroups: [apps], resources: [deployments/status], verbs: [patch]}
+  - {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+  - {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -119,7 +121,7 @@ test('the roles of an operator follow from its declarations and what it does in 
   const folder = mkdtempSync(join(tmpdir(), 'rights-'));
   t.teardown(() => rmSync(folder, {recursive: true}));
   const file = join(folder, 'rights.json');
-  const rights = recordRights({name: 'copies', controllers: [controller], leaderElection: true});
+  const rights = recordRights({name: 'copies', controllers: [controller], leaderElection: true, metrics: true});
   const planes = await aPlane(t);
 
   await run(planes, rights.client(planes.plane));

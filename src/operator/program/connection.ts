@@ -33,6 +33,8 @@ export interface OperatorConnection extends AsyncDisposable {
   readonly client: Client;
   /** A client without a rate limit, for the lease: a busy operator must not lose it. */
   readonly leaseClient: ResourceClients;
+  /** A client without a rate limit, for reviews of those who read metrics. */
+  readonly reviewClient: ResourceClients;
   /** The namespace of the pod or of the kubeconfig's context; `default` without one. */
   readonly namespace: string;
 }
@@ -82,6 +84,7 @@ export const connectOperator = async ({
     naming,
     client: typed(connectedClient(connection, {...common, userAgent: agent('controllers'), ...(qps > 0 ? {rateLimit: {qps, burst}} : {})})),
     leaseClient: connectedClient(connection, {...common, userAgent: agent('leader-election')}),
+    reviewClient: connectedClient(connection, {...common, userAgent: agent('metrics')}),
     namespace: env['POD_NAMESPACE'] || settings.namespace || 'default',
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   };

@@ -77,15 +77,34 @@ const endpoints = flagSection('Endpoints', {
   'metrics-bind-address': {
     type: 'string',
     label: 'address',
-    help: `HOST:PORT of /metrics, over plain HTTP and without authentication. ${off} opens no port.`,
+    help: `HOST:PORT of /metrics. ${off} opens no port.`,
     default: off,
     check: bindAddress,
   },
+  'metrics-secure': {
+    type: 'bool',
+    help: 'Serve /metrics over HTTPS, to bearer tokens that the API server knows and whose user may get the non-resource URL /metrics. If false: over plain HTTP, to everybody.',
+    default: 'true',
+  },
+  'metrics-cert-path': {
+    type: 'path',
+    help: 'The directory of the certificate of /metrics. Followed while the program runs.',
+    shownDefault: 'a self-signed certificate, in memory',
+  },
+  'metrics-cert-name': {type: 'string', help: 'The file of the certificate in that directory.', default: 'tls.crt'},
+  'metrics-cert-key': {type: 'string', help: 'The file of its key.', default: 'tls.key'},
   'health-probe-bind-address': {
     type: 'string',
     label: 'address',
     help: `HOST:PORT of /healthz and /readyz, over plain HTTP. ${off} opens no port.`,
     default: ':8081',
+    check: bindAddress,
+  },
+  'pprof-bind-address': {
+    type: 'string',
+    label: 'address',
+    help: `HOST:PORT of profiles at /debug/pprof/, over plain HTTP and without authentication; without HOST on loopback. ${off} opens no port.`,
+    default: off,
     check: bindAddress,
   },
   'webhook-bind-address': {
@@ -118,6 +137,11 @@ export const managerFlags = (program: string, summary: string) =>
               renewDeadline: leaderElectRenewDeadline,
               retryPeriod: leaderElectRetryPeriod,
             })
+          : undefined,
+      ({metricsSecure, metricsCertPath}) => (metricsCertPath && !metricsSecure ? '--metrics-cert-path needs --metrics-secure' : undefined),
+      ({metricsSecure, metricsBindAddress, healthProbeBindAddress}) =>
+        metricsSecure && metricsBindAddress === healthProbeBindAddress && (parseBindAddress(metricsBindAddress)?.port ?? 0) > 0
+          ? '--metrics-bind-address must differ from --health-probe-bind-address, or give --metrics-secure=false'
           : undefined,
     ],
   });

@@ -14,6 +14,8 @@ export interface ProgramNeeds {
   readonly namespace?: string;
   /** Whether it elects a leader. The name of the Lease: that of the operator. */
   readonly leaderElection?: boolean;
+  /** Whether it serves secured metrics: it asks the API server who reads them, and whether they may. */
+  readonly metrics?: boolean;
   /** The webhooks of the program. The name of the Secret: that of the operator with `-webhook-cert`. */
   readonly webhooks?: {readonly handlers: readonly Webhook[]; readonly configurations?: readonly string[]; readonly secret?: string};
 }
@@ -45,9 +47,12 @@ const cachedRights = (source: Source, naming: Naming, namespaces: readonly strin
   );
 };
 
-/** Returns the rights of a program: Events, its Lease, its Secret, and the objects whose CA it keeps. */
+/**
+ * Returns the rights of a program: Events, its Lease, the reviews of its metrics, its Secret, and the objects whose CA
+ * it keeps.
+ */
 export const programRights = (
-  {name, namespace = name, leaderElection, webhooks}: ProgramNeeds & {readonly name: string},
+  {name, namespace = name, leaderElection, metrics, webhooks}: ProgramNeeds & {readonly name: string},
   naming: Naming,
 ): readonly Right[] => {
   const of = (kind: Kind) => ({group: naming.group(kind.group), resource: kind.plural});
@@ -55,6 +60,7 @@ export const programRights = (
   return [
     ...each(['create', 'patch'], {group: naming.group(kinds.coreEvents.group), resource: 'events'}),
     ...(leaderElection ? [...each(['create'], election), ...each(['get', 'update'], {...election, name})] : []),
+    ...(metrics ? [...each(['create'], of(kinds.tokenReviews)), ...each(['create'], of(kinds.subjectAccessReviews))] : []),
     ...(webhooks ? webhookRights(webhooks, {name, namespace, naming}) : []),
   ];
 };
