@@ -53,7 +53,7 @@ export interface ReconcileContext<T extends KubeObject = KubeObject, Declared ex
   readonly clock: Clock;
   /** The number of consecutive failures of this key. */
   readonly retries: number;
-  /** Aborts when the controller is to stop. */
+  /** Aborts when the controller is to stop, or the reconcile has reached its time limit. Requests end with it. */
   readonly signal: AbortSignal;
 }
 
@@ -109,6 +109,11 @@ export interface ControllerDefinition<
   /** The number of keys reconciled concurrently; a key is never reconciled concurrently with itself. Default 1. */
   readonly concurrency?: number;
   readonly retry?: RetryOptions;
+  /**
+   * The time limit of a reconcile: then its signal aborts, and with it the requests of its client. What it throws is
+   * retried. Default: that of the manager, which has none by default.
+   */
+  readonly reconcileTimeout?: Duration;
   /**
    * How long a key waits at most until the caches show what its last reconcile wrote; with 0 it does not. Writes of
    * kinds that the controller does not cache are not waited for. Default 2 s.
@@ -167,12 +172,16 @@ export const defineController = <
   if (foreign) throw new TypeError(`controller ${name}: it cannot own ${kindOf(foreign).kind} in another cluster than its own objects`);
   const sources = distinct([primary, ...owns, ...watches.map(({source}) => source), ...reads]);
   const queue = queueOf(definition);
+  const {reconcileTimeout} = definition;
+  if (reconcileTimeout !== undefined && msOf(reconcileTimeout) <= 0)
+    throw new TypeError(`controller ${name}: reconcileTimeout must be above 0`);
   const periodMs = definition.every === undefined ? undefined : msOf(definition.every);
   const controller: OperatorController = {name, sources};
   keepDeclaration(controller, {primary, owns: owns.length > 0});
   register(controller, scope => {
     let caches: Caches | undefined;
     const opened = (): Caches => caches!;
+    const limitMs = reconcileTimeout === undefined ? scope.reconcileTimeoutMs : msOf(reconcileTimeout);
     return defineRuntimeController({
       doc: `Reconciles ${kindOf(primary).plural}.`,
       name,
@@ -181,6 +190,7 @@ export const defineController = <
       sources: (definition.sources ?? []).map(source => runtimeSource(source, opened)),
       workers: scope.concurrency ?? concurrency,
       queue,
+      ...(limitMs === undefined ? {} : {reconcileTimeoutMs: limitMs}),
       async create(context) {
         const indexes = indexesOf(definition.indexes ?? []);
         await indexed(

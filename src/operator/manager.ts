@@ -37,6 +37,8 @@ export interface ManagerOptions {
   readonly namespaces?: readonly string[];
   /** The number of keys that each controller reconciles concurrently, overriding its declaration. */
   readonly concurrency?: number;
+  /** The time limit of a reconcile of controllers that declare none. Default: none. */
+  readonly reconcileTimeout?: Duration;
   /** Enables leader election: the controllers run only on the leader. Default: they run at once. */
   readonly leaderElection?: LeaderElectionOptions;
   /** Your own health checks by name. A check passes by returning and fails by throwing. */
@@ -128,8 +130,15 @@ const checkedOptions = (options: ManagerOptions) => {
   if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1))
     throw new TypeError('concurrency must be a positive integer');
   const {log = createLog({clock, program: name})} = options;
-  const {clusters = {}} = options;
-  const scope = {namespaces, clusters, ...(concurrency === undefined ? {} : {concurrency})};
+  const {clusters = {}, reconcileTimeout} = options;
+  const reconcileTimeoutMs = reconcileTimeout === undefined ? undefined : msOf(reconcileTimeout);
+  if (reconcileTimeoutMs !== undefined && reconcileTimeoutMs <= 0) throw new TypeError('reconcileTimeout must be above 0');
+  const scope = {
+    namespaces,
+    clusters,
+    ...(concurrency === undefined ? {} : {concurrency}),
+    ...(reconcileTimeoutMs === undefined ? {} : {reconcileTimeoutMs}),
+  };
   return {...options, name, clock, random, log, scope};
 };
 

@@ -110,6 +110,7 @@ const runOperator = async (
       namespaces: flags.namespaces,
       gracePeriod: flags.gracePeriod,
       ...(flags.concurrency > 0 ? {concurrency: flags.concurrency} : {}),
+      ...(flags.reconcileTimeout > 0 ? {reconcileTimeout: flags.reconcileTimeout} : {}),
       ...(flags.leaderElect ? {leaderElection: electionOf(name, flags, connection)} : {}),
       ...(options.webhooks ? {webhooks: webhooksOf(name, options.webhooks, flags, connection.namespace)} : {}),
       ...(options.healthChecks ? {healthChecks: options.healthChecks} : {}),

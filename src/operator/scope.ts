@@ -15,6 +15,8 @@ export interface ManagerScope {
   readonly clusters?: Readonly<Record<string, ResourceClients>>;
   /** The number of keys that each controller reconciles concurrently, overriding its declaration. */
   readonly concurrency?: number;
+  /** The time limit of a reconcile of controllers that declare none. */
+  readonly reconcileTimeoutMs?: number;
 }
 
 /** The part of a lister that operators use. */

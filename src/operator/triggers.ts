@@ -7,6 +7,7 @@ import type {KeyedContext} from '#src/runtime/controller.js';
 import {controllerKey} from '#src/runtime/watches.js';
 import type {Caches} from './caches.js';
 import type {Predicate} from './predicates.js';
+import {MappingRetries} from './mapping-retries.js';
 import {partsOf, type ManagerScope} from './scope.js';
 import {clusterOf, kindOf, type Source} from './sources.js';
 import {keysIn, statesOf, type Watch} from './watches.js';
@@ -37,13 +38,20 @@ export const registerWatches = <T extends KubeObject>(
   const primary = definition.for as Source;
   const {enqueue} = context;
   const {naming} = scope.clusters?.[clusterOf(primary) ?? ''] ?? context;
+  const retries = new MappingRetries({
+    ...context,
+    everything() {
+      for (const request of lowPriorityRequests(caches.list(primary))) enqueue(request.key, request);
+    },
+  });
   const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) => {
     const listener = (change: Change) => {
       if (when && !when(change)) return;
       const priority = isOnlyListed(change) ? 'low' : 'normal';
       for (const key of keys(change)) enqueue(key, {priority});
     };
-    for (const part of partsOf(source, scope)) context.listen(part, listener);
+    const {kind} = kindOf(source);
+    for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(kind, change, listener));
   };
   listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
   for (const source of definition.owns ?? [])

@@ -6,6 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import {perItemBackoff, defaultLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
+import {Attempts} from './attempts.js';
 import {reconcileHandler} from './reconcile-handler.js';
 import {ReconcileMetrics} from './reconcile-metrics.js';
 import {clientOf, contextOf, Sources, type ShutdownSignals} from './context.js';
@@ -111,14 +112,22 @@ const buildKeyed = async (
   sources.close();
   const concurrency = typeof workers === 'function' ? workers(environment.options) : workers;
   const {log, clock, meter} = context;
+  const {check, debugPages} = registered.built();
+  const watched: Attempts[] = [];
   return {
     name,
-    ...registered.built(),
+    debugPages,
+    async check() {
+      for (const attempts of watched) attempts.check();
+      await check();
+    },
     whenSynced: signal => sources.whenSynced(signal),
     async run(signal) {
       const workers = loops.reduce((sum, loop) => sum + (loop.workers ?? concurrency), 0);
       const metrics = new ReconcileMetrics(meter, name, workers);
       const running = loops.map(({queue, reconcile, admit, workers: own = concurrency}) => {
+        const attempts = new Attempts({limitMs: controller.reconcileTimeoutMs, clock, log, metrics, signal});
+        watched.push(attempts);
         const attempt = reconcileHandler({
           queue,
           reconcile,
@@ -128,6 +137,7 @@ const buildKeyed = async (
           log,
           metrics,
           signal,
+          attempts,
         });
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });

@@ -94,7 +94,7 @@ export interface Attempt {
   readonly log: Log;
   /** How many times in a row this key failed before. */
   readonly retries: number;
-  /** Aborts when the controller is to stop. */
+  /** Aborts when the controller is to stop, or the attempt has reached its time limit. */
   readonly signal: AbortSignal;
   /** Waits within an attempt, where a requeue is not enough. The virtual clock can advance meanwhile. */
   pause(ms: number): Promise<void>;
@@ -175,6 +175,8 @@ export interface KeyedController<O = unknown> extends Declaration<O> {
   /** The number of workers of each loop. Default 1. */
   readonly workers?: number | FromOptions<O, number>;
   readonly queue?: QueueSettings;
+  /** The time limit of an attempt. Default: none. */
+  readonly reconcileTimeoutMs?: number;
   /** Sources of keys besides the watches; they are opened once the controller runs. */
   readonly sources?: readonly EventSource[];
   /**

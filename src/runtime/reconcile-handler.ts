@@ -6,6 +6,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
+import {Attempts} from './attempts.js';
 import type {Loop, Reconcile} from './controller.js';
 import type {ReconcileMetrics} from './reconcile-metrics.js';
 import {isTransient} from './transient.js';
@@ -20,6 +21,8 @@ export interface ReconcileHandlerOptions {
   readonly log: Log;
   readonly metrics: ReconcileMetrics;
   readonly signal: AbortSignal;
+  /** The attempts in progress. Default: without a limit of time. */
+  readonly attempts?: Attempts;
 }
 
 type Outcome = Result | {readonly kind: 'failed'; readonly error: unknown};
@@ -45,6 +48,7 @@ export const reconcileHandler = ({
   log,
   metrics,
   signal,
+  attempts = new Attempts({clock, log, metrics, signal}),
 }: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
   const failed = (text: string, error: unknown) => {
     if (signal.aborted) return;
@@ -69,9 +73,10 @@ export const reconcileHandler = ({
     const admitted = admit?.(key);
     if (admitted) return void admitted.then(() => signal.aborted || queue.add(text));
     const started = clock.monotonic();
+    using inProgress = attempts.begin(text);
     const pause = async (ms: number) => {
       using _ = queue.pauseHold();
-      await sleep(clock, ms, signal);
+      await sleep(clock, ms, inProgress.signal);
     };
     // Created on demand: most attempts log nothing, and a child logger costs as much as a short attempt.
     const logOfKey = lazily(() => log.child({key: keyText(key)}));
@@ -80,7 +85,7 @@ export const reconcileHandler = ({
         return logOfKey();
       },
       retries: queue.retries(text),
-      signal,
+      signal: inProgress.signal,
       pause,
     };
     metrics.started();

@@ -19,6 +19,7 @@ export class ReconcileMetrics {
   readonly #results: ReadonlyMap<ReconcileResult, {add(): void}>;
   readonly #errors: {add(): void};
   readonly #terminal: {add(): void};
+  readonly #timeouts: {add(): void};
   readonly #seconds: {observe(value: number): void};
   readonly #addWorker: (amount: number) => void;
 
@@ -47,6 +48,13 @@ export class ReconcileMetrics {
     });
     terminal.add(own, 0);
     this.#terminal = terminal.at(own);
+    const timeouts = meter.counter({
+      name: 'controller_runtime_reconcile_timeouts_total',
+      help: 'Total number of reconciliation timeouts per controller',
+      labels,
+    });
+    timeouts.add(own, 0);
+    this.#timeouts = timeouts.at(own);
     this.#seconds = meter
       .histogram({
         name: 'controller_runtime_reconcile_time_seconds',
@@ -80,6 +88,11 @@ export class ReconcileMetrics {
   ended(seconds: number): void {
     this.#addWorker(-1);
     this.#seconds.observe(seconds);
+  }
+
+  /** Records that an attempt reached its time limit, however it ends. */
+  timedOut(): void {
+    this.#timeouts.add();
   }
 
   succeeded(): void {

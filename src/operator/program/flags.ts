@@ -42,6 +42,12 @@ const controllers = flagSection('Controllers', {
     shownDefault: 'what it declares',
     range: {min: 0, max: 10_000},
   },
+  'reconcile-timeout': {
+    type: 'duration',
+    help: 'How long a reconcile may take before it is aborted, of controllers that declare no limit.',
+    shownDefault: 'no limit',
+    range: {min: '0'},
+  },
   'grace-period': {type: 'duration', help: 'How long a stop waits for reconciles in progress.', default: '30s', range: {above: '0'}},
 });
 
