@@ -20,16 +20,17 @@ import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
 import type {Client} from './client/client.js';
 import type {AnyObject, Stored} from './client/objects.js';
 import {runtimeSource, type EventSource} from './events.js';
-import type {Predicate} from './predicates.js';
+import type {Predicate} from './triggers/predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
+import {isName} from './names.js';
 import {register} from './runtime-of.js';
 import {partsOf, readerOf, type ManagerScope} from './scope.js';
 import {clusterOf, distinct, kindOf, sameKind, type Index, type Source} from './sources.js';
 import {cachedParts} from './cached-parts.js';
 import {ReconcileClients} from './reconcile-clients.js';
 import {OwnWrites} from './own-writes.js';
-import {lowPriorityRequests, registerWatches} from './triggers.js';
-import type {Watch} from './watches.js';
+import {lowPriorityRequests, registerWatches} from './triggers/triggers.js';
+import type {Watch} from './triggers/watches.js';
 
 // Indexes of any objects.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -163,8 +164,7 @@ export const defineController = <
 ): OperatorController => {
   const definition = declaration as unknown as ControllerDefinition<T>;
   const {name, watches = [], owns = [], reads = [], concurrency = 1, finalizer, finalize} = definition;
-  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name))
-    throw new TypeError(`controller name "${name}": use lower case letters, digits, - and .`);
+  if (!isName(name)) throw new TypeError(`controller name "${name}": use lower case letters, digits, - and .`);
   if (!Number.isInteger(concurrency) || concurrency < 1) throw new TypeError(`controller ${name}: concurrency must be a positive integer`);
   if ((finalizer === undefined) !== (finalize === undefined)) throw new TypeError(`controller ${name}: finalizer and finalize go together`);
   const primary = definition.for as Source;

@@ -9,10 +9,10 @@ export {
   not,
   resourceVersionChanged,
   type Predicate,
-} from './predicates.js';
+} from './triggers/predicates.js';
 export {againAfter, durationOf, Expected, Terminal, type Duration, type Result} from './result.js';
 export {index, on, selection, type Index, type Selection, type SelectionOptions, type Source} from './sources.js';
-export {mapped, type MapContext, type Watch} from './watches.js';
+export {mapped, type MapContext, type Watch} from './triggers/watches.js';
 export type {KeyLike} from './client/keys.js';
 export type {StatusChange, StatusContext} from './client/status-change.js';
 export type {Caches, CacheListOptions} from './caches.js';
@@ -48,6 +48,7 @@ export {
   type RetryOptions,
 } from './controller.js';
 export {createManager, type Manager, type ManagerOptions, type RunOutcome} from './manager.js';
+export type {Runnable, RunnableContext} from './runnables.js';
 export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
 export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
 export type {WebhookOptions} from './managed-webhooks.js';

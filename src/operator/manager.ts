@@ -14,7 +14,7 @@ import type {OperatorController} from './controller.js';
 import {ManagedWebhooks, type WebhookOptions} from './managed-webhooks.js';
 import {electionOf} from './leader-election.js';
 import type {LeaderElectionOptions} from './leader-election-options.js';
-import {runtimeOf} from './runtime-of.js';
+import {managedOf, type Runnable} from './runnables.js';
 import {msOf, type Duration} from './result.js';
 
 /** The options of a manager. */
@@ -22,6 +22,10 @@ export interface ManagerOptions {
   /** The name in metrics, Events and the user agent. Default `operator`. */
   readonly name?: string;
   readonly controllers: readonly OperatorController[];
+  /**
+   * Work beside the controllers, on this replica while it leads, or always. It begins with them, and ends with them.
+   */
+  readonly runnables?: readonly Runnable[];
   /** The client of caches and controllers, such as `plane.client()` in tests. */
   readonly client: Client;
   /**
@@ -41,6 +45,11 @@ export interface ManagerOptions {
   readonly reconcileTimeout?: Duration;
   /** Enables leader election: the controllers run only on the leader. Default: they run at once. */
   readonly leaderElection?: LeaderElectionOptions;
+  /**
+   * With leader election: whether the caches are filled before this replica leads, so that it reconciles at once when
+   * it does. Costs the memory and the watches of a leader. Default false.
+   */
+  readonly warmup?: boolean;
   /** Your own health checks by name. A check passes by returning and fails by throwing. */
   readonly healthChecks?: Readonly<Record<string, Check>>;
   /** Your own ready checks by name. */
@@ -83,18 +92,19 @@ export interface Manager {
   /** Creates your own metrics, which `metrics` includes. */
   readonly meter: Meter;
   /**
-   * Runs until the signal aborts, and then waits for reconciles in progress. Rejects if a controller cannot be started.
+   * Runs until the signal aborts, and then waits for reconciles in progress and runnables. Rejects if a controller
+   * cannot be started, and with the error of a runnable that fails.
    */
   run(signal: AbortSignal): Promise<RunOutcome>;
   /**
-   * Adds a controller, also to a running manager. Resolves once it has started, with its caches synced; before `run`,
-   * at once. Caches are shared between controllers. Rejects if the name is taken by another controller or a health
-   * check.
+   * Adds a controller or a runnable, also to a running manager. Resolves once it has started, with its caches synced;
+   * before `run`, at once. Caches are shared between controllers. Rejects if the name is taken by another controller or
+   * a health check.
    */
-  add(controller: OperatorController): Promise<void>;
+  add(controller: OperatorController | Runnable): Promise<void>;
   /**
-   * Stops a controller, and informers that no other controller uses. Resolves once its reconciles have ended; to false
-   * if they did not within the grace period.
+   * Stops a controller or a runnable, and informers that no other controller uses. Resolves once its reconciles have
+   * ended; to false if they did not within the grace period.
    */
   remove(name: string): Promise<boolean>;
   /**
@@ -145,10 +155,10 @@ const checkedOptions = (options: ManagerOptions) => {
 type CheckedOptions = ReturnType<typeof checkedOptions>;
 
 const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: MetricsRegistry, signal: AbortSignal): RuntimeManager => {
-  const {name, client, clock, random, log, scope, leaderElection} = options;
+  const {name, client, clock, random, log, scope, leaderElection, warmup = false, runnables = []} = options;
   return new RuntimeManager({
     name,
-    controllers: options.controllers.map(controller => runtimeOf(controller, scope)),
+    controllers: [...options.controllers, ...runnables].map(controller => managedOf(controller, scope)),
     client,
     clusters: scope.clusters,
     clientFor: () => client,
@@ -165,7 +175,7 @@ const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: 
     startIntervalMs: 0,
     shutdownTimeoutMs: msOf(options.gracePeriod ?? '30s'),
     minResyncMs: 0,
-    ...(leaderElection ? {election: electionOf(leaderElection, {program: name, client, clock, random, log, signal})} : {}),
+    ...(leaderElection ? {election: {...electionOf(leaderElection, {program: name, client, clock, random, log, signal}), warmup}} : {}),
   });
 };
 
@@ -179,7 +189,7 @@ const runWithWebhooks = async (
   try {
     // Caches of converted kinds need the conversion webhook.
     const keepers = serving ? await unlessAborted(serving.open(ending.signal), signal) : [];
-    for (const keeper of keepers) await manager.add(runtimeOf(keeper, scope));
+    for (const keeper of keepers) await manager.add(managedOf(keeper, scope));
     return await manager.run(signal);
   } catch (error) {
     if (signal.aborted) return 'stopped'; // Stopped while the webhooks were being opened.
@@ -195,7 +205,7 @@ export const assembleManager = (given: ManagerOptions, meter: MetricsRegistry): 
   const options = checkedOptions(given);
   const {name, client, healthChecks = {}, readyChecks = {}, clock, random, log, webhooks} = options;
   const ending = new AbortController();
-  const taken = ['leaderElection', ...options.controllers.map(controller => controller.name)];
+  const taken = ['leaderElection', ...[...options.controllers, ...(options.runnables ?? [])].map(each => each.name)];
   const health = checksOf('healthChecks', healthChecks, taken, log);
   const readiness = checksOf('readyChecks', readyChecks, [cachesCheck], log);
   const serving = webhooks && new ManagedWebhooks(webhooks, {name, client, clock, random, log, meter});
@@ -214,7 +224,7 @@ export const assembleManager = (given: ManagerOptions, meter: MetricsRegistry): 
       run: signal => runWithWebhooks(manager, serving, options, {ending, signal}),
       async add(controller) {
         if (controller.name in healthChecks) throw new TypeError(`there is a health check named ${controller.name}`);
-        await manager.add(runtimeOf(controller, options.scope));
+        await manager.add(managedOf(controller, options.scope));
       },
       remove: controller => manager.remove(controller),
       health: () => health.all('healthz'),

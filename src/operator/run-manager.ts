@@ -15,6 +15,7 @@ import type {OperatorController} from './controller.js';
 import type {LeaderElectionOptions} from './leader-election-options.js';
 import type {WebhookOptions} from './managed-webhooks.js';
 import {assembleManager, type Manager} from './manager.js';
+import type {Runnable} from './runnables.js';
 import {connectOperator, type OperatorConnection} from './program/connection.js';
 import {openEndpoints} from './program/endpoints.js';
 import {withEnvironment, type Environment} from './program/environment.js';
@@ -45,6 +46,8 @@ export interface RunManagerOptions {
   /** A sentence for `--help`. */
   readonly summary?: string;
   readonly controllers?: readonly OperatorController[];
+  /** Work beside the controllers. */
+  readonly runnables?: readonly Runnable[];
   /** Webhooks to serve. Their address and a certificate directory can be set by flags. */
   readonly webhooks?: ProgramWebhooks;
   /** Your own health checks by name. A check passes by returning and fails by throwing. */
@@ -91,7 +94,7 @@ const runOperator = async (
   {parsed, clock, log, unhandled, version, stopping, ready}: Invocation<ManagerFlags['rows']>,
   env: Environment,
 ): Promise<number> => {
-  const {name, controllers = [], begin} = options;
+  const {name, controllers = [], runnables = [], begin} = options;
   const flags = parsed.options;
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true});
@@ -103,6 +106,8 @@ const runOperator = async (
     {
       name,
       controllers,
+      runnables,
+      warmup: flags.warmup,
       client,
       clock,
       random,

@@ -157,7 +157,7 @@ const buildRunning = async (
   environment: RuntimeEnvironment,
   shutdown: ShutdownSignals,
 ): Promise<BuiltController> => {
-  const {name, reads = []} = controller;
+  const {name, reads = [], isEssential = false} = controller;
   const sources = new Sources(environment, name);
   for (const source of reads) sources.informer(source);
   const registered = registrations();
@@ -166,7 +166,7 @@ const buildRunning = async (
     ...registered.context,
   });
   sources.close();
-  return {name, ...registered.built(), whenSynced: signal => sources.whenSynced(signal), run};
+  return {name, isEssential, ...registered.built(), whenSynced: signal => sources.whenSynced(signal), run};
 };
 
 /** Builds a controller: registers its event handlers and requests its informers. Nothing runs yet. */

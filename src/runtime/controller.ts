@@ -204,6 +204,10 @@ export interface Loop {
 /** A controller that runs its own loop. */
 export interface LongRunningController<O = unknown> extends Declaration<O> {
   readonly shape: 'running';
+  /** Whether it runs on every replica, and not only on the one that leads. */
+  readonly isEverywhere?: boolean;
+  /** Whether its failure ends the manager. Otherwise it is run again. */
+  readonly isEssential?: boolean;
   /**
    * As for keyed controllers. The returned `run` is called once caches are synced, and resolves after all its work has
    * ended.

@@ -49,6 +49,8 @@ export interface BuiltController {
   /** Fails by throwing. */
   check(): void | Promise<void>;
   readonly debugPages?: DebugPages | undefined;
+  /** Whether its failure ends the manager; otherwise it is run again. */
+  readonly isEssential?: boolean;
   /** Resolves once every cache that the controller reads is synced. */
   whenSynced(signal: AbortSignal): Promise<void>;
   /** Runs until the signal aborts; resolves once all work has ended. */

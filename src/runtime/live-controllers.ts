@@ -15,6 +15,7 @@ import type {ShutdownSignals} from './context.js';
 import type {BuiltController, RuntimeEnvironment} from './environment.js';
 import {requirementsOf} from './selection.js';
 import {allEnded} from './shutdown.js';
+import {sourcesOf} from './triggers.js';
 
 export interface LiveControllersOptions extends Omit<RuntimeEnvironment, 'informers'> {
   /** The manager's name in metrics. */
@@ -57,20 +58,39 @@ interface Live {
   ended: Promise<void>;
 }
 
+/** What a run is told of its controllers. */
+export interface LiveControllersEvents {
+  /** Called when the server refuses a list that a controller needs. */
+  refused(error: ListRefused): void;
+  /** Called when an essential controller has failed. */
+  failed(error: unknown): void;
+}
+
 /** The controllers of a run. */
 export class LiveControllers {
   readonly #options: LiveControllersOptions;
-  readonly #shutdown: ShutdownSignals;
-  readonly #refused: (error: ListRefused) => void;
+  readonly #stopping = new AbortController();
+  readonly #calls = new AbortController();
+  readonly #events: LiveControllersEvents;
   readonly #informers: InformerFactory;
   readonly #live = new Map<string, Live>();
+  /** The caches of controllers that do not run yet, by their names. */
+  readonly #warm = new Map<string, InformerScope>();
 
-  /** `shutdown` stops all controllers; `refused` is called when the server refuses a list that one of them needs. */
-  constructor(options: LiveControllersOptions, shutdown: ShutdownSignals, refused: (error: ListRefused) => void) {
+  constructor(options: LiveControllersOptions, events: LiveControllersEvents) {
     this.#options = options;
-    this.#shutdown = shutdown;
-    this.#refused = refused;
-    this.#informers = new InformerFactory({...options, component: options.name, signal: shutdown.calls});
+    this.#events = events;
+    setMaxListeners(0, this.#stopping.signal, this.#calls.signal); // Every informer and every pending call adds a listener.
+    this.#informers = new InformerFactory({...options, component: options.name, signal: this.#calls.signal});
+  }
+
+  /** Fills the caches that a controller declares, and keeps them for the time when it starts. */
+  warm(controller: Controller): void {
+    if (this.#disabledReason(controller) !== undefined) return;
+    const scope = this.#informers.scope();
+    this.#warm.set(controller.name, scope);
+    for (const source of sourcesOf(controller)) scope.informer(source);
+    this.#informers.start();
   }
 
   /**
@@ -84,39 +104,55 @@ export class LiveControllers {
       built.push(...(await this.#build(controller, signal)));
     }
     this.#informers.start();
+    for (const {name} of controllers) this.#cool(name); // Those that are built have their informers.
     return {synced: Promise.all(built.map(live => this.#run(live)))};
   }
 
   /** Builds and starts a further controller. Resolves once it runs. */
   async add(controller: Controller): Promise<void> {
-    const [live] = await this.#build(controller, this.#shutdown.stopping);
+    const [live] = await this.#build(controller, this.#stopping.signal);
     if (live) await this.#run(live);
   }
 
   /** Stops a controller and releases its informers. Returns whether its work ended in time. */
   async remove(name: string): Promise<boolean> {
+    this.#cool(name);
     const live = this.#live.get(name);
     if (!live) return true;
     this.#live.delete(name);
     live.stopping.abort(new Error(`controller ${name} is removed`));
-    const ended = await this.#untilEnded(new Map([[name, live.ended]]), live.calls);
+    const ended = await this.#untilEnded(new Map([[name, live.ended]]), live.calls, this.#options.shutdownTimeoutMs);
     this.#dispose(live);
     return ended;
   }
 
-  /** Waits for all controllers, whose signals have been aborted. Returns whether they ended in time. */
-  untilEnded(calls: AbortController): Promise<boolean> {
-    return this.#untilEnded(new Map([...this.#live].map(([name, {ended}]) => [name, ended])), calls);
+  /** Stops all controllers. Returns whether they ended in time; 0 is no limit. */
+  stop(timeoutMs: number): Promise<boolean> {
+    this.#stopping.abort(new Error('the controller manager stops'));
+    return this.#untilEnded(new Map([...this.#live].map(([name, {ended}]) => [name, ended])), this.#calls, timeoutMs);
   }
 
-  /** Forgets all controllers, which have ended or are given up. */
+  /** Cancels the pending calls of all controllers. */
+  cancelCalls(reason: unknown): void {
+    this.#calls.abort(reason);
+  }
+
+  /** Ends what is left, and forgets all controllers: they have ended or are given up. */
   dispose(): void {
+    this.#stopping.abort();
+    this.#calls.abort();
+    for (const name of [...this.#warm.keys()]) this.#cool(name);
     for (const live of this.#live.values()) this.#dispose(live);
     this.#live.clear();
   }
 
-  async #untilEnded(running: ReadonlyMap<string, Promise<void>>, calls: AbortController): Promise<boolean> {
-    const {clock, log, shutdownTimeoutMs: timeoutMs} = this.#options;
+  #cool(name: string): void {
+    this.#warm.get(name)?.[Symbol.dispose]();
+    this.#warm.delete(name);
+  }
+
+  async #untilEnded(running: ReadonlyMap<string, Promise<void>>, calls: AbortController, timeoutMs: number): Promise<boolean> {
+    const {clock, log} = this.#options;
     const cancel = clock.schedule(timeoutMs > 0 ? timeoutMs / 2 : unlimitedGraceMs, () =>
       calls.abort(new Error('the controller manager stops')),
     );
@@ -143,12 +179,12 @@ export class LiveControllers {
       log.v(1).info({controller: name, reason: disabled}, 'controller is not started');
       return [];
     }
-    const stopping = follower(this.#shutdown.stopping);
-    const calls = follower(this.#shutdown.calls);
+    const stopping = follower(this.#stopping.signal);
+    const calls = follower(this.#calls.signal);
     const scope = this.#informers.scope();
     const links = [stopping.link, calls.link];
     try {
-      const shutdown = {stopping: stopping.own.signal, calls: calls.own.signal};
+      const shutdown: ShutdownSignals = {stopping: stopping.own.signal, calls: calls.own.signal};
       const built = await unlessAborted(build(controller, {...this.#options, informers: scope}, shutdown), signal);
       const live = {
         built,
@@ -195,7 +231,7 @@ export class LiveControllers {
         return await whenSynced(signal);
       } catch (error) {
         if (!(error instanceof ListRefused)) throw error;
-        this.#refused(error);
+        this.#events.refused(error);
         if (times === 0) this.#options.log.error({controller: name, err: error}, 'controller waits for what the server refuses');
       }
     }
@@ -225,6 +261,11 @@ export class LiveControllers {
         break;
       } catch (error) {
         if (signal.aborted) break;
+        if (controller.isEssential) {
+          log.error({controller: name, err: error}, 'controller failed and ends the manager');
+          this.#events.failed(error);
+          break;
+        }
         log.error({controller: name, err: error}, 'controller failed and is run again');
         await sleep(clock, restartMs, signal).catch(() => {});
       }

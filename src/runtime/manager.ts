@@ -1,15 +1,13 @@
-import {setMaxListeners} from 'node:events';
 import type {ListRefused} from '#informers/refusal.js';
 import {sleep} from '#src/base/clock.js';
 import {firstOf} from '#src/base/signals.js';
 import type {HealthAnswer} from '#src/observe/health.js';
 import {LiveControllers, type LiveControllersOptions} from './live-controllers.js';
 import {checkNames} from './selection.js';
-import type {ShutdownSignals} from './context.js';
 import type {Controller} from './controller.js';
 import type {Candidate} from './lease-candidate.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
-import {abortOf} from './shutdown.js';
+import {abortOf, Ending} from './shutdown.js';
 
 export interface ManagerOptions extends LiveControllersOptions {
   /** The selected controllers, built in this order. */
@@ -23,6 +21,8 @@ export interface ManagerOptions extends LiveControllersOptions {
     readonly candidate?: Candidate;
     /** The name of the health check. Default `leaderElection`. */
     readonly check?: string;
+    /** Whether the caches of the controllers are filled before this replica leads. */
+    readonly warmup?: boolean;
   };
 }
 
@@ -32,10 +32,13 @@ export type RunOutcome = 'stopped' | 'lost' | 'stuck';
 /** How long to wait for the API server at the start. */
 const serverTimeoutMs = 10_000;
 
+const isEverywhere = (controller: Controller): boolean => controller.shape === 'running' && controller.isEverywhere === true;
+
 /**
- * Runs controllers. Start order: leader election, if configured; the server responds; all selected controllers are
- * built; informers start; each controller runs once its caches are synced. A stop is the reverse: controllers take no
- * more work and finish what they have, pending calls are cancelled at half of the timeout, informers stop last.
+ * Runs controllers. Start order: those of every replica; leader election, if configured; the server responds; all
+ * selected controllers are built; informers start; each controller runs once its caches are synced. A stop is the
+ * reverse: controllers take no more work and finish what they have, pending calls are cancelled at half of the timeout,
+ * informers stop, the lead is given up, and those of every replica end last.
  */
 export class Manager {
   /** Resolves once every selected controller runs, with all its caches synced. Rejects if the run ends before. */
@@ -48,8 +51,12 @@ export class Manager {
   readonly #options: ManagerOptions;
   readonly #elector: Elector | undefined;
   #controllers: Controller[];
-  /** While they run. */
-  #live: LiveControllers | undefined;
+  /** The controllers of every replica, while they run. */
+  #everywhere: LiveControllers | undefined;
+  /** The others, while their caches wait for the lead. */
+  #warming: LiveControllers | undefined;
+  /** The others, while they run. */
+  #leading: LiveControllers | undefined;
   #resolveStarted: () => void = () => {};
   #rejectStarted: (why: unknown) => void = () => {};
   #rejectReady: (why: ListRefused) => void = () => {};
@@ -82,23 +89,65 @@ export class Manager {
 
   /**
    * Runs until the signal aborts or leadership is lost, and keeps the process alive meanwhile. Rejects when a
-   * controller cannot be built or the server does not respond.
+   * controller cannot be built, an essential one fails, or the server does not respond.
    */
   async run(signal: AbortSignal): Promise<RunOutcome> {
     using _alive = this.#options.clock.keepAlive();
+    const ending = new Ending(this.#options.clock, signal);
+    using _following = ending;
+    const events = {refused: this.#rejectReady, failed: (error: unknown) => ending.fail(error)};
+    const everywhere = new LiveControllers(this.#options, events);
+    const leading = new LiveControllers(this.#options, events);
     try {
-      if (!this.#elector) return await this.#runControllers(signal);
-      const elector = this.#elector;
-      using _ = this.#options.checks.add(this.#options.election?.check ?? 'leaderElection', () => elector.check());
+      const outcome = await this.#runAll(everywhere, leading, ending);
+      ending.throwIfFailed();
+      return outcome;
+    } catch (error) {
+      ending.throwIfFailed();
+      if (signal.aborted) return 'stopped';
+      throw error;
+    } finally {
+      everywhere.dispose();
+      leading.dispose();
+      this.#rejectStarted(new Error('the controllers were stopped before they were ready'));
+    }
+  }
+
+  /** Runs the controllers of every replica, and meanwhile the others while this one leads. */
+  async #runAll(everywhere: LiveControllers, leading: LiveControllers, ending: Ending): Promise<RunOutcome> {
+    const {shutdownTimeoutMs} = this.#options;
+    let hasEnded = true;
+    let outcome: RunOutcome;
+    try {
+      await everywhere.start(this.#controllers.filter(isEverywhere), ending.signal);
+      this.#everywhere = everywhere;
+      outcome = await this.#lead(leading, ending.signal);
+    } finally {
+      this.#everywhere = undefined;
+      hasEnded = await everywhere.stop(ending.leftOf(shutdownTimeoutMs));
+    }
+    return outcome === 'stopped' && !hasEnded ? 'stuck' : outcome;
+  }
+
+  async #lead(live: LiveControllers, signal: AbortSignal): Promise<RunOutcome> {
+    const {election, checks} = this.#options;
+    const elector = this.#elector;
+    if (!elector) return await this.#runControllers(live, signal);
+    if (election?.warmup) {
+      this.#warming = live;
+      for (const controller of this.#controllers) if (!isEverywhere(controller)) live.warm(controller);
+    }
+    try {
+      using _ = checks.add(election?.check ?? 'leaderElection', () => elector.check());
       await using _candidacy = this.#stand(signal);
       let outcome: RunOutcome = 'stopped';
-      const election = await elector.run(signal, async leading => {
-        outcome = await this.#runControllers(leading);
+      const ended = await elector.run(signal, async lead => {
+        outcome = await this.#runControllers(live, lead);
         return outcome === 'stuck' ? 'unfinished' : undefined;
       });
-      return election === 'lost' ? 'lost' : outcome;
+      return ended === 'lost' ? 'lost' : outcome;
     } finally {
-      this.#rejectStarted(new Error('the controllers were stopped before they were ready'));
+      this.#warming = undefined;
     }
   }
 
@@ -131,7 +180,9 @@ export class Manager {
     checkNames([...this.#controllers, controller]);
     this.#controllers.push(controller);
     try {
-      await this.#live?.add(controller);
+      if (isEverywhere(controller)) await this.#everywhere?.add(controller);
+      else if (this.#warming) this.#warming.warm(controller);
+      else await this.#leading?.add(controller);
     } catch (error) {
       this.#forget(controller.name);
       throw error;
@@ -144,40 +195,36 @@ export class Manager {
    */
   async remove(name: string): Promise<boolean> {
     this.#forget(name);
-    return (await this.#live?.remove(name)) ?? true;
+    const all = [this.#everywhere, this.#warming, this.#leading];
+    return (await Promise.all(all.map(live => live?.remove(name) ?? true))).every(Boolean);
   }
 
   #forget(name: string): void {
     this.#controllers = this.#controllers.filter(each => each.name !== name);
   }
 
-  async #runControllers(signal: AbortSignal): Promise<RunOutcome> {
-    const stopping = new AbortController();
-    const calls = new AbortController();
-    setMaxListeners(0, stopping.signal, calls.signal); // Every informer and every pending call adds a listener.
-    const shutdown: ShutdownSignals = {stopping: stopping.signal, calls: calls.signal};
-    const live = new LiveControllers(this.#options, shutdown, this.#rejectReady);
+  async #runControllers(live: LiveControllers, signal: AbortSignal): Promise<RunOutcome> {
     try {
       await this.#waitForServer(signal);
-      const {synced} = await live.start(this.#controllers, signal);
-      this.#live = live;
+      const controllers = this.#controllers.filter(controller => !isEverywhere(controller));
+      const {synced} = await live.start(controllers, signal);
+      this.#warming = undefined;
+      this.#leading = live;
       synced.then(
         () => this.#resolveStarted(),
         () => {},
       );
       await abortOf(signal);
-      this.#live = undefined;
-      stopping.abort(new Error('the controller manager stops'));
+      this.#leading = undefined;
+      const ended = live.stop(this.#options.shutdownTimeoutMs);
       // After losing leadership nothing more may be written.
-      if (signal.reason instanceof LeadLost) calls.abort(new LeadLost());
-      return (await live.untilEnded(calls)) ? 'stopped' : 'stuck';
+      if (signal.reason instanceof LeadLost) live.cancelCalls(new LeadLost());
+      return (await ended) ? 'stopped' : 'stuck';
     } catch (error) {
       if (signal.aborted) return 'stopped';
       throw error;
     } finally {
-      this.#live = undefined;
-      stopping.abort();
-      calls.abort();
+      this.#leading = undefined;
       live.dispose();
     }
   }

@@ -6,7 +6,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import {runEvery as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Priority} from '#src/queue/work-queue.js';
-import type {KeyedController} from './controller.js';
+import type {Controller, KeyedController} from './controller.js';
 import type {Sources} from './context.js';
 import {
   controllerKey,
@@ -21,6 +21,14 @@ import {
 
 /** Queues a key, of one loop or of all. */
 export type Enqueue = (request: EnqueueRequest, loop: string | undefined) => void;
+
+/** Returns the sources that a controller declares. */
+export const sourcesOf = (controller: Controller): readonly Source[] => {
+  const {reads = []} = controller;
+  if (controller.shape === 'running') return reads;
+  const {primary, watches = []} = controller;
+  return [...(primary ? [primary] : []), ...reads, ...watches.flatMap(watch => (watch.watch === 'every' ? [] : [watch.source]))];
+};
 
 const kindOf = (source: Source): Kind => (typeof source.kind === 'object' ? source.kind : (source as Kind));
 

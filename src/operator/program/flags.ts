@@ -53,6 +53,7 @@ const controllers = flagSection('Controllers', {
 
 const election = flagSection('Leader election', {
   'leader-elect': {type: 'bool', help: 'Run the controllers only while this replica holds the lease. Use it with several replicas.'},
+  warmup: {type: 'bool', help: 'Fill the caches before this replica leads, so that it reconciles at once when it does.'},
   'leader-elect-lease-duration': {
     type: 'duration',
     help: 'How long other replicas wait after the last renewal that they see.',

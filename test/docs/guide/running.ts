@@ -1,6 +1,7 @@
-import type {Server} from 'node:http';
+import {once} from 'node:events';
+import {createServer, type Server} from 'node:http';
 import {startPlane, VirtualClock, type Client} from '@platio/plat';
-import {createClient, createManager, defineController, fromEvents, selection} from '@platio/plat/operator';
+import {createClient, createManager, defineController, fromEvents, selection, type Runnable} from '@platio/plat/operator';
 import {ConfigMap, Deployment, Secret} from '@platio/plat/operator/kinds';
 import {Backup, backups} from './backups.js';
 
@@ -62,3 +63,16 @@ export const later = async (manager: ReturnType<typeof withElection>) => {
   await manager.add(buckets);
   await manager.remove('buckets');
 };
+
+/** Serves a page on every replica, until the manager stops. */
+export const page: Runnable = {
+  name: 'page',
+  needsLeaderElection: false,
+  async start({signal, log}) {
+    const server = createServer((_, response) => response.end('backups')).listen(8090);
+    log.info('serving the page');
+    await once(server, 'close', {signal}).catch(() => server.close());
+  },
+};
+
+export const withAPage = (client: Client) => createManager({controllers: [backups], runnables: [page], client});

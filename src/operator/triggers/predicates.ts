@@ -2,7 +2,7 @@ import type {Change} from '#informers/change.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Stored} from './client/objects.js';
+import type {Stored} from '#src/operator/client/objects.js';
 
 /** Decides whether a change queues keys. */
 export type Predicate<T extends KubeObject = KubeObject> = {of(change: Change<T>): boolean}['of'];
