@@ -51,6 +51,7 @@ export {createManager, type Manager, type ManagerOptions, type RunOutcome} from 
 export type {Runnable, RunnableContext} from './runnables.js';
 export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
 export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
+export type {TracingOptions} from './managed-tracing.js';
 export type {WebhookOptions} from './managed-webhooks.js';
 export {defaulting, validating, type AdmissionRequest, type ValidationContext, type Webhook} from './webhooks/admission.js';
 export type {AdmissionOptions, DefaultingOptions, MatchCondition, Operation, ValidationOptions} from './webhooks/matching.js';

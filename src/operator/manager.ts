@@ -11,6 +11,7 @@ import {HealthChecks, type Check, type HealthAnswer} from '#src/observe/health.j
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {Manager as RuntimeManager} from '#src/runtime/manager.js';
 import type {OperatorController} from './controller.js';
+import {ManagedTracing, type TracingOptions} from './managed-tracing.js';
 import {ManagedWebhooks, type WebhookOptions} from './managed-webhooks.js';
 import {electionOf} from './leader-election.js';
 import type {LeaderElectionOptions} from './leader-election-options.js';
@@ -59,6 +60,8 @@ export interface ManagerOptions {
    * not.
    */
   readonly webhooks?: WebhookOptions;
+  /** Sends a trace of each reconcile, with the requests of its client, to a collector. Default: none. */
+  readonly tracing?: TracingOptions;
   /** The grace period for reconciles in progress at a stop. Default 30 s. */
   readonly gracePeriod?: Duration;
   readonly clock?: Clock;
@@ -154,7 +157,14 @@ const checkedOptions = (options: ManagerOptions) => {
 
 type CheckedOptions = ReturnType<typeof checkedOptions>;
 
-const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: MetricsRegistry, signal: AbortSignal): RuntimeManager => {
+interface RuntimeParts {
+  readonly checks: HealthChecks;
+  readonly meter: MetricsRegistry;
+  readonly tracing: ManagedTracing | undefined;
+  readonly signal: AbortSignal;
+}
+
+const runtimeManagerOf = (options: CheckedOptions, {checks, meter, tracing, signal}: RuntimeParts): RuntimeManager => {
   const {name, client, clock, random, log, scope, leaderElection, warmup = false, runnables = []} = options;
   return new RuntimeManager({
     name,
@@ -167,6 +177,7 @@ const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: 
     log,
     freeze: options.freeze ?? false,
     meter,
+    ...(tracing ? {tracer: tracing} : {}),
     queueLabels: 'controller-runtime',
     checks,
     naming: client.naming,
@@ -179,14 +190,21 @@ const runtimeManagerOf = (options: CheckedOptions, checks: HealthChecks, meter: 
   });
 };
 
-/** Runs a manager and its webhooks. `ending` is aborted at the end. */
-const runWithWebhooks = async (
+/** What runs with a manager. */
+interface Accompanying {
+  readonly serving: ManagedWebhooks | undefined;
+  readonly tracing: ManagedTracing | undefined;
+}
+
+/** Runs a manager, its webhooks and its tracing. `ending` is aborted at the end. */
+const runWith = async (
   manager: RuntimeManager,
-  serving: ManagedWebhooks | undefined,
+  {serving, tracing}: Accompanying,
   {scope}: CheckedOptions,
   {ending, signal}: {readonly ending: AbortController; readonly signal: AbortSignal},
 ): Promise<RunOutcome> => {
   try {
+    await tracing?.open();
     // Caches of converted kinds need the conversion webhook.
     const keepers = serving ? await unlessAborted(serving.open(ending.signal), signal) : [];
     for (const keeper of keepers) await manager.add(managedOf(keeper, scope));
@@ -197,6 +215,7 @@ const runWithWebhooks = async (
   } finally {
     ending.abort();
     await serving?.close();
+    await tracing?.close();
   }
 };
 
@@ -209,7 +228,8 @@ export const assembleManager = (given: ManagerOptions, meter: MetricsRegistry): 
   const health = checksOf('healthChecks', healthChecks, taken, log);
   const readiness = checksOf('readyChecks', readyChecks, [cachesCheck], log);
   const serving = webhooks && new ManagedWebhooks(webhooks, {name, client, clock, random, log, meter});
-  const manager = runtimeManagerOf(options, health, meter, ending.signal);
+  const tracing = options.tracing && new ManagedTracing(options.tracing, {name, clock, log});
+  const manager = runtimeManagerOf(options, {checks: health, meter, tracing, signal: ending.signal});
   addCachesCheck(readiness, manager);
   return {
     health,
@@ -221,7 +241,7 @@ export const assembleManager = (given: ManagerOptions, meter: MetricsRegistry): 
       },
       webhookPort: serving?.port ?? Promise.resolve(undefined),
       meter,
-      run: signal => runWithWebhooks(manager, serving, options, {ending, signal}),
+      run: signal => runWith(manager, {serving, tracing}, options, {ending, signal}),
       async add(controller) {
         if (controller.name in healthChecks) throw new TypeError(`there is a health check named ${controller.name}`);
         await manager.add(managedOf(controller, options.scope));

@@ -16,15 +16,19 @@ import type {LeaderElectionOptions} from './leader-election-options.js';
 import type {WebhookOptions} from './managed-webhooks.js';
 import {assembleManager, type Manager} from './manager.js';
 import type {Runnable} from './runnables.js';
+import {checkClusters, parseCluster} from './program/clusters.js';
 import {connectOperator, type OperatorConnection} from './program/connection.js';
 import {openEndpoints} from './program/endpoints.js';
 import {withEnvironment, type Environment} from './program/environment.js';
+import {tracingBy} from './program/tracing.js';
 import {managerFlags, type ManagerFlags, type ProgramOptions} from './program/flags.js';
 
 /** The argument of `begin`. */
 export interface ProgramContext {
   readonly manager: Manager;
   readonly client: Client;
+  /** The clients of the clusters that `--cluster` names. */
+  readonly clusters: Readonly<Record<string, Client>>;
   readonly clock: Clock;
   readonly log: Log;
   /** Aborts when the program has to stop. */
@@ -96,12 +100,17 @@ const runOperator = async (
 ): Promise<number> => {
   const {name, controllers = [], runnables = [], begin} = options;
   const flags = parsed.options;
+  checkClusters(
+    controllers,
+    flags.cluster.flatMap(text => parseCluster(text) ?? []),
+  );
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true});
   unhandled.countIn(metrics);
   const connection = await connectOperator({name, options: flags, version, env, clock, meter: metrics, log, signal: stopping});
   undo.defer(() => connection[Symbol.asyncDispose]());
-  const {client, server, naming} = connection;
+  const {client, clusters, server, naming} = connection;
+  const tracing = tracingBy(flags, env, log);
   const {manager, health, readiness} = assembleManager(
     {
       name,
@@ -109,6 +118,7 @@ const runOperator = async (
       runnables,
       warmup: flags.warmup,
       client,
+      clusters,
       clock,
       random,
       log,
@@ -116,6 +126,7 @@ const runOperator = async (
       gracePeriod: flags.gracePeriod,
       ...(flags.concurrency > 0 ? {concurrency: flags.concurrency} : {}),
       ...(flags.reconcileTimeout > 0 ? {reconcileTimeout: flags.reconcileTimeout} : {}),
+      ...(tracing ? {tracing} : {}),
       ...(flags.leaderElect ? {leaderElection: electionOf(name, flags, connection)} : {}),
       ...(options.webhooks ? {webhooks: webhooksOf(name, options.webhooks, flags, connection.namespace)} : {}),
       ...(options.healthChecks ? {healthChecks: options.healthChecks} : {}),
@@ -126,7 +137,7 @@ const runOperator = async (
   const reviewer = connection.reviewClient;
   const endpoints = await openEndpoints({options: flags, health, readiness, metrics, reviewer, clock, random, log});
   undo.defer(() => endpoints[Symbol.asyncDispose]());
-  await begin?.({manager, client, clock, log, signal: stopping});
+  await begin?.({manager, client, clusters, clock, log, signal: stopping});
   manager.ready.then(
     () => ready(`${name} against ${server} (${naming.name} naming)`),
     () => {},

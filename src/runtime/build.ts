@@ -9,6 +9,7 @@ import {work} from '#src/queue/workers.js';
 import {Attempts} from './attempts.js';
 import {reconcileHandler} from './reconcile-handler.js';
 import {ReconcileMetrics} from './reconcile-metrics.js';
+import {ReconcileTrace} from './reconcile-trace.js';
 import {clientOf, contextOf, Sources, type ShutdownSignals} from './context.js';
 import type {
   Controller,
@@ -57,12 +58,13 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
 };
 
 /** Returns `enqueue` for the queues of all loops. Requests made before `attach` are kept and delivered then. */
-const enqueuerOf = () => {
+const enqueuerOf = (trace: ReconcileTrace | undefined) => {
   let loops: readonly BuiltLoop[] | undefined;
   const pending: (readonly [EnqueueRequest, string | undefined])[] = [];
   const enqueue: Enqueue = (request, only) => {
     if (!loops) return void pending.push([request, only]);
     const {text, afterMs, priority} = toQueueItem(request);
+    if (trace && 'key' in request && request.cause) trace.caused(text, request.cause());
     for (const {name, queue} of loops) {
       if (only !== undefined && only !== name) continue;
       if (afterMs > 0) queue.addAfter(text, afterMs, priority);
@@ -94,11 +96,12 @@ const buildKeyed = async (
   const {name, primary, reads = [], workers = 1} = controller;
   const sources = new Sources(environment, name);
   for (const source of [...(primary ? [primary] : []), ...reads]) sources.informer(source);
-  const {enqueue, attach} = enqueuerOf();
+  const trace = environment.tracer && new ReconcileTrace(environment.tracer, name);
+  const {enqueue, attach} = enqueuerOf(trace);
   const registered = registrations();
   const context: KeyedContext = {
     ...contextOf(environment, controller, await clientOf(environment, controller, shutdown), sources, shutdown),
-    enqueue: (key, {afterMs = 0, loop, priority = 'normal'} = {}) => enqueue({key, afterMs, priority}, loop),
+    enqueue: (key, {afterMs = 0, loop, priority = 'normal', cause} = {}) => enqueue({key, afterMs, priority, cause}, loop),
     ...registered.context,
   };
   const loops = loopsOf(await controller.create(context), controller, environment);
@@ -138,11 +141,12 @@ const buildKeyed = async (
           metrics,
           signal,
           attempts,
+          trace,
         });
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
       startPeriods(clock, log, signal);
-      const parts = {queues: loops.map(({queue}) => queue), clock, random: environment.random, log, signal};
+      const parts = {queues: loops.map(({queue}) => queue), clock, random: environment.random, log, signal, trace};
       const following = (controller.sources ?? []).map(source => followSource(source, parts));
       await abortOf(signal);
       for (const listener of listeners) listener[Symbol.dispose]();

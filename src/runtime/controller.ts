@@ -82,10 +82,19 @@ export interface DebugPage {
 /** Returns the page at a path below the controller's own, such as `/graph`; undefined where there is none. */
 export type DebugPages = (path: string, query: URLSearchParams) => DebugPage | undefined;
 
+/** How a key is queued. */
+export interface EnqueueOptions {
+  readonly afterMs?: number;
+  readonly loop?: string;
+  readonly priority?: Priority;
+  /** Returns what queues it, for traces. */
+  readonly cause?: (() => string) | undefined;
+}
+
 /** The context of a controller that reconciles keys. */
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {
   /** Queues a key independently of any watch, `afterMs` later if set. */
-  enqueue(key: ObjectKey, options?: {readonly afterMs?: number; readonly loop?: string; readonly priority?: Priority}): void;
+  enqueue(key: ObjectKey, options?: EnqueueOptions): void;
 }
 
 /** One attempt to reconcile a key. */

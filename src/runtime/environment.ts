@@ -9,6 +9,7 @@ import type {Client} from '#src/client/client.js';
 import type {QueueLabels} from '#src/queue/queue-metrics.js';
 import type {Cloud} from './cloud.js';
 import type {DebugPages, Gates} from './controller.js';
+import type {TraceSource} from './reconcile-trace.js';
 
 /** The identity of a controller, and its share of the request rate. */
 export interface ControllerIdentity {
@@ -27,6 +28,8 @@ export interface RuntimeEnvironment {
   readonly meter: Meter;
   /** Whose labels the metrics of queues have. Default: those of client-go. */
   readonly queueLabels?: QueueLabels;
+  /** Traces attempts, if the process has tracing. */
+  readonly tracer?: TraceSource;
   readonly naming: Naming;
   readonly options: Readonly<Record<string, unknown>>;
   readonly gates: Gates;

@@ -7,6 +7,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
+import type {ReconcileTrace} from './reconcile-trace.js';
 
 /** What a source is given. */
 export interface SourceContext {
@@ -32,6 +33,7 @@ export interface FollowSourceParts {
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
+  readonly trace?: ReconcileTrace | undefined;
 }
 
 /** The number of keys that wait before a source has to. */
@@ -42,9 +44,10 @@ const longestDelayMs = 60_000;
 const healthyMs = 60_000;
 
 /** Follows a source until it ends or the signal aborts; opens it again after an error, with backoff. Never rejects. */
-export const followSource = async (source: EventSource, {queues, clock, random, log, signal}: FollowSourceParts): Promise<void> => {
+export const followSource = async (source: EventSource, {queues, clock, random, log, signal, trace}: FollowSourceParts): Promise<void> => {
   const delayAfter = exponential(firstDelayMs, longestDelayMs);
   const enqueue = (key: ObjectKey): Promise<void> | undefined => {
+    trace?.caused(keyText(key), `source ${source.name}`);
     for (const queue of queues) queue.add(keyText(key));
     const rooms = queues.flatMap(queue => queue.room(longQueue) ?? []);
     return rooms.length > 0 ? Promise.all(rooms).then(() => {}) : undefined;

@@ -141,7 +141,7 @@ export class LiveControllers {
   dispose(): void {
     this.#stopping.abort();
     this.#calls.abort();
-    for (const name of [...this.#warm.keys()]) this.#cool(name);
+    for (const name of this.#warm.keys()) this.#cool(name);
     for (const live of this.#live.values()) this.#dispose(live);
     this.#live.clear();
   }

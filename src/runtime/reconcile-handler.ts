@@ -8,7 +8,8 @@ import type {Log} from '#src/base/log.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
 import {Attempts} from './attempts.js';
 import type {Loop, Reconcile} from './controller.js';
-import type {ReconcileMetrics} from './reconcile-metrics.js';
+import type {ReconcileMetrics, ReconcileResult} from './reconcile-metrics.js';
+import {withinSpan, type ReconcileTrace} from './reconcile-trace.js';
 import {isTransient} from './transient.js';
 import {Terminal, type Result} from './result.js';
 
@@ -23,9 +24,13 @@ export interface ReconcileHandlerOptions {
   readonly signal: AbortSignal;
   /** The attempts in progress. Default: without a limit of time. */
   readonly attempts?: Attempts;
+  readonly trace?: ReconcileTrace | undefined;
 }
 
 type Outcome = Result | {readonly kind: 'failed'; readonly error: unknown};
+
+/** The result of an attempt, as its metric labels it. */
+const resultOf = ({kind}: Outcome): ReconcileResult => (kind === 'settled' ? 'success' : kind === 'requeue' ? 'requeue_after' : 'error');
 
 const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
   try {
@@ -49,6 +54,7 @@ export const reconcileHandler = ({
   metrics,
   signal,
   attempts = new Attempts({clock, log, metrics, signal}),
+  trace,
 }: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
   const failed = (text: string, error: unknown) => {
     if (signal.aborted) return;
@@ -63,6 +69,7 @@ export const reconcileHandler = ({
       queue.forget(text);
       logFailure('reconciling failed too often and is given up');
     } else {
+      trace?.caused(text, 'retry');
       queue.addRateLimited(text);
       logFailure('reconciling failed and is tried again');
     }
@@ -89,14 +96,18 @@ export const reconcileHandler = ({
       pause,
     };
     metrics.started();
-    const outcome = await outcomeOf(() => reconcile(key, attempt));
+    const span = trace?.begin({key, retries: attempt.retries, startedAt: started});
+    const outcome = await withinSpan(span, () => outcomeOf(() => reconcile(key, attempt)));
     metrics.ended((clock.monotonic() - started) / 1000);
+    span?.set({result: resultOf(outcome)});
+    span?.end(outcome.kind === 'failed' ? outcome.error : undefined);
     switch (outcome.kind) {
       case 'settled':
         queue.forget(text);
         return metrics.succeeded();
       case 'requeue':
         queue.forget(text);
+        trace?.caused(text, 'requeue');
         queue.addAfter(text, outcome.afterMs);
         return metrics.requeued();
       case 'failed':

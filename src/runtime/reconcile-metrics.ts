@@ -1,7 +1,7 @@
 import type {Meter} from '#src/base/meter.js';
 
 /** How an attempt ended, as controller-runtime labels it. */
-type ReconcileResult = 'success' | 'error' | 'requeue_after';
+export type ReconcileResult = 'success' | 'error' | 'requeue_after';
 
 const results: readonly ReconcileResult[] = ['success', 'error', 'requeue_after'];
 

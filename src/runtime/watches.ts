@@ -15,7 +15,15 @@ export interface MapContext<O = unknown> {
 }
 
 /** A key to queue, at once or later. */
-export type EnqueueRequest = ObjectKey | {readonly key: ObjectKey; readonly afterMs: number; readonly priority?: Priority};
+export type EnqueueRequest =
+  | ObjectKey
+  | {
+      readonly key: ObjectKey;
+      readonly afterMs: number;
+      readonly priority?: Priority;
+      /** Returns what queues the key, for traces. */
+      readonly cause?: (() => string) | undefined;
+    };
 
 /** The key of controllers that reconcile only one thing. */
 export const singletonKey: ObjectKey = {namespace: '', name: 'all'};

@@ -42,7 +42,7 @@ test('an operator in a pod works with the service account of the pod, in its nam
   const stop = new AbortController();
   const connection = await connectOperator({
     name: 'maps-operator',
-    options: {kubeconfig: '', context: '', master: '', naming: 'auto', qps: 20, burst: 30},
+    options: {kubeconfig: '', context: '', master: '', cluster: [], naming: 'auto', qps: 20, burst: 30},
     version: {gitVersion: 'v0', gitCommit: 'x'},
     env: {KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port},
     root,

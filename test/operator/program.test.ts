@@ -2,19 +2,19 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {createServer} from 'node:net';
 import test, {type ExecutionContext} from 'ava';
-import {ConfigMap, Lease} from '#src/operator/kinds.js';
+import {ConfigMap, Lease, Secret} from '#src/operator/kinds.js';
 import {managerFlags} from '#src/operator/program/flags.js';
 import {variableOf, withEnvironment} from '#src/operator/program/environment.js';
 import {parseAssignments} from '#src/options/parse.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aDirectory, Program} from '#test/cli/programs.js';
 
-const script = join(process.cwd(), 'dist/test/operator/programs/maps.js');
+const scriptOf = (name: string): string => join(process.cwd(), `dist/test/operator/programs/${name}.js`);
 const ports = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=localhost:0', '--metrics-secure=false'];
 
 /** A program by its flags and variables, which see nothing of this process's own settings. */
-const aProgram = (t: ExecutionContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Program => {
-  const program = new Program(script, args, {KUBECONFIG: '', POD_NAMESPACE: '', ...env});
+const aProgram = (t: ExecutionContext, args: readonly string[], env: Readonly<Record<string, string>> = {}, name = 'maps'): Program => {
+  const program = new Program(scriptOf(name), args, {KUBECONFIG: '', POD_NAMESPACE: '', ...env});
   t.teardown(() => program.stop('SIGKILL'));
   return program;
 };
@@ -27,7 +27,8 @@ const aPlane = async (t: ExecutionContext) => {
   const client = plane.client();
   const create = (name: string, namespace = 'default') => client.resource(ConfigMap).create({metadata: {name, namespace}, data: {}});
   const seen = async (name: string, namespace = 'default') => (await client.resource(ConfigMap).get(name, {namespace})).data?.['seen'];
-  return {client, file, create, seen};
+  const [, context = ''] = /^current-context: (\S+)$/m.exec(plane.kubeconfig) ?? [];
+  return {client, file, context, create, seen};
 };
 
 test('an operator reconciles with a kubeconfig, serves health and metrics, and ends its work and gives its lease back on SIGTERM', async t => {
@@ -84,6 +85,26 @@ test('an operator takes its settings from the environment, and works in the give
   t.is((await program.stop('SIGINT')).code, 0);
 });
 
+test('the controllers of an operator work in the clusters that it is given', async t => {
+  const [hub, edge] = [await aPlane(t), await aPlane(t)];
+  const without = await aProgram(t, [`--kubeconfig=${hub.file}`], {}, 'spread').ended();
+  t.is(without.code, 1);
+  t.is(without.stderr, 'spread-operator: controller spread watches the cluster "edge": give --cluster=edge=KUBECONFIG\n');
+
+  const args = [`--kubeconfig=${hub.file}`, `--cluster=edge=${edge.file}@${edge.context}`, '--health-probe-bind-address=0'];
+  const lost = await aProgram(t, [`--kubeconfig=${hub.file}`, `--cluster=edge=${edge.file}@nowhere`], {}, 'spread').ended();
+  t.regex(lost.stderr, /^spread-operator: --cluster edge .*nowhere.*\n$/);
+  const program = aProgram(t, args, {}, 'spread');
+  await program.waitFor(/^ready: /m);
+  t.truthy(await edge.client.get(ConfigMap, {namespace: 'default', name: 'begun'}));
+  await hub.create('given');
+  await edge.client.apply(Secret, {metadata: {name: 'there', namespace: 'default'}});
+  const seen = async () => (await hub.client.get(Secret, {namespace: 'default', name: 'seen'}))?.data?.['there'] ?? '';
+  while (!atob(await seen()).includes('there')) await new Promise(resolve => setTimeout(resolve, 20));
+  t.truthy(await edge.client.get(ConfigMap, {namespace: 'default', name: 'given'}));
+  t.is((await program.stop()).code, 0);
+});
+
 test('invalid settings end an operator with one line that names the flag, the variable or the file, and code 1', async t => {
   const taken = createServer().listen(0, '127.0.0.1');
   t.teardown(() => void taken.close());
@@ -93,6 +114,7 @@ test('invalid settings end an operator with one line that names the flag, the va
     [['--concurrency=many'], {}, /^maps-operator: .*--concurrency.*whole number\n$/],
     [[], {OPERATOR_CONCURRENCY: 'many'}, /^maps-operator: OPERATOR_CONCURRENCY: .*whole number\n$/],
     [['--health-probe-bind-address=8081'], {}, /^maps-operator: .*--health-probe-bind-address.*must be 0.*or HOST:PORT.*\n$/],
+    [['--cluster=edge'], {}, /^maps-operator: .*--cluster.*"edge" is not NAME=KUBECONFIG, .*\n$/],
     [['--namespaces=Default'], {}, /^maps-operator: .*--namespaces.*"Default" is not the name of a namespace\n$/],
     [
       ['--leader-elect', '--leader-elect-lease-duration=5s'],

@@ -5,6 +5,8 @@ import {validateLeaseTimes} from '#src/options/rules.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 import {parseBindAddress} from '#src/serving/plain-listener.js';
+import {targetOf, tracingErrors} from '#src/transport/otlp/target.js';
+import {clustersError} from './clusters.js';
 
 const off = '0';
 
@@ -20,6 +22,12 @@ const connection = flagSection('Connection', {
     shownDefault: 'the file that KUBECONFIG names, or the service account of the pod',
   },
   context: {type: 'string', help: 'The context of the kubeconfig.', shownDefault: 'its current context'},
+  cluster: {
+    type: 'strings',
+    help: 'A further cluster that the controllers use by its name: NAME=KUBECONFIG, NAME=KUBECONFIG@CONTEXT or NAME=@CONTEXT, which is a context of the kubeconfig. Repeatable, or comma separated.',
+    shownDefault: 'none',
+    check: clustersError,
+  },
   master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
   qps: {type: 'float', help: 'Requests to the API server per second in the long run. 0 or less turns the limit off.', default: '20'},
   burst: {type: 'int', help: 'Maximum burst of requests to the API server.', default: '30', range: {min: 1}},
@@ -113,6 +121,20 @@ const endpoints = flagSection('Endpoints', {
     help: `HOST:PORT of profiles at /debug/pprof/, over plain HTTP and without authentication; without HOST on loopback. ${off} opens no port.`,
     default: off,
     check: bindAddress,
+  },
+  'tracing-endpoint': {
+    type: 'string',
+    label: 'address',
+    help: 'Where traces of reconciles are sent, by OTLP over gRPC without TLS: HOST:PORT or unix:///PATH.',
+    shownDefault: 'OTEL_EXPORTER_OTLP_ENDPOINT, or none',
+    check: (endpoint: string) =>
+      endpoint ? tracingErrors({endpoint: targetOf(endpoint), samplingRatePerMillion: 0})[0]?.detail : undefined,
+  },
+  'tracing-sampling-rate-per-million': {
+    type: 'int',
+    help: 'How many of a million traces are sent.',
+    default: '1000000',
+    range: {min: 0, max: 1_000_000},
   },
   'webhook-bind-address': {
     type: 'string',

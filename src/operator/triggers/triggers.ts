@@ -1,7 +1,7 @@
 // The changes that queue keys of a controller, and their priority.
 
 import {isResync, type Change} from '#informers/change.js';
-import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {controllerKey} from '#src/runtime/watches.js';
@@ -27,7 +27,7 @@ interface TriggerParts {
 
 /** Returns requests with low priority: keys of actual changes are reconciled first. */
 export const lowPriorityRequests = (objects: readonly Frozen<KubeObject>[]) =>
-  objects.map(object => ({key: keyOf(object), afterMs: 0, priority: 'low'}) as const);
+  objects.map(object => ({key: keyOf(object), afterMs: 0, priority: 'low', cause: () => 'all keys'}) as const);
 
 /** Queues keys for changes of all sources. Objects of the initial list and resyncs have low priority. */
 export const registerWatches = <T extends KubeObject>(
@@ -45,12 +45,12 @@ export const registerWatches = <T extends KubeObject>(
     },
   });
   const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) => {
+    const {kind} = kindOf(source);
     const listener = (change: Change) => {
       if (when && !when(change)) return;
       const priority = isOnlyListed(change) ? 'low' : 'normal';
-      for (const key of keys(change)) enqueue(key, {priority});
+      for (const key of keys(change)) enqueue(key, {priority, cause: () => causeOf(change, kind)});
     };
-    const {kind} = kindOf(source);
     for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(kind, change, listener));
   };
   listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
@@ -59,6 +59,10 @@ export const registerWatches = <T extends KubeObject>(
   for (const {source, keys, when} of definition.watches ?? [])
     listen(source, when, change => statesOf(change).flatMap(object => keysIn(keys(object, {caches}))));
 };
+
+/** Returns what happened to which object, such as `updated Secret default/key`. */
+const causeOf = (change: Change, kind: string): string =>
+  `${isOnlyListed(change) ? 'listed' : change.type} ${kind} ${keyText(keyOf(change.object))}`;
 
 /** Whether a change is none: an object of the initial list, or a resync. */
 const isOnlyListed = (change: Change): boolean => (change.type === 'added' && change.initial) || isResync(change);

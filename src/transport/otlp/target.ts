@@ -31,6 +31,10 @@ function* endpointErrors(endpoint: string): Iterable<FieldError> {
   else if (!URL.canParse(collectorOf(endpoint))) yield invalid('endpoint', endpoint, 'must be host:port');
 }
 
+/** Returns the gRPC target of an endpoint that may be a URL without TLS, as the variables of OpenTelemetry have it. */
+export const targetOf = (endpoint: string): string =>
+  endpoint.startsWith('http://') ? endpoint.slice('http://'.length).replace(/\/$/, '') : endpoint;
+
 /** Returns the server of a gRPC target: `dns:[//authority/]host:port`, `unix:path`, `unix:///path` or `host:port`. */
 export const collectorOf = (endpoint: string): string => {
   if (schemeOf(endpoint) === 'unix') return `unix://${encodeURI(endpoint.replace(/^unix:(\/\/)?/, ''))}`;
