@@ -15,22 +15,21 @@ import {
   type QueueSettings,
 } from '#src/runtime/controller.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
-import {keepDeclaration} from './declarations.js';
+import {isName, keepDeclaration} from './declarations.js';
 import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
 import type {Client} from './client/client.js';
 import type {AnyObject, Stored} from './client/objects.js';
 import {runtimeSource, type EventSource} from './events.js';
 import type {Predicate} from './triggers/predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
-import {isName} from './names.js';
 import {register} from './runtime-of.js';
 import {partsOf, readerOf, type ManagerScope} from './scope.js';
 import {clusterOf, distinct, kindOf, sameKind, type Index, type Source} from './sources.js';
 import {cachedParts} from './cached-parts.js';
 import {ReconcileClients} from './reconcile-clients.js';
 import {OwnWrites} from './own-writes.js';
-import {lowPriorityRequests, registerWatches} from './triggers/triggers.js';
-import type {Watch} from './triggers/watches.js';
+import {lowPriorityRequests, registerWatches} from './triggers.js';
+import type {Watch} from './watches.js';
 
 // Indexes of any objects.
 // oxlint-disable-next-line typescript/no-explicit-any

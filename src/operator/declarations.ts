@@ -18,3 +18,6 @@ export const declarationOf = (controller: {readonly name: string}): DeclaredSour
   if (!found) throw new TypeError(`controller ${controller.name}: declare it with defineController`);
   return found;
 };
+
+/** Whether a text can be the name of a controller or a runnable. */
+export const isName = (name: string): boolean => /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name);

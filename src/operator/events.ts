@@ -4,7 +4,7 @@ import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {EventSource as RuntimeSource, SourceContext} from '#src/runtime/event-source.js';
 import type {Caches} from './caches.js';
-import {keysIn} from './triggers/watches.js';
+import {keysIn} from './watches.js';
 
 /** The used part of an Observable (rxjs, or any library with that protocol). */
 export interface SubscribableEvents<E> {

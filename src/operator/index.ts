@@ -12,7 +12,7 @@ export {
 } from './triggers/predicates.js';
 export {againAfter, durationOf, Expected, Terminal, type Duration, type Result} from './result.js';
 export {index, on, selection, type Index, type Selection, type SelectionOptions, type Source} from './sources.js';
-export {mapped, type MapContext, type Watch} from './triggers/watches.js';
+export {mapped, type MapContext, type Watch} from './watches.js';
 export type {KeyLike} from './client/keys.js';
 export type {StatusChange, StatusContext} from './client/status-change.js';
 export type {Caches, CacheListOptions} from './caches.js';
@@ -51,7 +51,7 @@ export {createManager, type Manager, type ManagerOptions, type RunOutcome} from 
 export type {Runnable, RunnableContext} from './runnables.js';
 export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
 export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
-export type {TracingOptions} from './managed-tracing.js';
+export type {TracingOptions} from './tracing/managed-tracing.js';
 export type {WebhookOptions} from './managed-webhooks.js';
 export {defaulting, validating, type AdmissionRequest, type ValidationContext, type Webhook} from './webhooks/admission.js';
 export type {AdmissionOptions, DefaultingOptions, MatchCondition, Operation, ValidationOptions} from './webhooks/matching.js';

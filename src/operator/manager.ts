@@ -11,7 +11,7 @@ import {HealthChecks, type Check, type HealthAnswer} from '#src/observe/health.j
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {Manager as RuntimeManager} from '#src/runtime/manager.js';
 import type {OperatorController} from './controller.js';
-import {ManagedTracing, type TracingOptions} from './managed-tracing.js';
+import {ManagedTracing, type TracingOptions} from './tracing/managed-tracing.js';
 import {ManagedWebhooks, type WebhookOptions} from './managed-webhooks.js';
 import {electionOf} from './leader-election.js';
 import type {LeaderElectionOptions} from './leader-election-options.js';

@@ -16,9 +16,10 @@ import type {LeaderElectionOptions} from './leader-election-options.js';
 import type {WebhookOptions} from './managed-webhooks.js';
 import {assembleManager, type Manager} from './manager.js';
 import type {Runnable} from './runnables.js';
-import {checkClusters, parseCluster} from './program/clusters.js';
+import {parseCluster, type ClusterSetting} from './program/clusters.js';
 import {connectOperator, type OperatorConnection} from './program/connection.js';
 import {openEndpoints} from './program/endpoints.js';
+import {clusterOf} from './sources.js';
 import {withEnvironment, type Environment} from './program/environment.js';
 import {tracingBy} from './program/tracing.js';
 import {managerFlags, type ManagerFlags, type ProgramOptions} from './program/flags.js';
@@ -145,6 +146,14 @@ const runOperator = async (
   const outcome = await manager.run(stopping);
   if (outcome === 'lost') log.error('the lead was lost');
   return outcome === 'stopped' ? 0 : 1;
+};
+
+/** Throws an error of one line if a controller watches a cluster that is not given. */
+const checkClusters = (controllers: readonly OperatorController[], given: readonly ClusterSetting[]): void => {
+  for (const {name, sources} of controllers) {
+    const missing = sources.map(clusterOf).find(cluster => cluster !== undefined && !given.some(each => each.name === cluster));
+    if (missing !== undefined) throw new Error(`controller ${name} watches the cluster "${missing}": give --cluster=${missing}=KUBECONFIG`);
+  }
 };
 
 /** Returns the leader election configured by flags. */

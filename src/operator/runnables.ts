@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {defineLongRunning, type Controller} from '#src/runtime/controller.js';
 import type {OperatorController} from './controller.js';
-import {isName} from './names.js';
+import {isName} from './declarations.js';
 import {runtimeOf} from './runtime-of.js';
 import type {ManagerScope} from './scope.js';
 

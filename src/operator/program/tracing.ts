@@ -1,5 +1,5 @@
 import type {Log} from '#src/base/log.js';
-import type {TracingOptions} from '#src/operator/managed-tracing.js';
+import type {TracingOptions} from '#src/operator/tracing/managed-tracing.js';
 import {targetOf, tracingErrors} from '#src/transport/otlp/target.js';
 import type {Environment} from './environment.js';
 import type {ProgramOptions} from './flags.js';

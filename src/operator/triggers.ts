@@ -5,11 +5,11 @@ import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {controllerKey} from '#src/runtime/watches.js';
-import type {Caches} from '#src/operator/caches.js';
-import type {Predicate} from './predicates.js';
-import {MappingRetries} from './mapping-retries.js';
-import {partsOf, type ManagerScope} from '#src/operator/scope.js';
-import {clusterOf, kindOf, type Source} from '#src/operator/sources.js';
+import type {Caches} from './caches.js';
+import type {Predicate} from './triggers/predicates.js';
+import {MappingRetries} from './triggers/mapping-retries.js';
+import {partsOf, type ManagerScope} from './scope.js';
+import {clusterOf, kindOf, type Source} from './sources.js';
 import {keysIn, statesOf, type Watch} from './watches.js';
 
 /** The part of a declaration that defines which changes queue keys. */

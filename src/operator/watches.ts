@@ -3,10 +3,10 @@
 import type {Change} from '#informers/change.js';
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Caches} from '#src/operator/caches.js';
-import type {Stored} from '#src/operator/client/objects.js';
-import type {Predicate} from './predicates.js';
-import type {ObjectOfSource, Source} from '#src/operator/sources.js';
+import type {Caches} from './caches.js';
+import type {Stored} from './client/objects.js';
+import type {Predicate} from './triggers/predicates.js';
+import type {ObjectOfSource, Source} from './sources.js';
 
 /**
  * The inputs of the mapping of a watch. Caches contain what the server last reported, and may be incomplete until all
