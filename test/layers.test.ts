@@ -61,7 +61,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/simulation': {layers: ['src/platlet', ...acting], packages: ['rxjs']},
   'src/controlplane': {layers: ['src/resources', ...acting], packages: ['rxjs']},
   'src/operator': {layers: ['src/program', 'src/transport', 'src/serving', ...acting], packages: ['rxjs']},
-  'src/console': {layers: ['src/serving', 'src/observe', ...below]},
+  'src/console': {layers: ['src/serving', 'src/transport', 'src/observe', ...below]},
   'src/why': {layers: ['controllers', 'src/client', 'src/model', 'src/pki', ...below]},
   'src/codegen': {layers: ['src/schema', ...below]},
 };

@@ -8,6 +8,7 @@ import type {Random} from '#src/base/random.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
 import {listenPlain} from '#src/serving/plain-listener.js';
+import {Forwards} from './forwards.js';
 import {consoleHandler} from './handler.js';
 import {Page} from './page.js';
 import type {ServedConsole} from './served-console.js';
@@ -40,7 +41,8 @@ export const openConsole = async ({upstream, server, version, time, clock, rando
     );
   const sessions = new Sessions(clock);
   const port = {number: at.port};
-  const handler = consoleHandler({page: new Page(), sessions, upstream, server, version, time, port: () => port.number});
+  const forwards = new Forwards(upstream, log);
+  const handler = consoleHandler({page: new Page(), sessions, upstream, server, version, time, forwards, port: () => port.number});
   const listener = await listenPlain({
     bindAddress: at.address,
     port: at.port,
@@ -61,6 +63,7 @@ export const openConsole = async ({upstream, server, version, time, clock, rando
     link: () => `${url}/#token=${sessions.link()}`,
     async [Symbol.asyncDispose]() {
       time[Symbol.dispose]();
+      await forwards[Symbol.asyncDispose]();
       await listener.close();
     },
   };

@@ -5,6 +5,7 @@ import type {ApiHandler, ApiRequest, ApiResponse} from '#src/api/request.js';
 import {badRequest, forbidden, pathUnknown, serviceUnavailable, StatusError, unauthorized, methodNotAllowed} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import {cookieOf, foreignRequest, isByPage} from './guard.js';
+import type {Forwards} from './forwards.js';
 import type {Page} from './page.js';
 import type {Session, Sessions} from './sessions.js';
 import type {ConsoleTime} from './time.js';
@@ -18,6 +19,7 @@ export interface HandlerParts {
   readonly server: string;
   readonly version: string;
   readonly time: ConsoleTime;
+  readonly forwards: Forwards;
   /** The port, which tells the cookies of consoles on one host apart. */
   port(): number;
 }
@@ -67,7 +69,7 @@ const bodyOf = async ({body}: ApiRequest): Promise<Readonly<Record<string, unkno
 
 /** Answers the requests of the browser. Never rejects. */
 export const consoleHandler = (parts: HandlerParts): ApiHandler => {
-  const {page, sessions, upstream, server, version, time} = parts;
+  const {page, sessions, upstream, server, version, time, forwards} = parts;
   const cookieName = (): string => `plat-console-${parts.port()}`;
 
   const redeemed = async (request: ApiRequest): Promise<ApiResponse> => {
@@ -84,11 +86,21 @@ export const consoleHandler = (parts: HandlerParts): ApiHandler => {
 
   const own = async (request: ApiRequest, path: string, session: Session, cookie: string): Promise<ApiResponse> => {
     const {method} = request;
-    if (path === '/console/v1/session' && method === 'GET') return json({csrf: session.csrf, server, version, time: time.kind});
-    if (path === '/console/v1/session' && method === 'DELETE') return ended(cookie);
-    if (path === '/console/v1/time' && method === 'GET') return json(time.state());
-    if (path === '/console/v1/time' && method === 'POST') return json(await time.act(await bodyOf(request)));
-    if (path === '/console/v1/session' || path === '/console/v1/time') throw methodNotAllowed({group: '', resource: 'console'}, method);
+    const answers: Readonly<Record<string, Readonly<Record<string, () => ApiResponse | Promise<ApiResponse>>>>> = {
+      '/console/v1/session': {GET: () => json({csrf: session.csrf, server, version, time: time.kind}), DELETE: () => ended(cookie)},
+      '/console/v1/time': {GET: () => json(time.state()), POST: async () => json(await time.act(await bodyOf(request)))},
+      '/console/v1/forwards': {
+        GET: () => json({forwards: forwards.list}),
+        POST: async () => json(await forwards.add(await bodyOf(request)), 201),
+        DELETE: async () => {
+          await forwards.end(Number((await bodyOf(request))['local']));
+          return json({});
+        },
+      },
+    };
+    const methods = Object.hasOwn(answers, path) ? answers[path]! : undefined;
+    if (methods && Object.hasOwn(methods, method)) return methods[method]!();
+    if (methods) throw methodNotAllowed({group: '', resource: 'console'}, method);
     throw pathUnknown();
   };
 

@@ -187,6 +187,21 @@ inBrowser('a command runs in a container, and reads what is typed', async t => {
   });
 });
 
+inBrowser('a port of a pod is forwarded to one of this machine, until it is ended', async t => {
+  const [pod] = (await plane.client().list(kinds.pods, {namespace: 'default', labelSelector: 'app=web'})).items;
+  await opened(t, `#/objects/core/pods/default/${pod!.metadata.name}?tab=ports`, async () => {
+    await page.getByRole('button', {name: 'Forward', exact: true}).click();
+    const link = page.getByRole('link', {name: /^http:\/\/localhost:/});
+    const address = (await link.innerText()).replace('localhost', '127.0.0.1');
+    const response = await fetch(address, {headers: {connection: 'close'}});
+    t.is(response.status, 200);
+    t.regex(await response.text(), /simulated/);
+    await page.getByRole('button', {name: 'End'}).click();
+    await link.waitFor({state: 'detached'});
+    await t.throwsAsync(fetch(address));
+  });
+});
+
 inBrowser('a certificate request says what is asked for, and is approved', async t => {
   await aRequest(plane, 'wanted');
   await opened(t, '#/certificates', async () => {
