@@ -46,6 +46,8 @@ packed('the package has its licences, its changes and its documents, and nothing
     files.filter(file => /\.(code|map)$/.test(file)),
     [],
   );
+  // `plat create` makes projects of these.
+  t.deepEqual(filesOf(join(installed, 'examples/operator')).sort(), filesOf('examples/operator').sort());
 });
 
 packed('no file of the package names a source map', t => {
