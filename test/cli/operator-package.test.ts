@@ -131,7 +131,10 @@ test('a server accepts the definitions and the Deployment of the bundle, whose r
     ],
   );
   const roles = objectsOf(files['install.yaml']!).filter(({kind}) => kind === 'ClusterRole' || kind === 'Role');
-  const rulesOf = (kind: string) => roles.filter(role => role['kind'] === kind).flatMap(role => role['rules'] as object[]);
+  const rulesOf = (kind: string) =>
+    roles
+      .filter(role => role['kind'] === kind && (role['metadata'] as {name: string}).name === 'volumes')
+      .flatMap(role => role['rules'] as object[]);
   t.deepEqual(permissions, [{serviceAccountName: 'volumes', rules: rulesOf('Role')}]);
   t.deepEqual(clusterPermissions, [
     {serviceAccountName: 'volumes', rules: rulesOf('ClusterRole')},
@@ -182,6 +185,35 @@ test('the values of a chart change its Deployment and leave objects out', t => {
   const shown = ({args: given, resources, ports, securityContext}: Fields) => ({args: given, resources, ports, securityContext});
   const [charted, installed] = [all, objectsOf(files['install.yaml']!)].map(each => shown(specOf(each).template.spec.containers[0]!));
   t.deepEqual(charted, installed);
+});
+
+test('what is in another namespace stays there, and no bundle can grant it', async t => {
+  const {folder, text, write} = aProject();
+  const role = text('manifests/rights.yaml')
+    .split('---\n')
+    .slice(3)
+    .join('---\n')
+    .replaceAll('  namespace: backups\nr', '  namespace: keys\nr');
+  write('manifests/rights.yaml', `${text('manifests/rights.yaml')}---\n${role}`);
+  const placesOf = (objects: readonly Fields[]) =>
+    objects
+      .filter(({kind}) => kind === 'RoleBinding')
+      .map(({metadata, subjects}) => [(metadata as Fields)['namespace'], (subjects as [Fields])[0]['namespace']]);
+  const files = filesOf(folder, {formats: ['install', 'helm']});
+
+  t.deepEqual(placesOf(objectsOf(files['install.yaml']!)), [
+    ['backups', 'backups'],
+    ['keys', 'backups'],
+  ]);
+  t.deepEqual(placesOf(rendered(files)), [
+    ['elsewhere', 'elsewhere'],
+    ['keys', 'elsewhere'],
+  ]);
+  t.throws(() => filesOf(folder), {
+    message: /^a bundle cannot grant the rights of RoleBinding backups in the namespace keys: leave olm out/,
+  });
+  write('manifests/kustomization.yaml', `namespace: backups\n${text('manifests/kustomization.yaml')}`);
+  t.throws(() => filesOf(folder), {message: 'the manifests have Role backups/backups twice'});
 });
 
 test('what Helm would read as an expression is text in a chart', async t => {

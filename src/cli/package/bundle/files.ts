@@ -91,7 +91,9 @@ const bundledObjects = (project: OperatorProject): readonly NamedObject[] => {
     .map(object => {
       const {kind, metadata} = object;
       if (!allowed.has(kind)) throw new Error(`a bundle cannot have ${kind} ${metadata.name}: leave olm out of --format`);
-      const {namespace: _, ...others} = metadata;
+      const {namespace, ...others} = metadata;
+      if (namespace !== undefined && namespace !== project.namespace)
+        throw new Error(`a bundle cannot have ${kind} ${metadata.name} in the namespace ${namespace}: leave olm out of --format`);
       return isA(object, kinds.customResourceDefinitions as Kind)
         ? bundledDefinition(object as Definition, project)
         : {...object, metadata: others};

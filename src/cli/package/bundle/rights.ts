@@ -19,7 +19,7 @@ export interface BundleRights {
 }
 
 /** Returns the rights of a project's operator. Throws an error of one line for rights that a bundle cannot express. */
-export const bundleRights = ({objects, workload}: OperatorProject): BundleRights => {
+export const bundleRights = ({objects, workload, namespace}: OperatorProject): BundleRights => {
   const account = workload.spec!.template.spec!.serviceAccountName;
   const isOwn = (binding: Binding): boolean =>
     (binding.subjects ?? []).some(({kind, name}) => kind === 'ServiceAccount' && name === account);
@@ -30,9 +30,17 @@ export const bundleRights = ({objects, workload}: OperatorProject): BundleRights
     throw new Error(
       `the ${shared.kind} ${shared.metadata.name} has several subjects: give the operator one of its own, or leave olm out of --format`,
     );
+  const elsewhere = inNamespace.find(({metadata}) => metadata.namespace !== namespace);
+  if (elsewhere)
+    throw new Error(
+      `a bundle cannot grant the rights of RoleBinding ${elsewhere.metadata.name} in the namespace ${elsewhere.metadata.namespace}: leave olm out of --format`,
+    );
   const roleOf = ({roleRef, metadata}: Binding): Role => {
     const role = objects.find(
-      object => object.kind === roleRef.kind && object.metadata.name === roleRef.name && isA(object, roleKind(roleRef.kind)),
+      object =>
+        isA(object, roleKind(roleRef.kind)) &&
+        object.metadata.name === roleRef.name &&
+        (roleRef.kind !== 'Role' || object.metadata.namespace === metadata.namespace),
     );
     if (!role)
       throw new Error(

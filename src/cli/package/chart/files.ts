@@ -18,9 +18,10 @@ import {valuesText} from './values.js';
 /** Returns the files of the chart of a project. */
 export const chartFiles = (project: OperatorProject): readonly GeneratedFile[] => {
   const templates = new Map<string, string>();
+  const {conditionsOf} = purposesOf(project);
   for (const object of chartedObjects(project)) {
     const name = fileOf(object);
-    templates.set(name, `${templates.get(name) ?? generated}${templateOf(object, project)}`);
+    templates.set(name, `${templates.get(name) ?? generated}${templateOf(object, project, conditionsOf(object))}`);
   }
   const file = (name: string, text: string): GeneratedFile => ({name: `chart/${name}`, text});
   return [
@@ -45,14 +46,14 @@ const fileOf = (object: NamedObject): string =>
     : `${object.kind.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()}.yaml`;
 
 /** Returns the template of an object, in the namespace of the release, with labels of the release. */
-const templateOf = (object: NamedObject, project: OperatorProject): string => {
+const templateOf = (object: NamedObject, project: OperatorProject, conditions: readonly string[]): string => {
   const {objects, facts, workload} = project;
   const template = new Template();
   const drawn = object.metadata.name === workload.metadata.name && isA(object, kinds.deployments as Kind);
   const written = drawn ? deploymentTemplate(project, template) : withAccount(object, project, template);
   // The others tell which names are those of the chart.
   const others = objects.filter(each => each !== object);
-  const [placed] = inNamespace([written as NamedObject, ...others], template.value('.Release.Namespace'));
+  const [placed] = inNamespace([written as NamedObject, ...others], {of: project.namespace, to: template.value('.Release.Namespace')});
   const {labels = {}, annotations, ...metadata} = placed!.metadata;
   const own = Object.entries(labels).filter(([key]) => !chartLabels.includes(key));
   const shown = {
@@ -67,7 +68,7 @@ const templateOf = (object: NamedObject, project: OperatorProject): string => {
       annotations: annotationsOf(object, annotations, project, template),
     },
   };
-  return template.text(shown, purposesOf(project).conditionsOf(object));
+  return template.text(shown, conditions);
 };
 
 const isAccount = (object: {readonly kind?: unknown; readonly name?: unknown}, {workload}: OperatorProject): boolean =>

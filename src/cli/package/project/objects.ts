@@ -2,7 +2,7 @@
 
 import {existsSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
-import {isOfKind, kinds, type Kind} from '#src/api/kinds/index.js';
+import {groupOfVersion, isOfKind, kinds, type Kind} from '#src/api/kinds/index.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {failureAt, readManifests, type NamedObject} from '#src/plane/manifests/read.js';
 import {stagesOf} from '#src/plane/manifests/order.js';
@@ -26,11 +26,19 @@ export interface ProjectObjects {
  */
 export const projectObjects = (folder: string, name: string): ProjectObjects => {
   const path = join(folder, 'manifests/kustomization.yaml');
-  const {namespace = name, resources} = kustomizationAt(path);
+  const {namespace: given, resources} = kustomizationAt(path);
   const documents = readManifests(resources.map(each => join(dirname(path), each)));
   const stages = stagesOf(documents, naming);
   const objects = [...stages.namespaces, ...stages.definitions, ...stages.others].map(({object}) => object);
-  return {namespace, objects: inNamespace(objects, namespace)};
+  const namespace = given ?? objects.find(object => isA(object, kinds.deployments as Kind))?.metadata.namespace ?? name;
+  const placed = inNamespace(objects, given === undefined ? {of: '', to: namespace} : {to: given});
+  const keys = placed.map(({apiVersion, kind, metadata}) =>
+    [groupOfVersion(apiVersion), kind, metadata.namespace ?? '', metadata.name].join('/'),
+  );
+  const twice = placed.find((_, at) => keys.indexOf(keys[at]!) !== at);
+  if (twice)
+    throw new Error(`the manifests have ${twice.kind} ${[twice.metadata.namespace, twice.metadata.name].filter(Boolean).join('/')} twice`);
+  return {namespace, objects: placed};
 };
 
 /** What is read of a kustomization. */
@@ -62,12 +70,20 @@ const insteadOf = (field: string): string => (field === 'images' ? 'give --image
 
 const clusterScoped: readonly Kind[] = Object.values(kinds as Readonly<Record<string, Kind>>).filter(({namespaced}) => !namespaced);
 
+/** Which objects are put into a namespace: those of another one (empty: of none), or all. */
+interface Move {
+  readonly of?: string;
+  readonly to: string;
+}
+
 /**
  * Returns objects in a namespace, as kustomize puts them there: themselves, the service accounts that bindings name,
  * and the Services that webhooks are called by, where these are among the objects.
  */
-export const inNamespace = (objects: readonly NamedObject[], namespace: string): NamedObject[] => {
-  const namesOf = (kind: Kind) => new Set(objects.filter(object => isA(object, kind)).map(({metadata}) => metadata.name));
+export const inNamespace = (objects: readonly NamedObject[], {of, to: namespace}: Move): NamedObject[] => {
+  const isMoved = ({metadata}: NamedObject): boolean => of === undefined || (metadata.namespace ?? '') === of;
+  const namesOf = (kind: Kind) =>
+    new Set(objects.filter(object => isA(object, kind) && isMoved(object)).map(({metadata}) => metadata.name));
   const [accounts, services] = [namesOf(kinds.serviceAccounts as Kind), namesOf(kinds.services as Kind)];
   const moved = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(moved);
@@ -80,7 +96,7 @@ export const inNamespace = (objects: readonly NamedObject[], namespace: string):
   };
   return objects.map(object => {
     const {subjects, webhooks, spec} = object as {subjects?: unknown; webhooks?: unknown; spec?: {conversion?: unknown}};
-    const metadata = clusterScoped.some(kind => isA(object, kind)) ? object.metadata : {...object.metadata, namespace};
+    const metadata = clusterScoped.some(kind => isA(object, kind)) || !isMoved(object) ? object.metadata : {...object.metadata, namespace};
     const isAccount = (subject: unknown): boolean =>
       isPlainObject(subject) && subject['kind'] === 'ServiceAccount' && accounts.has(String(subject['name']));
     return {
