@@ -141,7 +141,12 @@ test('a server accepts the definitions and the Deployment of the bundle, whose r
   ] as object[] as typeof clusterPermissions);
   t.deepEqual(
     Object.keys(files).filter(name => name.startsWith('bundle/') && name.includes('_')),
-    ['bundle/manifests/example.com_caches.yaml', 'bundle/manifests/example.com_volumes.yaml'],
+    [
+      'bundle/manifests/example.com_caches.yaml',
+      'bundle/manifests/example.com_volumes.yaml',
+      'bundle/manifests/volumes-metrics_service.yaml',
+      'bundle/manifests/volumes-metrics-reader_clusterrole.yaml',
+    ],
   );
   const labels = parsedYaml(files['bundle/metadata/annotations.yaml']!)['annotations'] as Record<string, string>;
   for (const [key, value] of Object.entries(labels)) t.true(files['bundle.Dockerfile']!.includes(`LABEL ${key}=${value}\n`), key);
@@ -185,6 +190,24 @@ test('the values of a chart change its Deployment and leave objects out', t => {
   const shown = ({args: given, resources, ports, securityContext}: Fields) => ({args: given, resources, ports, securityContext});
   const [charted, installed] = [all, objectsOf(files['install.yaml']!)].map(each => shown(specOf(each).template.spec.containers[0]!));
   t.deepEqual(charted, installed);
+});
+
+test('a chart has a ServiceMonitor for the Service of the metrics, if that is wanted', t => {
+  const monitored = rendered(shared.files, {metrics: {serviceMonitor: {enabled: true}}});
+
+  const labels = {app: 'volumes', 'app.kubernetes.io/component': 'metrics'};
+  t.like(
+    monitored.find(({kind}) => kind === 'ServiceMonitor'),
+    {
+      metadata: {name: 'volumes-metrics', labels},
+      spec: {selector: {matchLabels: labels}, endpoints: {0: {port: 'https', scheme: 'https'}}},
+    },
+  );
+  t.like(
+    monitored.find(({metadata}) => (metadata as {name: string}).name === 'volumes-metrics')!,
+    {metadata: {labels}},
+  );
+  t.regex(shared.files['chart/templates/NOTES.txt']!, /--clusterrole=volumes-metrics-reader/);
 });
 
 test('what is in another namespace stays there, and no bundle can grant it', async t => {

@@ -14,6 +14,7 @@ const rights = recordRights({
   name: 'my-operator',
   controllers,
   leaderElection: true,
+  metrics: true,
   ...(isServing ? {webhooks: {handlers: webhooks, configurations}} : {}),
 });
 after(() => rights.write(`dist/rights/${basename(process.argv[1] ?? '', '.js')}.json`));
