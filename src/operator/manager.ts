@@ -15,7 +15,8 @@ import {ManagedTracing, type TracingOptions} from './tracing/managed-tracing.js'
 import {ManagedWebhooks, type WebhookOptions} from './managed-webhooks.js';
 import {electionOf} from './leader-election.js';
 import type {LeaderElectionOptions} from './leader-election-options.js';
-import {managedOf, type Runnable} from './runnables.js';
+import type {Runnable} from './runnables.js';
+import {managedOf} from './runtime-of.js';
 import {msOf, type Duration} from './result.js';
 
 /** The options of a manager. */

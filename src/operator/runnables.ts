@@ -2,11 +2,6 @@
 
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {defineLongRunning, type Controller} from '#src/runtime/controller.js';
-import type {OperatorController} from './controller.js';
-import {isName} from './declarations.js';
-import {runtimeOf} from './runtime-of.js';
-import type {ManagerScope} from './scope.js';
 
 /** What a runnable is given. */
 export interface RunnableContext {
@@ -28,20 +23,3 @@ export interface Runnable {
    */
   start(context: RunnableContext): void | Promise<void>;
 }
-
-/** Returns the runtime form of a controller or a runnable. Throws a `TypeError` for an invalid one. */
-export const managedOf = (each: OperatorController | Runnable, scope: ManagerScope): Controller => {
-  if (!('start' in each)) return runtimeOf(each, scope);
-  const {name, needsLeaderElection = true} = each;
-  if (!isName(name)) throw new TypeError(`runnable name "${name}": use lower case letters, digits, - and .`);
-  return defineLongRunning({
-    doc: 'Runs beside controllers.',
-    name,
-    isEverywhere: !needsLeaderElection,
-    isEssential: true,
-    create:
-      ({clock, log}) =>
-      async signal =>
-        each.start({signal, clock, log}),
-  });
-};

@@ -1,4 +1,6 @@
-import type {KeyedController} from '#src/runtime/controller.js';
+import {defineLongRunning, type Controller, type KeyedController} from '#src/runtime/controller.js';
+import {isName} from './declarations.js';
+import type {Runnable} from './runnables.js';
 import type {ManagerScope} from './scope.js';
 
 /** A declared controller. */
@@ -20,4 +22,21 @@ export const runtimeOf = (controller: Declared, scope: ManagerScope): KeyedContr
   const runtime = runtimes.get(controller);
   if (!runtime) throw new TypeError(`controller ${controller.name}: declare it with defineController`);
   return runtime(scope);
+};
+
+/** Returns the runtime form of a controller or a runnable. Throws a `TypeError` for an invalid one. */
+export const managedOf = (each: Declared | Runnable, scope: ManagerScope): Controller => {
+  if (!('start' in each)) return runtimeOf(each, scope);
+  const {name, needsLeaderElection = true} = each;
+  if (!isName(name)) throw new TypeError(`runnable name "${name}": use lower case letters, digits, - and .`);
+  return defineLongRunning({
+    doc: 'Runs beside controllers.',
+    name,
+    isEverywhere: !needsLeaderElection,
+    isEssential: true,
+    create:
+      ({clock, log}) =>
+      async signal =>
+        each.start({signal, clock, log}),
+  });
 };
