@@ -241,11 +241,11 @@ const handlerOf = (settings: ApiServerSettings, serving: Serving): ApiHandler =>
 /** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {registry, discovery, log = noLog} = settings;
-  const {naming, clock, store, authorizer, meter} = registry.settings;
+  const {naming, clock, store, authorizer, meter, recorder} = registry.settings;
   const open = new OpenResponses();
   const storageMetrics = new StorageMetrics(registry, store);
   registry.settings.writes.start({
-    admission: new AdmissionChain(settings.admission, {clock, meter, log}),
+    admission: new AdmissionChain(settings.admission, {clock, meter, log, recorder}),
     pools: createPools(registry, settings.serviceRanges),
   });
   const custom = new CustomCatalog({registry, conversion: settings.conversion});

@@ -8,29 +8,35 @@ export interface RecordedObject {
   /** The plural name. */
   readonly resource: string;
   /** Absent for objects without a namespace. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Absent while the server has not chosen it. */
-  readonly name?: string;
-  readonly uid?: string;
+  readonly name?: string | undefined;
+  readonly uid?: string | undefined;
 }
 
 /** An object was created, changed or removed in the store. */
 export interface ChangeReport {
+  readonly kind: 'change';
   readonly type: 'created' | 'updated' | 'deleted';
   readonly object: RecordedObject;
   /** What was asked for: the verb of the request, with `apply` for a server-side apply. */
   readonly verb: string;
-  readonly subresource?: string;
-  readonly revision: number;
-  /** The revision that was changed; absent for a creation. */
-  readonly previous?: number;
+  readonly subresource?: string | undefined;
+  /** The resource version after the change. */
+  readonly revision: string;
+  /** The resource version that was changed; absent for a creation. */
+  readonly previous?: string | undefined;
   readonly user: string;
-  readonly manager?: string;
+  readonly manager?: string | undefined;
   /** The audit id of the request; absent for the server's own writes. */
-  readonly request?: string;
-  /** The object before and after, as JSON without resourceVersion from byte `jsonFrom` on. Must not change any more. */
-  readonly before?: Buffer;
-  readonly after?: Buffer;
+  readonly request?: string | undefined;
+}
+
+/** The states of an object before and after a change. */
+export interface ChangeStates {
+  /** As JSON without resourceVersion from byte `jsonFrom` on. */
+  readonly before?: Uint8Array | undefined;
+  readonly after?: Uint8Array | undefined;
   readonly jsonFrom: number;
 }
 
@@ -100,6 +106,7 @@ export interface AdmissionReport {
   readonly by?: string;
   /** The message of the refusal or the warning; absent for secrets. Those of webhooks and policies name them. */
   readonly reason?: string;
+  readonly dryRun?: boolean;
   readonly user: string;
   /** The audit id of the request. */
   readonly request?: string;
@@ -123,7 +130,8 @@ export interface SchedulingReport {
 
 /** Where parts of a control plane, and operators, report what they do. */
 export interface FlightRecorder {
-  change(report: ChangeReport): void;
+  /** Called with each write: it has to be cheap. */
+  change(report: ChangeReport, states: ChangeStates): void;
   reconcile(report: ReconcileReport): void;
   admission(report: AdmissionReport): void;
   scheduling(report: SchedulingReport): void;

@@ -3,6 +3,7 @@
 
 import type {Source as InformerSource} from '#informers/selection.js';
 import type {ObjectKey} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -182,6 +183,7 @@ export const defineController = <
     const opened = (): Caches => caches!;
     const limitMs = reconcileTimeout === undefined ? scope.reconcileTimeoutMs : msOf(reconcileTimeout);
     return defineRuntimeController({
+      keysOf: kindOf(primary) as Kind,
       doc: `Reconciles ${kindOf(primary).plural}.`,
       name,
       reads: sources.flatMap(source => partsOf(source, scope)),
@@ -236,12 +238,15 @@ interface ReconcilerParts {
 /** Registers the watches, which queue keys, and returns the reconcile function. */
 const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>, parts: ReconcilerParts, context: KeyedContext) => {
   const {name, finalizer, finalize, reconcile} = definition;
-  const {client, clock, events} = context;
+  const {client, clock, events, recordedAs} = context;
   const {sources, caches, scope} = parts;
   const writes = ownWritesOf(definition, parts, context); // Hears of changes before their keys are queued.
   registerWatches(definition, parts, context);
   const primary = definition.for as Source;
-  const clients = new ReconcileClients({name, primary, owns: definition.owns ?? [], sources, caches, scope, client, clock}, writes);
+  const clients = new ReconcileClients(
+    {name, primary, owns: definition.owns ?? [], sources, caches, scope, client, clock, recordedAs},
+    writes,
+  );
   const cluster = clusterOf(primary);
   const attempted = async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
     const object = caches.get(definition.for as Source<T>, key) as Stored<T> | undefined;

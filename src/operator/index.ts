@@ -49,6 +49,8 @@ export {
 } from './controller.js';
 export {createManager, type Manager, type ManagerOptions, type RunOutcome} from './manager.js';
 export type {Runnable, RunnableContext} from './runnables.js';
+export {recordTo, type RecordToOptions} from './program/record-to.js';
+export type {FlightRecorder} from '#src/observe/flight-recorder.js';
 export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
 export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
 export type {TracingOptions} from './tracing/managed-tracing.js';

@@ -2,6 +2,7 @@
 
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {createLog} from '#src/observe/log.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {systemRandom, type Random} from '#src/base/random.js';
@@ -65,6 +66,11 @@ export interface ManagerOptions {
   readonly tracing?: TracingOptions;
   /** The grace period for reconciles in progress at a stop. Default 30 s. */
   readonly gracePeriod?: Duration;
+  /**
+   * Where reconciles are recorded, with their causes, writes and errors: `plane.recorder` in a test, or
+   * `recordTo(file)`. Default: nowhere.
+   */
+  readonly recorder?: FlightRecorder | undefined;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
@@ -166,7 +172,7 @@ interface RuntimeParts {
 }
 
 const runtimeManagerOf = (options: CheckedOptions, {checks, meter, tracing, signal}: RuntimeParts): RuntimeManager => {
-  const {name, client, clock, random, log, scope, leaderElection, warmup = false, runnables = []} = options;
+  const {name, client, clock, random, log, scope, leaderElection, recorder, warmup = false, runnables = []} = options;
   return new RuntimeManager({
     name,
     controllers: [...options.controllers, ...runnables].map(controller => managedOf(controller, scope)),
@@ -176,6 +182,7 @@ const runtimeManagerOf = (options: CheckedOptions, {checks, meter, tracing, sign
     clock,
     random,
     log,
+    recorder,
     freeze: options.freeze ?? false,
     meter,
     ...(tracing ? {tracer: tracing} : {}),

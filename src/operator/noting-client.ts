@@ -12,9 +12,17 @@ interface Write {
   readonly subresource?: string;
 }
 
+interface Noting {
+  recordedAs<T>(key: ObjectKey, act: () => T): T;
+  readonly writes: OwnWrites;
+  readonly key: ObjectKey;
+  readonly cluster?: string | undefined;
+}
+
 /** Wraps a client so that its writes of single objects are remembered as those of the reconcile of a key. */
-export const notingClient = (client: ResourceClients, writes: OwnWrites, key: ObjectKey, cluster?: string): ResourceClients => {
-  const noted = async <R>(kind: Kind, object: ObjectKey | undefined, options: Write = {}, write: () => Promise<R>): Promise<R> => {
+export const notingClient = (client: ResourceClients, {writes, key, cluster, recordedAs}: Noting): ResourceClients => {
+  const noted = async <R>(kind: Kind, object: ObjectKey | undefined, options: Write = {}, act: () => Promise<R>): Promise<R> => {
+    const write = () => recordedAs(key, act);
     const {dryRun, subresource} = options;
     if (dryRun || (subresource && !ownSubresources.has(subresource))) return write();
     const inProgress = writes.begin(key, {kind, cluster}, object);

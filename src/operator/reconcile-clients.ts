@@ -24,6 +24,8 @@ export interface ReconcileClientsParts {
   readonly scope: ManagerScope;
   readonly client: ResourceClients;
   readonly clock: Clock;
+  /** Calls `act`, whose writes are recorded as those of the reconcile of a key. */
+  recordedAs<T>(key: ObjectKey, act: () => T): T;
 }
 
 /** What the client of one cluster keeps from reconcile to reconcile. */
@@ -64,9 +66,9 @@ export class ReconcileClients {
     const found = this.#clusters.get(cluster);
     if (!found) return undefined;
     const {client, resolver, cached} = found;
-    const {name, clock} = this.#parts;
+    const {name, clock, recordedAs} = this.#parts;
     return new TypedClient({
-      client: notingClient(client, this.#writes, of.key, cluster),
+      client: notingClient(client, {writes: this.#writes, key: of.key, cluster, recordedAs}),
       clock,
       fieldManager: name,
       resolver,

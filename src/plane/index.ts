@@ -47,6 +47,8 @@ export type {
   StoredList,
   Written,
 } from '#src/operator/client/objects.js';
+export type {FlightRecorder} from '#src/observe/flight-recorder.js';
+export type {AdmissionRecord, ChangeRecord, FieldChange, FlightRecord, ReconcileRecord, SchedulingRecord} from '#src/recorder/records.js';
 export {VirtualClock} from '#src/base/virtual-clock.js';
 export type {Clock} from '#src/base/clock.js';
 export type {Log, LogFields, LogMethod} from '#src/base/log.js';

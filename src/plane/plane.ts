@@ -4,6 +4,7 @@
 
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
+import {parseKey} from '#src/api/key.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Client} from '#src/operator/client/client.js';
 import {clientOf} from '#src/operator/client/client-of.js';
@@ -43,6 +44,7 @@ import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
+import {historyOf} from '#src/recorder/history.js';
 import {Recorder} from '#src/recorder/recorder.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
@@ -132,7 +134,7 @@ const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
 
 /** What embeds a plane, over its API server and what ends with it. */
 const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane, 'ready' | 'failed' | 'stop'>): EmbeddedPlane => {
-  const {inputs, port, api, client, manifests} = server;
+  const {inputs, port, api, client, manifests, recorder} = server;
   const {options, naming} = inputs;
   const consoles = new Undo();
   const stopAll = async (): Promise<void> => {
@@ -145,6 +147,13 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
     kubeconfig: port ? kubeconfig(port.settings, undefined, options.context) : '',
     clock: options.clock ?? systemClock,
     client,
+    recorder,
+    async history(kind, key) {
+      if (!recorder) throw new TypeError('history: the plane was started with record: false');
+      const {namespace, name} = typeof key === 'string' ? parseKey(key) : key;
+      const object = {group: naming.group(kind.group), resource: kind.plural, name, ...(namespace ? {namespace} : {})};
+      return historyOf(object, recorder, inputs.clock);
+    },
     intercept: interceptor => api.server.interceptors.add(interceptor),
     apply: async (more, {webhooks = options.webhooks} = {}) =>
       manifests.apply(await readAll(isManifestList(more) ? more : [more]), webhooks),
@@ -355,12 +364,13 @@ const startApiServer = async (
 const startComponents = async (
   inputs: PlaneInputs,
   processes: Processes,
-  {handler}: RunningApiServer,
+  api: RunningApiServer,
   undo: Undo,
 ): Promise<{readonly manager: Manager; readonly failed: Promise<never>}> => {
   const {options, controllerManager, scheduler, naming, clock, random, log} = inputs;
+  const {handler, recorder} = api;
   const stopping = new AbortController();
-  const environment = {clock, random, log, freeze: options.freeze ?? false, stopping: stopping.signal};
+  const environment = {clock, random, log, recorder, freeze: options.freeze ?? false, stopping: stopping.signal};
   const start = <R>(component: Component<R>, parsed: Parsed<R>, own: Processes['manager']): Promise<RunningComponent> => {
     const connection = inProcessConnection({
       role: component.role,

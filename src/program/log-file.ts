@@ -12,16 +12,17 @@ export const olderLogFile = (path: string): string => `${path}.1`;
 
 /**
  * Returns a function that appends lines to a file, which only this user can read, at once. A full file replaces the
- * older one. Lines are lost rather than the program ended when the disk is full.
+ * older one. Lines are lost rather than the program ended when the disk is full. Throws an error that names `option`
+ * for a file that cannot be written.
  */
-export const logFileWriter = (path: string, maxBytes = maxLogBytes): ((line: string) => void) => {
-  let file = opened(path);
+export const logFileWriter = (path: string, maxBytes = maxLogBytes, option = '--log-file'): ((line: string) => void) => {
+  let file = opened(path, option);
   let bytes = fstatSync(file).size;
   const rotate = () => {
     bytes = 0; // A file that cannot be renamed grows on.
     renameSync(path, olderLogFile(path));
     const full = file;
-    file = opened(path);
+    file = opened(path, option);
     closeSync(full);
   };
   return line => {
@@ -34,11 +35,11 @@ export const logFileWriter = (path: string, maxBytes = maxLogBytes): ((line: str
   };
 };
 
-const opened = (path: string): number => {
+const opened = (path: string, option: string): number => {
   try {
     makeFolder(dirname(path));
     return openSync(path, 'a', 0o600);
   } catch (cause) {
-    throw new OptionError(`--log-file: cannot write ${path}: ${messageOf(cause)}`, {cause});
+    throw new OptionError(`${option}: cannot write ${path}: ${messageOf(cause)}`, {cause});
   }
 };

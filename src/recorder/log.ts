@@ -86,8 +86,9 @@ export class RecordLog {
   #stateBytes = 0;
   #segmentsBytes = 0;
   #nextSeq = 1;
-  /** Called with each segment that is dropped. */
-  onDrop: (segment: Segment) => void = () => {};
+  /** The memory of a dropped segment, for the next one: none is reused while records are read. */
+  #spare: Buffer | undefined;
+  #readers = 0;
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
@@ -114,66 +115,68 @@ export class RecordLog {
    * Appends a record, with the state of an object from byte `stateFrom` on if there is one. A state that would take too
    * large a part of the bound is left out.
    */
-  append(time: number, text: string, object?: string, state?: Buffer, stateFrom = 0): void {
-    const textBytes = Buffer.byteLength(text);
+  append(time: number, text: string, object?: string, state?: Uint8Array, stateFrom = 0): void {
     const stateBytes = state && state.length - stateFrom <= this.maxBytes / 8 ? state.length - stateFrom : 0;
-    const length = headerLength + textBytes + stateBytes;
-    if (length > this.maxBytes / 4) return;
-    const segment = this.#room(length);
+    // A character takes three bytes at most.
+    const most = headerLength + 3 * text.length + stateBytes;
+    if (most > this.maxBytes / 4) return;
+    const segment = this.#room(most);
     const {bytes, used} = segment;
+    const textBytes = bytes.write(text, used + headerLength, 'utf8');
+    const length = headerLength + textBytes + stateBytes;
     bytes.writeUInt32LE(length, used);
     bytes.writeUInt32LE(textBytes, used + 4);
     bytes.writeDoubleLE(time, used + 8);
     const previous = object === undefined ? undefined : this.#states.get(object);
     bytes.writeDoubleLE(previous ?? -1, used + 16);
-    bytes.write(text, used + headerLength, 'utf8');
-    if (stateBytes > 0) state!.copy(bytes, used + headerLength + textBytes, stateFrom);
-    if (object !== undefined && stateBytes > 0) this.#noteState(segment, object, segment.start + used, previous !== undefined);
+    if (object !== undefined && stateBytes > 0) {
+      if (Buffer.isBuffer(state)) state.copy(bytes, used + headerLength + textBytes, stateFrom);
+      else bytes.set(state!.subarray(stateFrom), used + headerLength + textBytes);
+      this.#noteState(segment, object, segment.start + used, previous !== undefined);
+    }
     segment.used += length;
     segment.count++;
     this.#nextSeq++;
   }
 
-  /** Adds a segment that was written earlier. `objectOf` returns the object whose state a record has. */
-  restore(bytes: Buffer, objectOf: (entry: Entry) => string | undefined): void {
-    const last = this.#segments.at(-1);
-    const segment: Segment = {
-      bytes,
-      start: last ? last.start + last.used : 0,
-      firstSeq: this.#nextSeq,
-      used: bytes.length,
-      count: 0,
-      objects: [],
-    };
-    this.#add(segment);
-    for (let offset = 0; offset < bytes.length; offset += bytes.readUInt32LE(offset)) {
-      const object = objectOf(new Entry(segment, offset, this.#nextSeq));
-      const previous = object === undefined ? undefined : this.#states.get(object);
-      bytes.writeDoubleLE(previous ?? -1, offset + 16); // Positions are those of this run.
-      if (object !== undefined) this.#noteState(segment, object, segment.start + offset, previous !== undefined);
-      segment.count++;
-      this.#nextSeq++;
-    }
+  get first(): Entry | undefined {
+    for (const entry of this.after(0)) return entry;
+    return undefined;
+  }
+
+  get last(): Entry | undefined {
+    for (const entry of this.before(Infinity)) return entry;
+    return undefined;
   }
 
   /** The records behind `seq`, oldest first. Those that are dropped meanwhile are among them. */
   *after(seq: number): Generator<Entry, void> {
-    for (const segment of this.#segments.slice()) {
-      if (segment.firstSeq + segment.count - 1 <= seq) continue;
-      let own = segment.firstSeq;
-      for (let offset = 0; offset < segment.used; offset += segment.bytes.readUInt32LE(offset), own++)
-        if (own > seq) yield new Entry(segment, offset, own);
+    this.#readers++;
+    try {
+      for (const segment of this.#segments.slice()) {
+        if (segment.firstSeq + segment.count - 1 <= seq) continue;
+        let own = segment.firstSeq;
+        for (let offset = 0; offset < segment.used; offset += segment.bytes.readUInt32LE(offset), own++)
+          if (own > seq) yield new Entry(segment, offset, own);
+      }
+    } finally {
+      this.#readers--;
     }
   }
 
   /** The records before `seq`, newest first. */
   *before(seq: number): Generator<Entry, void> {
-    for (const segment of this.#segments.toReversed()) {
-      if (segment.firstSeq >= seq) continue;
-      const offsets: number[] = [];
-      for (let offset = 0; offset < segment.used; offset += segment.bytes.readUInt32LE(offset)) offsets.push(offset);
-      for (let own = Math.min(offsets.length, seq - segment.firstSeq) - 1; own >= 0; own--)
-        yield new Entry(segment, offsets[own]!, segment.firstSeq + own);
+    this.#readers++;
+    try {
+      for (const segment of this.#segments.toReversed()) {
+        if (segment.firstSeq >= seq) continue;
+        const offsets: number[] = [];
+        for (let offset = 0; offset < segment.used; offset += segment.bytes.readUInt32LE(offset)) offsets.push(offset);
+        for (let own = Math.min(offsets.length, seq - segment.firstSeq) - 1; own >= 0; own--)
+          yield new Entry(segment, offsets[own]!, segment.firstSeq + own);
+      }
+    } finally {
+      this.#readers--;
     }
   }
 
@@ -195,7 +198,7 @@ export class RecordLog {
     if (last && last.used + length <= last.bytes.length) return last;
     const size = Math.min(last ? Math.min(segmentBytes, 4 * last.bytes.length) : firstSegmentBytes, this.maxBytes >> 3);
     const segment: Segment = {
-      bytes: Buffer.allocUnsafeSlow(Math.max(size, length)),
+      bytes: this.#memory(Math.max(size, length)),
       start: last ? last.start + last.used : 0,
       firstSeq: this.#nextSeq,
       used: 0,
@@ -204,6 +207,13 @@ export class RecordLog {
     };
     this.#add(segment);
     return segment;
+  }
+
+  #memory(length: number): Buffer {
+    const spare = this.#spare;
+    if (spare?.length !== length) return Buffer.allocUnsafeSlow(length);
+    this.#spare = undefined;
+    return spare;
   }
 
   #add(segment: Segment): void {
@@ -220,6 +230,6 @@ export class RecordLog {
       if ((this.#states.get(object) ?? Infinity) >= end || !this.#states.delete(object)) continue;
       this.#stateBytes -= indexBytes + 2 * object.length;
     }
-    this.onDrop(segment);
+    if (this.#readers === 0 && segment.bytes.length === segmentBytes) this.#spare = segment.bytes;
   }
 }

@@ -64,7 +64,7 @@ export const objectsAt = async (
   const after = given.get('continue') ?? '';
   const ids = [...last.keys()].filter(id => id > after).sort();
   const page = ids.slice(0, query.limit);
-  const first = recorder.log.after(0).next().value;
+  const {first} = recorder.log;
   return {
     objects: page.map(id => recorder.state(last.get(id)!)),
     ...(first ? {since: wireMicroTime(first.time)} : {}),

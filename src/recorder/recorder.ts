@@ -5,6 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {
   AdmissionReport,
   ChangeReport,
+  ChangeStates,
   FlightRecorder,
   RecordedObject,
   ReconcileReport,
@@ -28,7 +29,10 @@ export interface RecorderParts {
 /** The fields of a record beside its position and its time, as they are kept. */
 type Kept<R = FlightRecord> = R extends FlightRecord ? Omit<R, 'seq' | 'time'> : never;
 
-/** The name of an object in the index of states. */
+/** The key of an object in the index of states. */
+const stateKey = (object: RecordedObject): string => object.uid ?? objectId(object);
+
+/** The name of an object. */
 export const objectId = ({group, resource, namespace = '', name = ''}: RecordedObject): string =>
   `${group}/${resource}/${namespace}/${name}`;
 
@@ -48,19 +52,12 @@ export class Recorder implements FlightRecorder {
     recorders.add(this);
   }
 
-  change({before, after, jsonFrom, revision, previous, ...report}: ChangeReport): void {
-    const id = objectId(report.object);
-    const text = JSON.stringify({
-      kind: 'change',
-      ...report,
-      revision: String(revision),
-      ...(previous === undefined ? {} : {previous: String(previous)}),
-    });
+  change(report: ChangeReport, {before, after, jsonFrom}: ChangeStates): void {
+    const {object, previous} = report;
     // The state before is kept only if the change before is not.
-    if (before && !this.log.hasState(id))
-      this.#append(JSON.stringify({kind: 'state', object: report.object, revision: String(previous)}), report.object, before, jsonFrom);
-    if (after) this.#append(text, report.object, after, jsonFrom);
-    else this.#append(text);
+    if (before && !this.log.hasState(stateKey(object)))
+      this.#append(JSON.stringify({kind: 'state', object, revision: previous}), object, before, jsonFrom);
+    this.#append(JSON.stringify(report), object, after, jsonFrom);
   }
 
   reconcile(report: ReconcileReport): void {
@@ -85,8 +82,8 @@ export class Recorder implements FlightRecorder {
 
   info(): RecorderInfo {
     const {log, isOnDisk} = this;
-    const end = (entry: Entry | void) => entry && {seq: entry.seq, time: wireMicroTime(entry.time)};
-    const [first, last] = [end(log.after(0).next().value), end(log.before(Infinity).next().value)];
+    const end = (entry: Entry | undefined) => entry && {seq: entry.seq, time: wireMicroTime(entry.time)};
+    const [first, last] = [end(log.first), end(log.last)];
     return {version: 'v1', maxBytes: log.maxBytes, bytes: log.bytes, isOnDisk, ...(first ? {first} : {}), ...(last ? {last} : {})};
   }
 
@@ -121,12 +118,13 @@ export class Recorder implements FlightRecorder {
     };
   }
 
-  #append(text: string, object?: RecordedObject, state?: Buffer, stateFrom = 0): void {
+  #append(text: string, object?: RecordedObject, state?: Uint8Array, stateFrom = 0): void {
     const now = this.#clock.now();
-    if (!object) this.log.append(now, text);
-    else if (isSecret(object))
-      this.log.append(now, text, objectId(object), Buffer.from(withDigests(state!.toString('utf8', stateFrom), this.#digestKey)));
-    else this.log.append(now, text, objectId(object), state, stateFrom);
-    for (const listener of this.#listeners) listener();
+    if (!object || !state) this.log.append(now, text);
+    else if (isSecret(object)) {
+      const json = Buffer.from(state.buffer, state.byteOffset + stateFrom, state.length - stateFrom).toString();
+      this.log.append(now, text, stateKey(object), Buffer.from(withDigests(json, this.#digestKey)));
+    } else this.log.append(now, text, stateKey(object), state, stateFrom);
+    if (this.#listeners.size > 0) for (const listener of this.#listeners) listener();
   }
 }

@@ -21,12 +21,8 @@ export interface FieldChange {
 }
 
 /** An object was created, changed or removed in the store. */
-export interface ChangeRecord
-  extends RecordMeta<'change'>, Pick<ChangeReport, 'type' | 'object' | 'verb' | 'subresource' | 'user' | 'manager' | 'request'> {
-  /** The resource version after the change. */
-  readonly revision: string;
-  /** The resource version that was changed; absent for a creation. */
-  readonly previous?: string;
+export interface ChangeRecord extends RecordMeta<'change'>, ChangeReport {
+  readonly kind: 'change';
   /**
    * The fields of an update that differ, without managed fields and resource version. Absent for creations and
    * deletions, and where the state before is no longer kept.

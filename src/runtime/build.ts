@@ -2,6 +2,13 @@
 // debug pages. A controller is built before informers start, so that none of its events is missed, and runs once its
 // caches are synced. Building changes nothing in the cluster.
 
+import type {Change} from '#informers/change.js';
+import type {Source} from '#informers/selection.js';
+import type {Client} from '#src/client/client.js';
+import {RecordedAttempts, type Cause, type LoopRecording} from '#src/runtime/recording/recorded-attempts.js';
+import {recordingClient} from '#src/runtime/recording/recording-client.js';
+import {recordingLister} from '#src/runtime/recording/recording-lister.js';
+import {writerOf} from './writer.js';
 import type {Clock} from '#src/base/clock.js';
 import {perItemBackoff, defaultLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
@@ -23,8 +30,7 @@ import type {
   Reconcile,
 } from './controller.js';
 import {abortOf} from './shutdown.js';
-import {registerTriggers, toQueueItem, type Enqueue} from './triggers.js';
-import type {EnqueueRequest} from './watches.js';
+import {kindOf, registerTriggers, toQueueItem, type Enqueue} from './triggers.js';
 import type {BuiltController, RuntimeEnvironment} from './environment.js';
 import {followSource} from './event-source.js';
 
@@ -35,12 +41,18 @@ interface BuiltLoop {
   readonly admit: Loop['admit'];
   /** The controller's number of workers unless set. */
   readonly workers: number | undefined;
+  readonly recording: LoopRecording | undefined;
 }
 
 const limiterOf = (clock: Clock, {baseDelayMs, maxDelayMs, shared, unshared}: QueueSettings): RateLimiter<string> =>
   unshared ? perItemBackoff(baseDelayMs ?? 5, maxDelayMs ?? 1_000_000) : defaultLimiter(clock, {baseDelayMs, maxDelayMs, shared});
 
-const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter, queueLabels}: RuntimeEnvironment): BuiltLoop[] => {
+const loopsOf = (
+  created: Reconcile | Loops,
+  controller: KeyedController,
+  {clock, meter, queueLabels}: RuntimeEnvironment,
+  attempts: RecordedAttempts | undefined,
+): BuiltLoop[] => {
   const {name, queue: settings = {}} = controller;
   const loops = typeof created === 'function' ? {'': created} : created;
   const several = Object.keys(loops).length > 1;
@@ -52,6 +64,7 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
       reconcile,
       admit,
       workers,
+      recording: attempts?.loop(loop),
       queue: new WorkQueue<string>({clock, meter, name: queueName, labels: queueLabels, limiter: limiterOf(clock, settings)}),
     };
   });
@@ -60,20 +73,21 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
 /** Returns `enqueue` for the queues of all loops. Requests made before `attach` are kept and delivered then. */
 const enqueuerOf = (trace: ReconcileTrace | undefined) => {
   let loops: readonly BuiltLoop[] | undefined;
-  const pending: (readonly [EnqueueRequest, string | undefined])[] = [];
-  const enqueue: Enqueue = (request, only) => {
-    if (!loops) return void pending.push([request, only]);
+  const pending: Parameters<Enqueue>[] = [];
+  const enqueue: Enqueue = (request, only, cause) => {
+    if (!loops) return void pending.push([request, only, cause]);
     const {text, afterMs, priority} = toQueueItem(request);
     if (trace && 'key' in request && request.cause) trace.caused(text, request.cause());
-    for (const {name, queue} of loops) {
+    for (const {name, queue, recording} of loops) {
       if (only !== undefined && only !== name) continue;
+      recording?.queued(text, cause, afterMs > 0);
       if (afterMs > 0) queue.addAfter(text, afterMs, priority);
       else queue.add(text, priority);
     }
   };
   const attach = (built: readonly BuiltLoop[]) => {
     loops = built;
-    for (const [request, only] of pending.splice(0)) enqueue(request, only);
+    for (const waiting of pending.splice(0)) enqueue(...waiting);
   };
   return {enqueue, attach};
 };
@@ -88,6 +102,31 @@ const registrations = () => {
   };
 };
 
+const enqueued = (afterMs: number): Cause => ({type: 'enqueued', ...(afterMs > 0 ? {afterMs} : {})});
+
+const recordedAttemptsOf = (
+  {name, primary, keysOf}: KeyedController,
+  {recorder, naming, clock}: RuntimeEnvironment,
+): RecordedAttempts | undefined =>
+  recorder && new RecordedAttempts({recorder, controller: name, kind: primary ? kindOf(primary) : keysOf, naming, clock});
+
+/** The parts of a context by which a controller reads and writes, if its reconciles are recorded. */
+const recorded = (
+  attempts: RecordedAttempts,
+  given: Client,
+  sources: Sources,
+  listen: KeyedContext['listen'],
+): Pick<KeyedContext, 'client' | 'writer' | 'lister' | 'listen'> => {
+  const client = recordingClient(given, attempts);
+  return {
+    client,
+    listen: (source, listener) =>
+      listen(source, change => attempts.hear(change as Change, kindOf(source as unknown as Source), () => listener(change))),
+    writer: kind => writerOf(client, kind),
+    lister: source => recordingLister(sources.lister(source), kindOf(source as unknown as Source), attempts),
+  };
+};
+
 const buildKeyed = async (
   controller: KeyedController,
   environment: RuntimeEnvironment,
@@ -99,17 +138,23 @@ const buildKeyed = async (
   const trace = environment.tracer && new ReconcileTrace(environment.tracer, name);
   const {enqueue, attach} = enqueuerOf(trace);
   const registered = registrations();
+  const client = await clientOf(environment, controller, shutdown);
+  const records = recordedAttemptsOf(controller, environment);
+  const own = contextOf(environment, controller, client, sources, shutdown);
   const context: KeyedContext = {
-    ...contextOf(environment, controller, await clientOf(environment, controller, shutdown), sources, shutdown),
-    enqueue: (key, {afterMs = 0, loop, priority = 'normal', cause} = {}) => enqueue({key, afterMs, priority, cause}, loop),
+    ...own,
+    ...(records ? recorded(records, client, sources, own.listen) : {}),
+    enqueue: (key, {afterMs = 0, loop, priority = 'normal', cause} = {}) =>
+      enqueue({key, afterMs, priority, cause}, loop, records?.heard ?? enqueued(afterMs)),
+    recordedAs: (key, act) => (records ? records.as(key, act) : act()),
     ...registered.context,
   };
-  const loops = loopsOf(await controller.create(context), controller, environment);
+  const loops = loopsOf(await controller.create(context), controller, environment, records);
   attach(loops);
   const {listeners, startPeriods} = registerTriggers(
     controller,
     sources,
-    {lister: context.lister, naming: environment.naming, options: environment.options},
+    {lister: source => sources.lister(source), naming: environment.naming, options: environment.options},
     enqueue,
   );
   sources.close();
@@ -128,7 +173,7 @@ const buildKeyed = async (
     async run(signal) {
       const workers = loops.reduce((sum, loop) => sum + (loop.workers ?? concurrency), 0);
       const metrics = new ReconcileMetrics(meter, name, workers);
-      const running = loops.map(({queue, reconcile, admit, workers: own = concurrency}) => {
+      const running = loops.map(({queue, reconcile, admit, recording, workers: own = concurrency}) => {
         const attempts = new Attempts({limitMs: controller.reconcileTimeoutMs, clock, log, metrics, signal});
         watched.push(attempts);
         const attempt = reconcileHandler({
@@ -142,6 +187,7 @@ const buildKeyed = async (
           signal,
           attempts,
           trace,
+          recording,
         });
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });

@@ -84,7 +84,20 @@ export const contextOf = (
   sources: Sources,
   shutdown: ShutdownSignals,
 ): Omit<ControllerContext, 'healthCheck' | 'debugPages'> => {
-  const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = '', cloud} = environment;
+  const {
+    clock,
+    random,
+    meter,
+    recorder,
+    naming,
+    options,
+    gates,
+    informers,
+    host,
+    files = systemFiles,
+    serverAuthority = '',
+    cloud,
+  } = environment;
   const log = environment.log.child({component: name, controller: name});
   return {
     name,
@@ -101,6 +114,7 @@ export const contextOf = (
     files,
     log,
     meter,
+    recorder,
     naming,
     options,
     gates,

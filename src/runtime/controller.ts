@@ -16,6 +16,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {FeatureGates} from '#src/options/feature-gates.js';
 import type {Priority} from '#src/queue/work-queue.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
@@ -56,6 +57,8 @@ export interface ControllerContext<O = unknown> {
   readonly log: Log;
   readonly meter: Meter;
   readonly events: EventRecorder;
+  /** Takes what a controller reports beside its reconciles; undefined if nothing is recorded. */
+  readonly recorder?: FlightRecorder | undefined;
   readonly naming: Naming;
   readonly options: Readonly<O>;
   readonly gates: Gates;
@@ -95,6 +98,8 @@ export interface EnqueueOptions {
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {
   /** Queues a key independently of any watch, `afterMs` later if set. */
   enqueue(key: ObjectKey, options?: EnqueueOptions): void;
+  /** Calls `act`, whose writes are recorded as those of the reconcile of a key, also while others are in progress. */
+  recordedAs<T>(key: ObjectKey, act: () => T): T;
 }
 
 /** One attempt to reconcile a key. */
@@ -181,6 +186,8 @@ export interface KeyedController<O = unknown> extends Declaration<O> {
   /** The kind whose keys are reconciled. Every change of an object queues its key. */
   readonly primary?: Source;
   readonly watches?: readonly (Watch | OwnedWatch)[];
+  /** The kind of the keys, where there is no primary kind. Only recorded. */
+  readonly keysOf?: Kind;
   /** The number of workers of each loop. Default 1. */
   readonly workers?: number | FromOptions<O, number>;
   readonly queue?: QueueSettings;

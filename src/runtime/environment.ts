@@ -5,6 +5,7 @@ import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {Client} from '#src/client/client.js';
 import type {QueueLabels} from '#src/queue/queue-metrics.js';
 import type {Cloud} from './cloud.js';
@@ -36,6 +37,8 @@ export interface RuntimeEnvironment {
   readonly informers: Informers;
   /** Returns a client for one controller, with rate limits of its own. */
   clientFor(identity: ControllerIdentity): Client | Promise<Client>;
+  /** Where reconciles are reported; undefined if they are not. */
+  readonly recorder?: FlightRecorder | undefined;
   /** The host in the source of Events. */
   readonly host?: string;
   /** Defaults to the file system. */

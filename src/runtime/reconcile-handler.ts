@@ -3,6 +3,7 @@
 
 import {keyText, parseKey} from '#src/api/key.js';
 import {sleep, type Clock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
@@ -11,6 +12,7 @@ import type {Loop, Reconcile} from './controller.js';
 import type {ReconcileMetrics, ReconcileResult} from './reconcile-metrics.js';
 import {withinSpan, type ReconcileTrace} from './reconcile-trace.js';
 import {isTransient} from './transient.js';
+import type {LoopRecording} from '#src/runtime/recording/recorded-attempts.js';
 import {Terminal, type Result} from './result.js';
 
 export interface ReconcileHandlerOptions {
@@ -25,6 +27,8 @@ export interface ReconcileHandlerOptions {
   /** The attempts in progress. Default: without a limit of time. */
   readonly attempts?: Attempts;
   readonly trace?: ReconcileTrace | undefined;
+  /** Follows the reconciles of the loop, if they are recorded. */
+  readonly recording?: LoopRecording | undefined;
 }
 
 type Outcome = Result | {readonly kind: 'failed'; readonly error: unknown};
@@ -55,6 +59,7 @@ export const reconcileHandler = ({
   signal,
   attempts = new Attempts({clock, log, metrics, signal}),
   trace,
+  recording,
 }: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
   const failed = (text: string, error: unknown) => {
     if (signal.aborted) return;
@@ -62,14 +67,17 @@ export const reconcileHandler = ({
     const fields = {key: text, err: error};
     const failures = queue.retries(text) + 1;
     const logFailure = (message: string) => (isTransient(error, failures) ? log.v(4).info(fields, message) : log.error(fields, message));
+    const isOver = error instanceof Terminal || queue.retries(text) >= maxRetries;
+    recording?.ended(text, {result: isOver ? 'gave-up' : 'failed', error: messageOf(error)});
     if (error instanceof Terminal) {
       queue.forget(text);
       log.error(fields, 'reconciling failed for good');
-    } else if (queue.retries(text) >= maxRetries) {
+    } else if (isOver) {
       queue.forget(text);
       logFailure('reconciling failed too often and is given up');
     } else {
       trace?.caused(text, 'retry');
+      recording?.queued(text, {type: 'retry', attempt: failures}, true);
       queue.addRateLimited(text);
       logFailure('reconciling failed and is tried again');
     }
@@ -97,15 +105,19 @@ export const reconcileHandler = ({
     };
     metrics.started();
     const span = trace?.begin({key, retries: attempt.retries, startedAt: started});
-    const outcome = await withinSpan(span, () => outcomeOf(() => reconcile(key, attempt)));
+    const act = () => reconcile(key, attempt);
+    const outcome = await withinSpan(span, () => outcomeOf(recording ? () => recording.run(text, act) : act));
     metrics.ended((clock.monotonic() - started) / 1000);
     span?.set({result: resultOf(outcome)});
     span?.end(outcome.kind === 'failed' ? outcome.error : undefined);
     switch (outcome.kind) {
       case 'settled':
+        recording?.ended(text, {result: 'settled'});
         queue.forget(text);
         return metrics.succeeded();
       case 'requeue':
+        recording?.ended(text, {result: 'requeued', requeueAfterMs: outcome.afterMs});
+        recording?.queued(text, {type: 'requeue', afterMs: outcome.afterMs}, true);
         queue.forget(text);
         trace?.caused(text, 'requeue');
         queue.addAfter(text, outcome.afterMs);

@@ -6,6 +6,7 @@ import type {Kind} from '#src/api/kinds/index.js';
 import {runEvery as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Priority} from '#src/queue/work-queue.js';
+import type {Cause} from '#src/runtime/recording/recorded-attempts.js';
 import type {Controller, KeyedController} from './controller.js';
 import type {Sources} from './context.js';
 import {
@@ -20,7 +21,7 @@ import {
 } from './watches.js';
 
 /** Queues a key, of one loop or of all. */
-export type Enqueue = (request: EnqueueRequest, loop: string | undefined) => void;
+export type Enqueue = (request: EnqueueRequest, loop: string | undefined, cause: Cause) => void;
 
 /** Returns the sources that a controller declares. */
 export const sourcesOf = (controller: Controller): readonly Source[] => {
@@ -30,7 +31,8 @@ export const sourcesOf = (controller: Controller): readonly Source[] => {
   return [...(primary ? [primary] : []), ...reads, ...watches.flatMap(watch => (watch.watch === 'every' ? [] : [watch.source]))];
 };
 
-const kindOf = (source: Source): Kind => (typeof source.kind === 'object' ? source.kind : (source as Kind));
+/** Returns the kind of the objects of a source. */
+export const kindOf = (source: Source): Kind => (typeof source.kind === 'object' ? source.kind : (source as Kind));
 
 /** The controlling owners before and after a change; a resync concerns none. */
 const ownersOf = (change: Change, primary: Kind, {naming}: MapContext): ObjectKey[] => {
@@ -62,7 +64,8 @@ export const registerTriggers = (
   ];
   const listeners = changes.map(watch =>
     sources.informer(watch.source).listen(change => {
-      for (const request of watch.map(change, context)) enqueue(request, watch.loop);
+      let cause: Cause | undefined;
+      for (const request of watch.map(change, context)) enqueue(request, watch.loop, (cause ??= {change, kind: kindOf(watch.source)}));
     }),
   );
   const allKeys = (): Iterable<EnqueueRequest> => (primary ? context.lister(primary).list().map(keyOf) : [singletonKey]);
@@ -73,7 +76,7 @@ export const registerTriggers = (
       if (periodMs <= 0) continue;
       repeatEvery(clock, periodMs, signal, () => {
         try {
-          for (const request of watch.keys ? watch.keys(context) : allKeys()) enqueue(request, watch.loop);
+          for (const request of watch.keys ? watch.keys(context) : allKeys()) enqueue(request, watch.loop, {type: 'period'});
         } catch (error) {
           log.error({err: error}, 'failed to list the keys of a periodic watch');
         }

@@ -10,6 +10,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {Activity} from './activity.js';
@@ -44,6 +45,7 @@ export interface SchedulerParts extends Settings {
   readonly log: Log;
   readonly meter: Meter;
   readonly events: EventRecorder;
+  readonly recorder?: FlightRecorder | undefined;
   readonly signal: AbortSignal;
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;

@@ -25,6 +25,8 @@ export type Decision =
       readonly type: 'node';
       readonly node: NodeInfo;
       readonly filterResult: FilterResult;
+      /** The scores of the feasible nodes, if there are several. */
+      readonly totals?: readonly number[];
       /** The other feasible nodes, if pods that are alike may take them. */
       readonly otherNodes: SortedNodes | undefined;
     }
@@ -109,7 +111,7 @@ export class Decider {
     const totals = yield* totalScores(info, feasible, scores, cluster);
     const node = selectNode(feasible, totals, random);
     const others = hint?.signature === undefined ? undefined : otherNodes(feasible, totals, node.name, random);
-    return {type: 'node', node, filterResult, otherNodes: others};
+    return {type: 'node', node, filterResult, totals, otherNodes: others};
   }
 
   /**

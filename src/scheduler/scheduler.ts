@@ -4,12 +4,14 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {runStepsYielding} from '#src/base/steps.js';
 import {yieldToEventLoop, Yielder} from '#src/base/turn.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {EventRecorder} from '#src/runtime/events/events.js';
 import {messageOf} from '#src/base/message.js';
 import type {Activity} from './activity.js';
 import type {PodInfo} from './cache/pod-info.js';
 import type {Attempt, Decider, Decision} from './decider.js';
 import {AllocationError} from '#src/scheduler/devices/types.js';
+import {schedulingReport} from './decision-report.js';
 import type {FailureHandler} from './failure-handler.js';
 import {noNodesText} from '#src/scheduler/framework/fit-error.js';
 import type {SchedulerMetrics} from './metrics.js';
@@ -36,6 +38,7 @@ export interface SchedulerEnvironment {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
+  readonly recorder?: FlightRecorder | undefined;
   readonly profiles: Settings['profiles'];
 }
 
@@ -102,6 +105,7 @@ export class Scheduler {
     try {
       const decision = await this.#decide(queued, profile, since);
       if (!decision || signal.aborted) return;
+      this.#report(queued, decision.type === 'no nodes' ? {failure: noNodesText} : {decision}, since);
       if (decision.type !== 'no nodes') return this.#apply(queued, decision, since);
       // Differs from upstream: the pod waits for a node, where upstream retries after each backoff.
       this.#parts.failures.handle(
@@ -113,8 +117,14 @@ export class Scheduler {
     } catch (error) {
       if (error instanceof AllocationError) log.warn({pod: key, reason: error.message}, 'devices of a pod could not be allocated');
       else log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
+      this.#report(queued, {failure: messageOf(error)}, since);
       this.#parts.failures.handleError(queued, messageOf(error), since);
     }
+  }
+
+  #report({info}: QueuedPod, decided: Parameters<typeof schedulingReport>[1], since: number): void {
+    const {recorder, clock} = this.#parts.environment;
+    recorder?.scheduling(schedulingReport(info, decided, clock.monotonic() - since));
   }
 
   /** Returns the pod's profile; undefined if the pod is being deleted. */

@@ -54,6 +54,7 @@ export const contextOver = <O, C extends KubeObject = KubeObject>(
     signal,
     healthCheck() {},
     debugPages() {},
+    recordedAs: (_, act) => act(),
     enqueue() {},
   };
 };

@@ -9,6 +9,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {recordObject} from '#src/apiserver/registry/record.js';
 import {recordEncoding} from '#src/apiserver/registry/record-encoding.js';
+import type {ChangeRecord} from '#src/recorder/records.js';
 import type {MovedRequest} from '#src/apiserver/request/large.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {StatusError, type Status} from '#src/api/status.js';
@@ -19,6 +20,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverArgs} from '#src/plane/inputs/arguments.js';
 import {planeMaterial} from '#src/plane/inputs/material.js';
 import {startPlane} from '#src/plane/index.js';
+import {Recorder} from '#src/recorder/recorder.js';
 import {RequestThread, type ThreadLimits} from '#src/plane/request-thread/request-thread.js';
 import {openEtcdStore} from '#src/storage/etcd/index.js';
 import {memoryStore} from '#src/storage/memory/index.js';
@@ -62,10 +64,13 @@ const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = ar
     v: level => (level <= verbosity ? details : noLog),
     child: () => log,
   };
-  const thread = new RequestThread({store, clock, log, meter, limits, start: () => ({args: flags, address: '127.0.0.1:6443'})});
+  const recorder = new Recorder({clock, maxBytes: 1 << 20});
+  const begin = () => ({args: flags, address: '127.0.0.1:6443', records: true});
+  const thread = new RequestThread({store, clock, log, meter, recorder, limits, start: begin});
   return {
     thread,
     store,
+    recorder,
     warned,
     meter,
     detailed,
@@ -83,11 +88,13 @@ const codeOf = async (answer: Promise<ApiResponse | undefined>): Promise<unknown
 test.serial(
   'a thread answers as many requests as there is room for on the store it is lent, those included that come while it starts',
   async t => {
-    const {thread, store, post} = start({waiting: 3});
+    const {thread, store, recorder, post} = start({waiting: 3});
     const codes = await Promise.all([codeOf(post('a')), codeOf(post('b')), codeOf(post('b')), codeOf(post('c'))]);
 
     t.deepEqual(codes.toSorted(), [201, 201, 409, 429]);
     t.truthy(store.get('/registry/namespaces/a'));
+    const created = [...recorder.log.after(0)].map(entry => recorder.record(entry) as ChangeRecord).map(({object}) => object.name);
+    t.deepEqual(created.toSorted(), ['a', 'b']);
     await thread.close();
     t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
   },

@@ -20,6 +20,11 @@ export interface OriginalRequest {
   readonly mayMove?: boolean;
 }
 
+/** Takes what the plugin that is called decides, for the flight recorder. */
+export interface DecisionNotes {
+  noteDecision(decided: {readonly decision: 'changed' | 'refused' | 'warned'; readonly by?: string; readonly reason?: string}): void;
+}
+
 /** The attributes of a request for admission. `group` is the group on the wire. */
 export interface AdmissionAttributes {
   readonly operation: Operation;
@@ -44,6 +49,8 @@ export interface AdmissionAttributes {
   readonly deletion?: DeleteOptions | undefined;
   /** Whether the object is deleted as part of its collection. */
   readonly ofCollection?: boolean | undefined;
+  /** Reports decisions to the flight recorder; absent without one. */
+  notes?: DecisionNotes | undefined;
   /** Adds a `Warning` header. */
   warn(text: string): void;
   /** Adds an annotation to the request's audit event, from level `least` on; absent if no event is written. */

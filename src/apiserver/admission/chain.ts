@@ -7,8 +7,10 @@ import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
-import type {AdmissionAttributes, AdmissionPlugin, Phase} from './admission.js';
+import type {AdmissionAttributes, AdmissionPlugin, DecisionNotes, Phase} from './admission.js';
 import {admissionMetrics, type AdmissionMetrics, type Durations} from './chain-metrics.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
+import {reportDecision} from './recorded-decisions.js';
 import {allOperations, isHandled, type Operation, type Target} from './handles.js';
 
 /** What each verbosity adds: refusals, and the duration of each plugin. */
@@ -40,24 +42,24 @@ export interface AdmissionChainParts {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly meter: Meter;
   readonly log: Log;
+  /** Where decisions are reported; without it they are not. */
+  readonly recorder?: FlightRecorder | undefined;
 }
 
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #tools: Tools;
   readonly #metrics: AdmissionMetrics;
-  readonly #log: Log;
   /** The groups of the resources that plugins name, by resource. All others have one route for each operation. */
   readonly #named = new Map<string, ReadonlySet<string>>();
   readonly #others: Readonly<Record<Operation, Route>>;
   /** The routes of the named resources, by operation, group, resource and subresource. */
   readonly #routes = new Map<string, Route>();
 
-  constructor(plugins: readonly AdmissionPlugin[], {clock, meter, log}: AdmissionChainParts) {
+  constructor(plugins: readonly AdmissionPlugin[], {clock, meter, log, recorder}: AdmissionChainParts) {
     this.#plugins = plugins;
-    this.#clock = clock;
     this.#metrics = admissionMetrics(meter);
-    this.#log = log.child({component: 'admission'});
+    this.#tools = {clock, log: log.child({component: 'admission'}), recorder};
     for (const {group, resource} of plugins.flatMap(({handles}) => handles?.targets ?? []))
       this.#named.set(resource, new Set([...(this.#named.get(resource) ?? []), group]));
     const other: Target = {group: '', resource: '', subresource: ''};
@@ -73,7 +75,7 @@ export class AdmissionChain {
    */
   run(phase: Phase, attributes: AdmissionAttributes): Eventually<void> {
     try {
-      return new PhaseRun(phase, this.#routeOf(attributes)[phase], attributes, this.#clock, this.#log).proceed();
+      return new PhaseRun(phase, this.#routeOf(attributes)[phase], attributes, this.#tools).proceed();
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -103,8 +105,11 @@ export class AdmissionChain {
   }
 }
 
-/** One phase of the admission of one request. */
-class PhaseRun {
+/** What phases work with. */
+type Tools = Pick<AdmissionChainParts, 'clock' | 'log' | 'recorder'>;
+
+/** One phase of the admission of one request. It reports what its plugins decide. */
+class PhaseRun implements DecisionNotes {
   readonly #phase: Phase;
   readonly #steps: readonly Step[];
   readonly #durations: Durations;
@@ -118,8 +123,11 @@ class PhaseRun {
   /** Whether a plugin asked for a repetition, which there is only one of. */
   #isRepeated = false;
   #isRepetition = false;
+  readonly #recorder: FlightRecorder | undefined;
+  /** The step that is called. */
+  #step: Step | undefined;
 
-  constructor(phase: Phase, {steps, durations}: PhaseSteps, attributes: AdmissionAttributes, clock: Pick<Clock, 'monotonic'>, log: Log) {
+  constructor(phase: Phase, {steps, durations}: PhaseSteps, attributes: AdmissionAttributes, {clock, log, recorder}: Tools) {
     this.#phase = phase;
     this.#steps = steps;
     this.#durations = durations;
@@ -127,6 +135,8 @@ class PhaseRun {
     this.#clock = clock;
     this.#log = log;
     this.#isLogged = log.v(refusals) !== noLog;
+    this.#recorder = recorder;
+    if (recorder) attributes.notes = this;
     this.#startedAt = this.#since = clock.monotonic();
   }
 
@@ -145,6 +155,11 @@ class PhaseRun {
     });
   }
 
+  noteDecision(decided: Parameters<DecisionNotes['noteDecision']>[0]): void {
+    const place = {plugin: this.#step?.name ?? '', phase: this.#phase};
+    if (this.#recorder) reportDecision(this.#recorder, this.#attributes, place, decided);
+  }
+
   readonly #call = (step: Step): Eventually<undefined> => {
     const {call} = step;
     if (!call) {
@@ -152,6 +167,7 @@ class PhaseRun {
       return undefined;
     }
     if (step.rules?.none) return this.#passed(step, undefined);
+    this.#step = step;
     return settle(
       () => call(this.#attributes),
       outcome => this.#passed(step, outcome),
@@ -172,6 +188,7 @@ class PhaseRun {
     const now = this.#clock.monotonic();
     step.durations?.refused.observe((now - this.#since) / 1000);
     this.#durations.refused.observe((now - this.#startedAt) / 1000);
+    this.#attributes.notes?.noteDecision({decision: 'refused', reason: messageOf(error)});
     if (this.#isLogged) this.#logRefusal(step, now - this.#since, error);
     throw error;
   }

@@ -54,4 +54,5 @@ export const requestAttributes = (
   ofCollection,
   warn,
   annotate,
+  notes: undefined,
 });

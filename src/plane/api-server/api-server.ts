@@ -11,7 +11,7 @@ import {inMemoryPeers, Peers} from '#src/apiserver/registry/peers.js';
 import {startError} from '#src/apiserver/registry/read/unreadable.js';
 import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
-import type {Recorder} from '#src/recorder/recorder.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Client} from '#src/client/client.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
@@ -40,7 +40,7 @@ export interface RunningApiServer {
   readonly handler: ApiHandler;
   readonly health: ServerHealth;
   readonly metrics: MetricsRegistry;
-  readonly recorder: Recorder | undefined;
+  readonly recorder: FlightRecorder | undefined;
   /** Whether the Node authorizer is in force. */
   readonly authorizesNodes: boolean;
   /** A client with the identity of a user, without credentials. */
@@ -110,8 +110,8 @@ const recordingOf = async (parts: ApiServerParts, {egress}: Settings): Promise<R
   return {audit, tracing};
 };
 
-const largeRequestsOf = ({store, clock, log, metrics: meter, serverAddress: address, options, largeRequests}: ApiServerParts) =>
-  largeRequests?.({store, clock, log, meter, address, timeoutMs: options.requestTimeout});
+const largeRequestsOf = ({store, clock, log, recorder, metrics: meter, serverAddress: address, options, largeRequests}: ApiServerParts) =>
+  largeRequests?.({store, clock, log, recorder, meter, address, timeoutMs: options.requestTimeout});
 
 /** The values of all stages. */
 interface Stages extends Recording {

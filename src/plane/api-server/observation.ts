@@ -6,6 +6,7 @@ import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {zPages} from '#src/plane/component/zpages.js';
+import {Recorder} from '#src/recorder/recorder.js';
 import {ReadApi} from '#src/recorder/routes.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
@@ -34,7 +35,7 @@ export const profiling = ({contentionProfiling}: Pick<ApiserverOptions, 'content
 
 /** The read API of the flight recorder, if there is one. */
 export const recorderRoutes = ({recorder, clock}: ApiServerParts, {settings: {authorizer}}: Registry): Route[] => {
-  if (!recorder) return [];
+  if (!(recorder instanceof Recorder)) return [];
   const api = new ReadApi({recorder, authorizer, clock});
   return ReadApi.paths.map(path => ({
     path,

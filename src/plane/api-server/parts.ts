@@ -15,14 +15,14 @@ import type {Client} from '#src/client/client.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {Versions} from '#src/options/versions.js';
-import type {Recorder} from '#src/recorder/recorder.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {OwnObjects} from './start/own-objects.js';
 import type {Store} from '#src/storage/store.js';
 import type {Network} from '#src/transport/network.js';
 import type {ComponentParts} from './components.js';
 
 /** What another thread for large requests needs of the server. */
-export interface LargeRequestParts extends Pick<ApiServerParts, 'store' | 'clock' | 'log'> {
+export interface LargeRequestParts extends Pick<ApiServerParts, 'store' | 'clock' | 'log' | 'recorder'> {
   readonly meter: MetricsRegistry;
   /** `host:port` by which clients reach the server. */
   readonly address: string;
@@ -78,8 +78,8 @@ export interface ApiServerParts {
   readonly usage?: ((client: Client) => UsageReader) | undefined;
   /** The health checks of the other components of the control plane in this process. */
   readonly beside?: NonNullable<ComponentParts['beside']>;
-  /** Records changes and decisions, and is read at this server; without it nothing is recorded. */
-  readonly recorder?: Recorder | undefined;
+  /** Takes changes and decisions, and is read at this server if it keeps them; without it nothing is recorded. */
+  readonly recorder?: FlightRecorder | undefined;
   /** The objects that the caller writes when it starts, beside the server's own. */
   readonly alsoOwn?: readonly OwnObjects[];
 }

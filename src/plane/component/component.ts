@@ -7,6 +7,7 @@ import type {VersionInfo} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import {HealthChecks} from '#src/observe/health.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Verbosity} from '#src/observe/verbosity.js';
@@ -75,6 +76,8 @@ export interface ComponentEnvironment {
   readonly checks?: HealthChecks;
   /** The log verbosity, if it can be changed over the port. */
   readonly verbosity?: Verbosity;
+  /** Where reconciles and decisions are reported; undefined if they are not. */
+  readonly recorder?: FlightRecorder | undefined;
   /** Whether cached objects are deeply frozen. */
   readonly freeze?: boolean;
 }
@@ -124,10 +127,11 @@ const electionIn = <R>({component, parsed, connection, environment}: Composition
 
 const managerOf = <R>(composition: Composition<R>, {lock, ...plan}: ManagerPlan & {readonly lock?: SecondLock}): Manager => {
   const {component, parsed, connection, environment, checks, debugPages} = composition;
-  const {clock, random, log, metrics, freeze = false} = environment;
+  const {clock, random, log, metrics, recorder, freeze = false} = environment;
   const {naming} = connection;
   const election = electionIn(composition, lock);
   return new Manager({
+    recorder,
     clock,
     random,
     log,

@@ -1,4 +1,6 @@
 import type {Interceptor} from '#src/api/faults/interceptor.js';
+import type {ObjectKey} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -6,6 +8,8 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {ServedConsole} from '#src/console/served-console.js';
 import type {Client} from '#src/operator/client/client.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
+import type {FlightRecord} from '#src/recorder/records.js';
 import type {Manifest} from '#src/plane/manifests/read.js';
 import type {PlaneOptions} from './options.js';
 
@@ -58,6 +62,14 @@ export interface Plane extends AsyncDisposable {
    * `plat` or the given one.
    */
   client(user?: UserInfo, userAgent?: string): Client;
+  /**
+   * Returns what the flight recorder kept of an object, oldest first: changes with the state of the object, the
+   * reconciles of it and those that wrote it, decisions of admission and of the scheduler. Throws a `TypeError` for a
+   * plane that does not record.
+   */
+  history(kind: Kind, key: ObjectKey | string): Promise<readonly FlightRecord[]>;
+  /** Where operators report their reconciles (`recorder` of a manager); undefined for a plane that does not record. */
+  readonly recorder: FlightRecorder | undefined;
   /**
    * Passes authorized requests for resources through the interceptor until it is disposed of, as `inject` of
    * `@platio/plat/testing` does.

@@ -71,10 +71,7 @@ export interface PlaneOptions {
    * effect once the plane is ready.
    */
   readonly signal?: AbortSignal;
-  /**
-   * The bytes of the flight recorder, as a quantity, or false for none. It is in memory; if it is set, and there is a
-   * data directory, there. Default: `64Mi` in memory.
-   */
+  /** The bytes of the flight recorder, which is in memory, as a quantity; false for none. Default: `64Mi`. */
   readonly record?: string | false;
   readonly clock?: Clock;
   readonly random?: Random;

@@ -2,6 +2,7 @@
 
 import type {AuditNotes, PlainNotes} from '#src/api/audit.js';
 import type {LogFields} from '#src/base/log.js';
+import type {AdmissionReport, ChangeReport, ChangeStates} from '#src/observe/flight-recorder.js';
 import type {Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {FromStore, ToStore} from '#src/storage/port/messages.js';
@@ -13,6 +14,8 @@ export interface ThreadStart {
   readonly args: readonly string[];
   /** `host:port` by which the server is reached. */
   readonly address: string;
+  /** Whether changes and decisions are reported. */
+  readonly records?: boolean;
 }
 
 /** A request in a message. */
@@ -53,5 +56,7 @@ export type FromThread =
       readonly fields: LogFields;
       readonly message: string;
     }
+  | {readonly from: 'change'; readonly report: ChangeReport; readonly states: ChangeStates}
+  | {readonly from: 'admission'; readonly report: AdmissionReport}
   | {readonly from: 'metrics'; readonly metrics: readonly MetricSample[]}
   | {readonly from: 'start'; readonly failure?: string};

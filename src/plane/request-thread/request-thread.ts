@@ -5,6 +5,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {requestTimeout} from '#src/apiserver/request/timeout.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
 import type {LargeRequestParts} from '#src/plane/api-server/parts.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import type {Clock} from '#src/base/clock.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
@@ -51,6 +52,8 @@ export interface RequestThreadParts {
   readonly log: Log;
   /** Records the thread's metrics that this thread does not record itself. */
   readonly meter: Meter;
+  /** Takes what the thread reports, if anything is recorded. */
+  readonly recorder?: FlightRecorder | undefined;
   start(): ThreadStart;
   readonly limits?: Partial<ThreadLimits>;
 }
@@ -212,6 +215,10 @@ export class RequestThread implements LargeRequests {
         return running.store.receive(message.message);
       case 'log':
         return this.#logFor(message.fields).v(message.verbosity)[message.level](message.fields, message.message);
+      case 'change':
+        return this.#parts.recorder?.change(message.report, message.states);
+      case 'admission':
+        return this.#parts.recorder?.admission(message.report);
       case 'metrics':
         return recordSamples(this.#parts.meter, message.metrics);
       case 'start':
@@ -326,4 +333,4 @@ const responseOf = ({status, headers, contentType, body, outcome}: PlainResponse
 export const requestThread =
   (args: readonly string[]) =>
   ({address, timeoutMs, ...parts}: LargeRequestParts): RequestThread =>
-    new RequestThread({...parts, start: () => ({args, address}), limits: {ms: timeoutMs + 5000}});
+    new RequestThread({...parts, start: () => ({args, address, records: parts.recorder !== undefined}), limits: {ms: timeoutMs + 5000}});

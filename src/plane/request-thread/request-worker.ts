@@ -11,6 +11,7 @@ import {systemClock as clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {yieldInTurn} from '#src/base/turn.js';
+import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
@@ -64,7 +65,15 @@ const postMetrics = (): void => {
   if (taken.length > 0) post({from: 'metrics', metrics: taken});
 };
 
-const {args, address} = workerData as ThreadStart;
+const {args, address, records} = workerData as ThreadStart;
+/** Controllers and the scheduler report to the main thread. */
+const recorder: FlightRecorder = {
+  change: (report, states) => post({from: 'change', report, states}),
+  admission: report => post({from: 'admission', report}),
+  reconcile() {},
+  scheduling() {},
+};
+
 const parsed = parseFlags(apiserverFlags, args);
 const naming = namingOf(parsed.options.naming);
 const gate = gateOf(parsed);
@@ -84,6 +93,7 @@ const start = async (): Promise<RunningApiServer> => {
     log: logWith(verbosity, {}),
     metrics,
     store,
+    ...(records ? {recorder} : {}),
     version: versionInfoOf(parsed),
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),

@@ -4,6 +4,8 @@ import type {Clock} from '#src/base/clock.js';
 import {unlessAborted} from '#src/base/signals.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {msOf, type Duration} from '#src/operator/result.js';
+import type {Plane} from '#src/plane/index.js';
+import {ReadObjects} from './read-objects.js';
 import {currentActivity, withTimeLimit} from './time-limit.js';
 
 export interface UntilOptions {
@@ -31,11 +33,12 @@ const mostText = 160;
 /**
  * Runs everything that is due and advances the plane's virtual clock step by step, until the condition resolves to a
  * truthy value, which is returned. A `NotFound` error of the condition means that it does not hold yet; any other error
- * rejects at once. Rejects if the condition does not hold within the given virtual time. Time does not advance while
- * the condition is evaluated, so it must not wait for time itself.
+ * rejects at once. Rejects if the condition does not hold within the given virtual time; the message says what happened
+ * to the objects that the condition gets, if the plane records. Time does not advance while the condition is evaluated,
+ * so it must not wait for time itself.
  */
 export const until = async <T>(
-  plane: {readonly clock: Clock},
+  plane: {readonly clock: Clock} & Partial<Pick<Plane, 'intercept' | 'recorder'>>,
   condition: () => T | Promise<T>,
   {within, step = '1s', what = textOf(condition), timeLimit, signal}: UntilOptions,
 ): Promise<NonNullable<T>> => {
@@ -48,12 +51,14 @@ export const until = async <T>(
   const wait = async (ending: AbortSignal): Promise<NonNullable<T>> => {
     for (;;) {
       await clock.drain(ending);
+      const passedMs = clock.monotonic() - start;
+      const isLast = passedMs >= withinMs;
+      using read = isLast ? new ReadObjects(plane) : undefined;
       isChecking = true;
       const {value, error} = await checked(condition);
       isChecking = false;
       if (value) return value;
-      const passedMs = clock.monotonic() - start;
-      if (passedMs >= withinMs) throw notReached(what, passedMs, value, error);
+      if (isLast) throw notReached({what, passedMs, value, error, history: await read!.history()});
       await clock.advance(Math.min(stepMs, withinMs - passedMs), ending);
     }
   };
@@ -74,9 +79,17 @@ const checked = async <T>(condition: () => T | Promise<T>): Promise<{readonly va
   }
 };
 
-const notReached = (what: string, passedMs: number, value: unknown, error: Error | undefined): Error =>
+interface NotReached {
+  readonly what: string;
+  readonly passedMs: number;
+  readonly value: unknown;
+  readonly error: Error | undefined;
+  readonly history: string;
+}
+
+const notReached = ({what, passedMs, value, error, history}: NotReached): Error =>
   new Error(
-    `${what}: still not so after ${formatDuration(passedMs)} of virtual time, at last ${error ? error.message : String(value)}`,
+    `${what}: still not so after ${formatDuration(passedMs)} of virtual time, at last ${error ? error.message : String(value)}${history}`,
     error && {cause: error},
   );
 

@@ -1,4 +1,5 @@
 import {invalidObject} from '#src/api/field-error.js';
+import {warned} from '#src/apiserver/admission/recorded-decisions.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Meter} from '#src/base/meter.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
@@ -102,7 +103,7 @@ class PodSecurityChecks {
   async #checkNamespace(attributes: AdmissionAttributes): Promise<void> {
     const {naming, reader, minor} = this.#parts;
     const settings = this.#settings;
-    const {operation, object, oldObject, name, warn} = attributes;
+    const {operation, object, oldObject, name} = attributes;
     const labels = (object as Namespace).metadata?.labels ?? {};
     const now = policyIn(labels, naming, settings.defaults);
     const before =
@@ -113,20 +114,19 @@ class PodSecurityChecks {
     if (old && (requested.level === 'privileged' || (requested.minor === old.minor && !isStricter(requested.level, old.level)))) return;
     if (settings.exempt.namespaces.has(name)) {
       const text = exemptNamespaceWarning(name, labels, now.policy, settings, naming);
-      if (text) warn(text);
+      if (text) warned(attributes, text);
       return;
     }
     if (!old) return;
     const pods = (await reader.list(kinds.pods, name)).filter(
       ({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''),
     );
-    for (const text of existingPodWarnings(name, pods, requested, pod => this.#checkedPod(pod), minor)) warn(text);
+    for (const text of existingPodWarnings(name, pods, requested, pod => this.#checkedPod(pod), minor)) warned(attributes, text);
   }
 
   #evaluate(attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: CheckedPod, isPod: boolean): void {
     if (this.#isExempt(attributes, pod.spec.runtimeClassName)) return;
     const {minor} = this.#parts;
-    const {warn: warnClient} = attributes;
     if (isPod) this.#annotate(attributes, 'enforce-policy', shownLevel(enforce));
     const audited = findings(audit, pod, minor);
     if (audited.length > 0) {
@@ -136,10 +136,10 @@ class PodSecurityChecks {
     const refused = isPod ? findings(enforce, pod, minor) : [];
     if (isPod) this.#metrics.evaluated(refused.length > 0 ? 'deny' : 'allow', enforce, 'enforce', attributes);
     if (refused.length > 0) throw refuse(attributes, `violates PodSecurity ${JSON.stringify(shownLevel(enforce))}: ${inFull(refused)}`);
-    const warned = findings(warn, pod, minor);
-    if (warned.length === 0) return;
+    const violations = findings(warn, pod, minor);
+    if (violations.length === 0) return;
     this.#metrics.evaluated('deny', warn, 'warn', attributes);
-    warnClient(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
+    warned(attributes, `would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(violations)}`);
   }
 
   /** Whether the object is exempt, which is audited with the reason. */

@@ -101,6 +101,7 @@ const mutate = async (
       const outcome = await mutation(invocation, {memory, isSecond});
       if (!policy.failsOpen)
         failing.push(...outcome.problems.map(problem => ({text: deniedBy(policy.name, binding.name, problem), reason: 'Invalid'})));
+      if (outcome.isPatched) attributes.notes?.noteDecision({decision: 'changed', by: policy.name});
       isPatched ||= outcome.isPatched;
     }
     if (isPatched) memory.changed();

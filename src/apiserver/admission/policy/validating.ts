@@ -1,4 +1,5 @@
 import {andThen} from '#src/base/eventually.js';
+import {warned} from '#src/apiserver/admission/recorded-decisions.js';
 import type {Status} from '#src/api/status.js';
 import {StatusError} from '#src/api/status.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
@@ -149,7 +150,7 @@ const enforce = (
       attributes.annotate?.(`validation.policy.${naming.group('admission')}/validation_failure`, failureText(binding, index, message));
       count('audit', check);
     } else if (action === 'Warn') {
-      attributes.warn(`Validation failed for ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.name}': ${message}`);
+      warned(attributes, `Validation failed for ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.name}': ${message}`);
       count('warn', check);
     }
   }

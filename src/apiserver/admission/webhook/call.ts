@@ -1,6 +1,7 @@
 // One call of an admission webhook: from the request, in the version that the webhook receives, to the result of its
 // response. Selection is done before (selection.ts); the result is applied by mutating.ts or validating.ts.
 
+import {warned} from '#src/apiserver/admission/recorded-decisions.js';
 import type {Naming} from '#src/api/naming.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
@@ -95,7 +96,7 @@ export const callHook = async (
     throw new CallFailed(name, `received invalid webhook response: ${(cause as Error).message}`, {code: 503, cause});
   }
   for (const [key, text] of Object.entries(result.annotations)) attributes.annotate?.(`${name}/${key}`, text);
-  for (const text of result.warnings) if (text !== '' && !controlCharacter.test(text)) attributes.warn(text);
+  for (const text of result.warnings) if (text !== '' && !controlCharacter.test(text)) warned(attributes, text);
   if (!result.allowed) throw denial(name, result.result);
   return result;
 };

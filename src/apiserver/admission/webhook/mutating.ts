@@ -90,6 +90,7 @@ const callOne = async (hookCall: HookCall, place: string, context: HookContext):
   const changed = patched?.changed ?? false;
   if (patched) annotate('patch', {patch: patched.operations, patchType: 'JSONPatch'}, 'Request');
   annotate('mutation', {mutated: changed});
+  if (changed) attributes.notes?.noteDecision({decision: 'changed', by: webhook});
   metrics.called(hook, attributes.operation, startedAt, failure);
   if (failure === undefined) return changed;
   if (failure instanceof Denied) throw failure.refusal;

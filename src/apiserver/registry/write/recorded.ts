@@ -3,7 +3,7 @@ import {headerLength} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
+import type {ChangeReport} from '#src/observe/flight-recorder.js';
 
 /** Who writes, as far as the flight recorder notes it. */
 export type Writing = Pick<WriteContext, 'user' | 'manager' | 'original' | 'isOwnershipRecorded'>;
@@ -19,18 +19,6 @@ interface Change {
 }
 
 const defaultVerbs = {created: 'create', updated: 'update', deleted: 'delete'} as const;
-
-/** Returns how the flight recorder names an object. */
-export const recordedObject = (
-  {group, resource}: {readonly group: string; readonly resource: string},
-  {namespace, name, uid}: {readonly namespace?: string | undefined; readonly name?: string | undefined; readonly uid?: string | undefined},
-): RecordedObject => ({
-  group,
-  resource,
-  ...(namespace ? {namespace} : {}),
-  ...(name ? {name} : {}),
-  ...(uid ? {uid} : {}),
-});
 
 /** Reports that a record was removed. */
 export const reportRemoval = (
@@ -48,19 +36,21 @@ export const reportChange = (
   {type, object, revision, previous, before, after}: Change,
 ): void => {
   if (!recorder) return;
-  const subresource = original?.info.resource?.subresource;
-  recorder.change({
-    type,
-    object: recordedObject(ref, object.metadata ?? {}),
-    verb: isOwnershipRecorded ? 'apply' : (original?.info.verb ?? defaultVerbs[type]),
-    revision,
-    user: user.name,
-    jsonFrom: headerLength,
-    ...(subresource ? {subresource} : {}),
-    ...(previous === undefined ? {} : {previous}),
-    ...(manager ? {manager} : {}),
-    ...(original?.auditId === undefined ? {} : {request: original.auditId}),
-    ...(before ? {before} : {}),
-    ...(after ? {after} : {}),
-  });
+  const {namespace, name, uid} = object.metadata ?? {};
+  // Every report has the same shape.
+  recorder.change(
+    {
+      kind: 'change',
+      type,
+      object: {group: ref.group, resource: ref.resource, namespace, name, uid},
+      verb: isOwnershipRecorded ? 'apply' : (original?.info.verb ?? defaultVerbs[type]),
+      subresource: original?.info.resource?.subresource || undefined,
+      revision: String(revision),
+      previous: previous === undefined ? undefined : String(previous),
+      user: user.name,
+      manager: manager || undefined,
+      request: original?.auditId,
+    },
+    {before, after, jsonFrom: headerLength},
+  );
 };
