@@ -63,6 +63,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/operator': {layers: ['src/program', 'src/transport', 'src/serving', ...acting], packages: ['rxjs']},
   'src/console': {layers: ['src/serving', 'src/transport', 'src/observe', ...below]},
   'src/why': {layers: ['controllers', 'src/client', 'src/model', 'src/pki', ...below]},
+  'src/check': {layers: ['src/resources', 'src/client', 'src/schema', 'src/model', ...below]},
   'src/codegen': {layers: ['src/schema', ...below]},
 };
 

@@ -93,6 +93,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/console.js')).consoleFlags,
     load: async () => (await import('./console/console.js')).runConsole,
   }),
+  check: command({
+    about: 'say what would happen if files were applied, with file and line, for people and CI',
+    flags: async () => (await import('#src/options/programs/check.js')).checkFlags,
+    load: async () => (await import('./check/check.js')).runCheck,
+  }),
   nodes: command({
     about: 'run simulated nodes against a cluster that is there',
     flags: async () => (await import('#src/options/programs/nodes.js')).nodesFlags,

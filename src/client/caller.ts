@@ -17,6 +17,8 @@ export interface Call {
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   readonly subject?: CallSubject;
+  /** Receives the texts of the `Warning` headers of the response, also of an error. */
+  readonly onWarning?: ((text: string) => void) | undefined;
 }
 
 /** A response, errors included. The body is parsed if it is JSON, text otherwise, undefined when empty. */

@@ -15,6 +15,8 @@ export interface WriteOptions extends CallOptions {
   readonly fieldManager?: string;
   /** What the server does with unknown and duplicate fields: by default it drops them with a warning. */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  /** Receives the warnings of the server, also with an error. */
+  readonly onWarning?: (text: string) => void;
 }
 /** Options of a list. */
 export interface ListOptions extends CallOptions {

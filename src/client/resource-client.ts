@@ -13,6 +13,7 @@ import type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchO
 import {isStatus, replyError} from './errors.js';
 import {ownSubresources} from './own-subresources.js';
 import {withQuery} from './query.js';
+import {warningTexts} from './warnings.js';
 
 const patchTypes: Record<PatchType, string> = {
   json: 'application/json-patch+json',
@@ -51,10 +52,12 @@ const answered = async (caller: Caller, call: Call): Promise<unknown> => (await 
 /** Resolves to a successful response; rejects for an error. */
 const succeeded = async (caller: Caller, call: Call): Promise<Reply> => {
   const reply = await caller.call(call);
+  if (call.onWarning) for (const text of warningTexts(reply.header('warning') ?? '')) call.onWarning(text);
   if (reply.status >= 400) throw replyError(reply, call);
   return reply;
 };
 
+type OneOptions = CallOptions & Pick<WriteOptions, 'onWarning'>;
 type DeletionOptions = Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'preconditions'>;
 
 class KindClient<T extends KubeObject> implements ResourceClient<T> {
@@ -111,6 +114,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
       ...accepting(this.#shapes.one),
       signal: options.signal,
       subject: this.#subject('post', name ?? object.metadata?.name),
+      onWarning: options.onWarning,
     };
     return (await answered(this.#caller, call)) as T;
   }
@@ -150,16 +154,16 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return this.#collection('delete', 'DELETE', options, {body: deletion(options)});
   }
 
-  async #one(verb: string, method: string, name: string, options: CallOptions, rest: OneContent): Promise<T> {
+  async #one(verb: string, method: string, name: string, options: OneOptions, rest: OneContent): Promise<T> {
     return (await answered(this.#caller, this.#call(verb, method, name, options, rest))) as T;
   }
 
   /** Returns a call about one object. */
-  #call(verb: string, method: string, name: string, {namespace, signal}: CallOptions, rest: OneContent): Call {
+  #call(verb: string, method: string, name: string, {namespace, signal, onWarning}: OneOptions, rest: OneContent): Call {
     if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set when a resource name is provided');
     const {query, subresource, ...content} = rest;
     const path = withQuery(this.#objectPath(namespace, name, subresource), query);
-    return {method, path, ...content, ...accepting(this.#shapes.one), signal, subject: this.#subject(verb, name)};
+    return {method, path, ...content, ...accepting(this.#shapes.one), signal, subject: this.#subject(verb, name), onWarning};
   }
 
   #collection(

@@ -2,11 +2,11 @@ import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
+import {ServedKinds} from '#src/client/served-kinds.js';
 import {conditionOf, isTrue} from '#src/resources/apiextensions/conditions.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {isOf, stagesOf} from './order.js';
 import {failureAt, type Document, type NamedObject} from './read.js';
-import {ServedKinds} from './resources.js';
 import {waitTimeoutMs, waitFor} from './wait-for.js';
 import {withLocalWebhooks, type LocalServing} from './webhooks.js';
 
@@ -117,7 +117,7 @@ const established = async ({object}: Document, {client, clock}: ApplyParts): Pro
 };
 
 const isServed = (client: Client, apiVersion: string, kind: string): Promise<boolean> =>
-  new ServedKinds(client).of({apiVersion, kind, metadata: {name: ''}}).then(
+  new ServedKinds(client).of({apiVersion, kind}).then(
     () => true,
     () => false,
   );

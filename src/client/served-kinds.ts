@@ -1,11 +1,16 @@
 import {groupOfVersion, kindOnWire, type Kind} from '#src/api/kinds/index.js';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import {isNotFound} from '#src/api/status.js';
-import type {Client} from '#src/client/client.js';
-import type {NamedObject} from './read.js';
+import type {Client} from './client.js';
 
 interface ResourceList {
   readonly resources?: readonly {readonly name: string; readonly kind: string; readonly namespaced: boolean}[];
+}
+
+/** What an object says of its kind. */
+interface Labelled {
+  readonly apiVersion: string;
+  readonly kind: string;
 }
 
 /** Finds the resource of an object by the server's discovery. */
@@ -18,13 +23,20 @@ export class ServedKinds {
   }
 
   /** Returns the object's kind. Throws an error of one line when the server does not serve it. */
-  async of({apiVersion, kind}: NamedObject): Promise<Kind> {
+  async of(object: Labelled): Promise<Kind> {
+    const found = await this.find(object);
+    if (found) return found;
+    const {apiVersion, kind} = object;
+    throw new Error(`the server knows no ${kind} in ${apiVersion}${this.#hint(groupOfVersion(apiVersion))}`);
+  }
+
+  /** Returns the object's kind; undefined when the server does not serve it. */
+  async find({apiVersion, kind}: Labelled): Promise<Kind | undefined> {
     const group = groupOfVersion(apiVersion);
     const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
     const {resources = []} = await this.#list(apiVersion);
     const found = resources.find(resource => resource.kind === kind && !resource.name.includes('/'));
-    if (!found) throw new Error(`the server knows no ${kind} in ${apiVersion}${this.#hint(group)}`);
-    return kindOnWire(this.#client.naming, {group, version, kind, plural: found.name, namespaced: found.namespaced});
+    return found && kindOnWire(this.#client.naming, {group, version, kind, plural: found.name, namespaced: found.namespaced});
   }
 
   #list(apiVersion: string): Promise<ResourceList> {
