@@ -8,7 +8,7 @@ import type {Client} from '#src/client/client.js';
 import {listAll} from '#src/client/pages.js';
 import type {CustomVersion} from '#src/resources/custom/family.js';
 import {Schemas} from '#src/schema/builtin/schemas.js';
-import {definitionFindings, definitionOf, familyOf, isComplete} from './definitions/definition.js';
+import {definitionFindings, definitionOf, familyOf, isComplete, saidHere} from './definitions/definition.js';
 import type {ReadManifests} from './files/read.js';
 import type {Manifest} from './files/manifest.js';
 import {CollectedFindings} from './findings/collected.js';
@@ -65,7 +65,11 @@ const saysMore = (sum: Finding, {message, object}: Finding): boolean =>
 const checkWhole = async (placed: Placed, parts: ObjectParts): Promise<Checked> => {
   const checked = await checkObject(placed, parts);
   if (!placed.manifest.isOf(kinds.customResourceDefinitions, parts.naming)) return checked;
-  return {...checked, findings: [...checked.findings, ...(await definitionFindings(placed.manifest, parts.cluster, parts))]};
+  const own = await definitionFindings(placed.manifest, parts.cluster, parts);
+  const isSaid = own.some(({rule}) => rule === 'definition-immutable');
+  const others = checked.findings.filter(({rule, field = ''}) => !(isSaid && rule === 'invalid' && saidHere(field)));
+  return {...checked, findings: [...others, ...own]};
+};
 };
 
 const keyOf = ({group, plural}: Pick<Kind, 'group' | 'plural'>, namespace: string | undefined, name: string): string =>

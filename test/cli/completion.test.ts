@@ -57,7 +57,7 @@ const fish = (line: string): readonly string[] =>
     .map(each => each.split('\t')[0]!);
 
 ifInstalled('bash')('bash completes the commands of plat, their first arguments, flags and values', t => {
-  t.deepEqual(bash('plat', 'c'), ['console', 'certificate', 'create', 'completion']);
+  t.deepEqual(bash('plat', 'c'), ['console', 'check', 'certificate', 'create', 'completion']);
   t.deepEqual(bash('plat', 'help', 'sn'), ['snapshot']);
   t.deepEqual(bash('plat', 'snapshot', 's'), ['save', 'status']);
   t.deepEqual(bash('plat', 'snapshot', 'save', 's'), []);

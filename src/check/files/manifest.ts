@@ -1,5 +1,5 @@
-import type {Finding, Level, Subject} from '#src/check/findings/finding.js';
-import {rules, type Rule} from '#src/check/findings/rules.js';
+import type {Finding, Subject} from '#src/check/findings/finding.js';
+import {rules, type Level, type Rule} from '#src/check/findings/rules.js';
 import {isOfKind, type Kind} from '#src/api/kinds/index.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';

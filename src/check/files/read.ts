@@ -48,8 +48,8 @@ const about = <T>(path: string, act: () => T): T => {
   try {
     return act();
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file or folder' : messageOf(error);
-    throw new Error(`${path}: ${reason}`, {cause: error});
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`${path}: there is no such file or folder`);
+    throw new Error(`${path}: ${messageOf(error)}`, {cause: error});
   }
 };
 

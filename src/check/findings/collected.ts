@@ -1,4 +1,5 @@
-import type {Finding, Level} from './finding.js';
+import type {Finding} from './finding.js';
+import type {Level} from './rules.js';
 
 /** The most findings that are kept; the others are counted. */
 const mostKept = 1000;

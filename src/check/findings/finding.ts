@@ -1,7 +1,4 @@
-import type {Rule} from './rules.js';
-
-/** How much a finding matters: what is refused or lost; what is probably not meant; what was not looked at. */
-export type Level = 'error' | 'warning' | 'note';
+import type {Level, Rule} from './rules.js';
 
 /** One thing that would happen if the files were applied, or that keeps them from being applied. */
 export interface Finding {

@@ -1,4 +1,5 @@
-import type {Level} from './finding.js';
+/** How much a finding matters: what is refused or lost; what is probably not meant; what was not looked at. */
+export type Level = 'error' | 'warning' | 'note';
 
 /** The rules by their names, which stay as they are, with what they find. */
 export const rules = {

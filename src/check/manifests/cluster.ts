@@ -11,9 +11,6 @@ import {ServedKinds} from '#src/client/served-kinds.js';
 /** An object that was asked for: what there is, or nothing, or neither, as the user may not read it. */
 export type Looked<T extends KubeObject = KubeObject> = {readonly is: 'there'; readonly object: T} | {readonly is: 'absent' | 'unreadable'};
 
-/** How many answers about namespaces and rights are kept, as many objects share them. */
-const mostAnswers = 10_000;
-
 /** A right to be asked for. */
 export interface Right {
   readonly verb: string;
@@ -25,7 +22,7 @@ export interface Right {
 export class CheckedCluster {
   readonly client: Client;
   readonly served: ServedKinds;
-  readonly #answers = new Map<string, Promise<unknown>>(); // At most `mostAnswers`.
+  readonly #answers = new Map<string, Promise<unknown>>(); // As many as the files name namespaces, kinds and objects.
 
   constructor(client: Client) {
     this.client = client;
@@ -65,7 +62,6 @@ export class CheckedCluster {
   #once<T>(key: string, ask: () => Promise<T>): Promise<T> {
     const known = this.#answers.get(key);
     if (known) return known as Promise<T>;
-    if (this.#answers.size >= mostAnswers) this.#answers.clear();
     const answer = ask();
     this.#answers.set(key, answer);
     return answer;

@@ -7,7 +7,6 @@ import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
 import {inNamespace} from '#src/client/in-namespace.js';
 import type {CustomVersion} from '#src/resources/custom/family.js';
-import {saidHere} from '#src/check/definitions/definition.js';
 import type {Manifest} from '#src/check/files/manifest.js';
 import type {Finding} from '#src/check/findings/finding.js';
 import type {Rule} from '#src/check/findings/rules.js';
@@ -72,13 +71,7 @@ export const checkObject = async (placed: Placed, parts: ObjectParts): Promise<C
     };
   }
   const run = await dryRun(manifest, kind, {client: cluster.client, isThere: stored.is !== 'absent', fieldManager: parts.fieldManager});
-  const isDefinition = manifest.isOf(kinds.customResourceDefinitions, parts.naming);
-  found.push(
-    ...run.findings.filter(
-      ({rule, field}) =>
-        !(local && localRules.has(rule)) && !(isDefinition && stored.is === 'there' && rule === 'invalid' && saidHere(field ?? '')),
-    ),
-  );
+  found.push(...run.findings.filter(({rule}) => !(local && localRules.has(rule))));
   // What was refused for one reason may have others.
   const object = run.object ?? manifest.object;
   const pods = workloadPods(kind, object);

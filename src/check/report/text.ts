@@ -1,5 +1,6 @@
 import type {CheckResult} from '#src/check/check.js';
-import {subjectText, type Finding, type Level} from '#src/check/findings/finding.js';
+import {subjectText, type Finding} from '#src/check/findings/finding.js';
+import type {Level} from '#src/check/findings/rules.js';
 
 /** The most findings that are printed. */
 const mostPrinted = 100;

@@ -7,7 +7,7 @@ import {commandConnection} from './client.js';
 export const checkFlags = flagTable({
   program: 'plat check',
   summary:
-    'Says what would happen if files were applied: what the server refuses and warns about, quotas and rights, and what new definitions do to stored objects. Ends with 0 if nothing was found, with 1 if something was, and with 2 if it could not look.',
+    'Says what would happen if files were applied: refusals, warnings, quotas, rights, and what new definitions do to stored objects. Ends with 0 if nothing was found, with 1 if something was, with 2 if it could not look.',
   positional: 'FILE|DIRECTORY|-...',
   sections: [
     flagSection('Files', {
