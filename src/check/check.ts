@@ -70,7 +70,6 @@ const checkWhole = async (placed: Placed, parts: ObjectParts): Promise<Checked> 
   const others = checked.findings.filter(({rule, field = ''}) => !(isSaid && rule === 'invalid' && saidHere(field)));
   return {...checked, findings: [...others, ...own]};
 };
-};
 
 const keyOf = ({group, plural}: Pick<Kind, 'group' | 'plural'>, namespace: string | undefined, name: string): string =>
   `${group}/${plural} ${namespace ?? ''}/${name}`;
