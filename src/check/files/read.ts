@@ -1,7 +1,7 @@
 // Reads the objects of files with the lines of their fields. What is wrong with a text is a finding; a file that cannot
 // be read is an error.
 
-import {readdirSync, readFileSync, statSync} from 'node:fs';
+import {existsSync, readdirSync, readFileSync, statSync} from 'node:fs';
 import {extname, join} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import {documentsWithLines, type DocumentWithLines} from '#src/base/yaml/field-lines.js';
@@ -48,12 +48,12 @@ const about = <T>(path: string, act: () => T): T => {
   try {
     return act();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`${path}: there is no such file or folder`);
     throw new Error(`${path}: ${messageOf(error)}`, {cause: error});
   }
 };
 
 const filesAt = (path: string, recursive: boolean): string[] => {
+  if (!existsSync(path)) throw new Error(`${path}: there is no such file or folder`);
   if (!about(path, () => statSync(path)).isDirectory()) return [path];
   const files = filesUnder(path, recursive);
   if (files.length === 0) throw new Error(`${path}: the folder holds no file that ends in ${[...endings].join(', ')}`);
