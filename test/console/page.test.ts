@@ -234,6 +234,32 @@ inBrowser('the history says who did what, and rewinds the page', async t => {
   });
 });
 
+inBrowser('a change leads back to the reconcile that made it, and to what caused that', async t => {
+  await opened(t, '#/objects/apps/deployments/default/web?tab=history', async () => {
+    const first = page.getByRole('row', {name: /updated update \/status/}).last();
+    await first.getByRole('button', {name: /deployments/}).click();
+    t.regex(
+      await page.locator('.chain').innerText(),
+      /^deployment-controller default\/web .*because deployments default\/web was created by plat-admin/s,
+    );
+  });
+});
+
+inBrowser('reconciles are in lanes by controller, joined by what caused them', async t => {
+  await opened(t, '#/reconciles', async () => {
+    await page.getByLabel('Last').selectOption('all');
+    const lanes = page.locator('.lanes');
+    await lanes.getByText('replicaset-controller', {exact: true}).waitFor();
+    t.true((await lanes.locator('path.cause').count()) > 0);
+    t.is(await page.getByText('triggers itself').count(), 0);
+    await lanes.locator('rect', {hasText: 'replicaset-controller default/web-'}).first().dispatchEvent('click');
+    t.regex(
+      await page.locator('.reconciles .panel').innerText(),
+      /because replicasets web-\w+ added by deployment-controller\s+create pods/,
+    );
+  });
+});
+
 inBrowser('virtual time is advanced and run from the page', async t => {
   const before = clock.now();
   await opened(t, '#/time', async () => {
