@@ -155,10 +155,12 @@ test('plat up keeps everything from one start to the next', async t => {
     (await (await connected(directory)).client.resource(kinds.configMaps).get('of-a-manifest', {namespace: 'default'})).metadata
       ?.resourceVersion;
   const before = await version();
+  await t.throwsAsync(recorderOf(await connected(directory)), {message: /not find the requested resource/});
   t.is((await first.stop('SIGINT')).code, 0);
 
-  const second = await start('--quiet');
+  const second = await start('--quiet', '--record=2Mi');
   const {client} = await connected(directory);
+  t.like(await recorderOf({client}), {maxBytes: 2 * 2 ** 20});
   t.is((await client.resource(kinds.certificateSigningRequests).get('kept')).metadata?.name, 'kept');
   t.deepEqual(
     (await client.resource(kinds.nodes).list()).items.map(({metadata}) => metadata?.uid),
@@ -180,6 +182,8 @@ test('plat up keeps everything from one start to the next', async t => {
 const connected = async (directory: string): Promise<Reachable> => ({
   client: await clientBy(`${directory}/plane/kubeconfig`, 'kubernetes'),
 });
+
+const recorderOf = async ({client}: Pick<Reachable, 'client'>): Promise<object> => (await client.request('GET', '/recorder/v1')) as object;
 
 const modesOf = (directory: string): string[] =>
   execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key', 'pki/webhook/tls.key'], {

@@ -13,6 +13,7 @@ const hourMs = 3_600_000;
 export const demonstrateCleaner = async (naming: NamingName, print: (line: string) => void): Promise<void> => {
   const clock = new VirtualClock();
   await using plane = await startPlane({
+    record: false,
     naming,
     listen: false,
     clock,

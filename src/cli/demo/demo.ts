@@ -34,6 +34,7 @@ export const runDemo = async (invocation: Invocation<(typeof demoFlags)['rows']>
   };
 
   const plane = await startPlane({
+    record: false,
     naming: options.naming,
     dataDir: join(directory, 'plane'),
     log: log.v(1),

@@ -3,6 +3,7 @@ import {sleep} from '#src/base/clock.js';
 import {Undo} from '#src/base/undo.js';
 import {shellQuoted} from '#src/base/text/shell-quoted.js';
 import {defaultDataDir, type upFlags} from '#src/options/programs/up.js';
+import {defaultRecordSize} from '#src/options/shared/record.js';
 import {defaultContext} from '#src/plane/kubeconfig/settings.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
@@ -63,6 +64,7 @@ const planeOptions = ({parsed: {options, set}, log, stopping}: UpInvocation, own
   ...(set.has('metrics-api') ? {metricsApi: options.metricsApi} : {}),
   bootstrapTokens: options.bootstrapTokens,
   podAccess: options.agent,
+  record: options.record === 'off' ? false : options.record || (options.console ? defaultRecordSize : false),
   ...(options.cloudProvider === 'simulated' ? {cloudProvider: options.cloudProvider} : {}),
   ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
   context: options.name && options.name !== defaultName ? `${defaultContext}-${options.name}` : defaultContext,

@@ -4,6 +4,7 @@ import {flagSection, flagTable, type FlagRow} from '#src/options/flag.js';
 import {defaultText, typeLabel} from '#src/options/help.js';
 import {commandLogging, featureGates, help} from '#src/options/shared/logging.js';
 import {planeNaming} from '#src/options/shared/naming.js';
+import {defaultRecordSize, recordBytes} from '#src/options/shared/record.js';
 
 const plane = flagSection('Plane', {
   config: {
@@ -43,6 +44,14 @@ const plane = flagSection('Plane', {
     type: 'bool',
     help: 'Serve a page that shows the plane, on a free port of this machine, and print a link that opens it once (docs/console.md).',
     default: 'false',
+  },
+  record: {
+    type: 'string',
+    label: 'size',
+    help: 'How many bytes of what happens the flight recorder keeps in memory, such as 64Mi, or off (docs/recorder.md).',
+    shownDefault: `off, or ${defaultRecordSize} with --console`,
+    check: (size: string) =>
+      ['', 'off'].includes(size) || recordBytes(size) !== undefined ? undefined : 'must be off, or a size from 1Mi to 1Ti',
   },
   agent: {
     type: 'bool',

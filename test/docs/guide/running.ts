@@ -1,7 +1,7 @@
 import {once} from 'node:events';
 import {createServer, type Server} from 'node:http';
 import {startPlane, VirtualClock, type Client} from '@platio/plat';
-import {createClient, createManager, defineController, fromEvents, selection, type Runnable} from '@platio/plat/operator';
+import {createClient, createManager, defineController, fromEvents, recordTo, selection, type Runnable} from '@platio/plat/operator';
 import {ConfigMap, Deployment, Secret} from '@platio/plat/operator/kinds';
 import {Backup, backups} from './backups.js';
 
@@ -31,6 +31,8 @@ export const inAServer = async (server: Server, signal: AbortSignal) => {
   });
   return await manager.run(signal);
 };
+
+export const recorded = (client: Client) => createManager({controllers: [backups], client, recorder: recordTo('records.jsonl')});
 
 export const withElection = (client: Client) => {
   const manager = createManager({
