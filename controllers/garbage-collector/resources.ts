@@ -1,4 +1,5 @@
 import {discover, groupVersionOf, resourceText, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
+import {sameJson} from '#src/api/equal.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -38,6 +39,8 @@ export interface ResourceWatchParts {
 /** Keeps the monitors in sync with the resources that the server serves. */
 export class ResourceSync {
   readonly #parts: ResourceWatchParts;
+  /** What discovery said last. */
+  #last: Discovered | undefined;
   /** Whether all monitors were synced since the last change. */
   #isSynced = false;
 
@@ -66,6 +69,13 @@ export class ResourceSync {
   async #sync(signal: AbortSignal): Promise<boolean> {
     const {client, clock, log, kinds, monitors, schedule, onKindsRead} = this.#parts;
     const discovered = await held(clock, discover(client));
+    const last = this.#last;
+    this.#last = discovered;
+    // Nearly always nothing has changed, and this is asked twice a minute.
+    if (this.#isSynced && last && isSame(last, discovered)) {
+      onKindsRead();
+      return false;
+    }
     const found = collectable(discovered, client.naming);
     if (found.size === 0) throw new Error('no resources reported by discovery');
     if (discovered.failed.size > 0) log.warn({groups: [...discovered.failed.keys()].join(',')}, 'failed to discover some groups');
@@ -99,6 +109,9 @@ export class ResourceSync {
     }
   }
 }
+
+const isSame = (one: Discovered, other: Discovered): boolean =>
+  one.failed.size === 0 && other.failed.size === 0 && sameJson(one.served, other.served);
 
 const sameKeys = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean =>
   one.size === other.size && [...one.keys()].every(key => other.has(key));

@@ -98,6 +98,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/check.js')).checkFlags,
     load: async () => (await import('./check/check.js')).runCheck,
   }),
+  forecast: command({
+    about: 'say what happens to the objects of a cluster when time passes, in a copy with a clock of its own',
+    flags: async () => (await import('#src/options/programs/forecast.js')).forecastFlags,
+    load: async () => (await import('./forecast/forecast.js')).runForecast,
+  }),
   nodes: command({
     about: 'run simulated nodes against a cluster that is there',
     flags: async () => (await import('#src/options/programs/nodes.js')).nodesFlags,

@@ -5,6 +5,7 @@
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
 import {parseKey} from '#src/api/key.js';
+import type {UsageReader} from '#src/api/node/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Client} from '#src/operator/client/client.js';
 import {clientOf} from '#src/operator/client/client-of.js';
@@ -40,6 +41,7 @@ import type {Document} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
+import type {Foundation} from './inputs/foundation.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
@@ -70,11 +72,19 @@ const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:
  * port, store, API server, components, nodes, manifests, kubeconfig, in this order. What was started is stopped again
  * when a later step fails.
  */
-export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
+export const startPlane = (given: PlaneOptions = {}): Promise<Plane> => startPlaneOn({}, given);
+
+/** Starts a plane on what others give it: what its store holds, its nodes, and the usage that it reports. */
+export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions): Promise<Plane> => {
   checkOptions(given);
   await using undo = new Undo();
-  const inputs = await readInputs(given, undo);
-  const server = await serve(inputs, openPlaneStore, undo);
+  const inputs: PlaneInputs = {...(await readInputs(given, undo)), foundation};
+  const open: typeof openPlaneStore = async (...parts) => {
+    const store = await openPlaneStore(...parts);
+    await foundation.fill?.(store);
+    return store;
+  };
+  const server = await serve(inputs, open, undo);
   const work = await startWork(server, undo);
   if (inputs.manifests.length > 0)
     await unlessStopped(given, Promise.race([server.manifests.apply(inputs.manifests, given.webhooks), work.failed]));
@@ -296,6 +306,8 @@ const openPlaneStore = async (
 const recorderOf = ({options, clock}: PlaneInputs): Recorder | undefined =>
   options.record === false ? undefined : new Recorder({clock, maxBytes: recordBytes(options.record ?? defaultRecordSize)!});
 
+const usageOf = ({foundation}: PlaneInputs, own: UsageReader): UsageReader => foundation?.usage?.(own) ?? own;
+
 const nodesOf = (inputs: PlaneInputs, {apiserver: {metrics}}: Processes): PlaneNodes => {
   const {options, apiserver, controllerManager} = inputs;
   return new PlaneNodes({
@@ -306,6 +318,7 @@ const nodesOf = (inputs: PlaneInputs, {apiserver: {metrics}}: Processes): PlaneN
     version: versionInfoOf(apiserver).gitVersion,
     meter: metrics,
     freeze: options.freeze ?? false,
+    ...(inputs.foundation?.simulation ? {simulated: inputs.foundation.simulation} : {}),
   });
 };
 
@@ -344,7 +357,7 @@ const startApiServer = async (
     // A virtual clock cannot be shared with another thread.
     ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
     ...(options.nodes ? {network: nodes.network} : {}),
-    ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => nodes.usage(client)} : {}),
+    ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => usageOf(inputs, nodes.usage(client))} : {}),
     ...(options.bootstrapTokens ? {alsoOwn: (await import('#src/controlplane/joining.js')).joiningObjects(naming)} : {}),
     beside: {scheduler: scheduler.checks, 'controller-manager': manager.checks},
   }).catch(async (error: unknown) => {

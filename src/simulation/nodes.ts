@@ -8,7 +8,7 @@ import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js'
 import {isDrainRequested, isSwitchedOff, nextPowerChange, type Agent} from './node/agent.js';
 import {nodeReference} from '#src/platlet/node/conditions.js';
 import {drain} from './node/drain.js';
-import {renewNodeLease, renewMs, reportStatus, reportVolumes} from './node/heartbeat.js';
+import {renewNodeLease, reportStatus, reportVolumes} from './node/heartbeat.js';
 import {register} from './node/registration.js';
 import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
@@ -49,7 +49,7 @@ const heartbeat = async (context: SimulationContext, look: NodeHooks['look'], ag
   await reportVolumes(agent, node);
   recordSchedulable(naming, agent, node);
   // Renewals of many nodes are spread over the period.
-  if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
+  if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * context.renewMs);
   return isDrainRequested(naming, node) ? Math.min(lookMs, await drain(context, agent, node, podsOn(context, agent))) : lookMs;
 };
 
@@ -88,7 +88,7 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
       return requeueIn(Math.min(afterMs, agent.renewAt - now));
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      return requeueIn(renewMs);
+      return requeueIn(context.renewMs);
     } finally {
       registered(name);
     }

@@ -33,6 +33,8 @@ export interface SimulationOptions {
   clientAs(user: UserInfo): Client;
   /** The minimum watch timeout to request, if the default of informers is unsuitable. */
   readonly watchSeconds?: number;
+  /** The renewal period of leases. Default: 10 s. */
+  readonly renewMs?: number;
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
 }

@@ -23,6 +23,7 @@ import {pressureLook} from './eviction.js';
 import {shutdownLook} from './shutdown.js';
 import {lookups, type Lookups} from './lookups.js';
 import {AddressPool} from './node/addresses.js';
+import {renewMs} from './node/heartbeat.js';
 import {agentInputsOf, type Agent} from './node/agent.js';
 import {podsByAddress, podsByNode, type SimulationContext} from './node/context.js';
 import {agentCreator} from './node/create-agents.js';
@@ -116,9 +117,10 @@ const scale = async (count: number, {fleet, cluster, context, progress}: ScalePa
 
 /** The second stage: the state shared by all parts of the simulation. */
 const contextOf = (options: SimulationOptions, cluster: SimulatedCluster, agents: SimulationContext['agents']): SimulationContext => {
-  const {naming, clock, random, log, client, rules = noRules, families = [4]} = options;
+  const {naming, clock, random, log, client, rules = noRules, families = [4], renewMs: period = renewMs} = options;
   return {
     naming,
+    renewMs: period,
     clock,
     timeline: new Timeline(clock),
     random,

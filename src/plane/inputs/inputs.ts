@@ -19,6 +19,7 @@ import {apiserverArgs, concernsGivenFlag, controllerManagerArgs, schedulerArgs} 
 import {checkKubeconfig} from '#src/plane/kubeconfig/file.js';
 import type {Document, Manifest} from '#src/plane/manifests/read.js';
 import {planeMaterial, type PlaneMaterial} from './material.js';
+import type {Foundation} from './foundation.js';
 import type {PlaneOptions} from './options.js';
 import type {ForkPlaneOptions} from './embedded.js';
 
@@ -43,6 +44,7 @@ export interface PlaneInputs {
   readonly apiserverArgs: readonly string[];
   readonly controllerManager: Parsed<(typeof controllerManagerFlags)['rows']>;
   readonly scheduler: Parsed<(typeof schedulerFlags)['rows']>;
+  readonly foundation?: Foundation;
 }
 
 /** Reads and validates all inputs of a plane, and creates its keys. A directory created for it is removed by `undo`. */

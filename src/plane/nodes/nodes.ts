@@ -13,6 +13,7 @@ import type {Client} from '#src/client/client.js';
 import type {UsageReader} from '#src/api/node/usage.js';
 import type {Network} from '#src/transport/network.js';
 import {watchSecondsInProcess} from '#src/plane/component/in-process.js';
+import type {Foundation} from '#src/plane/inputs/foundation.js';
 import {SimulatedNodes} from './simulated-nodes.js';
 import {simulatedNetwork} from './simulated-network.js';
 import {planeUsage} from './usage.js';
@@ -31,6 +32,8 @@ export interface PlaneNodesParts {
   /** The version that nodes report. */
   readonly version: string;
   readonly freeze: boolean;
+  /** What they are like, if they stand for others. */
+  readonly simulated?: Foundation['simulation'];
 }
 
 /**
@@ -67,7 +70,7 @@ export class PlaneNodes {
    * do what the Node authorizer allows, and without that authorizer everything.
    */
   async start(api: Pick<RunningApiServer, 'clientAs' | 'authorizesNodes'>): Promise<(() => Promise<void>) | undefined> {
-    const {count, rulesFile, podRanges, naming, clock, random, log, meter, version, freeze} = this.#parts;
+    const {count, rulesFile, podRanges, naming, clock, random, log, meter, version, freeze, simulated} = this.#parts;
     if (count === 0) return undefined;
     const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
     const simulation = await startSimulation({
@@ -76,6 +79,7 @@ export class PlaneNodes {
       watchSeconds: watchSecondsInProcess,
       ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
       ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
+      ...simulated,
       naming,
       clock,
       random,

@@ -30,6 +30,8 @@ export interface SimulationContext {
   readonly random: Random;
   readonly log: Log;
   readonly rules: Rules;
+  /** The renewal period of leases. */
+  readonly renewMs: number;
   readonly nodes: Lister<Node>;
   readonly pods: Lister<Pod>;
   /** The client of the process, for changes by rules that require administrator rights. */

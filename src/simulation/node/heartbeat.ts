@@ -19,7 +19,7 @@ export const renewNodeLease = async (context: SimulationContext, agent: Agent, n
   if (now < agent.renewAt) return;
   const {client, machine, lease} = agent;
   agent.lease = await renewLease({client, clock: context.clock, name: machine.name, seconds: leaseSeconds}, node, lease);
-  agent.renewAt = now + renewMs;
+  agent.renewAt = now + context.renewMs;
 };
 
 /** Reports the volumes in use, if they have changed. */

@@ -109,13 +109,13 @@ export const newNode = (naming: Naming, machine: Machine, failures: NodeFailures
     metadata: {
       name,
       labels: {
-        ...Object.fromEntries(Object.entries(labels).filter(([key]) => isNodesOwnLabel(key, naming))),
         [naming.labels.hostname]: name,
         [naming.labels.os]: 'linux',
         [naming.labels.arch]: 'amd64',
         // The taints that the node controller would add to a new node.
         [naming.subKey('beta', 'os')]: 'linux',
         [naming.subKey('beta', 'arch')]: 'amd64',
+        ...Object.fromEntries(Object.entries(labels).filter(([key]) => isNodesOwnLabel(key, naming))),
       },
       annotations: {...annotations, [naming.subKey('volumes', 'controller-managed-attach-detach')]: 'true'},
     },
