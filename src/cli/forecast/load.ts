@@ -40,8 +40,8 @@ export const loadOf = (text: string, namespace: string): Load => {
 };
 
 /**
- * Reads a file of loads: an object with a list of steps for each workload, as in `deployment/shop/web: [{after: 0s, cpu:
- * 300m}, {after: 8h, cpu: "2"}]`. Throws an error of one line.
+ * Reads a file of loads: an object with a list of steps for each workload, as in `deployment/shop/web: [{after: 0s,
+ * cpu: 300m}, {after: 8h, cpu: "2"}]`. Throws an error of one line.
  */
 export const loadsIn = (text: string, namespace: string): Load[] => {
   const {value} = parseYaml(text);
