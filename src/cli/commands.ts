@@ -85,7 +85,7 @@ export const commands: Readonly<Record<string, Command>> = {
   }),
   why: command({
     about: 'say what an object waits for: the one rule that blocks it, and what would end that',
-    flags: async () => (await import('#src/options/programs/why.js')).whyFlags,
+    flags: async () => (await import('#src/options/programs/questions/why.js')).whyFlags,
     load: async () => (await import('./why/why.js')).runWhy,
   }),
   console: command({
@@ -95,12 +95,12 @@ export const commands: Readonly<Record<string, Command>> = {
   }),
   check: command({
     about: 'say what would happen if files were applied, with file and line, for people and CI',
-    flags: async () => (await import('#src/options/programs/check.js')).checkFlags,
+    flags: async () => (await import('#src/options/programs/questions/check.js')).checkFlags,
     load: async () => (await import('./check/check.js')).runCheck,
   }),
   forecast: command({
     about: 'say what happens to the objects of a cluster when time passes, in a copy with a clock of its own',
-    flags: async () => (await import('#src/options/programs/forecast.js')).forecastFlags,
+    flags: async () => (await import('#src/options/programs/questions/forecast.js')).forecastFlags,
     load: async () => (await import('./forecast/forecast.js')).runForecast,
   }),
   nodes: command({

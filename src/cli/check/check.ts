@@ -4,7 +4,7 @@ import {check, type CheckResult} from '#src/check/check.js';
 import {readManifests} from '#src/check/files/read.js';
 import {sarifReport} from '#src/check/report/sarif.js';
 import {jsonReport, textReport} from '#src/check/report/text.js';
-import type {checkFlags} from '#src/options/programs/check.js';
+import type {checkFlags} from '#src/options/programs/questions/check.js';
 import {oneLine, type Invocation} from '#src/program/program.js';
 import {commandClient} from '#src/cli/program/command-client.js';
 

@@ -2,7 +2,7 @@ import {readFileSync} from 'node:fs';
 import {parseDuration} from '#src/api/duration.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {systemClock} from '#src/base/clock.js';
-import type {forecastFlags} from '#src/options/programs/forecast.js';
+import type {forecastFlags} from '#src/options/programs/questions/forecast.js';
 import type {Invocation} from '#src/program/program.js';
 import {commandClient} from '#src/cli/program/command-client.js';
 import {loadOf, loadsIn, type Load} from './load.js';

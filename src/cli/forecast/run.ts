@@ -31,15 +31,10 @@ export interface RunOptions {
 
 /** The controllers by which objects change with the time. */
 const controllers = [
-  'cronjob-controller',
   'job-controller',
   'ttl-after-finished-controller',
   'deployment-controller',
   'replicaset-controller',
-  'replicationcontroller-controller',
-  'statefulset-controller',
-  'daemonset-controller',
-  'disruption-controller',
   'resourcequota-controller',
   'namespace-controller',
   'serviceaccount-controller',
@@ -47,13 +42,28 @@ const controllers = [
   'garbage-collector-controller',
   'taint-eviction-controller',
   'token-cleaner-controller',
-  'certificatesigningrequest-approving-controller',
-  'certificatesigningrequest-cleaner-controller',
-  'persistentvolume-binder-controller',
 ] as const;
+
+/** Those that have nothing to do without objects of a kind. */
+const controllersOf: readonly (readonly [kind: Kind, controllers: readonly string[]])[] = [
+  [kinds.cronJobs, ['cronjob-controller']],
+  [kinds.statefulSets, ['statefulset-controller']],
+  [kinds.daemonSets, ['daemonset-controller']],
+  [kinds.replicationControllers, ['replicationcontroller-controller']],
+  [kinds.podDisruptionBudgets, ['disruption-controller']],
+  [kinds.persistentVolumeClaims, ['persistentvolume-binder-controller']],
+  [kinds.certificateSigningRequests, ['certificatesigningrequest-approving-controller', 'certificatesigningrequest-cleaner-controller']],
+];
 
 /** Runs only with a load, as without one there is nothing to measure. */
 const autoscaler = 'horizontal-pod-autoscaler-controller';
+
+/** The controllers for some objects, and for those that files may add. */
+const chosen = ({objects}: Source, {loads, apply}: RunOptions): string[] => {
+  const present = new Set([...objects.values()].map(({kind}) => kind));
+  const needed = controllersOf.filter(([{kind}]) => apply.length > 0 || present.has(kind)).flatMap(([, names]) => names);
+  return [...controllers, ...needed, ...(loads.length > 0 ? [autoscaler] : [])];
+};
 
 /** Forecasts what happens to the objects. Rejects if the files cannot be applied. */
 export const forecast = async (source: Source, options: RunOptions): Promise<Timeline> => {
@@ -82,7 +92,7 @@ export const forecast = async (source: Source, options: RunOptions): Promise<Tim
       nodes: nodes.count,
       metricsApi: loads.length > 0,
       record: false,
-      controllers: loads.length > 0 ? [...controllers, autoscaler] : controllers,
+      controllers: chosen(source, options),
       apiserverArgs: ['--enable-priority-and-fairness=false', ...(range ? [`--service-cluster-ip-range=${range}`] : [])],
       signal,
     },

@@ -1,5 +1,5 @@
 import {systemClock} from '#src/base/clock.js';
-import type {whyFlags} from '#src/options/programs/why.js';
+import type {whyFlags} from '#src/options/programs/questions/why.js';
 import type {Invocation} from '#src/program/program.js';
 import {commandClient} from '#src/cli/program/command-client.js';
 import {explain} from '#src/why/explain.js';

@@ -1,7 +1,7 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
-import {commandConnection} from './client.js';
+import {commandConnection} from '#src/options/programs/client.js';
 
 /** The flags of `plat check`. */
 export const checkFlags = flagTable({
