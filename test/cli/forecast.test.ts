@@ -31,7 +31,7 @@ test('plat forecast tells what happens in a running plane and in a snapshot of i
       [1, 'plat forecast: the snapshot none cannot be used\n'],
       [1, 'plat forecast: --job-time: there is no cron job default/a\n'],
       [1, 'plat forecast: --until must be above zero\n'],
-      [1, 'plat forecast: unexpected argument "more"\n'],
+      [1, 'plat forecast: plat forecast does not take any arguments, got "more"\n'],
     ],
   );
   await plane.stop();

@@ -17,11 +17,10 @@ type ForecastInvocation = Invocation<(typeof forecastFlags)['rows']>;
 /** `plat forecast`: says what happens to the objects of a cluster when time passes. Nothing is written to it. */
 export const runForecast = async (invocation: ForecastInvocation): Promise<number> => {
   const {
-    parsed: {options, args},
+    parsed: {options},
     print,
     stopping: signal,
   } = invocation;
-  if (args.length > 0) throw new Error(`unexpected argument ${JSON.stringify(args[0])}`);
   if (options.until <= 0) throw new Error('--until must be above zero');
   const {source, namespace} = await sourceOf(invocation);
   const jobTimes = jobTimesOf(options.jobTime, namespace);
