@@ -1,4 +1,5 @@
 import {useMemo} from 'preact/hooks';
+import type {ControllerState} from '#src/observe/controller-states.js';
 import {useCell} from '#page/base/cell.js';
 import {bytes, rate, seconds} from '#page/base/format.js';
 import {moment} from '#page/base/moment.js';
@@ -9,7 +10,6 @@ import {listHref} from '#page/objects/hrefs.js';
 import {useTable} from '#page/objects/list.js';
 import {namespace} from '#page/shell/namespaces.js';
 import {Notice, Panel, Status, toneOf} from '#page/ui/parts.js';
-import type {ControllerState} from './controllers.js';
 import {Plot} from './plot.js';
 import {useSampling, type Sampling} from './sampling.js';
 

@@ -2,8 +2,9 @@
 
 import {useEffect, useState} from 'preact/hooks';
 import {messageOf, respond} from '#page/api/call.js';
-import {controllerMetrics, controllersOf, type ControllerState} from './controllers.js';
-import {parseMetrics, quantile, total, type Metrics, type Sample} from './metrics.js';
+import {controllerMetrics, controllersOf, type ControllerState} from '#src/observe/controller-states.js';
+import {parseMetrics, quantile, total, type Metrics} from '#src/observe/metrics-text.js';
+import {requestCounts, requestMetrics, requestRates, type RequestCounts} from '#src/observe/request-rates.js';
 
 export interface Sampling {
   readonly error?: string;
@@ -20,10 +21,7 @@ export interface Sampling {
 
 const wanted = new Set([
   ...controllerMetrics,
-  'apiserver_request_total',
-  'apiserver_request_sli_duration_seconds_bucket',
-  'apiserver_current_inflight_requests',
-  'apiserver_longrunning_requests',
+  ...requestMetrics,
   'apiserver_resource_objects',
   'apiserver_storage_objects',
   'process_resident_memory_bytes',
@@ -33,41 +31,23 @@ const wanted = new Set([
 const everyMs = 2000;
 /** Five minutes. */
 const mostPoints = 150;
-const reads = new Set(['GET', 'LIST', 'WATCH']);
-
-interface Counts {
-  readonly at: number;
-  readonly reads: number;
-  readonly writes: number;
-  readonly refused: number;
-  readonly latencies: readonly Sample[];
-}
-
-const countsOf = (metrics: Metrics): Counts => ({
-  at: performance.now(),
-  reads: total(metrics, 'apiserver_request_total', ({verb = ''}) => reads.has(verb)),
-  writes: total(metrics, 'apiserver_request_total', ({verb = ''}) => !reads.has(verb)),
-  refused: total(metrics, 'apiserver_request_total', ({code = ''}) => code >= '400'),
-  latencies: (metrics.get('apiserver_request_sli_duration_seconds_bucket') ?? []).filter(({labels}) => labels['verb'] !== 'WATCH'),
-});
-
-const added = (past: Sampling | undefined, counts: Counts, before: Counts | undefined, metrics: Metrics): Sampling => {
+const added = (past: Sampling | undefined, counts: RequestCounts, before: RequestCounts | undefined, metrics: Metrics): Sampling => {
   const rates: Sampling['rates'] = past ? (past.rates.map(row => row.slice(-mostPoints)) as Sampling['rates']) : [[], [], [], []];
   if (before) {
-    const seconds = (counts.at - before.at) / 1000;
+    const {reads, writes, refused} = requestRates(counts, before);
     rates[0].push(Date.now() / 1000);
-    rates[1].push(Math.max(0, counts.reads - before.reads) / seconds);
-    rates[2].push(Math.max(0, counts.writes - before.writes) / seconds);
-    rates[3].push(Math.max(0, counts.refused - before.refused) / seconds);
+    rates[1].push(reads);
+    rates[2].push(writes);
+    rates[3].push(refused);
   }
   return {
     controllers: controllersOf(metrics),
     rates,
     latencyMost: quantile(0.99, counts.latencies, before?.latencies),
-    inflight: total(metrics, 'apiserver_current_inflight_requests'),
+    inflight: counts.inflight,
     memory: total(metrics, 'process_resident_memory_bytes'),
     loopLag: total(metrics, 'nodejs_eventloop_lag_p99_seconds'),
-    watches: total(metrics, 'apiserver_longrunning_requests', ({verb}) => verb === 'WATCH'),
+    watches: counts.watches,
     objects: total(metrics, 'apiserver_resource_objects') || total(metrics, 'apiserver_storage_objects'),
   };
 };
@@ -76,17 +56,20 @@ export const useSampling = (): Sampling | undefined => {
   const [sampling, setSampling] = useState<Sampling>();
   useEffect(() => {
     const closed = new AbortController();
-    let [past, before]: [Sampling | undefined, Counts | undefined] = [undefined, undefined];
+    let [past, before]: [Sampling | undefined, RequestCounts | undefined] = [undefined, undefined];
     const read = async (): Promise<void> => {
       try {
         const text = await (await respond('/metrics', {accept: 'text/plain', signal: closed.signal})).text();
         const metrics = parseMetrics(text, wanted);
-        const counts = countsOf(metrics);
+        const counts = requestCounts(metrics, performance.now());
         setSampling((past = added(past, counts, before, metrics)));
         before = counts;
       } catch (error) {
         if (closed.signal.aborted) return;
-        setSampling(known => ({...(known ?? added(undefined, countsOf(new Map()), undefined, new Map())), error: messageOf(error)}));
+        setSampling(known => ({
+          ...(known ?? added(undefined, requestCounts(new Map(), performance.now()), undefined, new Map())),
+          error: messageOf(error),
+        }));
       }
     };
     void read();

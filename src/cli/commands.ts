@@ -88,6 +88,11 @@ export const commands: Readonly<Record<string, Command>> = {
     flags: async () => (await import('#src/options/programs/questions/why.js')).whyFlags,
     load: async () => (await import('./why/why.js')).runWhy,
   }),
+  top: command({
+    about: 'show what a cluster is doing on one screen of a terminal',
+    flags: async () => (await import('#src/options/programs/top.js')).topFlags,
+    load: async () => (await import('./top/top.js')).runTop,
+  }),
   console: command({
     about: 'serve a page that shows a cluster, on this machine',
     flags: async () => (await import('#src/options/programs/console.js')).consoleFlags,

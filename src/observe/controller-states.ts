@@ -1,7 +1,8 @@
-// What the queues of the controllers say of them.
+// What the metrics of the queues of controllers say of them.
 
-import {quantile, type Metrics, type Sample} from './metrics.js';
+import {quantile, type Metrics, type Sample} from './metrics-text.js';
 
+/** A controller, by its queue. */
 export interface ControllerState {
   readonly name: string;
   readonly depth: number;
@@ -27,6 +28,7 @@ const byName = (metrics: Metrics, metric: string, label: string): ReadonlyMap<st
 
 const sum = (samples: readonly Sample[] = []): number => samples.reduce((all, {value}) => all + value, 0);
 
+/** The metrics that `controllersOf` reads. */
 export const controllerMetrics = [
   'workqueue_depth',
   'workqueue_adds_total',
@@ -36,6 +38,7 @@ export const controllerMetrics = [
   'controller_runtime_reconcile_errors_total',
 ];
 
+/** Returns the controllers with a queue in these metrics; first those in whose queue most waits. */
 export const controllersOf = (metrics: Metrics): ControllerState[] => {
   const depth = byName(metrics, 'workqueue_depth', 'name');
   const adds = byName(metrics, 'workqueue_adds_total', 'name');
