@@ -186,7 +186,14 @@ export class Containerd implements AsyncDisposable {
       () => removeCgroups(this.cgroup).length === 0,
       () => this.leftovers().join('\n'),
     );
-    for (const path of mountsBelow(this.folder).toReversed()) await run('umount', path);
+    // A mount is busy for a moment longer than the processes that used it.
+    await until(
+      async () => {
+        for (const path of mountsBelow(this.folder).toReversed()) await run('umount', path).catch(() => {});
+        return mountsBelow(this.folder).length === 0;
+      },
+      () => this.leftovers().join('\n'),
+    );
     rmSync(this.folder, {recursive: true, force: true});
     this.#resetKernel();
     await until(

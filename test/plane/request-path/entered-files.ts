@@ -33,7 +33,8 @@ const enteredFiles = async (inspector: Session): Promise<Set<string>> => {
   return new Set(entered.flatMap(({url}) => /\/dist\/src\/(.+)$/.exec(url)?.[1] ?? []));
 };
 
-const plane = await startPlane({controllers: 'none'});
+// Without what observes requests, as plat-apiserver is by default.
+const plane = await startPlane({controllers: 'none', record: false});
 const {kubeconfig} = plane;
 const session = connect(plane.url, {
   ca: field(kubeconfig, 'certificate-authority-data'),
