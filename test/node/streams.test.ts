@@ -186,6 +186,8 @@ contained('a runtime that is restarted is called again, and pending calls fail',
   t.is((await runtime.containerStatus(other.id)).state, 'running');
 
   node.freeze(true);
+  // A signal reaches the threads one after the other.
+  await new Promise(resolve => setTimeout(resolve, 200));
   await using impatient = new CriRuntime({endpoint: node.endpoint, requestTimeoutMs: 300, clock: systemClock});
   const [late] = await Promise.all([
     t.throwsAsync(impatient.version(), {instanceOf: RuntimeError}),
