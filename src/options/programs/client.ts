@@ -14,6 +14,12 @@ export const commandConnection = {
   master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
 } as const;
 
+/** Flags of the commands that choose among the clusters of a file, too. */
+export const clusterConnection = {
+  ...commandConnection,
+  context: {type: 'string', help: 'The context of the kubeconfig file.', shownDefault: 'the current context'},
+} as const;
+
 const connection = flagSection('Connection', {
   ...commandConnection,
   ...clientNaming,

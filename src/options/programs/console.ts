@@ -1,6 +1,6 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
-import {commandConnection} from './client.js';
+import {clusterConnection} from './client.js';
 
 /** The flags of `plat console`. */
 export const consoleFlags = flagTable({
@@ -14,8 +14,7 @@ export const consoleFlags = flagTable({
       open: {type: 'bool', help: 'Open the link in the browser of this desktop.', default: 'false'},
     }),
     flagSection('Connection', {
-      ...commandConnection,
-      context: {type: 'string', help: 'The context of the kubeconfig file.', shownDefault: 'the current context'},
+      ...clusterConnection,
       ...commandLogging,
       ...help,
     }),

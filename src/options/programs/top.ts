@@ -1,7 +1,7 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
-import {commandConnection} from './client.js';
+import {clusterConnection} from './client.js';
 
 /** The flags of `plat top`. */
 export const topFlags = flagTable({
@@ -32,8 +32,7 @@ export const topFlags = flagTable({
       once: {type: 'bool', help: 'Print what there is after one interval, and end.', default: 'false'},
     }),
     flagSection('Connection', {
-      ...commandConnection,
-      context: {type: 'string', help: 'The context of the kubeconfig file.', shownDefault: 'the current context'},
+      ...clusterConnection,
       ...clientNaming,
       ...commandLogging,
       ...help,

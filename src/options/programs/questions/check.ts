@@ -1,7 +1,7 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
-import {commandConnection} from '#src/options/programs/client.js';
+import {clusterConnection} from '#src/options/programs/client.js';
 
 /** The flags of `plat check`. */
 export const checkFlags = flagTable({
@@ -30,8 +30,7 @@ export const checkFlags = flagTable({
       },
     }),
     flagSection('Connection', {
-      ...commandConnection,
-      context: {type: 'string', help: 'The context of the kubeconfig file.', shownDefault: 'the current context'},
+      ...clusterConnection,
       ...clientNaming,
       ...commandLogging,
       ...help,

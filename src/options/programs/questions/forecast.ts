@@ -1,7 +1,7 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
-import {commandConnection} from '#src/options/programs/client.js';
+import {clusterConnection} from '#src/options/programs/client.js';
 
 /** The flags of `plat forecast`. */
 export const forecastFlags = flagTable({
@@ -36,8 +36,7 @@ export const forecastFlags = flagTable({
     }),
     flagSection('Source', {
       snapshot: {type: 'path', help: 'A file of plat snapshot, instead of a cluster.'},
-      ...commandConnection,
-      context: {type: 'string', help: 'The context of the kubeconfig file.', shownDefault: 'the current context'},
+      ...clusterConnection,
       ...clientNaming,
       ...commandLogging,
       ...help,

@@ -1,7 +1,7 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
-import {commandConnection} from '#src/options/programs/client.js';
+import {clusterConnection} from '#src/options/programs/client.js';
 
 /** The flags of `plat why`. */
 export const whyFlags = flagTable({
@@ -15,8 +15,7 @@ export const whyFlags = flagTable({
       output: {type: 'string', help: 'The format.', default: 'text', oneOf: ['text', 'json'], shorthand: 'o'},
     }),
     flagSection('Connection', {
-      ...commandConnection,
-      context: {type: 'string', help: 'The context of the kubeconfig file.', shownDefault: 'the current context'},
+      ...clusterConnection,
       ...clientNaming,
       ...commandLogging,
       ...help,
