@@ -1,3 +1,4 @@
+import {counted} from '#src/base/text/counted.js';
 import type {Lister} from '#informers/lister.js';
 import {unlessMissing} from '#src/client/missing.js';
 import type {Frozen} from '#src/api/key.js';
@@ -23,8 +24,6 @@ interface Finding {
   readonly message: string;
 }
 
-const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
 export interface RuleStatusParts extends Pick<KeyedContext, 'client' | 'clock' | 'naming' | 'name'> {
   readonly taints: DeviceTaints;
   readonly claims: Lister<DeviceClaim>;
@@ -43,8 +42,8 @@ const dryRun = (rule: Frozen<DeviceTaintRule>, {taints, claims}: RuleStatusParts
     for (const {uid} of claim.status?.reservedFor ?? []) pods.set(uid, claim.metadata?.namespace ?? '');
   }
   const namespaces = new Set(pods.values()).size;
-  const evicted = `${plural(pods.size, 'pod')} would be evicted in ${inNamespaces(namespaces)} if the effect was NoExecute`;
-  const selected = `${plural(taints.countSelected(rule), 'published device')} selected. ${plural(allocated, 'allocated device')} selected.`;
+  const evicted = `${counted(pods.size, 'pod')} would be evicted in ${inNamespaces(namespaces)} if the effect was NoExecute`;
+  const selected = `${counted(taints.countSelected(rule), 'published device')} selected. ${counted(allocated, 'allocated device')} selected.`;
   return {
     status: 'False',
     reason: 'NoEffect',
@@ -58,7 +57,7 @@ const findingOf = (rule: Frozen<DeviceTaintRule>, {pending, evicted}: RuleProgre
   if (effect !== 'NoExecute') return {status: 'False', reason: 'OtherEffect', message: 'Eviction only happens for the NoExecute effect.'};
   if (pending.length > 0) {
     const need = pending.length === 1 ? 'needs' : 'need';
-    const message = `${plural(pending.length, 'pod')} ${need} to be evicted in ${inNamespaces(new Set(pending).size)}.`;
+    const message = `${counted(pending.length, 'pod')} ${need} to be evicted in ${inNamespaces(new Set(pending).size)}.`;
     return {status: 'True', reason: 'PodsPendingEviction', message};
   }
   return {status: 'False', reason: evicted > 0 ? 'Completed' : 'NotStarted', message: ''};
@@ -85,7 +84,7 @@ export const writeRuleStatus = async (
   const writtenAt = isObserved ? parseTime(before?.lastTransitionTime) : undefined;
   if (writtenAt !== undefined && clock.now() - writtenAt < statusPeriodMs) return writtenAt + statusPeriodMs - clock.now();
   const {status, reason, message} = findingOf(rule, progress, parts);
-  const since = progress.evicted > 0 ? `${plural(progress.evicted, 'pod')} evicted since starting the controller.` : '';
+  const since = progress.evicted > 0 ? `${counted(progress.evicted, 'pod')} evicted since starting the controller.` : '';
   const whole = [message, since].filter(Boolean).join(' ');
   const condition = {type: 'EvictionInProgress', status, reason, message: whole, observedGeneration: generation};
   const isSame = (['status', 'reason', 'message', 'observedGeneration'] as const).every(field => before?.[field] === condition[field]);

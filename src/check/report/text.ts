@@ -1,11 +1,10 @@
+import {counted} from '#src/base/text/counted.js';
 import type {CheckResult} from '#src/check/check.js';
 import {subjectText, type Finding} from '#src/check/findings/finding.js';
 import type {Level} from '#src/check/findings/rules.js';
 
 /** The most findings that are printed. */
 const mostPrinted = 100;
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const lineOf = ({level, rule, message, file, line, object}: Finding): string =>
   `${file}:${line}: ${level}: ${object ? `${subjectText(object)}: ` : ''}${message.replaceAll(/\s+/g, ' ').trim()} [${rule}]`;

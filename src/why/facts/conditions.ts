@@ -18,6 +18,3 @@ export const conditionOf = ({status}: Conditioned, type: string): Condition | un
 /** `Reason: message`, or what there is of it. */
 export const becauseOf = ({reason, message}: Pick<Condition, 'reason' | 'message'>): string =>
   [reason, message?.trim().replace(/\.$/, '')].filter(Boolean).join(': ') || 'no reason was given';
-
-/** `3 pods`, `1 pod`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -3,7 +3,8 @@ import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {Node} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
 import {isTerminal} from '#src/model/pod/state.js';
-import {becauseOf, conditionOf, counted} from '#src/why/facts/conditions.js';
+import {becauseOf, conditionOf} from '#src/why/facts/conditions.js';
+import {counted} from '#src/base/text/counted.js';
 import {subject, type Rule} from '#src/why/facts/finding.js';
 import {referenceTo} from '#src/why/facts/reference.js';
 

@@ -3,7 +3,7 @@ import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {Pod} from '#src/api/pod.js';
 import {isActive, isReady} from '#src/model/pod/state.js';
 import {newest, type Cluster} from '#src/why/facts/cluster.js';
-import {counted} from '#src/why/facts/conditions.js';
+import {counted} from '#src/base/text/counted.js';
 import {subject, type Rule} from '#src/why/facts/finding.js';
 import {referenceTo} from '#src/why/facts/reference.js';
 

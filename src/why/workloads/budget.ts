@@ -1,6 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
-import {conditionOf, counted} from '#src/why/facts/conditions.js';
+import {conditionOf} from '#src/why/facts/conditions.js';
+import {counted} from '#src/base/text/counted.js';
 import {subject, type Rule} from '#src/why/facts/finding.js';
 import {heldUp, podReference} from './pods-of.js';
 import {unseen} from './unseen.js';

@@ -1,7 +1,8 @@
 import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import {isTerminating} from '#src/model/pod/state.js';
-import {becauseOf, conditionOf, counted} from '#src/why/facts/conditions.js';
+import {becauseOf, conditionOf} from '#src/why/facts/conditions.js';
+import {counted} from '#src/base/text/counted.js';
 import {subject, type Rule} from '#src/why/facts/finding.js';
 import {heldUp, podReference, podsOf} from './pods-of.js';
 import {failedCreation, refusalFinding} from './refusals.js';
