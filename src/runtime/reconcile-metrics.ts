@@ -34,27 +34,17 @@ export class ReconcileMetrics {
     });
     for (const result of results) total.add({controller, result}, 0);
     this.#results = new Map(results.map(result => [result, total.at({controller, result})]));
-    const errors = meter.counter({
-      name: 'controller_runtime_reconcile_errors_total',
-      help: 'Total number of reconciliation errors per controller',
-      labels,
-    });
-    errors.add(own, 0);
-    this.#errors = errors.at(own);
-    const terminal = meter.counter({
-      name: 'controller_runtime_terminal_reconcile_errors_total',
-      help: 'Total number of terminal reconciliation errors per controller',
-      labels,
-    });
-    terminal.add(own, 0);
-    this.#terminal = terminal.at(own);
-    const timeouts = meter.counter({
-      name: 'controller_runtime_reconcile_timeouts_total',
-      help: 'Total number of reconciliation timeouts per controller',
-      labels,
-    });
-    timeouts.add(own, 0);
-    this.#timeouts = timeouts.at(own);
+    const counter = (name: string, help: string): {add(): void} => {
+      const family = meter.counter({name, help, labels});
+      family.add(own, 0);
+      return family.at(own);
+    };
+    this.#errors = counter('controller_runtime_reconcile_errors_total', 'Total number of reconciliation errors per controller');
+    this.#terminal = counter(
+      'controller_runtime_terminal_reconcile_errors_total',
+      'Total number of terminal reconciliation errors per controller',
+    );
+    this.#timeouts = counter('controller_runtime_reconcile_timeouts_total', 'Total number of reconciliation timeouts per controller');
     this.#seconds = meter
       .histogram({
         name: 'controller_runtime_reconcile_time_seconds',
