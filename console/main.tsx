@@ -1,5 +1,6 @@
 import {render} from 'preact';
-import {ApiError, messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {ApiError} from '#page/api/call.js';
 import {readKinds} from '#page/api/kinds.js';
 import {beginSession} from '#page/api/session.js';
 import {App} from '#page/shell/app.js';

@@ -61,8 +61,6 @@ export const respond = async (path: string, options: CallOptions = {}): Promise<
 
 export const call = async <T>(path: string, options?: CallOptions): Promise<T> => (await (await respond(path, options)).json()) as T;
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Runs tasks, some at a time, and returns their results in order. */
 export const together = async <T, R>(items: readonly T[], run: (item: T) => Promise<R>, most = 5): Promise<R[]> => {
   const results: R[] = [];

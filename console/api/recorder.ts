@@ -3,7 +3,8 @@
 import type {RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord, ObjectsAt, RecorderInfo, RecordPage} from '#src/recorder/records.js';
 import type {Moment} from '#page/base/moment.js';
-import {ApiError, call, messageOf} from './call.js';
+import {messageOf} from '#src/base/message.js';
+import {ApiError, call} from './call.js';
 import type {AnyObject} from './objects.js';
 
 export type {RecordedObject, ReconcileCause} from '#src/observe/flight-recorder.js';

@@ -1,7 +1,8 @@
 // A collection as the server's table of it, kept up to date by a watch.
 
 import {Cell} from '#page/base/cell.js';
-import {ApiError, call, messageOf} from './call.js';
+import {messageOf} from '#src/base/message.js';
+import {ApiError, call} from './call.js';
 import {collectionPath, type Resource} from './kinds.js';
 import {watch} from './watch.js';
 

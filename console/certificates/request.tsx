@@ -3,7 +3,8 @@
 import {useMemo, useState} from 'preact/hooks';
 import {shortDuration, useNow} from '#page/base/format.js';
 import {clusterNow} from '#page/base/now.js';
-import {call, messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {call} from '#page/api/call.js';
 import {objectPath, type Resource} from '#page/api/kinds.js';
 import type {AnyObject, Condition} from '#page/api/objects.js';
 import {Notice, say, Status} from '#page/ui/parts.js';

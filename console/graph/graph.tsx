@@ -1,7 +1,7 @@
 // Draws the graph around an object: a column for each step away from it.
 
 import {useEffect, useMemo, useState} from 'preact/hooks';
-import {messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {objectHref} from '#page/objects/hrefs.js';

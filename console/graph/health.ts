@@ -13,16 +13,19 @@ const number = (value: unknown): number => (typeof value === 'number' ? value : 
 const positive = ['Ready', 'Available', 'Established', 'Complete'];
 const negative = ['Failed', 'ReplicaFailure', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable', 'Stalled', 'Degraded'];
 
+const ofCounts = (wanted: number, ready: number): Health => ({
+  word: `${ready}/${wanted} ready`,
+  tone: ready >= wanted ? 'good' : ready > 0 ? 'waiting' : 'bad',
+});
+
 const ofReplicas = ({spec, status}: AnyObject): Health | undefined => {
   if (typeof spec?.['replicas'] !== 'number' || !status) return undefined;
-  const [wanted, ready] = [spec['replicas'], number(status['readyReplicas'])];
-  return {word: `${ready}/${wanted} ready`, tone: ready >= wanted ? 'good' : ready > 0 ? 'waiting' : 'bad'};
+  return ofCounts(spec['replicas'], number(status['readyReplicas']));
 };
 
 const ofDaemons = ({status}: AnyObject): Health | undefined => {
   if (typeof status?.['desiredNumberScheduled'] !== 'number') return undefined;
-  const [wanted, ready] = [status['desiredNumberScheduled'], number(status['numberReady'])];
-  return {word: `${ready}/${wanted} ready`, tone: ready >= wanted ? 'good' : ready > 0 ? 'waiting' : 'bad'};
+  return ofCounts(status['desiredNumberScheduled'], number(status['numberReady']));
 };
 
 const ofPod = ({spec, status}: AnyObject): Health | undefined => {

@@ -1,7 +1,7 @@
 // The difference between two moments: the objects that changed from one mark to the other, and each as text.
 
 import {useEffect, useMemo, useState} from 'preact/hooks';
-import {messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {changeWithState, keyOf, readRecords, type ChangeRecord} from '#page/api/recorder.js';
 import {withoutManaged} from '#page/objects/owned-yaml.js';

@@ -3,7 +3,7 @@
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {moment, type Moment} from '#page/base/moment.js';
-import {messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
 import {
   followRecords,
   keyOf,

@@ -1,7 +1,7 @@
 // Deleting, after a look at what goes along.
 
 import {useEffect, useState} from 'preact/hooks';
-import {messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import {deleteObject, type Propagation} from '#page/api/objects.js';
 import {dependentsOf, type Dependents} from '#page/graph/dependents.js';

@@ -2,7 +2,7 @@
 
 import {useMemo, useState} from 'preact/hooks';
 import {useKeys} from '#page/base/keys.js';
-import {messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import {replaceObject, type AnyObject} from '#page/api/objects.js';
 import {Difference, Editor} from '#page/ui/code.js';

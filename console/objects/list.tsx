@@ -6,7 +6,7 @@ import {shortDuration, useNow} from '#page/base/format.js';
 import {moment} from '#page/base/moment.js';
 import {useKeys} from '#page/base/keys.js';
 import {amend, go, type Route} from '#page/base/route.js';
-import {messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import {pastTable} from '#page/api/past.js';
 import {LiveTable, type Column, type Row, type TableState} from '#page/api/table.js';

@@ -1,7 +1,8 @@
 // Reads the metrics again and again while the overview is shown, and keeps what its plots need.
 
 import {useEffect, useState} from 'preact/hooks';
-import {messageOf, respond} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {respond} from '#page/api/call.js';
 import {controllerMetrics, controllersOf, type ControllerState} from '#src/observe/controller-states.js';
 import {parseMetrics, quantile, total, type Metrics} from '#src/observe/metrics-text.js';
 import {requestCounts, requestMetrics, requestRates, type RequestCounts} from '#src/observe/request-rates.js';

@@ -4,6 +4,7 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import type {AnyObject} from '#page/api/objects.js';
 import {Notice} from '#page/ui/parts.js';
 import {containersOf, podPath} from './containers.js';
+import {ContainerChoice} from './container-choice.js';
 
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 /** What the first byte of each message says it is. */
@@ -122,14 +123,7 @@ export function Exec({pod}: {readonly pod: AnyObject}) {
           run();
         }}
       >
-        <label>
-          Container{' '}
-          <select value={container} onChange={event => setContainer(event.currentTarget.value)}>
-            {containers.map(({name}) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <ContainerChoice containers={containers} value={container} choose={setContainer} />
         <label class="grow">
           Command <input value={command} onInput={event => setCommand(event.currentTarget.value)} spellcheck={false} />
         </label>

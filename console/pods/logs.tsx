@@ -1,9 +1,11 @@
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {useKeys} from '#page/base/keys.js';
-import {messageOf, respond} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {respond} from '#page/api/call.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {Notice} from '#page/ui/parts.js';
 import {containersOf, podPath} from './containers.js';
+import {ContainerChoice} from './container-choice.js';
 
 /** The most of a log that the page keeps; what is older goes. */
 const mostLines = 5000;
@@ -65,14 +67,7 @@ export function Logs({pod}: {readonly pod: AnyObject}) {
   return (
     <div class="logs">
       <div class="bar">
-        <label>
-          Container{' '}
-          <select value={container} onChange={event => setContainer(event.currentTarget.value)}>
-            {containers.map(({name}) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <ContainerChoice containers={containers} value={container} choose={setContainer} />
         <label>
           <input type="checkbox" checked={isPrevious} onChange={event => setPrevious(event.currentTarget.checked)} /> Before its last
           restart

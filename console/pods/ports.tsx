@@ -1,5 +1,6 @@
 import {useEffect, useState} from 'preact/hooks';
-import {call, messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {call} from '#page/api/call.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {Notice} from '#page/ui/parts.js';
 import {containersOf} from './containers.js';

@@ -3,7 +3,8 @@
 import {useEffect, useState} from 'preact/hooks';
 import {shortDuration} from '#page/base/format.js';
 import {virtualNow} from '#page/base/now.js';
-import {call, messageOf} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {call} from '#page/api/call.js';
 import {Notice, Panel, Status} from '#page/ui/parts.js';
 
 interface TimeState {
