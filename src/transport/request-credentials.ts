@@ -17,3 +17,7 @@ export interface CredentialSource {
   /** Called when the server rejected the last credentials: discards everything cached. */
   reset(): void;
 }
+
+/** Whether credentials are the same: a server that has rejected the ones rejects the others. */
+export const sameCredentials = (one: RequestCredentials, other: RequestCredentials): boolean =>
+  one.pair?.cert === other.pair?.cert && JSON.stringify(one.headers) === JSON.stringify(other.headers);

@@ -7,12 +7,13 @@ import {traceHeaders} from '#src/base/span.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
-import type {ClientPair, CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
+import {sameCredentials, type ClientPair, type CredentialSource, type RequestCredentials} from '#src/transport/request-credentials.js';
 import type {HttpHead, StreamSink} from '#src/transport/dispatch-request.js';
 import type {Network} from '#src/transport/network.js';
 import {oneLine} from '#src/transport/one-line.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
-import {type TlsMaterial, isReloadable, readServerMaterial, sameMaterial} from '#src/transport/tls-material.js';
+import {readServerMaterial, type TlsMaterial} from '#src/transport/tls-material.js';
+import {MaterialReloads} from './material-reloads.js';
 
 export interface HttpRequest {
   readonly method: string;
@@ -62,8 +63,6 @@ export interface ConnectionOptions {
   readonly network?: Network | undefined;
 }
 
-/** How often certificate files are checked for changes. */
-const materialAgeMs = 10_000;
 const defaultTimeoutMs = 120_000;
 
 /** Opens a connection by its settings. Nothing is sent yet, but files that cannot be read are reported now. */
@@ -88,33 +87,27 @@ interface PooledParts {
 
 class PooledConnection implements RenewableConnection {
   readonly server: string;
-  readonly #settings: ConnectionSettings;
   readonly #credentials: CredentialSource;
-  readonly #clock: Clock;
   readonly #calls: CallLog;
   readonly #basePath: string;
-  readonly #isReloadable: boolean;
+  readonly #reloads: MaterialReloads;
   #material: TlsMaterial;
   #channel: Channel;
   readonly #open: PooledParts['open'];
   /** The certificate that replaces that of the settings. */
   #given: ClientPair | undefined;
-  #checkedAt: number;
   #reloading: Promise<void> | undefined;
 
   constructor({settings, material, channel, open, clock, calls}: PooledParts) {
     const url = new URL(settings.server);
     this.server = settings.server;
-    this.#settings = settings;
     this.#credentials = credentialSource(settings, clock);
-    this.#clock = clock;
     this.#calls = calls;
     this.#basePath = url.pathname === '/' ? '' : url.pathname;
-    this.#isReloadable = isReloadable(settings);
+    this.#reloads = new MaterialReloads(settings, clock);
     this.#material = material;
     this.#channel = channel;
     this.#open = open;
-    this.#checkedAt = clock.monotonic();
   }
 
   send(request: HttpRequest): Promise<HttpReply> {
@@ -158,7 +151,7 @@ class PooledConnection implements RenewableConnection {
     if (reply?.status !== 401) return reply;
     this.#credentials.reset();
     const fresh = await this.#credentials.proof();
-    return sameProof(proof, fresh) ? reply : this.#attempt(request, fresh, run);
+    return sameCredentials(proof, fresh) ? reply : this.#attempt(request, fresh, run);
   }
 
   async #attempt<R>(
@@ -183,26 +176,18 @@ class PooledConnection implements RenewableConnection {
     }
   }
 
-  async #prepare(proof: RequestCredentials): Promise<void> {
-    if (this.#isReloadable || proof.pair) await this.#reload(proof);
-  }
-
   /** Switches to new connections when certificates changed. Requests in progress end on the old ones. */
-  async #reload(proof: RequestCredentials): Promise<void> {
-    const isDue = this.#isReloadable && this.#clock.monotonic() - this.#checkedAt > materialAgeMs;
-    if (!isDue && (!proof.pair || proof.pair.cert === this.#material.pair?.cert)) return this.#reloading;
-    this.#checkedAt = this.#clock.monotonic();
-    return (this.#reloading ??= this.#renew(proof).finally(() => {
-      this.#reloading = undefined;
-    }));
+  async #prepare(proof: RequestCredentials): Promise<void> {
+    if (this.#reloads.isDue(proof, this.#material))
+      this.#reloading ??= this.#renew(proof).finally(() => {
+        this.#reloading = undefined;
+      });
+    if (this.#reloading) await this.#reloading;
   }
 
   async #renew({pair}: RequestCredentials): Promise<void> {
-    // Files that are being replaced may be missing or inconsistent: the old material stays in use.
-    const read = await readServerMaterial(this.#settings).catch(() => this.#material);
-    const used = pair ?? this.#given;
-    const material = used ? {...read, pair: used} : read;
-    if (sameMaterial(material, this.#material)) return;
+    const material = await this.#reloads.changed(pair ?? this.#given, this.#material);
+    if (!material) return;
     const channel = await this.#open(material).catch(() => undefined);
     if (!channel) return;
     const old = this.#channel;
@@ -211,9 +196,6 @@ class PooledConnection implements RenewableConnection {
     old.close();
   }
 }
-
-const sameProof = (one: RequestCredentials, other: RequestCredentials): boolean =>
-  one.pair?.cert === other.pair?.cert && JSON.stringify(one.headers) === JSON.stringify(other.headers);
 
 const headersOf = ({headers}: HttpRequest, proof: RequestCredentials): string[] => {
   const fields: string[] = [];

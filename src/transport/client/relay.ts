@@ -10,11 +10,12 @@ import {connections, isSafe, type Connections} from '#src/transport/http1/connec
 import {systemNetwork} from '#src/transport/network.js';
 import {relayCall} from '#src/transport/relay/call.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
-import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
+import {sameCredentials, type CredentialSource, type RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
-import {isReloadable, readServerMaterial, sameMaterial, type TlsMaterial} from '#src/transport/tls-material.js';
+import {readServerMaterial, type TlsMaterial} from '#src/transport/tls-material.js';
 import {dialerTo} from './channel.js';
 import {credentialSource} from './credentials.js';
+import {MaterialReloads} from './material-reloads.js';
 
 /** The connections to a server, for requests of others. Disposing closes all of them. */
 export interface ServerRelay extends Disposable {
@@ -22,8 +23,6 @@ export interface ServerRelay extends Disposable {
   relay(request: ApiRequest): Promise<ApiResponse>;
 }
 
-/** How often certificate files are checked for changes. */
-const materialAgeMs = 10_000;
 const connectTimeoutMs = 30_000;
 
 /**
@@ -41,22 +40,22 @@ export const openRelay = async (
 
 class SettingsRelay implements ServerRelay {
   readonly #settings: ConnectionSettings;
+  readonly #reloads: MaterialReloads;
   readonly #credentials: CredentialSource;
   readonly #connections: Connections;
   readonly #basePath: string;
   #material: TlsMaterial;
   #target: Target;
-  #checkedAt: number;
 
   constructor(settings: ConnectionSettings, material: TlsMaterial, pool: Connections) {
     const {pathname} = new URL(settings.server);
     this.#settings = settings;
+    this.#reloads = new MaterialReloads(settings, pool.clock);
     this.#credentials = credentialSource(settings, pool.clock);
     this.#connections = pool;
     this.#basePath = pathname === '/' ? '' : pathname.replace(/\/$/, '');
     this.#material = material;
     this.#target = targetWith(settings, material);
-    this.#checkedAt = pool.clock.monotonic();
   }
 
   async relay(request: ApiRequest): Promise<ApiResponse> {
@@ -65,7 +64,7 @@ class SettingsRelay implements ServerRelay {
     if (response.status !== 401) return response;
     this.#credentials.reset();
     const fresh = await this.#credentials.proof();
-    if (!isSafe(request.method) || request.upgradable || JSON.stringify(proof) === JSON.stringify(fresh)) return response;
+    if (!isSafe(request.method) || request.upgradable || sameCredentials(proof, fresh)) return response;
     discard(response);
     return this.#send(request, fresh);
   }
@@ -101,15 +100,10 @@ class SettingsRelay implements ServerRelay {
   }
 
   /** Uses other certificates once those of files, or of a plug-in, are others. */
-  async #refresh({pair}: RequestCredentials): Promise<void> {
-    const now = this.#connections.clock.monotonic();
-    const isDue = isReloadable(this.#settings) && now - this.#checkedAt > materialAgeMs;
-    if (!isDue && (!pair || pair.cert === this.#material.pair?.cert)) return;
-    this.#checkedAt = now;
-    // Files that are being replaced may be missing or inconsistent: the old ones stay in use.
-    const read = await readServerMaterial(this.#settings).catch(() => this.#material);
-    const material = pair ? {...read, pair} : read;
-    if (sameMaterial(material, this.#material)) return;
+  async #refresh(proof: RequestCredentials): Promise<void> {
+    if (!this.#reloads.isDue(proof, this.#material)) return;
+    const material = await this.#reloads.changed(proof.pair, this.#material);
+    if (!material) return;
     this.#material = material;
     this.#target = targetWith(this.#settings, material);
   }
