@@ -80,7 +80,9 @@ const jobRules = (source: Source, times: ReadonlyMap<string, number>): PodRule[]
     const owner = controllerOf(job as never);
     if (start === undefined || end === undefined || owner?.kind !== 'CronJob') continue;
     const key = `${job.metadata?.namespace}/${owner.name}`;
-    durations.set(key, [...(durations.get(key) ?? []), end - start]);
+    const known = durations.get(key);
+    if (known) known.push(end - start);
+    else durations.set(key, [end - start]);
   }
   return objectsOf<CronJob>(source, kinds.cronJobs).flatMap(({metadata}): PodRule[] => {
     const key = `${metadata?.namespace}/${metadata?.name}`;

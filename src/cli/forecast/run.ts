@@ -111,7 +111,7 @@ export const forecast = async (source: Source, options: RunOptions): Promise<Tim
 /** Tells what changes of a store mean. */
 class Teller {
   readonly #byPath: readonly (readonly [root: string, kind: Kind, telling: (typeof tellings)[number][1]])[];
-  readonly #source: Source;
+  readonly #context: TellingContext;
   readonly #tell: (happening: Happening) => void;
   readonly #clock: VirtualClock;
   readonly #cronRoot: string;
@@ -123,7 +123,6 @@ class Teller {
   readonly #cronJobs = new Map<string, CronJob>();
 
   constructor(source: Source, tell: (happening: Happening) => void, clock: VirtualClock) {
-    this.#source = source;
     this.#tell = tell;
     this.#clock = clock;
     const rootOf = (kind: Kind): string => {
@@ -134,6 +133,13 @@ class Teller {
     this.#cronRoot = rootOf(kinds.cronJobs);
     this.#jobRoot = rootOf(kinds.jobs);
     this.#podRoot = rootOf(kinds.pods);
+    this.#context = {
+      naming: source.naming,
+      cronJob: (namespace: string, name: string) =>
+        this.#cronJobs.get(storeKey(this.#cronRoot.slice(storeRoot.length + 1, -1), {metadata: {namespace, name}})),
+      named: (kind, namespace, name) =>
+        this.#names.get(`${kind} ${namespace}/${name}`) ?? `${kind} ${namespace ? `${namespace}/` : ''}${name}`,
+    };
     for (const [key, object] of source.objects) if (key.startsWith(this.#cronRoot)) this.#cronJobs.set(key, object as CronJob);
     for (const [key, object] of source.objects) this.#name(key, object);
   }
@@ -168,13 +174,6 @@ class Teller {
       now: record && recordObject<KubeObject>(record.value, revision),
     };
     if (change.now) this.#name(key, change.now);
-    const context: TellingContext = {
-      naming: this.#source.naming,
-      cronJob: (namespace: string, name: string) =>
-        this.#cronJobs.get(storeKey(this.#cronRoot.slice(storeRoot.length + 1, -1), {metadata: {namespace, name}})),
-      named: (kind, namespace, name) =>
-        this.#names.get(`${kind} ${namespace}/${name}`) ?? `${kind} ${namespace ? `${namespace}/` : ''}${name}`,
-    };
-    for (const told of found[2](change as never, context)) this.#tell({...told, at: this.#clock.now()});
+    for (const told of found[2](change as never, this.#context)) this.#tell({...told, at: this.#clock.now()});
   }
 }

@@ -32,10 +32,11 @@ export const projectObjects = (folder: string, name: string): ProjectObjects => 
   const objects = [...stages.namespaces, ...stages.definitions, ...stages.others].map(({object}) => object);
   const namespace = given ?? objects.find(object => isA(object, kinds.deployments as Kind))?.metadata.namespace ?? name;
   const placed = inNamespace(objects, given === undefined ? {of: '', to: namespace} : {to: given});
-  const keys = placed.map(({apiVersion, kind, metadata}) =>
-    [groupOfVersion(apiVersion), kind, metadata.namespace ?? '', metadata.name].join('/'),
-  );
-  const twice = placed.find((_, at) => keys.indexOf(keys[at]!) !== at);
+  const seen = new Set<string>();
+  const twice = placed.find(({apiVersion, kind, metadata}) => {
+    const key = [groupOfVersion(apiVersion), kind, metadata.namespace ?? '', metadata.name].join('/');
+    return seen.size === seen.add(key).size;
+  });
   if (twice)
     throw new Error(`the manifests have ${twice.kind} ${[twice.metadata.namespace, twice.metadata.name].filter(Boolean).join('/')} twice`);
   return {namespace, objects: placed};
