@@ -1,18 +1,20 @@
 // Measures the page of the console in Chromium with many pods: how long after the click the first rows and all of them
-// are there, and how even the frames are while scrolling. `node dist/bench/console/index.js [PODS]`
+// are there, the processor time of the plane meanwhile, and how even the frames are while scrolling. With nodes, the
+// plane is starting the pods at the same time. `node dist/bench/console/index.js [PODS] [NODES]`
 
 import {kinds} from '#src/api/kinds/index.js';
 import {startPlane} from '#src/plane/plane.js';
 import {chromiumFlags, chromiumPath} from '#test/console/scene.js';
 
 const pods = Number(process.argv[2] ?? 10_000);
+const nodes = Number(process.argv[3] ?? 0);
 const executablePath = chromiumPath();
 if (!executablePath) throw new Error('Chromium is not installed');
 
 const plane = await startPlane({
   apiserverArgs: ['--disable-admission-plugins=ServiceAccount'],
   controllerManagerArgs: ['--controllers='],
-  nodes: 0,
+  nodes,
   record: false,
 });
 const client = plane.client();
@@ -21,7 +23,11 @@ const create = async (): Promise<void> => {
   for (let at = next++; at < pods; at = next++)
     await client.create(kinds.pods, {
       metadata: {name: `pod-${String(at).padStart(5, '0')}`, namespace: 'default', labels: {app: `app-${at % 50}`}},
-      spec: {containers: [{name: 'main', image: 'registry.example.com/team/app:1.2.3'}]},
+      // Without nodes nothing works on them.
+      spec: {
+        ...(nodes > 0 ? {} : {nodeName: `node-${at % 500}`}),
+        containers: [{name: 'main', image: 'registry.example.com/team/app:1.2.3'}],
+      },
     });
 };
 await Promise.all(Array.from({length: 32}, create));
@@ -68,13 +74,15 @@ const text = (value: number): string => value.toFixed(0);
 for (let run = 1; run <= 3; run++) {
   await page.evaluate(`location.hash = '#/objects'`);
   await page.getByText('core', {exact: true}).waitFor();
+  const before = process.cpuUsage();
   const [first, all] = (await page.evaluate(listed)) as [number, number];
+  const {user, system} = process.cpuUsage(before);
   await page.waitForTimeout(500);
   const frames = ((await page.evaluate(scrolled)) as number[]).sort((one, other) => one - other);
   const median = frames[Math.floor(frames.length / 2)] ?? 0;
   const late = frames.filter(each => each > 34).length;
   console.log(
-    `${pods} pods: first rows after ${text(first)} ms, all after ${text(all)} ms; scrolling: ${frames.length} frames, median ${median.toFixed(1)} ms, ${late} of more than two frames`,
+    `${pods} pods: first rows after ${text(first)} ms, all after ${text(all)} ms, ${text((user + system) / 1000)} ms of the plane; scrolling: ${frames.length} frames, median ${median.toFixed(1)} ms, ${late} of more than two frames`,
   );
 }
 await browser.close();

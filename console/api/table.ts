@@ -2,8 +2,9 @@
 
 import {Cell} from '#page/base/cell.js';
 import {messageOf} from '#src/base/message.js';
-import {ApiError, call} from './call.js';
+import {ApiError, respond} from './call.js';
 import {collectionPath, type Resource} from './kinds.js';
+import {TableText} from './table-text.js';
 import {watch} from './watch.js';
 
 export interface Column {
@@ -16,12 +17,12 @@ export interface Column {
 
 export interface Metadata {
   readonly name: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly uid: string;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly resourceVersion?: string;
+  readonly creationTimestamp?: string | undefined;
+  readonly deletionTimestamp?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly resourceVersion?: string | undefined;
 }
 
 export interface Row {
@@ -30,8 +31,9 @@ export interface Row {
   readonly metadata: Metadata;
 }
 
-interface Table {
-  readonly metadata: {readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number};
+/** A table, or a part of one. */
+export interface Table {
+  readonly metadata?: {readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number};
   readonly columnDefinitions?: readonly Column[];
   readonly rows?: readonly {readonly cells: readonly unknown[]; readonly object: {readonly metadata: Metadata}}[];
 }
@@ -54,12 +56,32 @@ export interface Selection {
 
 const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
-/** The first page is shown at once. What is more is read anew: long pages cost the server less than many. */
-const [firstPage, longPage] = ['300', '20000'];
+/**
+ * The first page is shown at once. What is more is read anew: long pages cost the server less than many, and a list
+ * without a limit least, since nobody looks first where it ends.
+ */
+const [firstPage, longPage] = [300, 20_000];
 const retryMs = 2000;
 
-const rowsOf = ({rows = []}: Table): Row[] =>
-  rows.map(({cells, object: {metadata}}) => ({key: `${metadata.namespace ?? ''}/${metadata.name}`, cells, metadata}));
+/** Where a page ends. */
+interface PageEnd {
+  readonly revision: string;
+  /** Where the next one begins, if there is one. */
+  readonly next: string | undefined;
+  /** How many objects follow, if the server says so. */
+  readonly remaining: number | undefined;
+}
+
+/** How often a list is drawn while it is read. */
+const drawMs = 100;
+
+/** Keeps what the page uses: the owners of fields are most of the metadata. */
+const rowsOf = ({rows}: Table): Row[] =>
+  (rows ?? []).map(({cells, object: {metadata}}) => {
+    const {name, namespace, uid, creationTimestamp, deletionTimestamp, labels, resourceVersion} = metadata;
+    const kept = {name, namespace, uid, creationTimestamp, deletionTimestamp, labels, resourceVersion};
+    return {key: `${namespace ?? ''}/${name}`, cells, metadata: kept};
+  });
 
 /** A table that follows its collection until it is closed. */
 export class LiveTable {
@@ -89,17 +111,14 @@ export class LiveTable {
     const found = new Set<string>();
     let revision = '';
     try {
-      let table = await this.#page(firstPage, '');
-      if (table.metadata.continue) {
-        this.#keep(table);
+      const first = await this.#read(firstPage, '', found);
+      revision = first.revision;
+      if (first.next) {
         this.#draw(true);
-        for (let next: string | undefined = ''; next !== undefined; next = table.metadata.continue || undefined) {
-          table = await this.#page(longPage, next);
-          for (const key of this.#keep(table)) found.add(key);
-          this.#draw(false);
-        }
-      } else for (const key of this.#keep(table)) found.add(key);
-      revision = table.metadata.resourceVersion ?? '';
+        found.clear();
+        const limit = (first.remaining ?? Infinity) < longPage ? undefined : longPage;
+        for (let next: string | undefined = ''; next !== undefined;) ({revision, next} = await this.#read(limit, next, found));
+      }
     } catch (error) {
       if (signal.aborted) return;
       this.#error = messageOf(error);
@@ -114,19 +133,33 @@ export class LiveTable {
     this.#watch(revision);
   }
 
-  #page(limit: string, next: string): Promise<Table> {
-    const query = new URLSearchParams({...this.#query, limit, ...(next ? {continue: next} : {})});
-    return call<Table>(`${this.#path}?${query}`, {accept, signal: this.#closed.signal});
-  }
-
-  /** Takes over the rows of a page, and returns their keys. */
-  #keep(table: Table): string[] {
-    this.#columns = table.columnDefinitions ?? this.#columns;
-    this.#error = undefined;
-    return rowsOf(table).map(row => {
-      this.#rows.set(row.key, row);
-      return row.key;
-    });
+  /** Takes over the rows of a page as they arrive, and adds their keys to those that were found. */
+  async #read(limit: number | undefined, from: string, found: Set<string>): Promise<PageEnd> {
+    const query = new URLSearchParams({...this.#query, ...(limit ? {limit: String(limit)} : {}), ...(from ? {continue: from} : {})});
+    const response = await respond(`${this.#path}?${query}`, {accept, signal: this.#closed.signal});
+    const text = new TableText();
+    const decoder = new TextDecoder();
+    let [revision, next, drawnAt] = ['', '', performance.now()];
+    let remaining: number | undefined;
+    const keep = (part: Table | undefined): void => {
+      if (!part) return;
+      this.#columns = part.columnDefinitions ?? this.#columns;
+      this.#error = undefined;
+      if (part.metadata) ({resourceVersion: revision = '', continue: next = '', remainingItemCount: remaining} = part.metadata);
+      for (const row of rowsOf(part)) {
+        this.#rows.set(row.key, row);
+        found.add(row.key);
+      }
+    };
+    const reader = response.body!.getReader();
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      keep(text.add(decoder.decode(piece.value, {stream: true})));
+      if (performance.now() - drawnAt < drawMs) continue;
+      drawnAt = performance.now();
+      this.#draw(false);
+    }
+    keep(text.end());
+    return {revision, next: next || undefined, remaining};
   }
 
   #watch(from: string): void {

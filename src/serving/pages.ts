@@ -1,4 +1,6 @@
+import {Socket} from 'node:net';
 import type {Writable} from 'node:stream';
+import {TLSSocket} from 'node:tls';
 import type {PagedBody} from '#src/api/request.js';
 import {confinedTo} from '#src/base/emitters/confined.js';
 import type {Sent} from './deliveries.js';
@@ -32,12 +34,23 @@ export const sendBytes = async (bytes: Buffer, outlet: Writable, sent: Sent): Pr
 const sliceBytes = 64 << 10;
 
 /**
+ * Others hand it to the system. Each slice waits for a turn of the event loop, and those of a busy process are long.
+ */
+const plainSliceBytes = 512 << 10;
+
+const isPlain = (outlet: Writable): boolean => {
+  const {socket} = outlet as {readonly socket?: unknown};
+  return socket instanceof Socket && !(socket instanceof TLSSocket);
+};
+
+/**
  * Writes a response in slices. One is on its way while the next is made: with none, the client would wait for the
  * server and the server for the client in turns.
  */
 class Slices {
   readonly #outlet: Writable;
   readonly #sent: Sent;
+  readonly #sliceBytes: number;
   /** The bytes that were written and not taken, and those of the same page that were not written. */
   #underWay = 0;
   #left = 0;
@@ -46,6 +59,7 @@ class Slices {
   constructor(outlet: Writable, sent: Sent) {
     this.#outlet = outlet;
     this.#sent = sent;
+    this.#sliceBytes = isPlain(outlet) ? plainSliceBytes : sliceBytes;
     outlet.once('close', () => this.#wake?.());
   }
 
@@ -54,18 +68,18 @@ class Slices {
     const outlet = this.#outlet;
     this.#left = bytes.length;
     this.#account();
-    for (let at = 0; at < bytes.length && !outlet.destroyed; at += sliceBytes) {
+    for (let at = 0; at < bytes.length && !outlet.destroyed; at += this.#sliceBytes) {
       const turn = this.#sent.pause();
       if (turn) await turn;
       if (outlet.destroyed) return;
-      const slice = bytes.subarray(at, at + sliceBytes);
+      const slice = bytes.subarray(at, at + this.#sliceBytes);
       this.#left -= slice.length;
       this.#underWay += slice.length;
       outlet.write(
         slice,
         confinedTo(outlet, () => this.#taken(slice.length)),
       );
-      while (this.#underWay > sliceBytes && !outlet.destroyed) await new Promise<void>(resolve => (this.#wake = resolve));
+      while (this.#underWay > this.#sliceBytes && !outlet.destroyed) await new Promise<void>(resolve => (this.#wake = resolve));
     }
   }
 

@@ -292,3 +292,20 @@ inBrowser('every view fits into 390 pixels', async t => {
     t.true((await page.locator('main').evaluate(element => element.scrollWidth - element.clientWidth)) <= 0, view);
   }
 });
+
+inBrowser('a list that is longer than its first page is shown whole, in order, and follows the cluster', async t => {
+  const client = plane.client();
+  const names = Array.from({length: 400}, (_, at) => `many-${String(at).padStart(3, '0')}`);
+  // What stands between rows stands in texts too.
+  const annotations = {like: '},{"cells":[],"rows":['};
+  await Promise.all(names.map(name => client.create(kinds.configMaps, {metadata: {name, namespace: 'default', annotations}})));
+  await opened(t, '#/objects/core/configmaps?filter=many-', async () => {
+    await page.locator('.count', {hasText: /^400 of/}).waitFor();
+    await page.getByRole('link', {name: 'many-000'}).waitFor();
+    await page.locator('.grid').focus();
+    await page.keyboard.press('End');
+    await page.getByRole('link', {name: 'many-399'}).waitFor();
+    await client.delete(kinds.configMaps, {namespace: 'default', name: 'many-399'});
+    await page.locator('.count', {hasText: /^399 of/}).waitFor();
+  });
+});
