@@ -117,6 +117,35 @@ test('the followers of a kind parse no record of an object that was written in t
   following.abort();
 });
 
+test('a list of metadata within the process parses nothing else, and keeps no object', async t => {
+  const {server, post} = await startWire();
+  await post(configMaps, aConfigMap('noted', {data: {k: 'unparsed'}}));
+  const maps = server.registry.of(kinds.configMaps);
+  const {objects} = maps;
+  objects.clear();
+  const {parse} = JSON;
+  const parsed: string[] = [];
+  JSON.parse = ((text: string, ...rest: []) => {
+    if (text.includes('"uid":') && text.includes('noted')) parsed.push(text);
+    return parse(text, ...rest) as unknown;
+  }) as typeof parse;
+  let items: readonly KubeObject[];
+  try {
+    const client = inProcessClient(server.handler, {naming: words, user: admin, userAgent: 'test'}).metadata(kinds.configMaps);
+    ({items} = await client.list({namespace: 'default', fieldSelector: 'metadata.name=noted'}));
+  } finally {
+    JSON.parse = parse;
+  }
+  t.deepEqual(
+    items.map(({metadata}) => metadata!.name),
+    ['noted'],
+  );
+  t.true(Object.isFrozen(items[0]!.metadata) && items[0]!.metadata!.managedFields!.length > 0);
+  t.is(parsed.length, 1);
+  t.false(parsed[0]!.includes('unparsed'));
+  t.is(objects.peek(maps.key('default', 'noted'), Number(items[0]!.metadata!.resourceVersion)), undefined);
+});
+
 test('a copy of a JSON value shares nothing with it, whatever its keys', t => {
   const value = Object.freeze({list: Object.freeze([Object.freeze({a: null})]), ['__proto__']: {b: 1n}});
   const copied: string[][] = [];

@@ -1,6 +1,8 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Pod} from '#src/api/pod.js';
+import {naming} from '#src/api/naming.js';
+import {podColumns} from '#src/resources/core/pod/columns.js';
 import {aPod, start} from './pods.js';
 
 const rows: readonly (readonly [string, Pod, Record<string, string>])[] = [
@@ -96,3 +98,18 @@ for (const [what, pod, cells] of rows) {
     t.regex(String(shown['Restarts']), /^\d+( \(\S+ ago\))?$/);
   });
 }
+
+test('the columns of a row look at a pod once for what they share', t => {
+  let looks = 0;
+  const pod = Object.defineProperty(aPod(), 'status', {
+    get: () => ({
+      get containerStatuses() {
+        looks++;
+        return [];
+      },
+    }),
+  });
+  const cells = podColumns.slice(1, 4).map(({of}) => of(pod, () => '', naming('kubernetes')));
+
+  t.deepEqual([cells, looks], [['0/1', '', '0'], 1]);
+});

@@ -94,6 +94,25 @@ test('history of before the start counts towards the bound', async t => {
   await store.close();
 });
 
+test('a long history of before the start is counted only when the start is over', async t => {
+  const directory = fresh();
+  const before = await bounded(directory, 0);
+  const made = await Promise.all(Array.from({length: 600}, (_, index) => before.create(`/k${index}`, value)));
+  const changed = await Promise.all(made.map((revision, index) => before.update(`/k${index}`, value, revision)));
+  await before.close();
+
+  const clock = new VirtualClock();
+  const store = await openEmbeddedStore({directory, naming: 'plat', clock, historyBytes: 10 * changeBytes});
+  await update(store, '/a', 1);
+  for (let turn = 0; turn < 50; turn++) await yieldToEventLoop();
+  t.is(await store.compacted(), 0);
+
+  await clock.advance(10_000);
+  await compactedTo(store, Math.min(...changed));
+  t.true((await store.compacted()) >= Math.min(...changed));
+  await store.close();
+});
+
 test('a compaction at its interval leaves the whole bound to later history', async t => {
   const store = await bounded(fresh(), 64 * changeBytes);
   const revision = await update(store, '/a', 60);

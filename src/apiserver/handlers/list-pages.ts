@@ -69,15 +69,16 @@ const itemTextOf = ({shown, pretty}: ShownList): Representation['itemText'] => (
 const itemsOpen = ({shown, meta}: ShownList): string => JSON.stringify(shown.list([], meta)).slice(0, -2);
 
 /** A list of some of the objects; long ones are parsed in steps. */
-const partInPieces = async ({resource, shown, meta, steps}: ShownList, records: readonly StoredRecord[]): Promise<unknown> => {
-  const objects = await measured(steps, 'decodeMs', () => objectsOf(resource, records));
+const partInPieces = async (list: ShownList, records: readonly StoredRecord[]): Promise<unknown> => {
+  const {shown, meta, steps} = list;
+  const objects = await measured(steps, 'decodeMs', () => objectsOf(list, records));
   return measured(steps, 'transformMs', () => shown.list(objects, meta));
 };
 
-const objectsOf = async (resource: Resource, records: readonly StoredRecord[]): Promise<Readonly<KubeObject>[]> => {
+const objectsOf = async ({resource, shown}: ShownList, records: readonly StoredRecord[]): Promise<Readonly<KubeObject>[]> => {
   const objects: Readonly<KubeObject>[] = [];
   for (const record of records) {
-    const object = resource.object(record);
+    const object = shown.metadataText ? resource.metadata(record) : resource.object(record);
     objects.push(await object);
   }
   return objects;
@@ -86,7 +87,7 @@ const objectsOf = async (resource: Resource, records: readonly StoredRecord[]): 
 /** A list of some of the objects. */
 const partOf = ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): unknown =>
   shown.list(
-    records.map(record => objectOf(resource, record)),
+    records.map(record => (shown.metadataText ? resource.shortMetadata(record) : undefined) ?? objectOf(resource, record)),
     meta,
   );
 

@@ -164,10 +164,65 @@ export const labelsJson = (record: Buffer): string | undefined => {
   return start === 0 ? undefined : record.toString('utf8', start - 1, objectEnd(record, start));
 };
 
+const ownersStart = Buffer.from('"managedFields":[{');
+const listEnd = Buffer.from('}]');
+
+/** Where the owners of fields are in the metadata of a record. */
+interface Owners {
+  /** The offset of their key. */
+  readonly start: number;
+  /** The offset after the list. */
+  readonly end: number;
+}
+
+/**
+ * Returns where the owners of fields are, which make up most of the metadata and are not read byte by byte: without a
+ * list in them, the first `}]` outside of a text ends them. Undefined if there are none, or if they contain a bracket.
+ */
+const ownersOf = (record: Buffer, splice: number): Owners | undefined => {
+  const found = record.indexOf(ownersStart, splice);
+  if (found === -1) return undefined;
+  const start = objectEnd(record, splice, at => at === found);
+  if (start !== found) return undefined; // They are of an object within this one.
+  for (let at = record.indexOf(listEnd, found); at !== -1; at = record.indexOf(listEnd, at + 1)) {
+    const end = at + listEnd.length;
+    const next = record[end];
+    // In a text, a quote that follows `}]}` or `}],` ends it, and no key follows that quote.
+    const isEnd = next === comma ? isKeyStart(record, end + 1) : next === closeBrace && isValueEnd(record, end + 1);
+    if (!isEnd) continue;
+    const bracket = record.indexOf(openBracket, start + ownersStart.length);
+    return bracket === -1 || bracket > end ? {start, end} : undefined;
+  }
+  return undefined;
+};
+
+/** Whether a key begins at this offset, where a value could end before it; false within a text and at its end. */
+const isKeyStart = (record: Buffer, at: number): boolean => {
+  const letter = record[at + 1]! | 0x20;
+  return record[at] === quote && letter >= 0x61 && letter <= 0x7a;
+};
+
+/** Whether metadata that end before this offset are followed by the next field, or by the end of the object. */
+const isValueEnd = (record: Buffer, at: number): boolean =>
+  record[at] === comma ? isKeyStart(record, at + 1) : at === record.length - 1 && record[at] === closeBrace;
+
 /** Returns the JSON of an object's metadata with its resourceVersion. */
 export const metadataJson = (record: Buffer, revision: number): string => {
   const splice = spliceOf(record);
-  return `{${versionText(record, splice, revision)}${record.toString('utf8', splice, objectEnd(record, splice))}`;
+  const end = objectEnd(record, ownersOf(record, splice)?.end ?? splice);
+  return `{${versionText(record, splice, revision)}${record.toString('utf8', splice, end)}`;
+};
+
+/** Returns a newly parsed object without the owners of its fields, which cost as much as the rest. */
+export const recordWithoutOwners = <T extends KubeObject>(record: Buffer, revision: number): T => {
+  const owners = ownersOf(record, spliceOf(record));
+  if (!owners) return recordObject(record, revision);
+  const isLast = record[owners.end] === closeBrace;
+  // One of the commas around the list goes with it.
+  const [start, end] = isLast ? [owners.start - (record[owners.start - 1] === comma ? 1 : 0), owners.end] : [owners.start, owners.end + 1];
+  const object = parseJson(record.toString('utf8', headerLength, start) + record.toString('utf8', end)) as T;
+  (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
+  return object;
 };
 
 /** Returns a newly parsed object with its resourceVersion. */

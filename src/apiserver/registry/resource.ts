@@ -6,15 +6,16 @@ import type {Eventually} from '#src/base/eventually.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {ResourceRef} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
+import {parseJson} from '#src/base/json/json.js';
 import {ownValue} from '#src/base/own.js';
 import {storagePath} from '#src/resources/storage-path.js';
 import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
-import {longRecordBytes, ObjectCache} from './object-cache.js';
+import {deepFreeze, longRecordBytes, ObjectCache} from './object-cache.js';
 import {RemainingCounts} from './remaining-counts.js';
-import {recordObject, partialRecordObject} from './record.js';
+import {metadataJson, partialRecordObject, recordObject, recordWithoutOwners} from './record.js';
 import {CollectionAttributes} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
 import type {RegistrySettings} from './settings.js';
@@ -100,7 +101,9 @@ export class Resource {
     this.getters = [...new Set(fields.flatMap(getters => Object.values(getters ?? {})))];
     this.attributes = new CollectionAttributes(settings.selection, {
       getters: this.getters,
-      parse: ({key, value, revision}) => this.objects.peek(key, revision) ?? recordObject(value, revision),
+      // A custom resource may have columns of the owners of its fields.
+      parse: ({key, value, revision}) =>
+        this.objects.peek(key, revision) ?? (definition.custom ? recordObject : recordWithoutOwners)(value, revision),
       // A custom resource may have more fields than a partial object keeps.
       parseFields: ({key, value, revision}) =>
         this.objects.peek(key, revision) ??
@@ -119,6 +122,20 @@ export class Resource {
   /** Returns the frozen object of a record; a promise if it is long and parsed in steps. */
   object({key, value, revision}: StoredRecord): Eventually<Readonly<KubeObject>> {
     return this.objects.inPieces(key, value, revision, this.settings.clock) ?? this.objects.of(key, value, revision);
+  }
+
+  /** Returns at least the frozen metadata of a record; a promise if it is long and parsed in steps. */
+  metadata(record: StoredRecord): Eventually<Readonly<KubeObject>> {
+    return this.shortMetadata(record) ?? this.object(record);
+  }
+
+  /**
+   * Returns at least the frozen metadata of a record, of which nothing else is parsed or kept; undefined if the record
+   * is long.
+   */
+  shortMetadata({key, value, revision}: StoredRecord): Readonly<KubeObject> | undefined {
+    if (value.length >= longRecordBytes) return undefined;
+    return this.objects.peek(key, revision) ?? {metadata: deepFreeze(parseJson(metadataJson(value, revision)) as ObjectMeta)};
   }
 
   /**

@@ -84,7 +84,7 @@ export class Compaction {
   /** Resumes the unfinished sweep of an earlier process and starts to count the history. */
   resume(): void {
     void this.#swept().catch(() => {}); // The next compaction continues the sweep.
-    this.#bound.changed();
+    this.#bound.begin();
   }
 
   /** Removes the changes that compaction superseded, those that an earlier process did not reach included. */

@@ -24,13 +24,17 @@ interface BoundParts {
   readonly swept: number;
 }
 
+/** More changes than that are counted only so long after a start, which other work goes first in. */
+const few = 1000;
+const restMs = 10_000;
+
 /** A compaction frees this fraction of the bound more than necessary, so that not every write triggers one. */
 const slack = 1 / 64;
 
 /**
  * Compacts the oldest revisions early when the records that only history needs exceed a bound in bytes. They are
- * counted after each commit, and after a start in the background. The newest record of a key does not count, since
- * compaction cannot free it.
+ * counted after each commit, and some time after a start in the background. The newest record of a key does not count,
+ * since compaction cannot free it.
  */
 export class HistoryBound {
   readonly #history: BoundedHistory;
@@ -39,6 +43,8 @@ export class HistoryBound {
   #bytes = 0;
   #counted: number;
   #isRunning = false;
+  /** The rest after a start, until it has passed. */
+  #rest: Disposable | undefined;
   #done: Promise<void> = Promise.resolve();
   #closing = false;
 
@@ -52,9 +58,18 @@ export class HistoryBound {
     return this.#bytes;
   }
 
+  /** Called after a start. */
+  begin(): void {
+    if (this.#history.revision() - this.#counted <= few) return this.changed();
+    this.#rest = this.#parts.clock.schedule(restMs, () => {
+      this.#rest = undefined;
+      this.changed();
+    });
+  }
+
   /** Called after changes became durable. */
   changed(): void {
-    if (this.#isRunning || this.#closing || this.#parts.maxBytes === 0) return;
+    if (this.#isRunning || this.#rest || this.#closing || this.#parts.maxBytes === 0) return;
     this.#isRunning = true;
     this.#done = this.#run();
   }
@@ -91,6 +106,7 @@ export class HistoryBound {
 
   async close(): Promise<void> {
     this.#closing = true;
+    this.#rest?.[Symbol.dispose]();
     await this.#done;
   }
 

@@ -148,6 +148,11 @@ class Checker {
   readonly #pieces: Yielder;
   /** One bit for each page that was visited. */
   readonly #visited: Uint8Array;
+  /**
+   * The bytes of the leaf that is visited, the first of which are lent to the headers of its overflows. Branches have
+   * bytes of their own, since their keys outlive the visit.
+   */
+  readonly #page: Buffer;
   #freePages = 0;
 
   constructor(file: DataFile, newest: Meta, clock: Clock) {
@@ -156,6 +161,7 @@ class Checker {
     this.#pieces = new Yielder(clock);
     if ((newest.lastPage + 1) * newest.pageSize > 2 ** 46) throw new FileDamaged(`its last page is ${newest.lastPage}`);
     this.#visited = new Uint8Array((newest.lastPage >> 3) + 1);
+    this.#page = Buffer.allocUnsafe(newest.pageSize);
   }
 
   async run(isSound: EntryCheck): Promise<PageUse> {
@@ -218,7 +224,7 @@ class Checker {
 
   #nodes(number: number, kind: number): Node[] {
     const {pageSize} = this.#meta;
-    const page = this.#page(number, kind);
+    const page = this.#read(number, kind);
     const room = pageSize - headerBytes;
     const lower = page.readUInt16LE(lowerAt);
     const upper = page.readUInt16LE(upperAt);
@@ -256,25 +262,25 @@ class Checker {
     const pages = number64(data, 16);
     if (pages !== Math.ceil((headerBytes + length) / this.#meta.pageSize) || number64(data, transactionAt) > this.#meta.transaction)
       throw new FileDamaged(`page ${number} has an overflow of ${pages} pages`);
-    if (this.#page(first, flags.overflow, pages).readUInt32LE(lowerAt) !== pages)
+    if (this.#read(first, flags.overflow, pages).readUInt32LE(lowerAt) !== pages)
       throw new FileDamaged(`page ${first} is not an overflow of ${pages} pages`);
     return pages;
   }
 
   #wholeData(page: number, {isBig, length, data}: Node): Buffer {
-    if (!isBig) return data;
+    if (!isBig) return Buffer.from(data);
     return this.#file.read(Buffer.alloc(length), number64(data, 0) * this.#meta.pageSize + headerBytes, `the overflow of page ${page}`);
   }
 
   /** Reads a page, which must be visited for the first time, and be within the file with all that follow it. */
-  #page(number: number, kind: number, count = 1): Buffer {
+  #read(number: number, kind: number, count = 1): Buffer {
     const {pageSize, lastPage} = this.#meta;
     if (number < 2 || number + count - 1 > lastPage) throw new FileDamaged(`it refers to page ${number}, and its last is ${lastPage}`);
     if ((number + count) * pageSize > this.#file.size)
       throw new FileDamaged(`it is cut off at byte ${this.#file.size}: page ${number + count - 1} is missing`);
     for (let each = number; each < number + count; each++) this.#visit(each);
     const bytes = this.#file.read(
-      Buffer.allocUnsafe(kind === flags.overflow ? headerBytes : pageSize),
+      kind === flags.branch ? Buffer.allocUnsafe(pageSize) : kind === flags.leaf ? this.#page : this.#page.subarray(0, headerBytes),
       number * pageSize,
       `page ${number}`,
     );

@@ -89,7 +89,16 @@ const running = (pod: Readonly<Pod>, before: string, restarts: Restarts): {reado
 
 const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
+/** Several columns show parts of one summary. */
+const summaries = new WeakMap<Readonly<Pod>, Summary>();
+
 const summary = (pod: Readonly<Pod>): Summary => {
+  let found = summaries.get(pod);
+  if (!found) summaries.set(pod, (found = newSummary(pod)));
+  return found;
+};
+
+const newSummary = (pod: Readonly<Pod>): Summary => {
   const {phase = '', reason, conditions = []} = pod.status ?? {};
   const gated = conditions.some(condition => condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated');
   const begin = starting(pod);
