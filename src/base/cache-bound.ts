@@ -7,6 +7,8 @@ export interface CacheStatistics {
 
 /** A map whose entries count towards a bound. */
 export interface Bounded {
+  /** When its least recently used entry was used, by the count of uses of the bound; undefined when it is empty. */
+  readonly oldestUse: number | undefined;
   /** Evicts the least recently used entry. Returns false when the map is empty. */
   dropOldest(): boolean;
 }
@@ -36,22 +38,25 @@ export const shrinkCaches = (): void => {
   for (const bound of shrinking) bound.shrink();
 };
 
+/** Of how many maps one loses its oldest entry. */
+const candidates = 8;
+
 /**
- * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded,
- * entries are evicted from the map that grew least recently. Created once, at module level: all planes of a process
- * share it.
+ * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded, the
+ * least recently used entry of all maps is evicted, or of some in turn where there are many: a map that seldom grows
+ * keeps what is used often. Created once, at module level: all planes of a process share it.
  */
 export class CacheBound {
   readonly name: string;
   readonly maxBytes: number;
   readonly #idleBytes: number;
-  /** Ordered by last growth, the most recent at the end. */
+  /** The maps that hold something; those that were looked at last are at the end. */
   readonly #shares = new Set<Share>();
   readonly #gone = new FinalizationRegistry<Share>(share => {
     if (this.#shares.delete(share)) this.#bytes -= share.bytes;
   });
-  #last: Share | undefined;
   #bytes = 0;
+  #uses = 0;
 
   /**
    * `idleBytes` are kept while the process is idle; all unless given. Throws for a name in use or a bound that is not
@@ -70,6 +75,11 @@ export class CacheBound {
     return this.#bytes;
   }
 
+  /** Returns the number of a use, which is higher than that of any before. Called by maps. */
+  use(): number {
+    return ++this.#uses;
+  }
+
   /** Adds a map to the cache. Called by maps. */
   join(map: Bounded): Share {
     const share: Share = {bytes: 0, map: new WeakRef(map)};
@@ -82,11 +92,7 @@ export class CacheBound {
     share.bytes += bytes;
     this.#bytes += bytes;
     if (bytes <= 0) return;
-    if (this.#last !== share) {
-      this.#shares.delete(share);
-      this.#shares.add(share);
-      this.#last = share;
-    }
+    this.#shares.add(share);
     if (this.#bytes > this.maxBytes) this.#fit(this.maxBytes);
   }
 
@@ -96,13 +102,33 @@ export class CacheBound {
   }
 
   #fit(most: number): void {
-    for (const share of this.#shares) {
-      while (this.#bytes > most && share.map.deref()?.dropOldest());
-      if (this.#bytes <= most) return;
+    while (this.#bytes > most && this.#shares.size > 0) this.#leastUsed()?.dropOldest();
+  }
+
+  /**
+   * Returns the map whose oldest entry was used least recently; undefined if those that were looked at hold nothing.
+   */
+  #leastUsed(): Bounded | undefined {
+    let least: Bounded | undefined;
+    let leastUse = Infinity;
+    for (const share of this.#inTurn()) {
+      const map = share.map.deref();
+      const use = map?.oldestUse;
       this.#shares.delete(share);
-      if (!share.map.deref()) this.#bytes -= share.bytes;
+      if (!map) this.#bytes -= share.bytes;
+      if (use === undefined) continue;
+      this.#shares.add(share);
+      if (use >= leastUse) continue;
+      least = map;
+      leastUse = use;
     }
-    this.#last = undefined;
+    return least;
+  }
+
+  #inTurn(): readonly Share[] {
+    const shares: Share[] = [];
+    for (const share of this.#shares) if (shares.push(share) === candidates) break;
+    return shares;
   }
 }
 

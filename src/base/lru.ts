@@ -15,6 +15,7 @@ interface Entry<K, V> extends Linked<Entry<K, V>> {
   readonly key: K;
   readonly value: V;
   readonly bytes: number;
+  usedAt: number;
 }
 
 /** Approximate overhead of an entry besides its key and value. */
@@ -45,10 +46,15 @@ export class Lru<K, V> implements Bounded {
     return this.#entries.size;
   }
 
+  get oldestUse(): number | undefined {
+    return this.#order.first?.usedAt;
+  }
+
   /** Returns the value and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
+    entry.usedAt = this.#bound.use();
     this.#order.remove(entry);
     this.#order.push(entry);
     return entry.value;
@@ -73,7 +79,7 @@ export class Lru<K, V> implements Bounded {
       if (before) this.#bound.account(this.#share, -before.bytes);
       return;
     }
-    const entry: Entry<K, V> = {key, value, bytes, previous: undefined, next: undefined};
+    const entry: Entry<K, V> = {key, value, bytes, usedAt: this.#bound.use(), previous: undefined, next: undefined};
     this.#entries.set(key, entry);
     this.#order.push(entry);
     if (this.#entries.size > maxEntries) this.dropOldest();

@@ -73,15 +73,32 @@ test('a cache may have a bound of entries besides', t => {
   t.deepEqual([map.get('a'), map.get('b'), map.get('c')], [undefined, 200, 200]);
 });
 
-test('maps that share a bound lose entries in the order in which they grew last', t => {
+test('of maps that share a bound, the least recently used entry of all is lost', t => {
   const bound = new CacheBound('test shared', 10_000);
   const [first, second] = [new Lru<string, number>(bound, sized), new Lru<string, number>(bound, sized)];
   for (let index = 0; index < 5; index++) first.set(String(index), 1000);
   for (let index = 0; index < 8; index++) second.set(String(index), 1000);
 
   t.deepEqual([first.size, second.size, bound.bytes], [2, 8, 10_000]);
-  first.set('x', 1000);
-  t.deepEqual([first.size, second.size, bound.bytes], [3, 7, 10_000]);
+  t.is(first.get('3'), 1000);
+  second.set('x', 1000);
+  second.set('y', 1000);
+  t.deepEqual([first.peek('3'), first.size, second.size, bound.bytes], [1000, 1, 9, 10_000]);
+});
+
+test('a map that seldom grows keeps what is used between the many entries of others', t => {
+  const bound = new CacheBound('test seldom', 100_000);
+  const seldom = new Lru<string, number>(bound, sized);
+  const others = Array.from({length: 20}, () => new Lru<string, number>(bound, sized));
+  seldom.set('a', 1000);
+  let misses = 0;
+  for (let index = 0; index < 10_000; index++) {
+    others[index % (index < 5000 ? 3 : 20)]!.set(String(index), 1000);
+    if (seldom.get('a') === undefined) misses++;
+  }
+
+  t.is(misses, 0);
+  t.true(bound.bytes <= 100_000);
 });
 
 test('a cache cannot be made without a bound, nor under a name that is taken', t => {
