@@ -4,19 +4,14 @@ import type {Clock} from '#src/base/clock.js';
 import {Yielder} from '#src/base/turn.js';
 import {badRequest} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
-import type {RecordedObject} from '#src/observe/flight-recorder.js';
-import type {Entry} from './log.js';
+import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
+import type {Entry, StateNote} from './entry.js';
 import {isOf, type RecordQuery} from './query.js';
 import {objectId, type Recorder} from './recorder.js';
 import type {ObjectsAt} from './records.js';
 
 /** What an entry says of the state of an object. */
-interface StateEntry {
-  readonly kind: string;
-  readonly type?: 'created' | 'updated' | 'deleted';
-  readonly object: RecordedObject;
-  readonly revision: string;
-}
+type OfState = ChangeReport | StateNote;
 
 interface ObjectsParts {
   readonly recorder: Recorder;
@@ -27,7 +22,7 @@ interface ObjectsParts {
 /**
  * Returns whether an entry is of the moment or before it. Throws 400 for a moment that is neither time nor revision.
  */
-const isAtMost = (at: string | null): ((entry: Entry, state: StateEntry) => boolean) => {
+const isAtMost = (at: string | null): ((entry: Entry, state: OfState) => boolean) => {
   if (at === null) return () => true;
   if (/^\d{1,15}$/.test(at)) return (_entry, {revision}) => Number(revision) <= Number(at);
   const ms = parseTime(at);
@@ -49,17 +44,23 @@ export const objectsAt = async (
   const isBefore = isAtMost(given.get('at'));
   const pieces = new Yielder(clock);
   const last = new Map<string, Entry>();
-  const resource = Buffer.from(`"resource":${JSON.stringify(object.resource)}`);
-  for (const entry of recorder.log.after(0)) {
-    const pause = pieces.pause();
-    if (pause) await pause;
-    if (!entry.mentions(resource)) continue;
-    const state = entry.text() as StateEntry;
-    if ((state.kind !== 'change' && state.kind !== 'state') || !isOf(state.object, object) || !isBefore(entry, state)) continue;
-    const id = objectId(state.object);
-    // A state before the first change that is kept is older than any change of the object.
-    if (state.type === 'deleted') last.delete(id);
-    else if (await mayList(state.object)) last.set(id, entry);
+  const known = new Set<string>();
+  const resource = `"resource":${JSON.stringify(object.resource)}`;
+  for (const segment of recorder.log.after(0)) {
+    for (const entry of await segment.entries()) {
+      const pause = pieces.pause();
+      if (pause) await pause;
+      if (entry.text !== undefined && !entry.text.includes(resource)) continue;
+      const {report} = entry;
+      if ((report.kind !== 'change' && report.kind !== 'state') || !isOf(report.object, object)) continue;
+      const id = objectId(report.object);
+      // The state before the first change in a segment tells nothing new of an object with an earlier change.
+      const isKnown = known.has(id);
+      known.add(id);
+      if ((report.kind === 'state' && isKnown) || !isBefore(entry, report)) continue;
+      if (report.kind === 'change' && report.type === 'deleted') last.delete(id);
+      else if (await mayList(report.object)) last.set(id, entry);
+    }
   }
   const after = given.get('continue') ?? '';
   const ids = [...last.keys()].filter(id => id > after).sort();
@@ -67,7 +68,7 @@ export const objectsAt = async (
   const {first} = recorder.log;
   return {
     objects: page.map(id => recorder.state(last.get(id)!)),
-    ...(first ? {since: wireMicroTime(first.time)} : {}),
+    ...(first ? {since: wireMicroTime(first.firstTime)} : {}),
     ...(ids.length > page.length ? {next: nextOf(given, page.at(-1)!)} : {}),
   };
 };

@@ -3,8 +3,7 @@
 import {badRequest} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {RecordedObject} from '#src/observe/flight-recorder.js';
-import type {Entry} from './log.js';
-import type {FlightRecord} from './records.js';
+import type {Entry, Kept} from './entry.js';
 
 const kinds: ReadonlySet<string> = new Set(['change', 'reconcile', 'admission', 'scheduling']);
 const parameters: ReadonlySet<string> = new Set(
@@ -78,10 +77,8 @@ export const readQuery = (query: URLSearchParams): RecordQuery => {
 
 /** Returns a quick check, without reading a record, that none which is selected fails. */
 export const quickCheck = ({object: {name, uid}, controller, request, since, until}: RecordQuery): ((entry: Entry) => boolean) => {
-  const parts = [name, uid, controller, request]
-    .filter(part => part !== undefined && part !== '')
-    .map(part => Buffer.from(JSON.stringify(part)));
-  return entry => entry.time >= since && entry.time <= until && parts.every(part => entry.mentions(part));
+  const parts = [name, uid, controller, request].filter(part => part !== undefined && part !== '').map(part => JSON.stringify(part));
+  return ({time, text}) => time >= since && time <= until && (text === undefined || parts.every(part => text.includes(part)));
 };
 
 /** Whether an object has all parts that are given. */
@@ -89,7 +86,7 @@ export const isOf = (object: RecordedObject | undefined, given: Partial<Recorded
   object !== undefined && Object.entries(given).every(([part, value]) => (object[part as keyof RecordedObject] ?? '') === value);
 
 /** Whether a record is selected. A reconcile is also found by what it wrote. */
-export const isSelected = (record: FlightRecord, {kinds: wanted, object, controller, user, request}: RecordQuery): boolean => {
+export const isSelected = (record: Kept, {kinds: wanted, object, controller, user, request}: RecordQuery): boolean => {
   if (wanted && !wanted.has(record.kind)) return false;
   if (record.kind === 'reconcile') {
     if (user !== undefined || request !== undefined || (controller !== undefined && record.controller !== controller)) return false;

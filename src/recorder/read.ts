@@ -1,5 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import {Yielder} from '#src/base/turn.js';
+import type {Entry} from './entry.js';
 import {isSelected, quickCheck, type RecordQuery} from './query.js';
 import type {Recorder} from './recorder.js';
 import type {FlightRecord, RecordPage} from './records.js';
@@ -24,21 +25,27 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
   const {after = 0, before, isDescending, limit} = query;
   const records: FlightRecord[] = [];
   let [lookedAt, bytes, at] = [0, 0, after];
-  for (const entry of isDescending ? log.before(before) : log.after(after)) {
-    if (isDescending ? entry.seq <= after : entry.seq >= before) break;
-    if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxPageBytes)
-      return {records, next: nextOf(given, isDescending, at)};
-    at = entry.seq;
-    lookedAt++;
-    const record = mayBe(entry) ? recorder.record(entry, query) : undefined;
-    const visible = record && isSelected(record, query) ? (shown ? await shown(record) : record) : undefined;
-    if (visible) records.push(visible);
-    if (visible && query.objects) bytes += entry.length;
-    const pause = pieces.pause();
-    if (pause) await pause;
+  for (const segment of isDescending ? log.before(before) : log.after(after)) {
+    const all = await segment.entries();
+    const own = isDescending ? all.slice(0, before - segment.firstSeq).reverse() : all.slice(Math.max(0, after + 1 - segment.firstSeq));
+    for (const entry of own) {
+      if (isDescending ? entry.seq <= after : entry.seq >= before) return {records};
+      if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxPageBytes)
+        return {records, next: nextOf(given, isDescending, at)};
+      at = entry.seq;
+      lookedAt++;
+      const record = mayBe(entry) && isSelectedEntry(entry, query) ? recorder.record(entry, query) : undefined;
+      const visible = record && shown ? await shown(record) : record;
+      if (visible) records.push(visible);
+      if (visible && query.objects) bytes += entry.stateBytes;
+      const pause = pieces.pause();
+      if (pause) await pause;
+    }
   }
   return {records};
 };
+
+const isSelectedEntry = ({report}: Entry, query: RecordQuery): boolean => report.kind !== 'state' && isSelected(report, query);
 
 const nextOf = (given: URLSearchParams, isDescending: boolean, at: number): string => {
   const next = new URLSearchParams(given);

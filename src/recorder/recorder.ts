@@ -12,7 +12,9 @@ import type {
   SchedulingReport,
 } from '#src/observe/flight-recorder.js';
 import {differencesOf} from './differences.js';
-import {RecordLog, type Entry} from './log.js';
+import type {Entry, StateNote} from './entry.js';
+import {RecordLog} from './log.js';
+import type {MemorySegment} from './memory-segment.js';
 import type {ChangeRecord, FlightRecord, RecorderInfo} from './records.js';
 import {isSecret, withDigests} from './secrets.js';
 
@@ -25,12 +27,6 @@ export interface RecorderParts {
   readonly digestKey?: Buffer;
   readonly isOnDisk?: boolean;
 }
-
-/** The fields of a record beside its position and its time, as they are kept. */
-type Kept<R = FlightRecord> = R extends FlightRecord ? Omit<R, 'seq' | 'time'> : never;
-
-/** The key of an object in the index of states. */
-const stateKey = (object: RecordedObject): string => object.uid ?? objectId(object);
 
 /** The name of an object. */
 export const objectId = ({group, resource, namespace = '', name = ''}: RecordedObject): string =>
@@ -54,10 +50,13 @@ export class Recorder implements FlightRecorder {
 
   change(report: ChangeReport, {before, after, jsonFrom}: ChangeStates): void {
     const {object, previous} = report;
+    const segment = this.log.open();
+    const now = this.#clock.now();
     // The state before is kept only if the change before is not.
-    if (before && !this.log.hasState(stateKey(object)))
-      this.#append(JSON.stringify({kind: 'state', object, revision: previous}), object, before, jsonFrom);
-    this.#append(JSON.stringify(report), object, after, jsonFrom);
+    if (before && !segment.hasState(object))
+      this.#appendState(segment, now, {kind: 'state', object, revision: previous ?? ''}, before, jsonFrom);
+    this.#appendState(segment, now, report, after, jsonFrom);
+    this.#appended();
   }
 
   reconcile(report: ReconcileReport): void {
@@ -82,16 +81,22 @@ export class Recorder implements FlightRecorder {
 
   info(): RecorderInfo {
     const {log, isOnDisk} = this;
-    const end = (entry: Entry | undefined) => entry && {seq: entry.seq, time: wireMicroTime(entry.time)};
-    const [first, last] = [end(log.first), end(log.last)];
-    return {version: 'v1', maxBytes: log.maxBytes, bytes: log.bytes, isOnDisk, ...(first ? {first} : {}), ...(last ? {last} : {})};
+    const {first, last, lastSeq} = log;
+    return {
+      version: 'v1',
+      maxBytes: log.maxBytes,
+      bytes: log.bytes,
+      isOnDisk,
+      ...(first ? {first: {seq: first.firstSeq, time: wireMicroTime(first.firstTime)}} : {}),
+      ...(last ? {last: {seq: lastSeq, time: wireMicroTime(last.lastTime)}} : {}),
+    };
   }
 
   /** Returns a record; undefined for an entry that only keeps a state. */
   record(entry: Entry, {objects = false} = {}): FlightRecord | undefined {
-    const kept = entry.text() as Kept | {readonly kind: 'state'};
-    if (kept.kind === 'state') return undefined;
-    const record = {...kept, seq: entry.seq, time: wireMicroTime(entry.time)} as FlightRecord;
+    const {seq, time, report} = entry;
+    if (report.kind === 'state') return undefined;
+    const record = {...report, seq, time: wireMicroTime(time)} as FlightRecord;
     return record.kind === 'change' ? this.#withStates(record, entry, objects) : record;
   }
 
@@ -99,17 +104,18 @@ export class Recorder implements FlightRecorder {
   state(entry: Entry): unknown {
     const json = entry.state();
     if (json === '') return undefined;
-    const {revision} = entry.text() as {readonly revision: string};
+    const {revision} = entry.report as {readonly revision: string};
     const object = JSON.parse(json) as {metadata?: object};
     return {...object, metadata: {...object.metadata, resourceVersion: revision}};
   }
 
   #withStates(record: ChangeRecord, entry: Entry, objects: boolean): ChangeRecord {
     const after = entry.state();
-    const before = this.log.at(entry.previous)?.state() ?? '';
+    const before = entry.previous?.state() ?? '';
     const isComparable = record.type === 'updated' && before !== '' && after !== '';
     const {changes, omitted} = isComparable ? differencesOf(JSON.parse(before), JSON.parse(after)) : {changes: undefined, omitted: 0};
-    const state = objects ? this.state(entry) : undefined;
+    const last = record.type === 'deleted' ? entry.previous : entry;
+    const state = objects && last ? this.state(last) : undefined;
     return {
       ...record,
       ...(changes ? {changes} : {}),
@@ -118,13 +124,23 @@ export class Recorder implements FlightRecorder {
     };
   }
 
-  #append(text: string, object?: RecordedObject, state?: Uint8Array, stateFrom = 0): void {
-    const now = this.#clock.now();
-    if (!object || !state) this.log.append(now, text);
+  #append(text: string): void {
+    if (text.length > this.log.maxBytes / 8) return;
+    this.log.open().append(this.#clock.now(), text);
+    this.#appended();
+  }
+
+  #appendState(segment: MemorySegment, now: number, kept: ChangeReport | StateNote, state: Uint8Array | undefined, from: number): void {
+    const {object} = kept;
+    if (!state || state.length - from > this.log.maxBytes / 8) segment.appendState(now, kept, object, undefined, 0);
     else if (isSecret(object)) {
-      const json = Buffer.from(state.buffer, state.byteOffset + stateFrom, state.length - stateFrom).toString();
-      this.log.append(now, text, stateKey(object), Buffer.from(withDigests(json, this.#digestKey)));
-    } else this.log.append(now, text, stateKey(object), state, stateFrom);
+      const json = Buffer.from(state.buffer, state.byteOffset + from, state.length - from).toString();
+      segment.appendState(now, kept, object, Buffer.from(withDigests(json, this.#digestKey)), 0);
+    } else segment.appendState(now, kept, object, state, from);
+  }
+
+  #appended(): void {
+    this.log.fit();
     if (this.#listeners.size > 0) for (const listener of this.#listeners) listener();
   }
 }

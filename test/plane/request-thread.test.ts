@@ -93,7 +93,10 @@ test.serial(
 
     t.deepEqual(codes.toSorted(), [201, 201, 409, 429]);
     t.truthy(store.get('/registry/namespaces/a'));
-    const created = [...recorder.log.after(0)].map(entry => recorder.record(entry) as ChangeRecord).map(({object}) => object.name);
+    const created = (await Promise.all(recorder.log.segments.map(segment => segment.entries())))
+      .flat()
+      .map(entry => recorder.record(entry) as ChangeRecord)
+      .map(({object}) => object.name);
     t.deepEqual(created.toSorted(), ['a', 'b']);
     await thread.close();
     t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
