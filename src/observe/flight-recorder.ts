@@ -23,9 +23,9 @@ export interface ChangeReport {
   readonly verb: string;
   readonly subresource?: string | undefined;
   /** The resource version after the change. */
-  readonly revision: string;
+  readonly revision: number;
   /** The resource version that was changed; absent for a creation. */
-  readonly previous?: string | undefined;
+  readonly previous?: number | undefined;
   readonly user: string;
   readonly manager?: string | undefined;
   /** The audit id of the request; absent for the server's own writes. */

@@ -1,61 +1,54 @@
 // The store of the recorder: records in segments, oldest first, of which the oldest are dropped when the bytes reach
 // the bound. Each segment stands alone: it has the state of an object before its first change in it.
 
-import type {Segment} from './entry.js';
-import {MemorySegment} from './memory-segment.js';
+import {MemorySegment, type Segment} from './segment.js';
 
-/** A segment takes at most this part of the bound, and as many bytes. */
-const parts = 16;
+/** Segments grow to this size, or this part of the bound; smaller ones at first, since most planes of tests record little. */
 const largestSegmentBytes = 4 * 1024 * 1024;
+const firstSegmentBytes = 64 * 1024;
+const parts = 16;
+/** For the indexes of what is appended next. */
+const spareBytes = 1024;
 
 export class RecordLog {
   readonly maxBytes: number;
-  readonly #segmentBytes: number;
   readonly #segments: Segment[] = [];
-  #last: MemorySegment;
+  #last: MemorySegment | undefined;
+  #segmentBytes = firstSegmentBytes;
   /** The bytes of all segments but the last. */
   #olderBytes = 0;
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
-    this.#segmentBytes = Math.min(largestSegmentBytes, Math.ceil(maxBytes / parts));
-    this.#last = new MemorySegment(1, this.#segmentBytes);
-    this.#segments.push(this.#last);
   }
 
   get bytes(): number {
-    return this.#olderBytes + this.#last.bytes;
+    return this.#olderBytes + (this.#last?.bytes ?? 0);
   }
 
   get lastSeq(): number {
-    return this.#last.firstSeq + this.#last.count - 1;
+    return this.#last ? this.#last.firstSeq + this.#last.count - 1 : 0;
   }
 
+  /** The segments that have records. */
   get segments(): readonly Segment[] {
-    return this.#segments;
+    return this.#segments.filter(({count}) => count > 0);
   }
 
-  /** The first and the last segment that have records. */
-  get first(): Segment | undefined {
-    return this.#segments.find(({count}) => count > 0);
+  /** Returns the segment to append to, which has room for so many bytes. The oldest are dropped for it. */
+  room(bytes: number): MemorySegment {
+    if (!this.#last?.hasRoom(bytes)) this.#begin(bytes);
+    while (this.bytes > this.maxBytes - spareBytes && this.#segments.length > 1) this.#olderBytes -= this.#segments.shift()!.bytes;
+    return this.#last!;
   }
 
-  get last(): Segment | undefined {
-    return this.#segments.findLast(({count}) => count > 0);
-  }
-
-  /** The segment that records are appended to, after which `fit` is called. */
-  open(): MemorySegment {
-    if (this.#last.bytes < this.#segmentBytes) return this.#last;
-    this.#olderBytes += this.#last.bytes;
-    this.#last = new MemorySegment(this.lastSeq + 1, this.#segmentBytes);
-    this.#segments.push(this.#last);
-    return this.#last;
-  }
-
-  /** Drops the oldest segments beyond the bound. */
-  fit(): void {
-    while (this.bytes > this.maxBytes && this.#segments.length > 1) this.#olderBytes -= this.#segments.shift()!.bytes;
+  #begin(bytes: number): void {
+    const size = Math.max(this.#segmentBytes, bytes);
+    this.#segmentBytes = Math.min(4 * this.#segmentBytes, largestSegmentBytes, Math.ceil(this.maxBytes / parts));
+    const next = new MemorySegment(this.lastSeq + 1, Buffer.allocUnsafeSlow(size));
+    this.#olderBytes += this.#last?.bytes ?? 0;
+    this.#last = next;
+    this.#segments.push(next);
   }
 
   /** The segments with records behind `seq`, oldest first. Those that are dropped meanwhile are among them. */

@@ -5,13 +5,10 @@ import {Yielder} from '#src/base/turn.js';
 import {badRequest} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
-import type {Entry, StateNote} from './entry.js';
+import {forms, type Entry, type StateNote} from './entry.js';
 import {isOf, type RecordQuery} from './query.js';
 import {objectId, type Recorder} from './recorder.js';
 import type {ObjectsAt} from './records.js';
-
-/** What an entry says of the state of an object. */
-type OfState = ChangeReport | StateNote;
 
 interface ObjectsParts {
   readonly recorder: Recorder;
@@ -22,9 +19,9 @@ interface ObjectsParts {
 /**
  * Returns whether an entry is of the moment or before it. Throws 400 for a moment that is neither time nor revision.
  */
-const isAtMost = (at: string | null): ((entry: Entry, state: OfState) => boolean) => {
+const isAtMost = (at: string | null): ((entry: Entry, {kind}: {readonly kind: string}) => boolean) => {
   if (at === null) return () => true;
-  if (/^\d{1,15}$/.test(at)) return (_entry, {revision}) => Number(revision) <= Number(at);
+  if (/^\d{1,15}$/.test(at)) return ({revision}) => revision <= Number(at);
   const ms = parseTime(at);
   if (ms === undefined) throw badRequest(`at: "${at}" is neither a time as 2006-01-02T15:04:05Z nor a resource version`);
   return (entry, {kind}) => kind === 'state' || entry.time <= ms;
@@ -45,14 +42,15 @@ export const objectsAt = async (
   const pieces = new Yielder(clock);
   const last = new Map<string, Entry>();
   const known = new Set<string>();
-  const resource = `"resource":${JSON.stringify(object.resource)}`;
   for (const segment of recorder.log.after(0)) {
-    for (const entry of await segment.entries()) {
+    const records = await segment.read();
+    for (let index = 0; index < records.count; index++) {
       const pause = pieces.pause();
       if (pause) await pause;
-      if (entry.text !== undefined && !entry.text.includes(resource)) continue;
-      const {report} = entry;
-      if ((report.kind !== 'change' && report.kind !== 'state') || !isOf(report.object, object)) continue;
+      const entry = records.entry(index);
+      if (entry.form === forms.json) continue;
+      const report = entry.report() as ChangeReport | StateNote;
+      if (!isOf(report.object, object)) continue;
       const id = objectId(report.object);
       // The state before the first change in a segment tells nothing new of an object with an earlier change.
       const isKnown = known.has(id);
@@ -65,7 +63,7 @@ export const objectsAt = async (
   const after = given.get('continue') ?? '';
   const ids = [...last.keys()].filter(id => id > after).sort();
   const page = ids.slice(0, query.limit);
-  const {first} = recorder.log;
+  const [first] = recorder.log.segments;
   return {
     objects: page.map(id => recorder.state(last.get(id)!)),
     ...(first ? {since: wireMicroTime(first.firstTime)} : {}),

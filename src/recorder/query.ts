@@ -3,7 +3,7 @@
 import {badRequest} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {RecordedObject} from '#src/observe/flight-recorder.js';
-import type {Entry, Kept} from './entry.js';
+import {forms, type Entry, type Kept} from './entry.js';
 
 const kinds: ReadonlySet<string> = new Set(['change', 'reconcile', 'admission', 'scheduling']);
 const parameters: ReadonlySet<string> = new Set(
@@ -78,7 +78,12 @@ export const readQuery = (query: URLSearchParams): RecordQuery => {
 /** Returns a quick check, without reading a record, that none which is selected fails. */
 export const quickCheck = ({object: {name, uid}, controller, request, since, until}: RecordQuery): ((entry: Entry) => boolean) => {
   const parts = [name, uid, controller, request].filter(part => part !== undefined && part !== '').map(part => JSON.stringify(part));
-  return ({time, text}) => time >= since && time <= until && (text === undefined || parts.every(part => text.includes(part)));
+  return entry => {
+    if (entry.time < since || entry.time > until) return false;
+    if (parts.length === 0 || entry.form !== forms.json) return true;
+    const {text} = entry;
+    return parts.every(part => text.includes(part));
+  };
 };
 
 /** Whether an object has all parts that are given. */

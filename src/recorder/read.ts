@@ -1,6 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import {Yielder} from '#src/base/turn.js';
-import type {Entry} from './entry.js';
+import type {Entry, Records} from './entry.js';
 import {isSelected, quickCheck, type RecordQuery} from './query.js';
 import type {Recorder} from './recorder.js';
 import type {FlightRecord, RecordPage} from './records.js';
@@ -26,9 +26,8 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
   const records: FlightRecord[] = [];
   let [lookedAt, bytes, at] = [0, 0, after];
   for (const segment of isDescending ? log.before(before) : log.after(after)) {
-    const all = await segment.entries();
-    const own = isDescending ? all.slice(0, before - segment.firstSeq).reverse() : all.slice(Math.max(0, after + 1 - segment.firstSeq));
-    for (const entry of own) {
+    const all = await segment.read();
+    for (const entry of isDescending ? backward(all, before) : forward(all, after)) {
       if (isDescending ? entry.seq <= after : entry.seq >= before) return {records};
       if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxPageBytes)
         return {records, next: nextOf(given, isDescending, at)};
@@ -37,7 +36,7 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
       const record = mayBe(entry) && isSelectedEntry(entry, query) ? recorder.record(entry, query) : undefined;
       const visible = record && shown ? await shown(record) : record;
       if (visible) records.push(visible);
-      if (visible && query.objects) bytes += entry.stateBytes;
+      if (visible && query.objects) bytes += entry.length;
       const pause = pieces.pause();
       if (pause) await pause;
     }
@@ -45,7 +44,18 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
   return {records};
 };
 
-const isSelectedEntry = ({report}: Entry, query: RecordQuery): boolean => report.kind !== 'state' && isSelected(report, query);
+function* forward(records: Records, after: number): Generator<Entry, void> {
+  for (let index = Math.max(0, after + 1 - records.firstSeq); index < records.count; index++) yield records.entry(index);
+}
+
+function* backward(records: Records, before: number): Generator<Entry, void> {
+  for (let index = Math.min(records.count, before - records.firstSeq) - 1; index >= 0; index--) yield records.entry(index);
+}
+
+const isSelectedEntry = (entry: Entry, query: RecordQuery): boolean => {
+  const report = entry.report();
+  return report.kind !== 'state' && isSelected(report, query);
+};
 
 const nextOf = (given: URLSearchParams, isDescending: boolean, at: number): string => {
   const next = new URLSearchParams(given);

@@ -12,9 +12,9 @@ import type {
   SchedulingReport,
 } from '#src/observe/flight-recorder.js';
 import {differencesOf} from './differences.js';
-import type {Entry, StateNote} from './entry.js';
+import {changeText, forms, type Entry} from './entry.js';
 import {RecordLog} from './log.js';
-import type {MemorySegment} from './memory-segment.js';
+import {mostBytes} from './segment.js';
 import type {ChangeRecord, FlightRecord, RecorderInfo} from './records.js';
 import {isSecret, withDigests} from './secrets.js';
 
@@ -49,13 +49,21 @@ export class Recorder implements FlightRecorder {
   }
 
   change(report: ChangeReport, {before, after, jsonFrom}: ChangeStates): void {
-    const {object, previous} = report;
-    const segment = this.log.open();
+    const {type, object, previous} = report;
+    const {log} = this;
     const now = this.#clock.now();
+    const text = changeText(report);
+    const [state, from] = this.#kept(object, after, jsonFrom);
+    const bytes = mostBytes(text.length, state ? state.length - from : 0);
+    let segment = log.room(bytes);
     // The state before is kept only if the change before is not.
-    if (before && !segment.hasState(object))
-      this.#appendState(segment, now, {kind: 'state', object, revision: previous ?? ''}, before, jsonFrom);
-    this.#appendState(segment, now, report, after, jsonFrom);
+    if (before && previous !== undefined && !segment.stateOf(object, previous)) {
+      const [old, oldFrom] = this.#kept(object, before, jsonFrom);
+      const note = {object, revision: previous};
+      if (old) segment = log.room(bytes + mostBytes(text.length, old.length - oldFrom));
+      if (old) segment.appendOf(forms.state, now, note, changeText(note), old, oldFrom);
+    }
+    segment.appendOf(forms[type], now, report, text, state, from);
     this.#appended();
   }
 
@@ -81,7 +89,8 @@ export class Recorder implements FlightRecorder {
 
   info(): RecorderInfo {
     const {log, isOnDisk} = this;
-    const {first, last, lastSeq} = log;
+    const {segments, lastSeq} = log;
+    const [first, last] = [segments[0], segments.at(-1)];
     return {
       version: 'v1',
       maxBytes: log.maxBytes,
@@ -94,7 +103,8 @@ export class Recorder implements FlightRecorder {
 
   /** Returns a record; undefined for an entry that only keeps a state. */
   record(entry: Entry, {objects = false} = {}): FlightRecord | undefined {
-    const {seq, time, report} = entry;
+    const {seq, time} = entry;
+    const report = entry.report();
     if (report.kind === 'state') return undefined;
     const record = {...report, seq, time: wireMicroTime(time)} as FlightRecord;
     return record.kind === 'change' ? this.#withStates(record, entry, objects) : record;
@@ -104,17 +114,17 @@ export class Recorder implements FlightRecorder {
   state(entry: Entry): unknown {
     const json = entry.state();
     if (json === '') return undefined;
-    const {revision} = entry.report as {readonly revision: string};
     const object = JSON.parse(json) as {metadata?: object};
-    return {...object, metadata: {...object.metadata, resourceVersion: revision}};
+    return {...object, metadata: {...object.metadata, resourceVersion: String(entry.revision)}};
   }
 
   #withStates(record: ChangeRecord, entry: Entry, objects: boolean): ChangeRecord {
     const after = entry.state();
-    const before = entry.previous?.state() ?? '';
+    const older = entry.before(record);
+    const before = older?.state() ?? '';
     const isComparable = record.type === 'updated' && before !== '' && after !== '';
     const {changes, omitted} = isComparable ? differencesOf(JSON.parse(before), JSON.parse(after)) : {changes: undefined, omitted: 0};
-    const last = record.type === 'deleted' ? entry.previous : entry;
+    const last = record.type === 'deleted' ? older : entry;
     const state = objects && last ? this.state(last) : undefined;
     return {
       ...record,
@@ -125,22 +135,20 @@ export class Recorder implements FlightRecorder {
   }
 
   #append(text: string): void {
-    if (text.length > this.log.maxBytes / 8) return;
-    this.log.open().append(this.#clock.now(), text);
+    if (text.length > this.log.maxBytes / 32) return;
+    this.log.room(mostBytes(text.length, 0)).appendJson(this.#clock.now(), text);
     this.#appended();
   }
 
-  #appendState(segment: MemorySegment, now: number, kept: ChangeReport | StateNote, state: Uint8Array | undefined, from: number): void {
-    const {object} = kept;
-    if (!state || state.length - from > this.log.maxBytes / 8) segment.appendState(now, kept, object, undefined, 0);
-    else if (isSecret(object)) {
-      const json = Buffer.from(state.buffer, state.byteOffset + from, state.length - from).toString();
-      segment.appendState(now, kept, object, Buffer.from(withDigests(json, this.#digestKey)), 0);
-    } else segment.appendState(now, kept, object, state, from);
+  /** Returns what is kept of a state, and from which byte on: nothing of one that is too large, digests of a secret. */
+  #kept(object: RecordedObject, state: Uint8Array | undefined, from: number): readonly [Uint8Array | undefined, number] {
+    if (!state || state.length - from > this.log.maxBytes / 8) return [undefined, 0];
+    if (!isSecret(object)) return [state, from];
+    const json = Buffer.from(state.buffer, state.byteOffset + from, state.length - from).toString();
+    return [Buffer.from(withDigests(json, this.#digestKey)), 0];
   }
 
   #appended(): void {
-    this.log.fit();
     if (this.#listeners.size > 0) for (const listener of this.#listeners) listener();
   }
 }

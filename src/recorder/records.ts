@@ -21,8 +21,11 @@ export interface FieldChange {
 }
 
 /** An object was created, changed or removed in the store. */
-export interface ChangeRecord extends RecordMeta<'change'>, ChangeReport {
-  readonly kind: 'change';
+export interface ChangeRecord extends RecordMeta<'change'>, Omit<ChangeReport, 'kind' | 'revision' | 'previous'> {
+  /** The resource version after the change. */
+  readonly revision: string;
+  /** The resource version that was changed; absent for a creation. */
+  readonly previous?: string | undefined;
   /**
    * The fields of an update that differ, without managed fields and resource version. Absent for creations and
    * deletions, and where the state before is no longer kept.

@@ -93,8 +93,8 @@ test.serial(
 
     t.deepEqual(codes.toSorted(), [201, 201, 409, 429]);
     t.truthy(store.get('/registry/namespaces/a'));
-    const created = (await Promise.all(recorder.log.segments.map(segment => segment.entries())))
-      .flat()
+    const created = (await Promise.all(recorder.log.segments.map(segment => segment.read())))
+      .flatMap(segment => Array.from({length: segment.count}, (_, index) => segment.entry(index)))
       .map(entry => recorder.record(entry) as ChangeRecord)
       .map(({object}) => object.name);
     t.deepEqual(created.toSorted(), ['a', 'b']);

@@ -19,7 +19,8 @@ export const recordTo = (file: string, {maxBytes = 10 << 20, clock = systemClock
   const write = logFileWriter(file, maxBytes, 'recordTo');
   const line = (kind: string, report: object): void => write(`${JSON.stringify({kind, time: wireMicroTime(clock.now()), ...report})}\n`);
   return {
-    change: report => line('change', report),
+    change: ({revision, previous, ...report}) =>
+      line('change', {...report, revision: String(revision), ...(previous === undefined ? {} : {previous: String(previous)})}),
     reconcile: report => line('reconcile', report),
     admission: report => line('admission', report),
     scheduling: report => line('scheduling', report),
