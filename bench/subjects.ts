@@ -13,6 +13,7 @@ import {fairnessRows} from '#bench/subjects/fairness.js';
 import {garbageRows} from '#bench/subjects/garbage.js';
 import {manyRows} from '#bench/subjects/many.js';
 import {pkiRows} from '#bench/subjects/pki.js';
+import {recorder} from '#bench/subjects/recorder.js';
 import {requestRows} from '#bench/subjects/requests.js';
 import {rolloutRows} from '#bench/subjects/rollout.js';
 import {schedulingRows} from '#bench/subjects/scheduling.js';
@@ -31,6 +32,7 @@ export const subjects: readonly Subject[] = [
   comparison,
   growth,
   {name: 'requests', measure: requestRows},
+  recorder,
   {name: 'fairness', measure: fairnessRows},
   {name: 'watch', measure: watchRows},
   {name: 'certificates', measure: certificateRows},

@@ -15,7 +15,9 @@ const lengthsAt = 40;
 export const headerLength = 60;
 const absent = 0xffff;
 
-/** The forms of records: JSON, changes by their type, and the state of an object before its first change in a segment. */
+/**
+ * The forms of records: JSON, changes by their type, and the state of an object before its first change in a segment.
+ */
 export const forms = {json: 0, created: 1, updated: 2, deleted: 3, state: 4} as const;
 export type Form = (typeof forms)[keyof typeof forms];
 const changeTypes = ['', 'created', 'updated', 'deleted'] as const;

@@ -39,6 +39,7 @@ export const objectsAt = async (
   if (query.object.resource === undefined) throw badRequest('resource: is required');
   const object = {group: '', ...query.object};
   const isBefore = isAtMost(given.get('at'));
+  using _ = recorder.log.reading();
   const pieces = new Yielder(clock);
   const last = new Map<string, Entry>();
   const known = new Set<string>();

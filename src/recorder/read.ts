@@ -20,6 +20,7 @@ interface ReadParts {
 /** Returns a page of the records that are selected, in their order. `next` continues the given parameters. */
 export const readPage = async (query: RecordQuery, given: URLSearchParams, {recorder, clock, shown}: ReadParts): Promise<RecordPage> => {
   const {log} = recorder;
+  using _ = log.reading();
   const pieces = new Yielder(clock);
   const mayBe = quickCheck(query);
   const {after = 0, before, isDescending, limit} = query;

@@ -11,6 +11,8 @@ export interface Segment {
   readonly count: number;
   /** What counts towards the bound. */
   readonly bytes: number;
+  /** The memory that it has for itself. */
+  readonly memory?: Buffer;
   read(): Records | Promise<Records>;
 }
 
@@ -37,6 +39,10 @@ export class MemorySegment implements Segment, Records {
 
   get bytes(): number {
     return this.#bytes.length + indexBytes * this.#offsets.length;
+  }
+
+  get memory(): Buffer {
+    return this.#bytes;
   }
 
   get firstTime(): number {
