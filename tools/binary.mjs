@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import {createRequire} from 'node:module';
-import {join, resolve} from 'node:path';
+import {basename, join, resolve} from 'node:path';
 import {inject} from 'postject';
 import {executableNotices} from './notices/executable.mjs';
 import {writeBase} from './image/base.mjs';
@@ -24,7 +24,7 @@ import {writeBase} from './image/base.mjs';
 const require = createRequire(import.meta.url);
 const {hashOf} = require('./binary/extracted.cjs');
 const {programNames} = require('./binary/program-name.cjs');
-const {keyOf, scriptOf} = require('./launch.cjs');
+const {keyOf, scriptsOf} = require('./launch.cjs');
 const {read} = require('./code-cache.cjs');
 
 const target = 'dist/binary';
@@ -85,18 +85,21 @@ const writeFiles = () => {
   return {files: join(work, 'files'), 'files.json': join(work, 'files.json')};
 };
 
-/** Writes the code caches of the programs that the build has tried out, without their headers, and their keys. */
+/** Writes the code caches of the programs that the build has tried out, one file a script, and their keys. */
 const writeCodes = () => {
   const keys = {};
   const assets = {'codes.json': join(work, 'codes.json')};
   for (const name of programNames) {
-    const script = scriptOf(name, bundle);
-    const key = script && keyOf(readFileSync(script));
-    const code = key && read(join(bundle, `${name}.code`), key);
-    if (!code) continue;
+    const scripts = scriptsOf(name, bundle);
+    const key = keyOf(scripts.map(file => readFileSync(file)));
+    const codes = read(join(bundle, `${name}.code`), key);
+    if (!codes) continue;
     keys[name] = key;
-    assets[`${name}.code`] = join(work, `${name}.code`);
-    writeFileSync(assets[`${name}.code`], code);
+    for (const [at, code] of codes.entries()) {
+      const asset = `${name}-${basename(scripts[at], '.cjs')}.code`;
+      assets[asset] = join(work, asset);
+      writeFileSync(assets[asset], code);
+    }
   }
   writeFileSync(join(work, 'codes.json'), JSON.stringify(keys));
   return assets;
@@ -128,7 +131,11 @@ const settings = {
   main: join(work, 'main.cjs'),
   output: join(work, 'blob'),
   disableExperimentalSEAWarning: true,
-  assets: {...writeFiles(), ...writeCodes(), 'plat.cjs': `${bundle}/plat.cjs`, 'plat-apiserver.cjs': `${bundle}/plat-apiserver.cjs`},
+  assets: {
+    ...writeFiles(),
+    ...writeCodes(),
+    ...Object.fromEntries(['core.cjs', 'plat.cjs', 'plat-apiserver.cjs'].map(script => [script, join(bundle, script)])),
+  },
 };
 writeFileSync(join(work, 'sea.json'), JSON.stringify(settings));
 execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], {stdio: 'pipe'});

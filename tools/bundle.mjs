@@ -1,4 +1,4 @@
-// Bundles the programs and the library into two scripts and stores V8's code cache of them. Start-up time depends on
+// Bundles the programs and the library into three scripts and stores V8's code cache of them. Start-up time depends on
 // the number of modules loaded and the code compiled. Output is written to a temporary folder and moved into place file
 // by file, so that running or starting programs never see a partial build.
 import {build} from 'esbuild';
@@ -8,6 +8,7 @@ import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {bundledLmdb} from './bundled-lmdb.mjs';
+import {buildDivided} from './bundle/divided.mjs';
 import {withOneKey} from './bundle/one-key.mjs';
 import {noticesOf} from './notices/packages.mjs';
 
@@ -72,60 +73,65 @@ const settings = {
   alias: {rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), tslib: resolve('node_modules/tslib/tslib.es6.mjs')},
 };
 
-/** The API server has its own script, since the other programs would slow down its start. All others share one. */
-const scripts = {
-  plat: [...programs.filter(name => name !== 'plat-apiserver'), ...internal],
-  'plat-apiserver': programs.filter(name => name === 'plat-apiserver'),
-};
-
-/** Each program, and the library, is loaded by its own function, so that a start runs only what it needs. */
-const entryOf = script => `
-export const programs = {${scripts[script].map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
-${
-  script === 'plat'
-    ? `export const doors = {${Object.entries(doors)
-        .map(([door, path]) => `${JSON.stringify(door)}: () => require('./dist/src/${path}.js')`)
-        .join(', ')}};`
-    : "export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');"
-}
-`;
+/** Each program, and each public module, is loaded by its own function, so that a start runs only what it needs. */
+const programsOf = names =>
+  `export const programs = {${names.map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};`;
+const doorsOf = names =>
+  `export const doors = {${names.map(name => `${JSON.stringify(name)}: () => require('./dist/src/${doors[name]}.js')`).join(', ')}};`;
 
 /**
  * A script returns a function that is called like a module's. One that is loaded as a module, which has arguments,
- * calls the function itself.
+ * calls the function itself. `more` are further parameters, with the arguments of a module.
  */
-const wrapped = {
-  banner: "(typeof arguments === 'object' ? run => run(require, module, __filename) : run => run)(function (require, module, __filename) {",
-  footer: '})',
+const wrapped = (more = {}, first = '') => {
+  const parameters = ['require', 'module', '__filename'];
+  const [all, values] = [Object.keys(more), Object.values(more)].map(each => [...parameters, ...each].join(', '));
+  return {
+    banner: {
+      js: `(typeof arguments === 'object' ? run => run(${values}) : run => run)(function (${all}) {
+const bundleUrl = require('node:url').pathToFileURL(__filename).href;
+${first}${disposeSymbols}`,
+    },
+    footer: {js: '})'},
+  };
+};
+
+const script = {
+  ...settings,
+  outfile: join(fresh, 'script.cjs'),
+  write: false,
+  format: 'cjs', // V8 caches code of scripts, not of modules.
+  supported: {'dynamic-import': false}, // Modules that are loaded on demand are in the bundle, or required.
+  sourcemap: 'external',
+  define: {'import.meta.url': 'bundleUrl'},
+  plugins: [requireLate, bundledLmdb],
 };
 
 /** Writes a bundle and its source map. */
-const writeBundle = (file, outputs) => {
-  const [bundled, mapped] = ['.cjs', '.cjs.map'].map(end => outputs.find(({path}) => path.endsWith(end)).text);
+const writeBundle = (name, {outputFiles}) => {
+  const [bundled, mapped] = ['.cjs', '.cjs.map'].map(end => outputFiles.find(({path}) => path.endsWith(end)).text);
   const {text, map} = withOneKey(bundled, JSON.parse(mapped));
-  writeFileSync(file, text);
-  writeFileSync(`${file}.map`, JSON.stringify(map));
+  writeFileSync(join(fresh, `${name}.cjs`), text);
+  writeFileSync(join(fresh, `${name}.cjs.map`), JSON.stringify(map));
 };
 
-const made = await Promise.all(
-  Object.keys(scripts).map(async script => {
-    const result = await build({
-      ...settings,
-      stdin: {contents: entryOf(script), resolveDir: process.cwd()},
-      outfile: join(fresh, `${script}.cjs`),
-      write: false,
-      format: 'cjs', // V8 caches code of scripts, not of modules.
-      supported: {'dynamic-import': false}, // Modules that are loaded on demand are in the bundle, or required.
-      sourcemap: 'external',
-      define: {'import.meta.url': 'bundleUrl'},
-      banner: {js: `${wrapped.banner}\nconst bundleUrl = require('node:url').pathToFileURL(__filename).href;\n${disposeSymbols}`},
-      footer: {js: wrapped.footer},
-      plugins: [requireLate, bundledLmdb],
-    });
-    writeBundle(join(fresh, `${script}.cjs`), result.outputFiles);
-    return result;
-  }),
-);
+/** The public modules that need only a part of the library, which they load alone. */
+const ofCore = ['operator', 'operator-kinds'];
+
+/** The scripts besides the core. The API server has its own, since the other programs would slow down its start. */
+const entries = {
+  plat: `${programsOf([...programs.filter(name => name !== 'plat-apiserver'), ...internal])}
+${doorsOf(Object.keys(doors).filter(door => !ofCore.includes(door)))}`,
+  'plat-apiserver': `${programsOf(['plat-apiserver'])}
+export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');`,
+};
+const {core, others} = await buildDivided({
+  settings: script,
+  core: {...wrapped({}, 'const given = [];\n'), entry: doorsOf(ofCore)},
+  others: Object.values(entries).map(entry => ({...wrapped({core: "require('./core.cjs').moduleOf"}), entry})),
+});
+const scripts = {core, ...Object.fromEntries(Object.keys(entries).map((name, at) => [name, others[at]]))};
+for (const [name, made] of Object.entries(scripts)) writeBundle(name, made);
 // The YAML thread is started from its file, under the same name as without a bundle. Its functions have short names,
 // since it reports errors by their messages.
 const worker = await build({
@@ -151,13 +157,15 @@ for (const [door, path] of Object.entries(doors)) {
     `'use strict';
 const problem = require('./node-version.cjs').problemOf('${engines.node}');
 if (problem) throw new Error('plat: ' + problem);
-const library = require('./plat.cjs').doors[${JSON.stringify(door)}]();
+const library = require('./${ofCore.includes(door) ? 'core' : 'plat'}.cjs').doors[${JSON.stringify(door)}]();
 ${names.map(name => `exports.${name} = library.${name};`).join('\n')}
 `,
   );
 }
 const ofPage = JSON.parse(readFileSync('dist/console-inputs.json', 'utf8'));
-const inputs = [...made, worker].flatMap(({metafile}) => Object.keys(metafile.inputs));
+const inputs = [...Object.values(scripts), worker]
+  .flatMap(({metafile}) => Object.keys(metafile.inputs))
+  .filter(path => !path.includes(':'));
 writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...inputs, ...ofPage]));
 
 /** Starts a program, calls `act` while it is ready, and stops it. By then its code cache is stored. */
@@ -206,10 +214,10 @@ const recordAll = async () => {
   ]);
 };
 
-const {keyOf, scriptOf} = createRequire(import.meta.url)('./launch.cjs');
+const {keyOf, scriptsOf} = createRequire(import.meta.url)('./launch.cjs');
 const {read} = createRequire(import.meta.url)('./code-cache.cjs');
 const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh, file)).equals(readFileSync(join(target, file)));
-const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(scriptOf(name, fresh)))) !== undefined;
+const hasCode = name => read(join(target, `${name}.code`), keyOf(scriptsOf(name, fresh).map(file => readFileSync(file)))) !== undefined;
 if (!isSame('launch.cjs') || !programs.every(name => unrecorded.includes(name) || hasCode(name))) await recordAll();
 
 /** Writes a file atomically. */

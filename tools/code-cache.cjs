@@ -1,5 +1,5 @@
-// Files with V8's code cache of a bundle. Each contains the key of the build that it belongs to and is ignored by
-// others.
+// Files with V8's code caches of the scripts of a program. Each contains the key of the build that it belongs to and is
+// ignored by others.
 'use strict';
 const {randomBytes} = require('node:crypto');
 const fs = require('node:fs');
@@ -9,17 +9,30 @@ const {dirname, isAbsolute, join} = require('node:path');
 /** The maximum number of files per user: a few versions of Node.js and plat. */
 const most = 12;
 
-const headerOf = (key, code) => Buffer.from(`plat code ${key} ${code.length}\n`);
+/** The first line of a file: the key, and the length of the code of each script. */
+const headerOf = (key, codes) => Buffer.from(`plat code ${key} ${codes.map(({length}) => length).join(' ')}\n`);
 
-/** Returns the code in a file; undefined if it is incomplete or has another key. */
+/** Divides what is behind the first line by the lengths that this line states. */
+const codesIn = bytes => {
+  let at = bytes.indexOf(10) + 1;
+  const lengths = bytes
+    .latin1Slice(0, Math.max(0, at - 1))
+    .split(' ')
+    .slice(3)
+    .map(Number);
+  const codes = lengths.map(length => bytes.subarray(at, (at += length)));
+  return {codes, isWhole: at === bytes.length};
+};
+
+/** Returns the code of each script in a file; undefined if it is incomplete or has another key. */
 const read = (file, key, isTrusted = () => true) => {
   let descriptor;
   try {
     descriptor = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
     if (!isTrusted(fs.fstatSync(descriptor))) return undefined;
     const bytes = fs.readFileSync(descriptor);
-    const code = bytes.subarray(bytes.indexOf(10) + 1);
-    return bytes.subarray(0, bytes.length - code.length).equals(headerOf(key, code)) ? code : undefined;
+    const {codes, isWhole} = codesIn(bytes);
+    return isWhole && bytes.subarray(0, bytes.indexOf(10) + 1).equals(headerOf(key, codes)) ? codes : undefined;
   } catch {
     return undefined; // The program starts without a code cache.
   } finally {
@@ -28,13 +41,13 @@ const read = (file, key, isTrusted = () => true) => {
 };
 
 /** Writes a code cache atomically, readable only by its owner. */
-const write = (file, key, code) => {
+const write = (file, key, codes) => {
   const fresh = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     const descriptor = fs.openSync(fresh, 'wx', 0o600);
     try {
-      fs.writeSync(descriptor, headerOf(key, code));
-      fs.writeFileSync(descriptor, code);
+      fs.writeSync(descriptor, headerOf(key, codes));
+      for (const code of codes) fs.writeFileSync(descriptor, code);
     } finally {
       fs.closeSync(descriptor);
     }
@@ -75,13 +88,13 @@ const readOwn = (folder, name, key) =>
   folder && isOwnFolder(folder) ? read(ownFile(folder, name, key), key, stat => stat.isFile() && isOwn(stat)) : undefined;
 
 /** Stores the code for this user's next starts and removes the oldest files. Errors are ignored. */
-const writeOwn = (folder, name, key, code) => {
+const writeOwn = (folder, name, key, codes) => {
   if (!folder) return;
   try {
     fs.mkdirSync(dirname(folder), {recursive: true, mode: 0o700});
     fs.mkdirSync(folder, {recursive: true, mode: 0o700});
     if (!isOwnFolder(folder)) return;
-    write(ownFile(folder, name, key), key, code);
+    write(ownFile(folder, name, key), key, codes);
     const files = fs
       .readdirSync(folder)
       .filter(file => /^plat[\w-]*\.code/.test(file))

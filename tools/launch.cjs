@@ -1,4 +1,4 @@
-// Runs a program from its bundle with V8's code cache: parsing and compiling take half of the start-up time.
+// Runs a program from its scripts with V8's code cache: parsing and compiling take half of the start-up time.
 'use strict';
 const {createHash} = require('node:crypto');
 const {subscribe} = require('node:diagnostics_channel');
@@ -14,8 +14,11 @@ const longestRunS = 600;
 /** The folder of the build's code caches. Packages contain none, since they depend on the version of Node.js. */
 const codeOf = name => join(__dirname, `${name}.code`);
 
-/** Returns the bundle of a program. */
-const scriptOf = (name, folder = __dirname) => [join(folder, `${name}.cjs`), join(folder, 'plat.cjs')].find(file => existsSync(file));
+/** Returns the scripts of a program: the core, and its own script, or the one that most programs share. */
+const scriptsOf = (name, folder = __dirname) => {
+  const [core, own, shared] = ['core', name, 'plat'].map(each => join(folder, `${each}.cjs`));
+  return [core, existsSync(own) ? own : shared];
+};
 
 /**
  * Prints an error that nothing handles, and ends the process. Node.js would print the line of the source first, which
@@ -29,41 +32,46 @@ const printUncaught = error => {
   process.exit(1);
 };
 
-/** Compiles the bundle of a program and runs it. Returns the script and the key of its code cache. */
+/** Compiles the scripts of a program and runs it. Returns the scripts and the key of their code cache. */
 const launch = name => {
-  const filename = scriptOf(name);
-  const source = readFileSync(filename);
-  const key = keyOf(source);
+  const sources = scriptsOf(name).map(filename => ({filename, source: readFileSync(filename)}));
+  const key = keyOf(sources.map(({source}) => source));
   const folder = ownFolder();
-  const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  return {script: runScript(name, {filename, source, key, folder, cachedData}), key};
+  const codes = read(codeOf(name), key) ?? readOwn(folder, name, key);
+  return {scripts: runScripts(name, {sources, key, folder, codes}), key};
 };
 
-/** Runs a program from the text of its bundle, with its code cache if there is one. Returns the script. */
-const runScript = (name, {filename, source, key, folder, cachedData}) => {
+/** Runs a program from the text of its scripts, with their code caches if there are any. Returns the scripts. */
+const runScripts = (name, {sources, key, folder, codes}) => {
   process.on('uncaughtException', printUncaught);
   // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding. The text is passed as it is: V8 would copy a changed one.
-  const script = new Script(source.latin1Slice(), {
-    filename,
-    ...(cachedData ? {cachedData} : {}),
-  });
-  if (folder && (!cachedData || script.cachedDataRejected)) keepOnceReady(() => writeOwn(folder, name, key, script.createCachedData()));
-  const module = {exports: {}};
-  script.runInThisContext()(createRequire(filename), module, filename);
-  void module.exports.programs[name]();
-  return script;
+  const scripts = sources.map(
+    ({filename, source}, at) => new Script(source.latin1Slice(), {filename, ...(codes?.[at] ? {cachedData: codes[at]} : {})}),
+  );
+  if (folder && (!codes || scripts.some(({cachedDataRejected}) => cachedDataRejected)))
+    keepOnceReady(() => writeOwn(folder, name, key, codesOf(scripts)));
+  const {programs} = scripts.reduce((core, script, at) => {
+    const {filename} = sources[at];
+    const module = {exports: {}};
+    script.runInThisContext()(createRequire(filename), module, filename, core.moduleOf);
+    return module.exports;
+  }, {});
+  void programs[name]();
+  return scripts;
 };
 
+/** Returns the code caches of scripts. */
+const codesOf = scripts => scripts.map(script => script.createCachedData());
+
 /**
- * The key of a code cache: the build of Node.js and a hash of the bundle. V8 itself checks only its version and the length of the source,
+ * The key of a code cache: the build of Node.js and a hash of the scripts. V8 itself checks only its version and the length of the source,
  * treats all of its builds within a major version of Node.js as equal, and crashes on code of another build.
  */
-const keyOf = source => {
+const keyOf = sources => {
   const {version, versions, arch, platform, config} = process;
-  return createHash('sha256')
-    .update(JSON.stringify([version, versions, arch, platform, config.variables]))
-    .update(source)
-    .digest('hex');
+  const hash = createHash('sha256').update(JSON.stringify([version, versions, arch, platform, config.variables]));
+  for (const source of sources) hash.update(source);
+  return hash.digest('hex');
 };
 
 /** Stores the code cache of a program after a regular run, for the user's next starts. */
@@ -75,4 +83,4 @@ const keepOnceReady = keep => {
   });
 };
 
-module.exports = {codeOf, keyOf, launch, runScript, scriptOf, write};
+module.exports = {codeOf, codesOf, keyOf, launch, runScripts, scriptsOf, write};

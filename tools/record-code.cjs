@@ -3,6 +3,6 @@
 const {resolve} = require('node:path');
 
 const [folder, name] = process.argv.splice(2, 2);
-const {codeOf, launch, write} = require(resolve(folder, 'launch.cjs'));
-const {script, key} = launch(name);
-process.once('exit', () => write(codeOf(name), key, script.createCachedData()));
+const {codeOf, codesOf, launch, write} = require(resolve(folder, 'launch.cjs'));
+const {scripts, key} = launch(name);
+process.once('exit', () => write(codeOf(name), key, codesOf(scripts)));

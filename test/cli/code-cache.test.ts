@@ -15,9 +15,9 @@ const withoutOwnCode = {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'};
 
 for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler', 'plat-dns']) {
   counting(`the code kept for ${name} is taken`, t => {
-    const starting = `process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('${name}').script.cachedDataRejected))`;
+    const starting = `process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('${name}').scripts.map(script => script.cachedDataRejected)))`;
 
-    t.is(spawnSync(process.execPath, ['-e', starting], {encoding: 'utf8', env: withoutOwnCode}).stderr, 'false');
+    t.is(spawnSync(process.execPath, ['-e', starting], {encoding: 'utf8', env: withoutOwnCode}).stderr, 'false,false');
   });
 }
 
@@ -26,7 +26,8 @@ const versionLine = `plat v${release}-plat.${packageVersion}\n`;
 /** A copy of the bundle of `plat`, with other code beside it. */
 const bundleWith = (code: Buffer | undefined): string => {
   const directory = aDirectory();
-  for (const file of ['launch.cjs', 'code-cache.cjs', 'plat.cjs']) copyFileSync(join('dist/bundle', file), join(directory, file));
+  for (const file of ['launch.cjs', 'code-cache.cjs', 'core.cjs', 'plat.cjs'])
+    copyFileSync(join('dist/bundle', file), join(directory, file));
   if (code) writeFileSync(join(directory, 'plat.code'), code);
   return directory;
 };
@@ -37,7 +38,7 @@ const bundleWith = (code: Buffer | undefined): string => {
  */
 const versionFrom = (directory: string, node = process.execPath, env: NodeJS.ProcessEnv = withoutOwnCode): string => {
   const starting =
-    "process.argv.push('plat', 'version'); const {script} = require(process.cwd() + '/launch.cjs').launch('plat'); process.stderr.write(String(script.cachedDataRejected))";
+    "process.argv.push('plat', 'version'); const {scripts} = require(process.cwd() + '/launch.cjs').launch('plat'); process.stderr.write([...new Set(scripts.map(script => String(script.cachedDataRejected)))].join())";
   const {status, stdout, stderr} = spawnSync(node, ['-e', starting], {encoding: 'utf8', cwd: directory, env});
   return `${status} ${stderr} ${stdout}`;
 };
@@ -128,7 +129,7 @@ const node = bundled ? installedNode() : undefined;
   );
 
   const starting =
-    "process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('plat').script.cachedDataRejected))";
+    "process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('plat').scripts[0].cachedDataRejected))";
   const verdict = () => spawnSync(node!, ['-e', starting], {encoding: 'utf8', env: {...process.env, ...env}}).stderr;
   t.is(verdict(), 'false');
   const [file = ''] = readdirSync(folder);

@@ -43,7 +43,7 @@ const {programOf} = load('./program-name.cjs') as {
   programOf: (
     calledBy: string,
     args: readonly string[],
-  ) => {readonly name: string; readonly script: string; readonly fromArgument: boolean};
+  ) => {readonly name: string; readonly scripts: readonly string[]; readonly fromArgument: boolean};
 };
 
 const file = (path: string, text: string): FileOfProgram => ({
@@ -71,10 +71,10 @@ test('the executable is the program that it is called by, and plat under any oth
 test('the first argument of plat names another program', t => {
   t.deepEqual(programOf('/bin/plat', ['plat-apiserver', '--version']), {
     name: 'plat-apiserver',
-    script: 'plat-apiserver',
+    scripts: ['core', 'plat-apiserver'],
     fromArgument: true,
   });
-  t.deepEqual(programOf('my-plat', ['etcd']), {name: 'plat-envtest-store', script: 'plat', fromArgument: true});
+  t.deepEqual(programOf('my-plat', ['etcd']), {name: 'plat-envtest-store', scripts: ['core', 'plat'], fromArgument: true});
   t.false(programOf('/bin/plat', ['up', 'plat-apiserver']).fromArgument);
 });
 

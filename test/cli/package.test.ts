@@ -37,6 +37,7 @@ packed('the package has its licences, its changes and its documents, and nothing
     'CHANGELOG.md',
     'README.md',
     'bin/plat',
+    'dist/bundle/core.cjs',
     'dist/bundle/plat.cjs',
     'dist/bundle/THIRD-PARTY-NOTICES.txt',
     'dist/schema/stamp',
@@ -159,6 +160,22 @@ packed('the operator toolkit runs a controller against a plane, and shares its k
   ).catch((error: {stderr: string}) => [error.stderr]);
 
   t.deepEqual(lines, ['true', 'hello', 'stopped']);
+});
+
+packed('the modules of operators load the core of the library alone, whose values are those of the rest', async t => {
+  const lines = await printed(
+    'core.cjs',
+    `const scripts = () => Object.keys(require.cache).map(file => /bundle.(core|plat)\\.cjs$/.exec(file)?.[1]).filter(Boolean);
+     const operator = require('@platio/plat/operator');
+     const {ConfigMap} = require('@platio/plat/operator/kinds');
+     console.log(...scripts());
+     const {isConflict, kinds, StatusError} = require('@platio/plat');
+     require('@platio/plat/testing');
+     console.log(...scripts());
+     console.log(ConfigMap === kinds.configMaps, operator.isConflict === isConflict, operator.StatusError === StatusError);`,
+  ).catch((error: {stderr: string}) => [error.stderr]);
+
+  t.deepEqual(lines, ['core', 'core plat', 'true true true']);
 });
 
 packed('the module for tests waits for a condition on a plane', async t => {

@@ -131,11 +131,11 @@ const loaded = (directory: string): number => {
 
 /** The limits of modules loaded at start. A module costs 0.3 ms, so these are limits of time. */
 const budgets: readonly (readonly [string, number])[] = [
-  ['plat version', 5],
-  ['plat-apiserver --help', 5],
-  ['plat-controller-manager --help', 5],
-  ['plat-scheduler --help', 5],
-  ['plat-dns --help', 5],
+  ['plat version', 6],
+  ['plat-apiserver --help', 6],
+  ['plat-controller-manager --help', 6],
+  ['plat-scheduler --help', 6],
+  ['plat-dns --help', 6],
 ];
 for (const [line, most] of budgets) {
   counting(`${line} loads no more than ${most} modules`, async t => {
@@ -178,6 +178,7 @@ test('an error that nothing handles is printed without the source of the bundle'
   const long = `const fail = () => { throw new TypeError('no such thing') }; const s = '${'x'.repeat(30_000)}'`;
   for (const act of ['fail()', 'setTimeout(fail)', 'return Promise.resolve().then(fail)', 'null.x', 'throw "no such thing"']) {
     const bundle = `(function (require, module) { ${long}; module.exports.programs = {program() { ${act} }} })`;
+    writeFileSync(join(directory, 'core.cjs'), '(function (require, module) {})');
     writeFileSync(join(directory, 'program.cjs'), bundle);
     const starting = ['-e', "require('./launch.cjs').launch('program')"];
     const {status, stderr} = spawnSync(process.execPath, starting, {cwd: directory, encoding: 'utf8'});

@@ -3,7 +3,7 @@
 const {join} = require('node:path');
 const {getAsset, getRawAsset} = require('node:sea');
 const {ownFolder, readOwn} = require('../code-cache.cjs');
-const {keyOf, runScript} = require('../launch.cjs');
+const {keyOf, runScripts} = require('../launch.cjs');
 const {candidates, extracted} = require('./extracted.cjs');
 const {programOf} = require('./program-name.cjs');
 
@@ -29,20 +29,21 @@ const filesFolder = () => {
   }
 };
 
-const {name, script, fromArgument} = programOf(process.argv0, process.argv.slice(2));
+const {name, scripts, fromArgument} = programOf(process.argv0, process.argv.slice(2));
 if (fromArgument) process.argv.splice(2, 1);
 if (name === 'plat' && process.argv[2] === 'create')
   fail('create makes a project for Node.js, which needs the package: see docs/install.md');
 
+const bytesOf = asset => Buffer.from(getRawAsset(asset));
 const codes = JSON.parse(getAsset('codes.json', 'utf8'));
-const source = Buffer.from(getRawAsset(`${script}.cjs`));
+const bundle = join(filesFolder(), 'dist/bundle');
+const sources = scripts.map(script => ({filename: join(bundle, `${script}.cjs`), source: bytesOf(`${script}.cjs`)}));
 const folder = ownFolder();
 const isKept = Object.hasOwn(codes, name);
-const key = isKept ? codes[name] : keyOf(source);
-runScript(name, {
-  filename: join(filesFolder(), 'dist/bundle', `${script}.cjs`),
-  source,
+const key = isKept ? codes[name] : keyOf(sources.map(({source}) => source));
+runScripts(name, {
+  sources,
   key,
   folder,
-  cachedData: isKept ? Buffer.from(getRawAsset(`${name}.code`)) : readOwn(folder, name, key),
+  codes: isKept ? scripts.map(script => bytesOf(`${name}-${script}.code`)) : readOwn(folder, name, key),
 });

@@ -2,20 +2,21 @@
 'use strict';
 const {basename} = require('node:path');
 
+const shared = ['core', 'plat'];
+
 /**
- * The programs by the names they are called by, and the script that has each. The last two are those of test
- * environments.
+ * The programs by the names they are called by, and the scripts of each. The last two are those of test environments.
  */
 const programs = {
-  plat: {name: 'plat', script: 'plat'},
-  'plat-apiserver': {name: 'plat-apiserver', script: 'plat-apiserver'},
-  'plat-controller-manager': {name: 'plat-controller-manager', script: 'plat'},
-  'plat-scheduler': {name: 'plat-scheduler', script: 'plat'},
-  'plat-dns': {name: 'plat-dns', script: 'plat'},
-  platlet: {name: 'platlet', script: 'plat'},
-  'plat-proxy': {name: 'plat-proxy', script: 'plat'},
-  'kube-apiserver': {name: 'plat-envtest-apiserver', script: 'plat'},
-  etcd: {name: 'plat-envtest-store', script: 'plat'},
+  plat: {name: 'plat', scripts: shared},
+  'plat-apiserver': {name: 'plat-apiserver', scripts: ['core', 'plat-apiserver']},
+  'plat-controller-manager': {name: 'plat-controller-manager', scripts: shared},
+  'plat-scheduler': {name: 'plat-scheduler', scripts: shared},
+  'plat-dns': {name: 'plat-dns', scripts: shared},
+  platlet: {name: 'platlet', scripts: shared},
+  'plat-proxy': {name: 'plat-proxy', scripts: shared},
+  'kube-apiserver': {name: 'plat-envtest-apiserver', scripts: shared},
+  etcd: {name: 'plat-envtest-store', scripts: shared},
 };
 
 const isProgram = name => name !== undefined && Object.hasOwn(programs, name);

@@ -6,7 +6,16 @@ import {Script} from 'node:vm';
 
 const require = createRequire(import.meta.url);
 const {getRawAsset} = require('node:sea');
-const filename = join(dirname(fileURLToPath(import.meta.url)), 'plat-apiserver.cjs');
-const module = {exports: {}};
-new Script(Buffer.from(getRawAsset('plat-apiserver.cjs')).latin1Slice(), {filename}).runInThisContext()(require, module, filename);
-void module.exports.requestWorker();
+const folder = dirname(fileURLToPath(import.meta.url));
+const {requestWorker} = ['core', 'plat-apiserver'].reduce((core, name) => {
+  const filename = join(folder, `${name}.cjs`);
+  const module = {exports: {}};
+  new Script(Buffer.from(getRawAsset(`${name}.cjs`)).latin1Slice(), {filename}).runInThisContext()(
+    require,
+    module,
+    filename,
+    core.moduleOf,
+  );
+  return module.exports;
+}, {});
+void requestWorker();
