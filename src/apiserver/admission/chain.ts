@@ -2,7 +2,7 @@
 // subresource: those that do not handle it are not called. The write pipeline of the registry decides when each phase
 // runs.
 
-import {andThen, firstResult, settle, type Eventually} from '#src/base/eventually.js';
+import {andThen, firstResult, isPending, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
@@ -168,10 +168,16 @@ class PhaseRun implements DecisionNotes {
     }
     if (step.rules?.none) return this.#passed(step, undefined);
     this.#step = step;
-    return settle(
-      () => call(this.#attributes),
-      outcome => this.#passed(step, outcome),
-      error => this.#refused(step, error),
+    let outcome: ReturnType<typeof call>;
+    try {
+      outcome = call(this.#attributes);
+    } catch (error) {
+      return this.#refused(step, error);
+    }
+    if (!isPending(outcome)) return this.#passed(step, outcome);
+    return outcome.then(
+      passed => this.#passed(step, passed),
+      (error: unknown) => this.#refused(step, error),
     );
   };
 

@@ -15,7 +15,8 @@ export const asParsed = <T>(value: T): T => {
 
 const listAsParsed = (list: readonly unknown[]): readonly unknown[] => {
   let copy: unknown[] | undefined;
-  for (const [index, item] of list.entries()) {
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index];
     const parsed = item === undefined ? null : asParsed(item);
     if (parsed !== item) (copy ??= [...list])[index] = parsed;
   }
@@ -24,7 +25,8 @@ const listAsParsed = (list: readonly unknown[]): readonly unknown[] => {
 
 const objectAsParsed = (fields: Fields): Fields => {
   let copy: PlainObject | undefined = hasEmptied(fields) ? {} : undefined;
-  for (const key of Object.keys(fields)) {
+  // Decoded objects inherit no fields; their keys need no list.
+  for (const key in fields) {
     const parsed = asParsed(fields[key]);
     if (!copy && (parsed === undefined || parsed !== fields[key])) copy = before(key, fields);
     if (copy && parsed !== undefined) setProperty(copy, key, parsed);

@@ -11,6 +11,7 @@ import type {KubeObject} from '#src/api/types.js';
  */
 export const headerLength = 8;
 const quote = 0x22;
+const closeBrace = 0x7d;
 const metadataStart = '"metadata":{';
 
 /** Returns the mark of a record: stores that translate records keep the version of their rules there. 0 if unset. */
@@ -31,19 +32,22 @@ const metadataText = (metadata: Readonly<Record<string, unknown>>): string => {
 export const encodeRecord = (object: KubeObject): Buffer => {
   const prefix = `{"kind":${JSON.stringify(object.kind)},"apiVersion":${JSON.stringify(object.apiVersion)},`;
   const head = `${prefix}${metadataStart}`;
-  let text = `${head}${metadataText((object.metadata ?? {}) as Record<string, unknown>).slice(1)}`;
+  // The texts are written one after the other: joining them first would copy all of them once more.
+  const texts = [head, metadataText((object.metadata ?? {}) as Record<string, unknown>).slice(1)];
   for (const key of Object.keys(object)) {
     if (key === 'kind' || key === 'apiVersion' || key === 'metadata') continue;
     const part = (object as unknown as Readonly<Record<string, unknown>>)[key];
-    if (part !== undefined) text += `,${JSON.stringify(key)}:${jsonText(part)}`;
+    if (part !== undefined) texts.push(`,${JSON.stringify(key)}:`, jsonText(part));
   }
-  text += '}';
-  const length = Buffer.byteLength(text);
-  const record = Buffer.allocUnsafe(headerLength + length);
+  let length = headerLength + 1;
+  for (let index = 0; index < texts.length; index++) length += Buffer.byteLength(texts[index]!);
+  const record = Buffer.allocUnsafe(length);
   record.writeUInt16BE(Buffer.byteLength(prefix), 0);
   record.writeUInt16BE(0, 2);
   record.writeUInt32BE(Buffer.byteLength(head), 4);
-  record.write(text, headerLength);
+  let at = headerLength;
+  for (let index = 0; index < texts.length; index++) at += record.write(texts[index]!, at);
+  record[at] = closeBrace;
   return record;
 };
 
@@ -126,7 +130,6 @@ export const wholeListJson = (
   ]);
 
 const openBrace = 0x7b;
-const closeBrace = 0x7d;
 const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;

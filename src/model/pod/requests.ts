@@ -11,8 +11,11 @@ export type ResourceList = Map<string, Quantity>;
 type FormattedResourceList = Readonly<Record<string, string>>;
 type Spec = Frozen<Pick<PodSpec, 'containers' | 'initContainers'>>;
 
-const parseResourceList = (list: FormattedResourceList | undefined): ResourceList =>
-  new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
+const parseResourceList = (list: FormattedResourceList | undefined): ResourceList => {
+  const amounts: ResourceList = new Map();
+  for (const name in list) amounts.set(name, parseQuantity(list[name]!));
+  return amounts;
+};
 
 const addInto = (into: ResourceList, other: ResourceList): void => {
   for (const [name, amount] of other) {
@@ -78,17 +81,23 @@ const isInfeasible = ({status}: Frozen<Pod>): boolean =>
 const statusesByName = ({status}: Frozen<Pod>): ReadonlyMap<string, Frozen<ContainerStatus>> =>
   new Map([...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(each => [each.name, each]));
 
+/** The names of containers whose status does not count. */
+const initNames = ({spec}: Frozen<Pod>): ReadonlySet<string> | undefined => {
+  const {initContainers} = spec ?? {};
+  if (!initContainers?.length) return undefined;
+  return new Set(initContainers.filter(({restartPolicy}) => restartPolicy !== 'Always').map(({name}) => name));
+};
+
 const podContainerRequests = (pod: Frozen<Pod>, {defaultRequests, useStatusResources}: PodResourceOptions): ResourceList => {
-  const statuses = useStatusResources ? statusesByName(pod) : undefined;
-  const initContainerNames = new Set(
-    (pod.spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy !== 'Always').map(({name}) => name),
-  );
+  const {containerStatuses, initContainerStatuses} = (useStatusResources && pod.status) || {};
+  const statuses = containerStatuses || initContainerStatuses ? statusesByName(pod) : undefined;
+  const initContainerNames = initNames(pod);
   const infeasible = isInfeasible(pod);
   return aggregateContainers(pod.spec!, ({name, resources}) => {
-    const status = initContainerNames.has(name) ? undefined : statuses?.get(name);
+    const status = initContainerNames?.has(name) ? undefined : statuses?.get(name);
     const own = status?.resources && infeasible ? new Map<string, Quantity>() : parseResourceList(resources?.requests);
     if (status?.resources) for (const list of [status.resources.requests, status.allocatedResources]) maxInto(own, parseResourceList(list));
-    for (const [resource, amount] of defaultRequests ?? []) if (!own.has(resource)) own.set(resource, amount);
+    if (defaultRequests) for (const [resource, amount] of defaultRequests) if (!own.has(resource)) own.set(resource, amount);
     return own;
   });
 };
@@ -98,7 +107,7 @@ export const podRequests = (pod: Frozen<Pod>, options: PodResourceOptions = {}):
   const requests = podContainerRequests(pod, options);
   if (options.podLevel)
     for (const [name, amount] of parseResourceList(pod.spec?.resources?.requests)) if (isPodLevelResource(name)) requests.set(name, amount);
-  addInto(requests, parseResourceList(pod.spec?.overhead));
+  if (pod.spec?.overhead) addInto(requests, parseResourceList(pod.spec.overhead));
   return requests;
 };
 

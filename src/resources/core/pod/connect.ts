@@ -17,7 +17,7 @@ const podOf = async ({reader, namespace}: ConnectContext, name: string): Promise
 
 /** Returns the requested container, or the only one. */
 const containerOf = ({metadata, spec}: Readonly<Pod>, {container: requested}: ConnectOptions): string => {
-  const names = [...everyContainer(spec!)].map(({container}) => container.name);
+  const names = everyContainer(spec!).map(({container}) => container.name);
   if (requested) {
     if (names.includes(String(requested))) return String(requested);
     throw badRequest(`container ${String(requested)} is not valid for pod ${metadata?.name}`);

@@ -13,7 +13,7 @@ interface GatedFields {
   drop(spec: PodSpec): void;
 }
 
-const containersOf = (spec: Readonly<PodSpec>) => [...everyContainer(spec)];
+const containersOf = (spec: Readonly<PodSpec>) => everyContainer(spec);
 const projections = (spec: Readonly<PodSpec>) => (spec.volumes ?? []).flatMap(({projected}) => projected?.sources ?? []);
 const spreads = (spec: Readonly<PodSpec>) => spec.topologySpreadConstraints ?? [];
 

@@ -38,7 +38,7 @@ type Gate = Pick<HookContext, 'gate'>;
 
 /** Returns what is allowed by a gate, or because the stored spec uses it. */
 const gated = (spec: PodSpec, {gate}: Gate) => {
-  const all = [...everyContainer(spec)];
+  const all = everyContainer(spec);
   const hasUserNamespace = spec.hostUsers === false;
   return {
     userNamespaceDevices: hasUserNamespace && all.some(({container}) => container.volumeDevices?.length),
@@ -80,9 +80,7 @@ export const allowancesOf = (
       gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => isWrong(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
     partialHugePages:
       hasPartialPages(spec.overhead) ||
-      [...everyContainer(spec)].some(
-        ({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests),
-      ),
+      everyContainer(spec).some(({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests)),
     tokenPaths: tokenPaths(spec).some(path => isWrong(validateUnreservedPath('', path))),
     hostSysctls: (spec.securityContext?.sysctls ?? []).some(({name}) => sysctlOfHost(spec, name) !== undefined),
     ...gated(spec, {gate}),

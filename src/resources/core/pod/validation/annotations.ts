@@ -92,7 +92,7 @@ export function* validatePodAnnotations(
 
 function* appArmorName(key: string, value: string, spec: PodSpec, path: string, prefix: string): Iterable<FieldError> {
   const name = key.slice(prefix.length);
-  if (![...everyContainer(spec)].some(({container}) => container.name === name)) yield invalid(path, name, 'container not found');
+  if (!everyContainer(spec).some(({container}) => container.name === name)) yield invalid(path, name, 'container not found');
   if (value === '' || value === 'runtime/default' || value === 'unconfined' || value.startsWith('localhost/')) return;
   yield invalid(path, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
 }

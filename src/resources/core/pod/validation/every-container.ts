@@ -7,10 +7,16 @@ export interface PlacedContainer {
   readonly sort: 'init' | 'regular' | 'ephemeral';
 }
 
-/** Yields every container of a spec: init, main and ephemeral. */
-export function* everyContainer(spec: Readonly<PodSpec>, path = 'spec'): Iterable<PlacedContainer> {
-  for (const [i, container] of (spec.initContainers ?? []).entries()) yield {container, path: `${path}.initContainers[${i}]`, sort: 'init'};
-  for (const [i, container] of (spec.containers ?? []).entries()) yield {container, path: `${path}.containers[${i}]`, sort: 'regular'};
-  for (const [i, container] of (spec.ephemeralContainers ?? []).entries())
-    yield {container, path: `${path}.ephemeralContainers[${i}]`, sort: 'ephemeral'};
-}
+/** Returns every container of a spec: init, main and ephemeral. A list, since each rule of pods goes through it. */
+export const everyContainer = (spec: Readonly<PodSpec>, path = 'spec'): readonly PlacedContainer[] => {
+  const all: PlacedContainer[] = [];
+  const {initContainers, containers, ephemeralContainers} = spec;
+  if (initContainers) place(all, initContainers, `${path}.initContainers`, 'init');
+  if (containers) place(all, containers, `${path}.containers`, 'regular');
+  if (ephemeralContainers) place(all, ephemeralContainers, `${path}.ephemeralContainers`, 'ephemeral');
+  return all;
+};
+
+const place = (all: PlacedContainer[], containers: readonly AnyContainer[], path: string, sort: PlacedContainer['sort']): void => {
+  for (let at = 0; at < containers.length; at++) all.push({container: containers[at]!, path: `${path}[${at}]`, sort});
+};
