@@ -64,7 +64,10 @@ const deleteOnce = async (
   checkDeletePreconditions(resource, name, old, options);
   if (!context.isAdmitted) await admitDeletion(resource, {namespace, name, oldObject: old}, options, context);
 
-  const object = (await objects.copyInPieces(value, revision, settings.clock)) ?? (copyJson(old) as KubeObject);
+  // A kind without steps of its own changes metadata alone, and shares the rest.
+  const object = definition.deletion?.begin
+    ? ((await objects.copyInPieces(value, revision, settings.clock)) ?? (copyJson(old) as KubeObject))
+    : {...old, metadata: copyJson(old.metadata)!};
   const start = definition.deletion?.begin?.(object, resource.hooks(context.user)) ?? 'remove';
   if (typeof start === 'object')
     throw 'conflict' in start
