@@ -32,15 +32,22 @@ export const schedulingReport = (
   }
 };
 
+/** Returns the nodes with the highest scores, the highest first, and of equal ones those that come first. */
 const scoresOf = ({
   filterResult: {feasible},
   totals,
 }: Extract<Decision, {readonly type: 'node'}>): NonNullable<SchedulingReport['scores']> => {
   if (!totals) return feasible.slice(0, maxScores).map(({name}) => ({node: name}));
-  return feasible
-    .map(({name}, at) => ({node: name, score: totals[at]!}))
-    .sort((a, b) => b.score - a.score)
-    .slice(0, maxScores);
+  const best: {readonly at: number; readonly score: number}[] = [];
+  for (let at = 0; at < feasible.length; at++) {
+    const score = totals[at]!;
+    if (best.length === maxScores && best.at(-1)!.score >= score) continue;
+    if (best.length === maxScores) best.pop();
+    let place = best.length;
+    while (place > 0 && best[place - 1]!.score < score) place--;
+    best.splice(place, 0, {at, score});
+  }
+  return best.map(({at, score}) => ({node: feasible[at]!.name, score}));
 };
 
 const rejectionsOf = (byNode: ReadonlyMap<string, Rejection>): NonNullable<SchedulingReport['rejected']> => {
