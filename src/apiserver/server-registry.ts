@@ -11,7 +11,7 @@ import {resources} from '#src/resources/builtin/index.js';
 import {servedVersions, type EmulatedRelease} from '#src/resources/builtin/served-versions.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
 import {YamlReader} from '#src/schema/decode/yaml-reader.js';
-import {Schemas} from '#src/schema/builtin/schemas.js';
+import {builtinSchemas} from '#src/schema/builtin/schemas.js';
 import type {Store} from '#src/storage/store.js';
 import {Leases} from './registry/leases.js';
 import {Registry} from './registry/registry.js';
@@ -64,7 +64,7 @@ const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({
  */
 export const createRegistry = (settings: ServerRegistrySettings): Registry => {
   const {naming, clock, random, store, gate, watchCache, log = noLog, meter} = settings;
-  const schemas = new Schemas();
+  const schemas = builtinSchemas();
   const served = resources.filter(({served: {needs} = {}}) => needs !== 'usage' || settings.servesUsage);
   const selection = new SelectionCache(meter);
   selections.add(selection);

@@ -7,7 +7,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import {listAll} from '#src/client/pages.js';
 import type {CustomVersion} from '#src/resources/custom/family.js';
-import {Schemas} from '#src/schema/builtin/schemas.js';
+import {builtinSchemas} from '#src/schema/builtin/schemas.js';
 import {definitionFindings, definitionOf, familyOf, isComplete, saidHere} from './definitions/definition.js';
 import type {ReadManifests} from './files/read.js';
 import type {Manifest} from './files/manifest.js';
@@ -37,7 +37,7 @@ const atOnce = 8;
 /** Checks what files would do to a cluster. Rejects if the cluster cannot be asked. */
 export const check = async (client: Client, {manifests, findings}: ReadManifests, options: CheckOptions): Promise<CheckResult> => {
   const cluster = new CheckedCluster(client);
-  const local: LocalParts = {naming: client.naming, clock: options.clock, schemas: new Schemas()};
+  const local: LocalParts = {naming: client.naming, clock: options.clock, schemas: builtinSchemas()};
   const collected = new CollectedFindings();
   collected.add(findings);
   const {placed, problems} = await place(manifests, {cluster, local, namespace: options.namespace});

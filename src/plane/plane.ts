@@ -41,7 +41,7 @@ import type {Document} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
-import type {Foundation} from './inputs/foundation.js';
+import type {Foundation, SharedState} from './inputs/foundation.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
@@ -60,6 +60,8 @@ export interface Plane extends EmbeddedPlane {
   readonly simulation: Simulation | undefined;
   /** The ranges of addresses of pods and of services, one of each family at most. */
   readonly ranges: {readonly pods: readonly string[]; readonly services: readonly string[]};
+  /** Returns the state of this moment, for `startPlaneOn`; undefined if the store is not in memory. */
+  state(): SharedState | undefined;
 }
 
 /** With these flags the store is not in memory. */
@@ -78,9 +80,9 @@ export const startPlane = (given: PlaneOptions = {}): Promise<Plane> => startPla
 export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions): Promise<Plane> => {
   checkOptions(given);
   await using undo = new Undo();
-  const inputs: PlaneInputs = {...(await readInputs(given, undo)), foundation};
+  const inputs: PlaneInputs = {...(await readInputs(given, undo, foundation.state?.keys)), foundation};
   const open: typeof openPlaneStore = async (...parts) => {
-    const store = await openPlaneStore(...parts);
+    const store = foundation.state?.store.open(inputs.clock) ?? (await openPlaneStore(...parts));
     await foundation.fill?.(store);
     return store;
   };
@@ -93,7 +95,7 @@ export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions):
   const cleanup = undo.move();
   const plane = embeddedPlane(server, {...work, ready: Promise.resolve(), stop: () => cleanup[Symbol.asyncDispose]()});
   const ranges = {pods: inputs.controllerManager.options.clusterCidr, services: serviceRangesOf(inputs.apiserver.options)};
-  return {...plane, api: server.api, manager: work.manager, simulation: server.nodes.simulation, ranges};
+  return {...plane, api: server.api, manager: work.manager, simulation: server.nodes.simulation, ranges, state: () => sharedStateOf(server)};
 };
 
 /** Starts a plane from a state and resolves once its API server serves. Its other parts start meanwhile. */
@@ -140,6 +142,12 @@ const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
     fork: (options = {}) => startFork(state, options),
     [Symbol.dispose]: () => keys?.[Symbol.dispose](),
   };
+};
+
+/** Returns the state of a plane in memory, whose keys are in a temporary directory. */
+const sharedStateOf = ({inputs: {temporary: keys}, store}: Server): SharedState | undefined => {
+  const snapshot = store.snapshot?.();
+  return keys && snapshot && {store: snapshot, keys};
 };
 
 /** What embeds a plane, over its API server and what ends with it. */

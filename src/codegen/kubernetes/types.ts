@@ -2,7 +2,7 @@
 // keys and defaults.
 
 import {conditionSchema, intOrStringAlternatives, quantitySchema} from '#src/codegen/known-schemas.js';
-import {Schemas} from '#src/schema/builtin/schemas.js';
+import {builtinSchemas, type Schemas} from '#src/schema/builtin/schemas.js';
 import {extensions, type JsonSchema} from '#src/schema/json-schema.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 import {typesNamed} from './names.js';
@@ -42,7 +42,7 @@ export class KubernetesTypes {
   readonly #schemas: Schemas;
   readonly #known = new Map<string, JsonSchema>();
 
-  constructor(schemas = new Schemas()) {
+  constructor(schemas: Schemas = builtinSchemas()) {
     this.#schemas = schemas;
   }
 

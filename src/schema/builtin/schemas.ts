@@ -213,6 +213,11 @@ export class Schemas {
   }
 }
 
+let shared: Schemas | undefined;
+
+/** Returns the schemas of this process: all servers in it read and resolve the tables once. */
+export const builtinSchemas = (): Schemas => (shared ??= new Schemas());
+
 /** The possible types of values that documents show without type, in table notation. */
 const opaqueVariants: Readonly<
   Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>
