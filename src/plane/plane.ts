@@ -95,7 +95,14 @@ export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions):
   const cleanup = undo.move();
   const plane = embeddedPlane(server, {...work, ready: Promise.resolve(), stop: () => cleanup[Symbol.asyncDispose]()});
   const ranges = {pods: inputs.controllerManager.options.clusterCidr, services: serviceRangesOf(inputs.apiserver.options)};
-  return {...plane, api: server.api, manager: work.manager, simulation: server.nodes.simulation, ranges, state: () => sharedStateOf(server)};
+  return {
+    ...plane,
+    api: server.api,
+    manager: work.manager,
+    simulation: server.nodes.simulation,
+    ranges,
+    state: () => sharedStateOf(server),
+  };
 };
 
 /** Starts a plane from a state and resolves once its API server serves. Its other parts start meanwhile. */

@@ -1,7 +1,7 @@
 // The file system as a port. Writes replace a file atomically and durably; `followFiles` reports changes of files.
 
 import {randomBytes} from 'node:crypto';
-import {constants, fsync, statSync, watch, type Stats} from 'node:fs';
+import {closeSync, constants, fsync, openSync, renameSync, rmSync, statSync, watch, writeFileSync, type Stats} from 'node:fs';
 import {open, readdir, readFile, rename, rm} from 'node:fs/promises';
 import {basename, dirname, join} from 'node:path';
 import {promisify} from 'node:util';
@@ -45,25 +45,47 @@ const exclusiveFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
 /** Resolves once the file's data is on disk. File handles opened under Yarn's Plug'n'Play have no `sync` method. */
 const flushed = promisify(fsync);
 
+/** Returns the path that a file is written to before it replaces another, in a folder that exists from then on. */
+const temporaryFor = (path: string): string => {
+  const folder = dirname(path);
+  makeFolder(folder);
+  return join(folder, `.${basename(path)}.${randomBytes(12).toString('hex')}`);
+};
+
 /**
  * Replaces a file atomically: readers see the old content or the new, never a part. The temporary file beside it has a
  * random name and the final mode from its creation. A link at `path` is replaced, not followed.
  */
-const replace = async (path: string, content: string | Buffer, mode: number, isDurable: boolean): Promise<void> => {
-  const folder = dirname(path);
-  makeFolder(folder);
-  const temporary = join(folder, `.${basename(path)}.${randomBytes(12).toString('hex')}`);
+const replace = async (path: string, content: string | Buffer, mode: number): Promise<void> => {
+  const temporary = temporaryFor(path);
   const file = await open(temporary, exclusiveFlags, mode);
   try {
     try {
       await file.writeFile(content);
-      if (isDurable) await flushed(file.fd);
+      await flushed(file.fd);
     } finally {
       await file.close();
     }
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, {force: true});
+    throw error;
+  }
+};
+
+/** Replaces a file as `replace` does, at once and without flushing it: a tenth of the work for a small file. */
+const replaceNow = (path: string, content: string | Buffer, mode: number): void => {
+  const temporary = temporaryFor(path);
+  const file = openSync(temporary, exclusiveFlags, mode);
+  try {
+    try {
+      writeFileSync(file, content);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, {force: true});
     throw error;
   }
 };
@@ -103,7 +125,7 @@ export const systemFiles: Files = {
       throw error;
     }
   },
-  write: (path, content, mode) => replace(path, content, mode, true),
+  write: replace,
   stamp(path) {
     try {
       const found = statSync(path, {throwIfNoEntry: false});
@@ -138,10 +160,15 @@ export const systemFiles: Files = {
 };
 
 /**
- * The file system for folders that end with the process: what is written is not flushed to the disk, which takes 5 ms
- * for each file, and as long for its removal.
+ * The file system for small files in folders that end with the process. What is written is not flushed to the disk,
+ * which takes 5 ms for each file, and as long for its removal.
  */
-export const passingFiles: Files = {...systemFiles, write: (path, content, mode) => replace(path, content, mode, false)};
+export const passingFiles: Files = {
+  ...systemFiles,
+  async write(path, content, mode) {
+    replaceNow(path, content, mode);
+  },
+};
 
 /** The files to follow, and how often to poll them. */
 export interface FollowFilesOptions {
