@@ -1,7 +1,7 @@
 import {isIntroduced} from '#src/api/kind.js';
 import {apiVersionOf, groupResource, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
-import {onAbort} from '#src/base/signals.js';
+import {aborted, onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {emptyListerWatcher, listerWatcher} from './lister-watcher.js';
 import {resolveSelection, type ResolvedSelection, type Source} from './selection.js';
@@ -118,7 +118,7 @@ export class InformerFactory {
   #release(entry: Entry): void {
     if (--entry.users > 0) return;
     for (const entries of [this.#informers, this.#complete]) for (const [id, each] of entries) if (each === entry) entries.delete(id);
-    entry.stop.abort();
+    entry.stop.abort(aborted);
   }
 
   /** Returns a controller that aborts with the factory's own signal, until it is aborted itself. */
@@ -148,7 +148,7 @@ export class InformerFactory {
       [Symbol.dispose]: () => {
         if (!lent.users.delete(user) || lent.users.size > 0) return;
         this.#lent.delete(selection.id);
-        lent.stop.abort();
+        lent.stop.abort(aborted);
       },
     };
   }

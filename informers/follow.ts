@@ -2,6 +2,7 @@ import {catchError, defer, from, Observable, repeat, retry, tap} from 'rxjs';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import {hasCause, isGone, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {aborted} from '#src/base/signals.js';
 import {Backoff} from './backoff.js';
 import type {ListOptions} from '#src/client/client.js';
 import {UnreadableEvent} from '#src/client/errors.js';
@@ -61,7 +62,7 @@ const listed = <T extends KubeObject>(api: ListerWatcher<T>, position: Position,
   new Observable(subscriber => {
     const abort = new AbortController();
     const alive: ListerWatcher<T> = {...api, list: page => slowIsAnError(api.list(page), options, abort)};
-    subscriber.add(() => abort.abort());
+    subscriber.add(() => abort.abort(aborted));
     subscriber.add(from(listOnce(alive, position, options, abort.signal)).subscribe(subscriber));
   });
 

@@ -71,19 +71,20 @@ const lacking = (titles, others) => {
 
 const compare = async () => {
   rmSync(folder, {recursive: true, force: true});
-  const {scripts, separate} = await everythingTogether();
+  const {separate, ...together} = await everythingTogether();
   const under = file => ({file, place: placeOf(file.replace(/^dist\/(together|test)\//, ''))});
   // Bundles of different builds hold the same modules, of which a process can have one.
   const [bundled, named] = [separate.filter(file => file.startsWith(folder)), separate.filter(file => !file.startsWith(folder))];
-  const together = [...titlesOf(scripts.map(file => ({file, place: ''}))), ...titlesOf(bundled.map(under)), ...titlesOf(named.map(under))];
+  const scripts = [...together.scripts, ...together.programs];
+  const titles = [...titlesOf(scripts.map(file => ({file, place: ''}))), ...titlesOf(bundled.map(under)), ...titlesOf(named.map(under))];
   const alone = titlesOf(testFiles().map(file => under(join('dist/test', file))));
   rmSync(folder, {recursive: true, force: true});
-  for (const title of lacking(alone, together)) console.log(`only separately: ${title}`);
-  for (const title of lacking(together, alone)) console.log(`only together: ${title}`);
+  for (const title of lacking(alone, titles)) console.log(`only separately: ${title}`);
+  for (const title of lacking(titles, alone)) console.log(`only together: ${title}`);
   console.log(
-    `${together.length} tests are declared by ${scripts.length} scripts and ${separate.length} files, and ${alone.length} by ${testFiles().length} files`,
+    `${titles.length} tests are declared by ${scripts.length} scripts and ${separate.length} files, and ${alone.length} by ${testFiles().length} files`,
   );
-  process.exitCode = lacking(alone, together).length + lacking(together, alone).length > 0 ? 1 : 0;
+  process.exitCode = lacking(alone, titles).length + lacking(titles, alone).length > 0 ? 1 : 0;
 };
 
 if (process.argv.length > 2) await load(process.argv[2], process.argv[3]);

@@ -16,6 +16,12 @@ const waiting = /^(cli|docs|e2e|faults|node|proxy\/kernel|storage)\//;
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));
 
+/** The hooks of all files of a script run before its first test, and after its last. */
+const hasHooks = file => /\btest\.(serial\.)?(before|after)\b/.test(readFileSync(join('dist/test', file), 'utf8'));
+
+/** Files that start programs and take longer than this, in seconds, stay separate: they begin first. */
+const longestGrouped = 10;
+
 /** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */
 const placeOf = path =>
   path
@@ -124,12 +130,12 @@ const bundle = (entryPoints, plugin) =>
   });
 
 /** Divides files among at most `count` scripts that take about the same time, neighbours together. */
-const divided = (files, count) => {
+const divided = (files, count, name = 'script') => {
   const total = files.reduce((sum, file) => sum + secondsOf(file), 0);
   const scripts = {};
   let before = 0;
   for (const file of files) {
-    (scripts[`script-${1 + Math.floor((count * before) / total)}`] ??= []).push(join('dist/test', file));
+    (scripts[`${name}-${1 + Math.floor((count * before) / total)}`] ??= []).push(join('dist/test', file));
     before += secondsOf(file);
   }
   return scripts;
@@ -138,33 +144,34 @@ const divided = (files, count) => {
 /** A thread begins with the options of its process, and with source maps: tools/test-places.mjs. */
 const withoutSourceMaps = name => `process.setSourceMapsEnabled(false);\nawait import('./bundled/${name}.js');\n`;
 
-const bundleScripts = async scripts => {
+/** Bundles sets of scripts, which share their parts. Returns the files of each set. */
+const bundleScripts = async sets => {
+  const scripts = Object.assign({}, ...sets);
   const names = Object.keys(scripts);
   const entries = Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`]));
   await bundle({...entries, ...workers}, together(scripts));
   for (const name of Object.keys(workers).map(entry => basename(entry)))
     writeFileSync(`${folder}/workers/${name}.js`, withoutSourceMaps(name));
-  return names.map(name => `${folder}/${name}.test.js`);
+  return sets.map(set => Object.keys(set).map(name => `${folder}/${name}.test.js`));
 };
 
 /**
- * Bundles all test files. Returns the scripts, and the separate files; of these, those that take longest come first.
+ * Bundles all test files. Returns the scripts of what computes, those of what starts programs, and the separate files,
+ * those that take longest first.
  */
-export const everythingTogether = async (all = testFiles(), count = 10) => {
+export const everythingTogether = async (all = testFiles(), count = 10, groups = 14) => {
   const named = all.filter(loadsByName);
   const waiters = all.filter(file => !named.includes(file) && waiting.test(file) && startsPrograms(join('dist/test', file)));
-  const [scripts] = await Promise.all([
-    bundleScripts(
-      divided(
-        all.filter(file => !named.includes(file) && !waiters.includes(file)),
-        count,
-      ),
-    ),
-    bundle(Object.fromEntries(waiters.map(file => [file.replace(/\.js$/, ''), join('dist/test', file)])), apart),
+  const grouped = waiters.filter(file => secondsOf(file) < longestGrouped && !hasHooks(file));
+  const apartFiles = waiters.filter(file => !grouped.includes(file));
+  const computing = all.filter(file => !named.includes(file) && !waiters.includes(file));
+  const [[scripts, programs]] = await Promise.all([
+    bundleScripts([divided(computing, count), divided(grouped, groups, 'programs')]),
+    bundle(Object.fromEntries(apartFiles.map(file => [file.replace(/\.js$/, ''), join('dist/test', file)])), apart),
   ]);
   await stop();
-  const separate = [...named, ...waiters].sort((one, other) => secondsOf(other) - secondsOf(one));
-  return {scripts, separate: separate.map(file => join(named.includes(file) ? 'dist/test' : folder, file))};
+  const separate = [...named, ...apartFiles].sort((one, other) => secondsOf(other) - secondsOf(one));
+  return {scripts, programs, separate: separate.map(file => join(named.includes(file) ? 'dist/test' : folder, file))};
 };
 
 /** Bundles groups of files, the first of which run first. Returns the files for ava. */
@@ -178,7 +185,7 @@ export const quickTogether = async (groups, count = 6) => {
     );
     for (const part of Object.values(parts)) scripts[`script-${Object.keys(scripts).length + 1}`] = part;
   }
-  const files = await bundleScripts(scripts);
+  const [files] = await bundleScripts([scripts]);
   await stop();
   return [...files, ...named.map(file => join('dist/test', file))];
 };

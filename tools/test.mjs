@@ -55,7 +55,7 @@ const notText = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/g;
 
 /** Returns the line for the terminal: with paths in the repository, and without control characters. */
 const withPath = line => {
-  const text = line.replace(/\b(?:script-\d+|together|test) › /, '').replaceAll(notText, '\uFFFD');
+  const text = line.replace(/\b(?:(?:script|programs)-\d+|together|test) › /, '').replaceAll(notText, '\uFFFD');
   return isTogether ? withSourcePlaces(text) : text;
 };
 
@@ -108,8 +108,8 @@ const ava = (files, options = []) =>
 
 /** Runs everything: scripts, which compute, beside the files that start programs and wait for these. */
 const runEverything = async () => {
-  const {scripts, separate} = await everythingTogether();
-  return Promise.all([ava(scripts), ava(separate, ['--concurrency=2'])]);
+  const {scripts, programs, separate} = await everythingTogether();
+  return Promise.all([ava(scripts), ava([...separate, ...programs], ['--concurrency=2'])]);
 };
 
 const runQuick = async () => {
