@@ -41,7 +41,7 @@ import type {Document} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair} from './inputs/material.js';
 import {PlaneNodes} from './nodes/nodes.js';
-import type {Foundation, SharedState} from './inputs/foundation.js';
+import type {Foundation} from './inputs/foundation.js';
 import type {PlaneOptions} from './inputs/options.js';
 import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
@@ -60,8 +60,8 @@ export interface Plane extends EmbeddedPlane {
   readonly simulation: Simulation | undefined;
   /** The ranges of addresses of pods and of services, one of each family at most. */
   readonly ranges: {readonly pods: readonly string[]; readonly services: readonly string[]};
-  /** Returns the state of this moment, for `startPlaneOn`; undefined if the store is not in memory. */
-  state(): SharedState | undefined;
+  /** Returns the state of this moment. Throws a TypeError unless the store is in memory. */
+  state(): PlaneState;
 }
 
 /** With these flags the store is not in memory. */
@@ -80,9 +80,9 @@ export const startPlane = (given: PlaneOptions = {}): Promise<Plane> => startPla
 export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions): Promise<Plane> => {
   checkOptions(given);
   await using undo = new Undo();
-  const inputs: PlaneInputs = {...(await readInputs(given, undo, foundation.state?.keys)), foundation};
+  const inputs: PlaneInputs = {...(await readInputs(given, undo)), foundation};
   const open: typeof openPlaneStore = async (...parts) => {
-    const store = foundation.state?.store.open(inputs.clock) ?? (await openPlaneStore(...parts));
+    const store = await openPlaneStore(...parts);
     await foundation.fill?.(store);
     return store;
   };
@@ -94,19 +94,28 @@ export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions):
   given.signal?.throwIfAborted();
   const cleanup = undo.move();
   const plane = embeddedPlane(server, {...work, ready: Promise.resolve(), stop: () => cleanup[Symbol.asyncDispose]()});
+  return withParts(plane, server, work.manager);
+};
+
+/** Starts a plane from the state of another, and resolves as `startPlane` does. */
+export const startPlaneFrom = async (state: PlaneState, given: ForkPlaneOptions): Promise<Plane> => {
+  const {plane, server, work} = await startFork(state, given);
+  try {
+    return withParts(plane, server, (await work).manager);
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+};
+
+const withParts = (plane: EmbeddedPlane, server: Server, manager: Manager): Plane => {
+  const {api, inputs, nodes} = server;
   const ranges = {pods: inputs.controllerManager.options.clusterCidr, services: serviceRangesOf(inputs.apiserver.options)};
-  return {
-    ...plane,
-    api: server.api,
-    manager: work.manager,
-    simulation: server.nodes.simulation,
-    ranges,
-    state: () => sharedStateOf(server),
-  };
+  return {...plane, api, manager, simulation: nodes.simulation, ranges, state: () => stateOf(server)};
 };
 
 /** Starts a plane from a state and resolves once its API server serves. Its other parts start meanwhile. */
-const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlaneOptions): Promise<EmbeddedPlane> => {
+const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlaneOptions) => {
   await using undo = new Undo();
   const stopping = new AbortController();
   const inputs = forkInputs(original, given, stopping.signal, undo);
@@ -120,7 +129,7 @@ const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlane
   const failed = work.then(each => each.failed);
   for (const optional of [ready, failed]) optional.catch(() => {}); // Handled by those who await them.
   const cleanup = undo.move();
-  return embeddedPlane(server, {
+  const plane = embeddedPlane(server, {
     ready,
     failed,
     async stop() {
@@ -130,31 +139,31 @@ const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlane
       await cleanup[Symbol.asyncDispose]();
     },
   });
+  return {plane, server, work};
 };
 
-/** What a plane is started again from. */
-interface PlaneState {
+/** What a plane is started again from. It keeps the plane's keys until it is disposed of. */
+export interface PlaneState extends Disposable {
   readonly inputs: PlaneInputs;
   readonly store: StoreSnapshot;
 }
 
 /** Returns the state of a plane at this moment. */
-const snapshotOf = ({inputs, store}: Server): PlaneSnapshot => {
+const stateOf = ({inputs, store}: Server): PlaneState => {
   if (!store.snapshot)
     throw new TypeError('only a plane whose store is in memory has snapshots and forks: start it without dataDir and --storage-backend');
-  const state: PlaneState = {inputs: momentOf(inputs), store: store.snapshot()};
+  const snapshot = store.snapshot();
   const keys = inputs.temporary?.hold();
-  return {
-    resourceVersion: String(state.store.revision),
-    fork: (options = {}) => startFork(state, options),
-    [Symbol.dispose]: () => keys?.[Symbol.dispose](),
-  };
+  return {inputs: momentOf(inputs), store: snapshot, [Symbol.dispose]: () => keys?.[Symbol.dispose]()};
 };
 
-/** Returns the state of a plane in memory, whose keys are in a temporary directory. */
-const sharedStateOf = ({inputs: {temporary: keys}, store}: Server): SharedState | undefined => {
-  const snapshot = store.snapshot?.();
-  return keys && snapshot && {store: snapshot, keys};
+const snapshotOf = (server: Server): PlaneSnapshot => {
+  const state = stateOf(server);
+  return {
+    resourceVersion: String(state.store.revision),
+    fork: async (options = {}) => (await startFork(state, options)).plane,
+    [Symbol.dispose]: () => state[Symbol.dispose](),
+  };
 };
 
 /** What embeds a plane, over its API server and what ends with it. */

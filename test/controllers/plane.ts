@@ -1,7 +1,6 @@
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {SharedState} from '#src/plane/inputs/foundation.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
-import {startPlaneOn, type Plane} from '#src/plane/plane.js';
+import {startPlane, startPlaneFrom, type Plane, type PlaneState} from '#src/plane/plane.js';
 
 export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> {
   readonly clock?: VirtualClock;
@@ -15,18 +14,14 @@ export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' 
 /** The garbage collector follows every kind there is: too much for tests that do not need it. */
 const usual = ['*', '-garbage-collector-controller'];
 
-/**
- * The planes that this process has started, at rest, by their options, and the holds of their keys. A start from the
- * records and keys of another takes half the time.
- */
-const started = new Map<string, SharedState>();
-const holds: Disposable[] = [];
+/** The states at rest of the planes that this process has started, by their options. A fork takes half the time. */
+const started = new Map<string, PlaneState>();
 
 process.on('exit', () => {
-  for (const hold of holds) hold[Symbol.dispose]();
+  for (const state of started.values()) state[Symbol.dispose]();
 });
 
-/** Options of text and numbers alone, with which planes begin alike. */
+/** Options of text and numbers alone, with which planes begin alike. What simulated nodes know is in no record. */
 const isPlain = (value: unknown): boolean =>
   Array.isArray(value) ? value.every(isPlain) : value === undefined || ['string', 'number', 'boolean'].includes(typeof value);
 
@@ -37,14 +32,10 @@ export const aPlane = async ({controllers = usual, controllerManagerArgs: args =
   const {clock = new VirtualClock(), ...others} = options;
   const chosen = args.some(arg => arg.startsWith('--controllers=')) ? [] : [`--controllers=${controllers.join(',')}`];
   const own: PlaneOptions = {naming: 'plat', ...others, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true};
-  const key = Object.values(own).every(isPlain) ? JSON.stringify([clock.now(), own]) : undefined;
-  const state = key === undefined ? undefined : started.get(key);
-  const plane = await startPlaneOn(state ? {state} : {}, {...own, clock});
+  const key = !own.nodes && Object.values(own).every(isPlain) ? JSON.stringify([clock.now(), own]) : undefined;
+  const known = key === undefined ? undefined : started.get(key);
+  const plane = known ? await startPlaneFrom(known, {clock}) : await startPlane({...own, clock});
   await clock.drain();
-  const made = key !== undefined && !state ? plane.state() : undefined;
-  if (made) {
-    started.set(key!, made);
-    holds.push(made.keys.hold());
-  }
+  if (key !== undefined && !known) started.set(key, plane.state());
   return {...plane, clock};
 };

@@ -47,20 +47,17 @@ export interface PlaneInputs {
   readonly foundation?: Foundation;
 }
 
-/**
- * Reads and validates all inputs of a plane, and creates its keys. A directory created for it is removed by `undo`,
- * unless it holds `keys` for others.
- */
-export const readInputs = async (given: PlaneOptions, undo: Undo, keys?: HeldFolder): Promise<PlaneInputs> => {
+/** Reads and validates all inputs of a plane, and creates its keys. A directory created for it is removed by `undo`. */
+export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<PlaneInputs> => {
   const options = {...given, naming: given.naming ?? planeNaming.naming.default};
   const {random = systemRandom, log = noLog} = options;
   const unhandled = new UnhandledErrors(log);
   const clock = guardedClock(options.clock, unhandled);
   const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
   if (options.kubeconfig) await checkKubeconfig(options.kubeconfig);
-  const temporary = options.dataDir ? undefined : (keys ?? new HeldFolder(mkdtempSync(join(tmpdir(), 'plat-'))));
+  const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
+  const temporary = options.dataDir ? undefined : new HeldFolder(directory);
   if (temporary) holdUntil(undo, temporary);
-  const directory = temporary?.path ?? resolve(options.dataDir!);
   const disk = temporary ? passingFiles : systemFiles;
   const material = await planeMaterial(join(directory, 'pki'), clock, log, disk);
   const args = apiserverArgs({...options, dataDir: directory}, material);
