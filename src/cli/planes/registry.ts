@@ -101,6 +101,7 @@ export class PlaneRegistry {
 
 /** Creates a lock file. The lock of a process that has ended, or one that is old, is replaced. */
 const takeLock = async (lock: string): Promise<void> => {
+  using _ = systemClock.keepAlive(); // Nothing else may keep the process that waits.
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), {flag: 'wx', mode: 0o600});
