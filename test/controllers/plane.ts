@@ -21,9 +21,17 @@ process.on('exit', () => {
   for (const state of started.values()) state[Symbol.dispose]();
 });
 
-/** Options of text and numbers alone, with which planes begin alike. What simulated nodes know is in no record. */
+/** Options of text and numbers alone, with which planes begin alike. */
 const isPlain = (value: unknown): boolean =>
   Array.isArray(value) ? value.every(isPlain) : value === undefined || ['string', 'number', 'boolean'].includes(typeof value);
+
+/** Whether all that a plane begins with is in its memory. What simulated nodes know is in no record. */
+const isForked = (options: PlaneOptions): boolean =>
+  !options.nodes &&
+  !options.dataDir &&
+  !options.manifests &&
+  !options.apiserverArgs?.some(arg => arg.startsWith('--storage-backend')) &&
+  Object.values(options).every(isPlain);
 
 /** A plane in memory on a virtual clock, at rest: everything its start set off has happened. */
 export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<
@@ -32,7 +40,7 @@ export const aPlane = async ({controllers = usual, controllerManagerArgs: args =
   const {clock = new VirtualClock(), ...others} = options;
   const chosen = args.some(arg => arg.startsWith('--controllers=')) ? [] : [`--controllers=${controllers.join(',')}`];
   const own: PlaneOptions = {naming: 'plat', ...others, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true};
-  const key = !own.nodes && Object.values(own).every(isPlain) ? JSON.stringify([clock.now(), own]) : undefined;
+  const key = isForked(own) ? JSON.stringify([clock.now(), own]) : undefined;
   const known = key === undefined ? undefined : started.get(key);
   const plane = known ? await startPlaneFrom(known, {clock}) : await startPlane({...own, clock});
   await clock.drain();
