@@ -61,7 +61,12 @@ export interface Plane extends EmbeddedPlane {
   /** The ranges of addresses of pods and of services, one of each family at most. */
   readonly ranges: {readonly pods: readonly string[]; readonly services: readonly string[]};
   /** Returns the state of this moment. Throws a TypeError unless the store is in memory. */
-  state(): PlaneState;
+  state(): WholeState;
+}
+
+/** The state of a plane, from which whole planes are started, parts included, until it is disposed of. */
+export interface WholeState extends Disposable {
+  start(options: ForkPlaneOptions): Promise<Plane>;
 }
 
 /** With these flags the store is not in memory. */
@@ -98,7 +103,7 @@ export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions):
 };
 
 /** Starts a plane from the state of another, and resolves as `startPlane` does. */
-export const startPlaneFrom = async (state: PlaneState, given: ForkPlaneOptions): Promise<Plane> => {
+const startPlaneFrom = async (state: PlaneState, given: ForkPlaneOptions): Promise<Plane> => {
   const {plane, server, work} = await startFork(state, given);
   try {
     return withParts(plane, server, (await work).manager);
@@ -108,10 +113,15 @@ export const startPlaneFrom = async (state: PlaneState, given: ForkPlaneOptions)
   }
 };
 
+const wholeStateOf = (server: Server): WholeState => {
+  const state = stateOf(server);
+  return {start: options => startPlaneFrom(state, options), [Symbol.dispose]: () => state[Symbol.dispose]()};
+};
+
 const withParts = (plane: EmbeddedPlane, server: Server, manager: Manager): Plane => {
   const {api, inputs, nodes} = server;
   const ranges = {pods: inputs.controllerManager.options.clusterCidr, services: serviceRangesOf(inputs.apiserver.options)};
-  return {...plane, api, manager, simulation: nodes.simulation, ranges, state: () => stateOf(server)};
+  return {...plane, api, manager, simulation: nodes.simulation, ranges, state: () => wholeStateOf(server)};
 };
 
 /** Starts a plane from a state and resolves once its API server serves. Its other parts start meanwhile. */
@@ -143,7 +153,7 @@ const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlane
 };
 
 /** What a plane is started again from. It keeps the plane's keys until it is disposed of. */
-export interface PlaneState extends Disposable {
+interface PlaneState extends Disposable {
   readonly inputs: PlaneInputs;
   readonly store: StoreSnapshot;
 }

@@ -1,6 +1,6 @@
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
-import {startPlane, startPlaneFrom, type Plane, type PlaneState} from '#src/plane/plane.js';
+import {startPlane, type Plane, type WholeState} from '#src/plane/plane.js';
 
 export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> {
   readonly clock?: VirtualClock;
@@ -15,7 +15,7 @@ export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' 
 const usual = ['*', '-garbage-collector-controller'];
 
 /** The states at rest of the planes that this process has started, by their options. A fork takes half the time. */
-const started = new Map<string, PlaneState>();
+const started = new Map<string, WholeState>();
 
 process.on('exit', () => {
   for (const state of started.values()) state[Symbol.dispose]();
@@ -42,7 +42,7 @@ export const aPlane = async ({controllers = usual, controllerManagerArgs: args =
   const own: PlaneOptions = {naming: 'plat', ...others, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true};
   const key = isForked(own) ? JSON.stringify([clock.now(), own]) : undefined;
   const known = key === undefined ? undefined : started.get(key);
-  const plane = known ? await startPlaneFrom(known, {clock}) : await startPlane({...own, clock});
+  const plane = known ? await known.start({clock}) : await startPlane({...own, clock});
   await clock.drain();
   if (key !== undefined && !known) started.set(key, plane.state());
   return {...plane, clock};
