@@ -47,6 +47,12 @@ export interface ApiRequest {
   readonly inProcess?: boolean;
 }
 
+/** Returns a header of a request; repeated ones as they were joined. */
+export const header = ({headers}: ApiRequest, name: string): string | undefined => {
+  const value = headers[name];
+  return typeof value === 'string' || value === undefined ? value : value.join(', ');
+};
+
 /** The longest body that the API accepts, in bytes, whatever it arrives by. */
 export const bodyLimit = 3 * 1024 * 1024;
 

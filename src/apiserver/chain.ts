@@ -2,7 +2,7 @@
 // adds what it finds out to the stage that it hands on (`filters/filter.ts` has the stages); answers come back through
 // the same filters. The chain knows no resource: the router finds the handler.
 
-import type {ApiHandler, ApiRequest, ApiResponse} from '#src/api/request.js';
+import {header, type ApiHandler, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {Clock} from '#src/base/clock.js';
 import {andThen, type Eventually} from '#src/base/eventually.js';
@@ -29,7 +29,7 @@ import {withOperationSpan, withTracing} from './filters/tracing.js';
 import type {ResponseEncodings} from './handlers/resource.js';
 import type {StoredVersionsBarrier} from './registry/stored-versions.js';
 import {codecsFor} from './request/media-type.js';
-import {Context, header, type Handler} from './request/context.js';
+import {Context, type Handler} from './request/context.js';
 import type {LongRunningResponses} from './request/long-running.js';
 import {MalformedRequest} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';

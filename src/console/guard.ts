@@ -1,16 +1,11 @@
 // What a request must show before anything is looked at: it was meant for this console, by the page of this console.
 
 import {timingSafeEqual} from 'node:crypto';
-import type {ApiRequest} from '#src/api/request.js';
+import {header, type ApiRequest} from '#src/api/request.js';
 import {isLoopback} from '#src/base/ip-address.js';
 import type {Session} from './sessions.js';
 
 const safeMethods = new Set(['GET', 'HEAD']);
-
-const headerOf = ({headers}: ApiRequest, name: string): string | undefined => {
-  const value = headers[name];
-  return value === undefined ? undefined : String(value);
-};
 
 /** The host of `host:port`, without the brackets of an IPv6 address. */
 const hostOf = (authority: string): string => {
@@ -24,12 +19,12 @@ const hostOf = (authority: string): string => {
  * its own name in `Host` (DNS rebinding); what it sends to this address names it in `Origin` and `Sec-Fetch-Site`.
  */
 export const foreignRequest = (request: ApiRequest): string | undefined => {
-  const host = headerOf(request, 'host') ?? '';
+  const host = header(request, 'host') ?? '';
   const name = hostOf(host);
   if (name !== 'localhost' && !isLoopback(name)) return 'the console is reached by a loopback address or localhost';
-  const origin = headerOf(request, 'origin');
+  const origin = header(request, 'origin');
   if (origin !== undefined && origin !== `http://${host}`) return 'the request comes from another page';
-  const site = headerOf(request, 'sec-fetch-site');
+  const site = header(request, 'sec-fetch-site');
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return 'the request comes from another page';
   // Browsers state the page that opens a WebSocket or sends a form.
   const needsOrigin = request.upgradable === true || !safeMethods.has(request.method);
@@ -42,13 +37,13 @@ const csrfHeader = 'x-plat-console';
 /** Whether a request may change something, as far as its session allows it: others may only be made with its secret. */
 export const isByPage = (request: ApiRequest, {csrf}: Session): boolean => {
   if (request.upgradable || safeMethods.has(request.method)) return true;
-  const [given, known] = [Buffer.from(headerOf(request, csrfHeader) ?? ''), Buffer.from(csrf)];
+  const [given, known] = [Buffer.from(header(request, csrfHeader) ?? ''), Buffer.from(csrf)];
   return given.length === known.length && timingSafeEqual(given, known);
 };
 
 /** Returns the value of a cookie. */
 export const cookieOf = (request: ApiRequest, name: string): string | undefined =>
-  headerOf(request, 'cookie')
+  header(request, 'cookie')
     ?.split(';')
     .map(part => part.trim())
     .find(part => part.startsWith(`${name}=`))

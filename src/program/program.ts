@@ -45,9 +45,15 @@ export interface Invocation<R, P extends Parsed<R> = Parsed<R>> {
  */
 export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
+  const codes = new Set<string>();
   for (let at = firstError(error); at !== undefined && messages.length < deepest; at = firstError(causeOf(at))) {
     const parts = partsOf(at);
-    if (!messages.some(known => parts.every(part => known.includes(part)))) messages.push(messageOf(at));
+    const code = codeOf(at);
+    // Of an error of the system, what happened is what it adds: the message that it causes has the address.
+    const telling = code === undefined ? parts : parts.slice(-1);
+    const isKnown = code !== undefined && codes.has(code);
+    if (code !== undefined) codes.add(code);
+    if (!isKnown && !messages.some(known => telling.every(part => known.includes(part)))) messages.push(messageOf(at));
   }
   return messages
     .join(': ')
@@ -63,6 +69,12 @@ const partsOf = (error: unknown): readonly string[] => {
   if (happened !== undefined) return [happened];
   const [first = ''] = message.split('\n', 1);
   return first.replace(/[:.\s]+$/, '').split(': ');
+};
+
+/** The code of an error of the system: `ECONNREFUSED`. */
+const codeOf = (error: unknown): string | undefined => {
+  const {code} = (error instanceof Error ? error : {}) as NodeJS.ErrnoException;
+  return typeof code === 'string' && code.startsWith('E') && !code.startsWith('ERR_') ? code : undefined;
 };
 
 /** The maximum depth of nested causes. */

@@ -1,5 +1,6 @@
 import {humanDuration} from '#src/api/duration.js';
 import {parseTime} from '#src/api/time.js';
+import {printable} from '#src/base/text/printable.js';
 import type {Explanation, Link} from './explain.js';
 
 const objectText = ({object: {kind, namespace, name}}: Link): string => `${kind} ${namespace ? `${namespace}/` : ''}${name}`;
@@ -9,7 +10,10 @@ const sinceText = (since: string | undefined, now: number): string => {
   return at === undefined ? '' : `, since ${since} (${humanDuration(now - at)})`;
 };
 
-/** Returns the lines of an explanation: the answer, the chain, what would end it, and what could not be looked at. */
+/**
+ * Returns the lines of an explanation: the answer, the chain, what would end it, and what could not be looked at. Names
+ * and messages are those of the objects, so what would move the cursor is escaped.
+ */
 export const linesOf = ({answer, ends, chain, notes}: Explanation, now: number): string[] => {
   const links = chain.flatMap((link, depth) => {
     const indent = '  '.repeat(depth);
@@ -24,5 +28,5 @@ export const linesOf = ({answer, ends, chain, notes}: Explanation, now: number):
     ...(links.length > 0 ? ['', ...links] : []),
     ...(ends === undefined ? [] : ['', `What ends it: ${ends}`]),
     ...(notes.length > 0 ? ['', ...notes.map(note => `Not seen: ${note}.`)] : []),
-  ];
+  ].map(printable);
 };

@@ -24,6 +24,17 @@ test('no sentence comes twice in the line of a failure', t => {
   t.is(oneLine(new Error('--config b: a ] is missing at line 4', {cause: parsing})), '--config b: a ] is missing at line 4');
 });
 
+test('a connection that is refused is named once, also with the words of the platform', t => {
+  const platform = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), {code: 'ECONNREFUSED', syscall: 'connect'});
+  const dialed = Object.assign(new Error('dial tcp 127.0.0.1:1: connect: connection refused', {cause: platform}), {code: 'ECONNREFUSED'});
+
+  t.is(
+    oneLine(new Error('GET https://127.0.0.1:1/apis: connection refused', {cause: dialed})),
+    'GET https://127.0.0.1:1/apis: connection refused',
+  );
+  t.is(oneLine(new Error('the server is away', {cause: dialed})), `the server is away: ${dialed.message}`);
+});
+
 test('where disposal fails after a failure, the failure is shown', async t => {
   const failing = (message: string) => async (): Promise<void> => {
     throw new Error(message);

@@ -194,3 +194,14 @@ test.serial('pods of a node that is off wait for the node', async t => {
     'What ends it: What the agent of plat-node-0 lacks.',
   ]);
 });
+
+test.serial('what a message has for the terminal is escaped', async t => {
+  await at.create(kinds.pods, aPod('escapes', {schedulerName: 'other'}));
+  const conditions = [{type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'none fits\u001b[2J\u202e\nPod is fine'}];
+  await at.patch(kinds.pods, 'escapes', {status: {conditions}}, {subresource: 'status'});
+
+  const text = (await at.lines(kinds.pods, 'escapes')).join('|');
+
+  t.true(text.includes(String.raw`none fits\x1b[2J\u{202e} Pod is fine`), text);
+  t.false(/[\p{C}]/u.test(text));
+});

@@ -1,7 +1,7 @@
-import type {ApiRequest} from '#src/api/request.js';
+import {header, type ApiRequest} from '#src/api/request.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
-import {header, type Handler} from '#src/apiserver/request/context.js';
+import type {Handler} from '#src/apiserver/request/context.js';
 import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 import type {ServiceAddress, ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
 import type {Connections} from '#src/transport/http1/connections.js';

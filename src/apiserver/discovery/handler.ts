@@ -2,7 +2,7 @@
 // (aggregated discovery). Documents are cached and made again after a change of the served resources or registrations.
 
 import {createHash} from 'node:crypto';
-import type {ApiResponse, ResponseBody} from '#src/api/request.js';
+import {header, type ApiResponse, type ResponseBody} from '#src/api/request.js';
 import {methodUnknown, notAcceptable, shapeNotAcceptable, unsupportedMedia} from '#src/api/status.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Naming} from '#src/api/naming.js';
@@ -12,7 +12,7 @@ import {encoded} from '#src/apiserver/handlers/encode.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {isPretty} from '#src/apiserver/handlers/resource.js';
 import {mediaTypeOf} from '#src/apiserver/request/body.js';
-import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
+import type {Handler, RequestContext} from '#src/apiserver/request/context.js';
 import {namedClauses} from '#src/serving/accept.js';
 import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {Registration, Registrations} from '#src/apiserver/aggregation/registrations.js';

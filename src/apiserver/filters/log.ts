@@ -1,14 +1,13 @@
 import {jsonText} from '#src/base/json/json.js';
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {formatDuration} from '#src/api/duration.js';
-import type {ApiRequest, ApiResponse} from '#src/api/request.js';
+import {header, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {andThen} from '#src/base/eventually.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {bodyText, urlText} from '#src/observe/body-text.js';
 import {Unauthenticated} from '#src/serving/authenticators/union.js';
-import {header} from '#src/apiserver/request/context.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import type {Filter} from './filter.js';
 import type {Received} from './stages.js';

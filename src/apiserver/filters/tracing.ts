@@ -2,12 +2,12 @@
 // of the groups system:masters and system:monitoring continue the trace of their `traceparent` header; that of others
 // is only linked, since they could otherwise have everything sampled.
 
-import type {ApiResponse} from '#src/api/request.js';
+import {header, type ApiResponse} from '#src/api/request.js';
 import {StatusError} from '#src/api/status.js';
 import {observe} from '#src/base/eventually.js';
 import {inSpan, traced, type Span, type SpanAttributes} from '#src/base/span.js';
 import type {Tracer} from '#src/observe/tracer.js';
-import {header, type RequestTimes} from '#src/apiserver/request/context.js';
+import type {RequestTimes} from '#src/apiserver/request/context.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import type {Filter} from './filter.js';
 import type {Entered, Identified} from './stages.js';

@@ -5,11 +5,11 @@
 import {constants, type Stats} from 'node:fs';
 import {open, readdir, realpath, type FileHandle} from 'node:fs/promises';
 import {join} from 'node:path';
-import type {ApiResponse} from '#src/api/request.js';
+import {header, type ApiResponse} from '#src/api/request.js';
 import {sniffedBytes, sniffedType} from '#src/base/files/sniffed-type.js';
 import {isWithin} from '#src/base/files/within.js';
 import {htmlEscaped} from '#src/base/text/html.js';
-import {header, type RequestContext} from '#src/apiserver/request/context.js';
+import type {RequestContext} from '#src/apiserver/request/context.js';
 import {pageNotFound, type Route} from './route.js';
 
 export const systemLogFolder = '/var/log';

@@ -1,10 +1,10 @@
-import type {ApiResponse} from '#src/api/request.js';
+import {header, type ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {Registration} from '#src/apiserver/aggregation/registrations.js';
 import {unpackDocument, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {compressedHeaders, isCompressed} from '#src/serving/compression.js';
-import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
+import type {Handler, RequestContext} from '#src/apiserver/request/context.js';
 import type {Route} from './route.js';
 
 const json = 'application/json';

@@ -1,7 +1,7 @@
+import {header} from '#src/api/request.js';
 import {statusError} from '#src/api/status.js';
 import type {VerifyingKeys} from '#src/apiserver/authentication/service-account/verifying-keys.js';
 import {jsonWebKey} from '#src/pki/keys/token.js';
-import {header} from '#src/apiserver/request/context.js';
 import type {Route} from './route.js';
 
 /** The issuer of service account tokens, for discovery by relying parties. */

@@ -3,7 +3,7 @@
 
 import type {Naming} from '#src/api/naming.js';
 import {notAcceptable, shapeMismatch, shapeNotAcceptable, type StatusError} from '#src/api/status.js';
-import type {ApiRequest, ApiResponse} from '#src/api/request.js';
+import {header, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext, VirtualContext} from '#src/resources/definition.js';
@@ -21,7 +21,7 @@ import {managerOfAgent} from '#src/apiserver/registry/write/field-ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
-import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
+import type {RequestContext, ResourceContext} from '#src/apiserver/request/context.js';
 import {namedClauses} from '#src/serving/accept.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
 import {acceptsPlainJson, negotiate, plainJson, type Accepted, type Offer, type Shape} from '#src/apiserver/request/media-type.js';

@@ -1,6 +1,6 @@
+import {header} from '#src/api/request.js';
 import {notAcceptable} from '#src/api/status.js';
 import type {VersionInfo} from '#src/api/version.js';
-import {header} from '#src/apiserver/request/context.js';
 import {plainJson} from '#src/apiserver/request/media-type.js';
 import type {Route} from './route.js';
 import {namedClauses} from '#src/serving/accept.js';

@@ -2,7 +2,7 @@
 // validation. It never defaults, converts or admits; handlers and the registry do that.
 
 import {jsonText} from '#src/base/json/json.js';
-import {bodyLimit, type ApiRequest} from '#src/api/request.js';
+import {header, bodyLimit, type ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {namingOfMediaType, type Naming} from '#src/api/naming.js';
 import {invalid, invalidObject} from '#src/api/field-error.js';
@@ -19,7 +19,6 @@ import {currentSpan, spanEvent} from '#src/base/span.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from './cbor-encoding.js';
-import {header} from './context.js';
 
 /** The parameters for reading an object from a request. */
 export interface BodyReader {

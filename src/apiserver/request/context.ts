@@ -184,9 +184,3 @@ export const cancellationCheck =
 
 /** Handles a request. Throws a `StatusError` to refuse it; any other error becomes an internal error. */
 export type Handler = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
-
-/** Returns a header of a request; repeated ones as they were joined. */
-export const header = ({headers}: ApiRequest, name: string): string | undefined => {
-  const value = headers[name];
-  return typeof value === 'string' || value === undefined ? value : value.join(', ');
-};

@@ -1,9 +1,9 @@
 // Lets interceptors make authorized requests for resources meet faults, before their handlers are called.
 
 import type {InterceptedRequest, Interception, Interceptor} from '#src/api/faults/interceptor.js';
-import type {ApiResponse, WatchSink} from '#src/api/request.js';
+import {header, type ApiResponse, type WatchSink} from '#src/api/request.js';
 import {sleep, type Clock} from '#src/base/clock.js';
-import {header, type Handler} from './context.js';
+import type {Handler} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
 /**

@@ -5,10 +5,10 @@
  */
 import {settle} from '#src/base/eventually.js';
 import {jsonText} from '#src/base/json/json.js';
-import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
+import {header, type ApiBody, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import {bytesOfWeight, weightLeft} from '#src/base/json/json-weight.js';
-import {header, type RequestContext} from './context.js';
+import type {RequestContext} from './context.js';
 
 /** The weight up to which a request is handled in this thread: about ten milliseconds of work. */
 export const maxWeight = 8000;

@@ -2,7 +2,7 @@
 // kind and header, up to a bound.
 
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
-import type {ApiRequest} from '#src/api/request.js';
+import {header, type ApiRequest} from '#src/api/request.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {ownValue} from '#src/base/own.js';
@@ -10,7 +10,6 @@ import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
 import type {CborEncoding} from './cbor-encoding.js';
-import {header} from './context.js';
 
 /** The form of an object that a client requests. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';

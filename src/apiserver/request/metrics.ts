@@ -2,10 +2,10 @@
 // labels; keys with values that clients chose are not cached without bound, and names that are not served become no
 // labels.
 
-import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
+import {header, type ApiRequest, type ApiResponse, type PagedBody} from '#src/api/request.js';
 import {wellKnown} from '#src/api/user.js';
 import {exponentialBuckets, type Counter, type Histogram, type Labels, type Meter} from '#src/base/meter.js';
-import {header, type RequestTimes} from './context.js';
+import type {RequestTimes} from './context.js';
 import {isLongRunning, type RequestInfo, type ResourceTarget} from './request-info.js';
 
 const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];

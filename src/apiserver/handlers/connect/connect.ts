@@ -1,5 +1,5 @@
 import {posix} from 'node:path';
-import type {ApiResponse} from '#src/api/request.js';
+import {header, type ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {forbidden} from '#src/api/status.js';
@@ -8,7 +8,7 @@ import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/
 import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {ServedResource} from '#src/apiserver/registry/resource.js';
 import {attributesOf} from '#src/apiserver/request/request-info.js';
-import {header, type ResourceContext} from '#src/apiserver/request/context.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {Target, TargetTls} from '#src/transport/dial.js';
 import type {AgentAccess} from '#src/apiserver/handlers/agent-trust.js';
 import {connectOptions} from './options.js';
