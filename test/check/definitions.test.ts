@@ -145,3 +145,54 @@ test('an invalid definition is refused by the server, at the line of its schema'
     ['18 invalid'],
   );
 });
+
+const webhook =
+  '  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:1/convert"}}}';
+const converted = (text: string) => text.replace('  versions:', `${webhook}\n  versions:`);
+
+test('where a webhook converts, stored objects are judged only by the version that they are read in', async t => {
+  await at.create(aDefinition('quokkas', 'Quokka') + anObject('Quokka', 'one', '{a: long}'));
+  const narrow = 'properties: {a: {type: string, maxLength: 2}}';
+  const both = converted(aDefinition('quokkas', 'Quokka', [{storage: false}, {name: 'v2', spec: narrow}]));
+  const without = converted(
+    aDefinition('quokkas', 'Quokka', [
+      {served: false, storage: false},
+      {name: 'v2', spec: narrow},
+    ]),
+  );
+  const missing = converted(aDefinition('quokkas', 'Quokka', [{name: 'v2', spec: narrow}]));
+
+  const rules = async (text: string) => (await at.findings(text)).map(({rule}) => rule);
+  t.false((await rules(both)).includes('stored-invalid'));
+  t.false((await rules(without)).includes('stored-invalid'));
+  t.true(
+    (await at.lines(missing)).some(line =>
+      /not-checked: its objects are read in v1, which is missing here, and only its webhook/.test(line),
+    ),
+    (await at.lines(missing)).join('\n'),
+  );
+});
+
+test('a definition that may not be read is not compared with the one in force, and says so', async t => {
+  await at.create(`${aDefinition('bilbies', 'Bilby')}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: writes-only}
+rules: [{apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: writes-only}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: writes-only}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: writer}]
+`);
+  const text = aDefinition('bilbies', 'Bilby', [{spec: 'properties: {a: {type: integer}}'}]);
+
+  const lines = await at.lines(text, {user: {name: 'writer', groups: ['system:authenticated']}});
+
+  t.true(
+    lines.some(line => line.includes('not-checked: you may not read the definition bilbies.example.com: it was not compared')),
+    lines.join('\n'),
+  );
+  t.false(lines.some(line => line.includes('definition-narrowed')));
+});

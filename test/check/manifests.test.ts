@@ -1,6 +1,7 @@
 import test from 'ava';
 import {sarifReport} from '#src/check/report/sarif.js';
 import {textReport} from '#src/check/report/text.js';
+import {aHook, aHookServer} from '#test/apiserver/admission/webhook-environment.js';
 import {Checks, kinds} from './checks.js';
 
 const at = await Checks.start();
@@ -133,6 +134,34 @@ metadata: {name: more, namespace: shop}
   const message = (name: string) =>
     `configmaps "${name}" is forbidden: ValidatingAdmissionPolicy 'owners' with binding 'owners' denied request: an owner is missing`;
   t.deepEqual(await at.lines(text), [`1 policy: ${message('settings')}`, `9 policy: ${message('more')}`]);
+});
+
+test('a webhook refuses, in its own words, and is not asked for what it does not select', async t => {
+  await using hooks = await aHookServer(() => ({allowed: false, status: {message: 'not on a Monday'}}));
+  const hook = aHook(hooks, {objectSelector: {matchLabels: {hooked: 'yes'}}});
+  await at
+    .client()
+    .resource(kinds.validatingWebhookConfigurations)
+    .create({metadata: {name: 'mondays'}, webhooks: [hook]});
+  await at.plane.clock.drain();
+  const text = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: hooked, labels: {hooked: "yes"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: free}
+`;
+
+  const lines = await at.lines(text);
+  await at.client().resource(kinds.validatingWebhookConfigurations).delete('mondays');
+  await at.plane.clock.drain();
+
+  t.deepEqual(lines, ['1 webhook: admission webhook "hook.example.com" denied the request: not on a Monday']);
+  t.deepEqual(
+    hooks.requested.map(({operation, dryRun}) => [operation, dryRun]),
+    [['CREATE', true]],
+  );
 });
 
 test('the pods of a workload are checked against Pod Security at the lines of its template', async t => {
@@ -308,6 +337,13 @@ test('nothing is written', async t => {
 
   const {items} = await at.client().resource(kinds.configMaps).list({namespace: 'default', fieldSelector: 'metadata.name=unwritten'});
   t.deepEqual(items, []);
+});
+
+test('what a message has for the terminal is escaped in the report', async t => {
+  const [line = ''] = textReport(await at.result('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "a\\e[2J"}\n'));
+
+  t.true(line.includes(String.raw`\x1b[2J`), line);
+  t.false(line.includes('\u001b'));
 });
 
 test('the report has file and line of each finding, a bounded number of lines, and counts', async t => {

@@ -1,4 +1,5 @@
 import {counted} from '#src/base/text/counted.js';
+import {printable} from '#src/base/text/printable.js';
 import type {CheckResult} from '#src/check/check.js';
 import {subjectText, type Finding} from '#src/check/findings/finding.js';
 import type {Level} from '#src/check/findings/rules.js';
@@ -7,7 +8,7 @@ import type {Level} from '#src/check/findings/rules.js';
 const mostPrinted = 100;
 
 const lineOf = ({level, rule, message, file, line, object}: Finding): string =>
-  `${file}:${line}: ${level}: ${object ? `${subjectText(object)}: ` : ''}${message.replaceAll(/\s+/g, ' ').trim()} [${rule}]`;
+  printable(`${file}:${line}: ${level}: ${object ? `${subjectText(object)}: ` : ''}${message.replaceAll(/\s+/g, ' ').trim()} [${rule}]`);
 
 /** Returns the lines of a report: each finding with file and line, and how many there are. */
 export const textReport = ({objects, findings}: CheckResult): string[] => {
