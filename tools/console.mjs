@@ -18,6 +18,7 @@ const {outputFiles, metafile} = await build({
   entryPoints: {console: 'console/main.tsx', style: 'console/style/index.css'},
   outdir: target,
   tsconfig: 'console/tsconfig.json',
+  inject: ['console/base/buffer.ts'],
   bundle: true,
   minify: true,
   format: 'esm',

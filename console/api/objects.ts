@@ -4,7 +4,7 @@ import type {ManagedFields} from '#page/objects/owners.js';
 import {moment} from '#page/base/moment.js';
 import {ApiError, call} from './call.js';
 import {collectionPath, objectPath, type Resource} from './kinds.js';
-import {hasLabels} from './past.js';
+import {selected} from './past.js';
 import {objectsAt} from './recorder.js';
 import type {Metadata} from './table.js';
 
@@ -63,9 +63,7 @@ export const listObjects = async (
   }: {readonly labels?: string; readonly most: number; readonly signal: AbortSignal; readonly isMetadata?: boolean},
 ): Promise<{readonly objects: readonly AnyObject[]; readonly isWhole: boolean}> => {
   if (moment.value !== undefined) {
-    const objects = (await objectsAt(moment.value, resource, namespace, '', signal)).filter(({metadata}) =>
-      hasLabels(metadata.labels, labels),
-    );
+    const objects = selected(await objectsAt(moment.value, resource, namespace, '', signal), {labels});
     return {objects: objects.slice(0, most), isWhole: objects.length <= most};
   }
   const query = new URLSearchParams({limit: String(most), ...(labels ? {labelSelector: labels} : {})});

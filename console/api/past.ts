@@ -2,19 +2,25 @@
 
 import type {Moment} from '#page/base/moment.js';
 import {healthOf} from '#page/graph/health.js';
+import {parseFieldSelector} from '#src/api/selectors/field-selector.js';
+import {parseLabelSelector} from '#src/api/selectors/label-selector.js';
 import type {Resource} from './kinds.js';
+import type {AnyObject} from './objects.js';
 import {objectsAt} from './recorder.js';
 import type {Selection, TableState} from './table.js';
 
-/** Whether labels match the equalities of a selector. Other terms are left out. */
-export const hasLabels = (labels: Readonly<Record<string, string>> = {}, selector = ''): boolean =>
-  selector
-    .split(',')
-    .filter(Boolean)
-    .every(term => {
-      const [key = '', value] = term.split('=', 2);
-      return value === undefined || key.endsWith('!') ? true : labels[key] === value;
-    });
+/** The text of a field by its path, as `spec.nodeName`; empty if it has none. */
+const fieldText = (object: AnyObject, path: string): string => {
+  let value: unknown = object;
+  for (const part of path.split('.')) value = (value as Readonly<Record<string, unknown>> | undefined)?.[part];
+  return typeof value === 'object' || value === undefined ? '' : String(value);
+};
+
+/** Returns which objects selectors take. Throws for what is none, as the server refuses it. */
+export const selected = (objects: readonly AnyObject[], {labels = '', fields = ''}: Pick<Selection, 'labels' | 'fields'>): AnyObject[] => {
+  const [byLabel, byField] = [parseLabelSelector(labels), parseFieldSelector(fields)];
+  return objects.filter(object => byLabel.matches(object.metadata.labels) && byField.matches(path => fieldText(object, path)));
+};
 
 const columns = [
   {name: 'Name', type: 'string', priority: 0},
@@ -28,7 +34,7 @@ interface PastEvent {
   readonly type?: string;
   readonly reason?: string;
   readonly message?: string;
-  readonly involvedObject?: {readonly kind?: string; readonly name?: string; readonly uid?: string};
+  readonly involvedObject?: {readonly kind?: string; readonly name?: string};
 }
 
 const eventCells = ({type, reason, message, involvedObject}: PastEvent): string[] => [
@@ -39,13 +45,6 @@ const eventCells = ({type, reason, message, involvedObject}: PastEvent): string[
   message ?? '',
 ];
 
-/** The two selections of Events that the page makes. */
-const isChosen = ({type, involvedObject}: PastEvent, fields: string): boolean => {
-  const [name, value] = fields.split('=', 2);
-  if (name === 'type') return type === value;
-  return name === 'involvedObject.uid' ? involvedObject?.uid === value : true;
-};
-
 /** Returns a table of a moment. */
 export const pastTable = async (
   at: Moment,
@@ -54,9 +53,7 @@ export const pastTable = async (
   signal: AbortSignal,
 ): Promise<TableState> => {
   const isEvents = resource.plural === 'events';
-  const objects = (await objectsAt(at, resource, namespace, '', signal)).filter(
-    object => hasLabels(object.metadata.labels, labels) && (!isEvents || isChosen(object as PastEvent, fields)),
-  );
+  const objects = selected(await objectsAt(at, resource, namespace, '', signal), {labels, fields});
   return {
     columns: isEvents ? eventColumns : columns,
     rows: objects.map(object => {

@@ -7,8 +7,21 @@ export interface Filter {
   readonly words: readonly string[];
 }
 
+/** The words of a filter. A selector goes on to the end of a set: `label:app in (web, db)`. */
+const partsOf = (text: string): string[] => {
+  const parts: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = parts.at(-1) ?? '';
+    const isOpen = last.startsWith('label:') && (/ (?:not)?in$/.test(last) || last.lastIndexOf('(') > last.lastIndexOf(')'));
+    const goesOn = isOpen || (last.startsWith('label:') && (word === 'in' || word === 'notin'));
+    if (goesOn) parts.push(`${parts.pop()!} ${word}`);
+    else if (word) parts.push(word);
+  }
+  return parts;
+};
+
 export const parseFilter = (text: string): Filter => {
-  const parts = text.split(/\s+/).filter(Boolean);
+  const parts = partsOf(text);
   const of = (prefix: string) =>
     parts
       .filter(part => part.startsWith(prefix) && part.length > prefix.length)

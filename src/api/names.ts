@@ -1,7 +1,8 @@
 // The forms of names and labels (RFC 1123, RFC 1035; the API reference's "Object Names and IDs" and "Labels and
 // Selectors"). Each function returns the upstream messages for an invalid text, and none for a valid one.
 
-import {nameSuffix, type Random} from '#src/base/random.js';
+import type {Random} from '#src/base/random.js';
+import {nameSuffix} from '#src/base/text/name-suffix.js';
 
 /** Returns whether a text has more bytes than that; most are so short that they need not be counted. */
 export const exceedsBytes = (text: string, most: number): boolean => 3 * text.length > most && Buffer.byteLength(text) > most;

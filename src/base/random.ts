@@ -55,10 +55,3 @@ export const seededRandom = (seed: number): Random => {
 
 /** `base` spread upwards by up to `factor` of itself: uniform in [base, base × (1 + factor)). */
 export const jittered = (random: Random, base: number, factor: number): number => base * (1 + random.float() * factor);
-
-/** The alphabet of generated names and hashes: no vowels, no look-alikes. */
-export const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
-
-/** Returns a random name suffix of `length` characters. */
-export const nameSuffix = (random: Random, length: number): string =>
-  Array.from({length}, () => suffixAlphabet[Math.floor(random.float() * suffixAlphabet.length)]).join('');

@@ -1,5 +1,5 @@
 import {canonicalJsonInSteps} from '#src/base/json/canonical-json.js';
-import {suffixAlphabet} from '#src/base/random.js';
+import {suffixAlphabet} from '#src/base/text/name-suffix.js';
 import type {Steps} from '#src/base/steps.js';
 
 /** So many bytes are hashed in one step. */

@@ -234,6 +234,27 @@ inBrowser('the history says who did what, and rewinds the page', async t => {
   });
 });
 
+inBrowser('lists of a moment that is past take the selectors that the server takes', async t => {
+  const shows = async (filter: string, names: readonly RegExp[]) => {
+    await goTo(`#/objects/core/pods?filter=${encodeURIComponent(filter)}`);
+    await page.locator('.count', {hasText: new RegExp(`^${names.length}$`)}).waitFor();
+    const links = await page.getByRole('table').getByRole('link').allInnerTexts();
+    names.forEach((name, index) => t.regex(links.sort()[index] ?? '', name, filter));
+  };
+  await opened(t, '#/history', async () => {
+    const later = page.getByRole('row', {name: /created create.*certificatesigningrequests wanted/});
+    await later.getByRole('button').first().click();
+    await page.getByText('The page shows this moment').waitFor();
+    await shows('label:app notin (web, other)', [/^waits$/]);
+    await shows('label:app in (web),app', [/^web-/, /^web-/, /^web-/]);
+    await shows('label:!app field:metadata.name!=other', [/^waits$/]);
+    await goTo(`#/objects/core/pods?filter=${encodeURIComponent('label:app in')}`);
+    await page.getByText(/unable to parse requirement/).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('b');
+  });
+});
+
 inBrowser('a change leads back to the reconcile that made it, and to what caused that', async t => {
   await opened(t, '#/objects/apps/deployments/default/web?tab=history', async () => {
     const first = page.getByRole('row', {name: /updated update \/status/}).last();
