@@ -5,6 +5,7 @@ import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {argumentOf} from '#src/options/grammar.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
+import {openRecorder} from '#src/plane/component/recorder.js';
 import {componentMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server/api-server.js';
 import {authenticatesClients} from '#src/plane/api-server/authentication/authentication.js';
@@ -57,6 +58,7 @@ export const runApiServer = async ({
     if (!stopping.aborted) throw error;
   });
   if (!store) return sockets.listener.close();
+  const recorder = openRecorder(options, {clock, log, meter: metrics});
   const running = await assembleApiServer({
     options,
     naming,
@@ -65,6 +67,7 @@ export const runApiServer = async ({
     log,
     metrics,
     store,
+    recorder,
     version,
     versions: parsed.versions,
     given: parsed.set,
@@ -80,4 +83,5 @@ export const runApiServer = async ({
   log.info('stopping');
   await sockets.stop(running);
   await running.close();
+  await recorder?.close();
 };

@@ -15,7 +15,6 @@ import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
-import {defaultRecordSize, recordBytes} from '#src/options/shared/record.js';
 import {flagValues} from '#src/options/flag-values.js';
 import type {Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
@@ -25,6 +24,7 @@ import {unlessAborted} from '#src/base/signals.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/backend/open.js';
 import type {Store, StoreSnapshot} from '#src/storage/store.js';
+import {openRecorder} from './component/recorder.js';
 import {assembleApiServer, type RunningApiServer} from './api-server/api-server.js';
 import {checkOptions} from './inputs/check-options.js';
 import type {Component} from './component/component.js';
@@ -47,7 +47,7 @@ import {openPlanePort, type PlanePort} from './api-server/port.js';
 import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {historyOf} from '#src/recorder/history.js';
-import {Recorder} from '#src/recorder/recorder.js';
+import type {Recorder} from '#src/recorder/recorder.js';
 import {requestThread} from './request-thread/request-thread.js';
 import {etcdDialer} from '#src/plane/outgoing/egress.js';
 import {storeServersOf} from './api-server/store-servers.js';
@@ -247,7 +247,8 @@ const serve = async (
   const port = await openPort(inputs, processes, undo);
   const store = await open(inputs, processes, port);
   const nodes = nodesOf(inputs, processes);
-  const recorder = recorderOf(inputs);
+  const recorder = openRecorder(inputs.apiserver.options, {...inputs, meter: processes.apiserver.metrics});
+  if (recorder) undo.defer(() => recorder.close());
   const api = await startApiServer(inputs, {processes, port, store, nodes, recorder}, undo);
   const client = (user = admin, userAgent = 'plat') =>
     clientOf(api.clientAs(user, userAgent), {clock: inputs.clock, fieldManager: userAgent.split('/', 1)[0]!});
@@ -335,10 +336,6 @@ const openPlaneStore = async (
     ...(port ? {waiting: port.reportWaiting} : {}),
     ...(options.signal ? {signal: options.signal} : {}),
   });
-
-/** Creates the flight recorder; undefined if nothing is to be recorded. */
-const recorderOf = ({options, clock}: PlaneInputs): Recorder | undefined =>
-  options.record === false ? undefined : new Recorder({clock, maxBytes: recordBytes(options.record ?? defaultRecordSize)!});
 
 const usageOf = ({foundation}: PlaneInputs, own: UsageReader): UsageReader => foundation?.usage?.(own) ?? own;
 

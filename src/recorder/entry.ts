@@ -7,6 +7,7 @@
 // made of them when it is read. Of other records the text is JSON. The state is the JSON of an object. The number of a
 // record is not stored: segments know that of their first one.
 
+import {crc32} from 'node:zlib';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord} from './records.js';
 
@@ -91,6 +92,28 @@ export const writeHeader = (bytes: Buffer, offset: number, {form, time, revision
   bytes.writeUInt32LE(textBytes, offset + textBytesAt);
 };
 
+/** Returns the time of the record at an offset. */
+export const timeOf = (bytes: Buffer, offset: number): number => bytes.readDoubleLE(offset + 8);
+
+/** Returns the length of the record at an offset. */
+export const lengthOf = (bytes: Buffer, offset: number): number => bytes.readUInt32LE(offset);
+
+/** The checksum of a record is that of what follows it. */
+const checksum = (bytes: Buffer, offset: number): number => crc32(bytes.subarray(offset + 8, offset + lengthOf(bytes, offset)));
+
+export const writeChecksum = (bytes: Buffer, offset: number): void => void bytes.writeUInt32LE(checksum(bytes, offset), offset + 4);
+
+/** Whether there is a whole record at an offset. */
+export const isWhole = (bytes: Buffer, offset: number): boolean => {
+  if (offset + headerLength > bytes.length) return false;
+  const length = lengthOf(bytes, offset);
+  return (
+    length >= headerLength + bytes.readUInt32LE(offset + textBytesAt) &&
+    offset + length <= bytes.length &&
+    bytes.readUInt32LE(offset + 4) === checksum(bytes, offset)
+  );
+};
+
 /** The records that an entry is one of. */
 export interface Records {
   readonly firstSeq: number;
@@ -115,11 +138,11 @@ export class Entry {
   }
 
   get length(): number {
-    return this.#bytes.readUInt32LE(this.#offset);
+    return lengthOf(this.#bytes, this.#offset);
   }
 
   get time(): number {
-    return this.#bytes.readDoubleLE(this.#offset + 8);
+    return timeOf(this.#bytes, this.#offset);
   }
 
   get revision(): number {
@@ -141,6 +164,10 @@ export class Entry {
 
   get text(): string {
     return this.#bytes.toString('utf8', this.#offset + headerLength, this.#stateAt);
+  }
+
+  get hasState(): boolean {
+    return this.#stateAt < this.#offset + this.length;
   }
 
   /** The JSON of the state; empty without one. */

@@ -1,6 +1,7 @@
 // The store of the recorder: records in segments, oldest first, of which the oldest are dropped when the bytes reach
 // the bound. Each segment stands alone: it has the state of an object before its first change in it.
 
+import type {RecordFolder} from './folder.js';
 import {MemorySegment, type Segment} from './segment.js';
 
 /**
@@ -24,8 +25,14 @@ export class RecordLog {
   /** The bytes of all segments but the last. */
   #olderBytes = 0;
 
-  constructor(maxBytes: number) {
+  readonly #folder: RecordFolder | undefined;
+
+  constructor(maxBytes: number, folder?: RecordFolder) {
     this.maxBytes = maxBytes;
+    this.#folder = folder;
+    this.#segments.push(...(folder?.found ?? []));
+    this.#olderBytes = this.#segments.reduce((sum, {bytes}) => sum + bytes, 0);
+    this.#fit(0);
   }
 
   get bytes(): number {
@@ -33,7 +40,8 @@ export class RecordLog {
   }
 
   get lastSeq(): number {
-    return this.#last ? this.#last.firstSeq + this.#last.count - 1 : 0;
+    const last = this.#segments.at(-1);
+    return last ? last.firstSeq + last.count - 1 : 0;
   }
 
   /** The segments that have records. */
@@ -57,6 +65,7 @@ export class RecordLog {
     this.#olderBytes += this.#last?.bytes ?? 0;
     this.#last = next;
     this.#segments.push(next);
+    this.#folder?.begin(this, next);
   }
 
   #fit(added: number): void {
@@ -70,7 +79,18 @@ export class RecordLog {
 
   #drop(segment: Segment): void {
     this.#olderBytes -= segment.bytes;
-    if (this.#readers === 0) this.#spare = segment.memory;
+    segment.drop?.();
+    // What is still written is not reused.
+    if (this.#readers === 0 && !this.#folder) this.#spare = segment.memory;
+  }
+
+  /** Puts the file of a segment in its place. Returns false if it is no longer kept. */
+  replace(segment: Segment, file: Segment): boolean {
+    const index = this.#segments.indexOf(segment);
+    if (index === -1) return false;
+    this.#segments[index] = file;
+    this.#olderBytes += file.bytes - segment.bytes;
+    return true;
   }
 
   /** Keeps the memory of records while they are read, until the returned handle is disposed. */

@@ -13,6 +13,7 @@ import type {
 } from '#src/observe/flight-recorder.js';
 import {differencesOf} from './differences.js';
 import {changeText, forms, type Entry} from './entry.js';
+import type {RecordFolder} from './folder.js';
 import {RecordLog} from './log.js';
 import {mostBytes} from './segment.js';
 import type {ChangeRecord, FlightRecord, RecorderInfo} from './records.js';
@@ -23,9 +24,8 @@ const recorders = new OwnedCaches<Recorder>('flight_records', ({log: {bytes, max
 export interface RecorderParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly maxBytes: number;
-  /** The key of the digests of secrets; by default one of this recorder alone. */
-  readonly digestKey?: Buffer;
-  readonly isOnDisk?: boolean;
+  /** Where records are kept over restarts; in memory alone without it. */
+  readonly folder?: RecordFolder | undefined;
 }
 
 /** The name of an object. */
@@ -35,20 +35,22 @@ export const objectId = ({group, resource, namespace = '', name = ''}: RecordedO
 /** Keeps what is reported, up to a bound in bytes, and decodes it when it is read. */
 export class Recorder implements FlightRecorder {
   readonly log: RecordLog;
-  readonly isOnDisk: boolean;
+  readonly #folder: RecordFolder | undefined;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #digestKey: Buffer;
+  #left = 0;
   readonly #listeners = new Set<() => void>();
 
-  constructor({clock, maxBytes, digestKey = randomBytes(32), isOnDisk = false}: RecorderParts) {
-    this.log = new RecordLog(maxBytes);
-    this.isOnDisk = isOnDisk;
+  constructor({clock, maxBytes, folder}: RecorderParts) {
+    this.log = new RecordLog(maxBytes, folder);
+    this.#folder = folder;
     this.#clock = clock;
-    this.#digestKey = digestKey;
+    this.#digestKey = folder?.digestKey ?? randomBytes(32);
     recorders.add(this);
   }
 
   change(report: ChangeReport, {before, after, jsonFrom}: ChangeStates): void {
+    if (!this.#takesRecords) return;
     const {type, object, previous} = report;
     const {log} = this;
     const now = this.#clock.now();
@@ -87,15 +89,30 @@ export class Recorder implements FlightRecorder {
     return {[Symbol.dispose]: () => void this.#listeners.delete(listener)};
   }
 
+  /** How many records were left out because the disk was full or too slow. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Writes what waits for the disk. Never rejects. */
+  async flush(): Promise<void> {
+    await this.#folder?.flush();
+  }
+
+  /** Writes what waits for the disk, and ends. */
+  async close(): Promise<void> {
+    await this.#folder?.close();
+  }
+
   info(): RecorderInfo {
-    const {log, isOnDisk} = this;
+    const {log} = this;
     const {segments, lastSeq} = log;
     const [first, last] = [segments[0], segments.at(-1)];
     return {
       version: 'v1',
       maxBytes: log.maxBytes,
       bytes: log.bytes,
-      isOnDisk,
+      isOnDisk: this.#folder !== undefined,
       ...(first ? {first: {seq: first.firstSeq, time: wireMicroTime(first.firstTime)}} : {}),
       ...(last ? {last: {seq: lastSeq, time: wireMicroTime(last.lastTime)}} : {}),
     };
@@ -135,7 +152,7 @@ export class Recorder implements FlightRecorder {
   }
 
   #append(text: string): void {
-    if (text.length > this.log.maxBytes / 32) return;
+    if (!this.#takesRecords || text.length > this.log.maxBytes / 32) return;
     this.log.room(mostBytes(text.length, 0)).appendJson(this.#clock.now(), text);
     this.#appended();
   }
@@ -148,7 +165,14 @@ export class Recorder implements FlightRecorder {
     return [Buffer.from(withDigests(json, this.#digestKey)), 0];
   }
 
+  get #takesRecords(): boolean {
+    const takes = this.#folder?.takesRecords ?? true;
+    if (!takes) this.#left++;
+    return takes;
+  }
+
   #appended(): void {
+    this.#folder?.appended();
     if (this.#listeners.size > 0) for (const listener of this.#listeners) listener();
   }
 }

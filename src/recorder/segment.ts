@@ -1,5 +1,17 @@
 import type {RecordedObject} from '#src/observe/flight-recorder.js';
-import {Entry, forms, headerLength, writeHeader, writeLengths, type Appended, type Form, type Records} from './entry.js';
+import {
+  Entry,
+  forms,
+  headerLength,
+  isWhole,
+  lengthOf,
+  writeChecksum,
+  writeHeader,
+  writeLengths,
+  type Appended,
+  type Form,
+  type Records,
+} from './entry.js';
 
 /** A series of records that follow each other. */
 export interface Segment {
@@ -14,6 +26,8 @@ export interface Segment {
   /** The memory that it has for itself. */
   readonly memory?: Buffer;
   read(): Records | Promise<Records>;
+  /** Removes what it has on disk. */
+  drop?(): void;
 }
 
 /** What a record takes in the indexes of a segment, beside its bytes. */
@@ -25,8 +39,10 @@ export class MemorySegment implements Segment, Records {
   readonly #bytes: Buffer;
   #used = 0;
   readonly #offsets: number[] = [];
-  /** By revision, the records that have the state of an object. Stores of different resources may use the same. */
+  /** By revision, the records that have the state of an object. */
   readonly #states = new Map<number, number>();
+  /** By revision and object, those whose revision another has: stores of different resources count for themselves. */
+  readonly #alsoStates = new Map<string, number>();
 
   constructor(firstSeq: number, bytes: Buffer) {
     this.firstSeq = firstSeq;
@@ -38,7 +54,7 @@ export class MemorySegment implements Segment, Records {
   }
 
   get bytes(): number {
-    return this.#bytes.length + indexBytes * this.#offsets.length;
+    return this.#bytes.length + indexBytes * (this.#offsets.length + 4 * this.#alsoStates.size);
   }
 
   get memory(): Buffer {
@@ -57,8 +73,21 @@ export class MemorySegment implements Segment, Records {
     return this;
   }
 
-  /** What is written, from an offset on. */
-  written(from = 0): Buffer {
+  /** Returns the segment of the whole records that bytes begin with. */
+  static of(firstSeq: number, bytes: Buffer): MemorySegment {
+    const segment = new MemorySegment(firstSeq, bytes);
+    while (isWhole(bytes, segment.#used)) segment.#found();
+    return segment;
+  }
+
+  /** How many bytes are written. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** What is written from the offset of a record on, with checksums. */
+  sealed(from = 0): Buffer {
+    for (let at = from; at < this.#used; at += lengthOf(this.#bytes, at)) writeChecksum(this.#bytes, at);
     return this.#bytes.subarray(from, this.#used);
   }
 
@@ -67,10 +96,19 @@ export class MemorySegment implements Segment, Records {
   }
 
   stateOf(object: RecordedObject, revision: number): Entry | undefined {
-    const index = this.#states.get(revision);
-    if (index === undefined) return undefined;
-    const entry = this.entry(index);
-    return isSame(entry.report().object, object) ? entry : undefined;
+    const first = this.#entryAt(this.#states.get(revision));
+    if (!first || isSame(first.report().object, object)) return first;
+    return this.#entryAt(this.#alsoStates.get(stateKey(object, revision)));
+  }
+
+  #entryAt(index: number | undefined): Entry | undefined {
+    return index === undefined ? undefined : this.entry(index);
+  }
+
+  #noteState(revision: number, object: RecordedObject): void {
+    const index = this.count - 1;
+    if (this.#states.has(revision)) this.#alsoStates.set(stateKey(object, revision), index);
+    else this.#states.set(revision, index);
   }
 
   hasRoom(bytes: number): boolean {
@@ -87,7 +125,15 @@ export class MemorySegment implements Segment, Records {
     const offset = this.#used;
     this.#append(form, time, of.revision, of.previous ?? -1, text, state, from);
     writeLengths(this.#bytes, offset, of);
-    if (state) this.#states.set(of.revision, this.#offsets.length - 1);
+    if (state) this.#noteState(of.revision, of.object);
+  }
+
+  #found(): void {
+    const offset = this.#used;
+    this.#offsets.push(offset);
+    this.#used += lengthOf(this.#bytes, offset);
+    const entry = this.entry(this.count - 1);
+    if (entry.hasState) this.#noteState(entry.revision, entry.report().object!);
   }
 
   #append(form: Form, time: number, revision: number, previous: number, text: string, state: Uint8Array | undefined, from: number): void {
@@ -108,6 +154,9 @@ export class MemorySegment implements Segment, Records {
 
 /** The most bytes of a record. */
 export const mostBytes = (textLength: number, stateBytes: number): number => headerLength + 3 * textLength + stateBytes;
+
+const stateKey = ({group, resource, namespace = '', name = '', uid = ''}: RecordedObject, revision: number): string =>
+  `${revision}/${group}/${resource}/${namespace}/${name}/${uid}`;
 
 const isSame = (one: RecordedObject | undefined, other: RecordedObject): boolean =>
   one !== undefined &&

@@ -172,7 +172,7 @@ test('the values of secrets are recorded as digests, which tell equal values fro
   const {data} = created!.state as {readonly data: Record<string, string>};
 
   t.false(['swordfish', 'catfish', value('swordfish'), value('other')].some(text => all.includes(text)));
-  const bytes = Buffer.concat((plane.recorder as Recorder).log.segments.map(segment => (segment as MemorySegment).written()));
+  const bytes = Buffer.concat((plane.recorder as Recorder).log.segments.map(segment => (segment as MemorySegment).sealed()));
   t.false(['swordfish', 'catfish', value('swordfish'), value('other')].some(text => bytes.includes(text)));
   t.true(/^digest:[0-9a-f]{24}$/.test(data['p']!) && data['p'] === data['q'] && data['p'] !== data['r']);
   t.deepEqual(

@@ -11,6 +11,7 @@ import {validateStorageBackend, validateCachedResources, storage} from '#src/opt
 import {flagSection, flagTable} from '#src/options/flag.js';
 import type {OptionsOf} from '#src/options/flag.js';
 import {emulation, featureGates, help, logging, metrics, verbosity} from '#src/options/shared/logging.js';
+import {recordFlags, validateRecording} from '#src/options/shared/record.js';
 import {serverNaming} from '#src/options/shared/naming.js';
 
 const validateSwitches = (switches: ReadonlyMap<string, string>): string | undefined => {
@@ -28,6 +29,7 @@ const misc = flagSection('Logging, metrics, misc', {
     check: validateSwitches,
   },
   ...featureGates,
+  ...recordFlags,
   ...serverNaming,
   ...help,
 });
@@ -99,6 +101,7 @@ export const apiserverFlags = flagTable({
     validateAudit,
     validateForwardCompatibility,
     validateFlowControl,
+    validateRecording,
     options =>
       options.enablePriorityAndFairness && options.maxRequestsInflight + options.maxMutatingRequestsInflight <= 0
         ? '--max-requests-inflight and --max-mutating-requests-inflight must have a positive sum with priority and fairness on'

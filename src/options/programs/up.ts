@@ -4,7 +4,7 @@ import {flagSection, flagTable, type FlagRow} from '#src/options/flag.js';
 import {defaultText, typeLabel} from '#src/options/help.js';
 import {commandLogging, featureGates, help} from '#src/options/shared/logging.js';
 import {planeNaming} from '#src/options/shared/naming.js';
-import {defaultRecordSize, recordBytes} from '#src/options/shared/record.js';
+import {defaultRecordSize, recordFlags, validateRecording} from '#src/options/shared/record.js';
 
 const plane = flagSection('Plane', {
   config: {
@@ -45,14 +45,8 @@ const plane = flagSection('Plane', {
     help: 'Serve a page that shows the plane, on a free port of this machine, and print a link that opens it once (docs/console.md).',
     default: 'false',
   },
-  record: {
-    type: 'string',
-    label: 'size',
-    help: 'How many bytes of what happens the flight recorder keeps in memory, such as 64Mi, or off (docs/recorder.md).',
-    shownDefault: `off, or ${defaultRecordSize} with --console`,
-    check: (size: string) =>
-      ['', 'off'].includes(size) || recordBytes(size) !== undefined ? undefined : 'must be off, or a size from 1Mi to 1Ti',
-  },
+  ...recordFlags,
+  record: {...recordFlags.record, shownDefault: `off, or ${defaultRecordSize} with --console or --record-dir`},
   agent: {
     type: 'bool',
     help: 'Run the agent of a node beside the plane: it runs pods in real containers by the runtime of this machine (docs/nodes.md). There are no simulated nodes then, unless --nodes is given.',
@@ -188,6 +182,7 @@ export const upFlags = flagTable({
   sections: [plane, components, handedOnAudit],
   derive: ({agent, nodes}, given) => (agent && !given.has('nodes') ? {nodes: 0} : {nodes}),
   rules: [
+    validateRecording,
     ({simulationFile, nodes}) =>
       simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined,
   ],

@@ -1,3 +1,4 @@
+import {defaultRecordSize} from '#src/options/shared/record.js';
 import {join} from 'node:path';
 import {naming as namingOf} from '#src/api/naming.js';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
@@ -38,6 +39,8 @@ export const apiserverArgs = (
     securePort = 0,
     nodes = 0,
     bootstrapTokens = false,
+    record = defaultRecordSize,
+    recordDir = '',
     apiserverArgs: args = [],
   }: NamedPlaneOptions,
   {files}: PlaneMaterial,
@@ -55,6 +58,8 @@ export const apiserverArgs = (
       ? {}
       : {'authorization-mode': nodes > 0 || bootstrapTokens ? 'Node,RBAC' : 'RBAC'}),
     ...(bootstrapTokens ? {'enable-bootstrap-token-auth': 'true'} : {}),
+    record: record === false ? 'off' : record,
+    ...(recordDir === '' ? {} : {'record-dir': recordDir}),
     'client-ca-file': files.ca,
     ...(args.some(arg => /^--authentication-config=./.test(arg)) ? {} : {'anonymous-auth': 'true'}),
     'allow-privileged': 'true',

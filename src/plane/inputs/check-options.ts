@@ -81,6 +81,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
     value => value === false || (typeof value === 'string' && recordBytes(value) !== undefined),
     'false or a size from "1Mi" to "1Ti"',
   ),
+  recordDir: path,
   clock: having('a Clock', 'now', 'monotonic', 'schedule', 'hold', 'unhandled', 'keepAlive'),
   random: having('a Random', 'float', 'uuid', 'bytes'),
   log: having('a Log', 'info', 'warn', 'error', 'v', 'child'),

@@ -124,7 +124,8 @@ export const forkInputs = (inputs: PlaneInputs, given: ForkPlaneOptions, signal:
     random,
     unhandled,
     manifests: [],
-    apiserver: {...apiserver, options: {...apiserver.options, securePort: 0}},
+    // Its records are its own, and in memory.
+    apiserver: {...apiserver, options: {...apiserver.options, securePort: 0, recordDir: ''}},
   };
 };
 

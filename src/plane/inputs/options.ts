@@ -71,8 +71,10 @@ export interface PlaneOptions {
    * effect once the plane is ready.
    */
   readonly signal?: AbortSignal;
-  /** The bytes of the flight recorder, which is in memory, as a quantity; false for none. Default: `64Mi`. */
+  /** The bytes of the flight recorder, as a quantity; false for none. Default: `64Mi`. */
   readonly record?: string | false;
+  /** The directory in which its records are kept over restarts. Without it they are in memory. A fork's always are. */
+  readonly recordDir?: string;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;

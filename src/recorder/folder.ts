@@ -1,0 +1,212 @@
+// Records on disk: a folder with a file for each segment, in the form that they have in memory, and the key of the
+// digests. Files are written behind the requests, in batches, and the oldest are removed when the bytes reach the
+// bound.
+
+import {randomBytes} from 'node:crypto';
+import {closeSync, openSync, readdirSync, readFileSync, readSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {open, readFile, rm, type FileHandle} from 'node:fs/promises';
+import {join} from 'node:path';
+import {systemClock} from '#src/base/clock.js';
+import {makeFolder} from '#src/base/files/folder.js';
+import {headerLength, timeOf} from './entry.js';
+import type {RecordLog} from './log.js';
+import {MemorySegment, type Segment} from './segment.js';
+
+/** Records wait for so long for others that are written with them, or until there are as many bytes. */
+const batchMs = 500;
+const batchBytes = 256 * 1024;
+/** Nothing is recorded while so many bytes wait for the disk. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+const keyFile = 'digest.key';
+const keyBytes = 32;
+const fileName = (firstSeq: number): string => `records-${String(firstSeq).padStart(16, '0')}.bin`;
+
+/** A segment in a file. */
+class FileSegment implements Segment {
+  readonly firstSeq: number;
+  readonly count: number;
+  readonly bytes: number;
+  readonly firstTime: number;
+  readonly lastTime: number;
+  readonly #path: string;
+  /** What was read last, while somebody still has it. */
+  #read: WeakRef<MemorySegment> | undefined;
+
+  constructor(path: string, {firstSeq, count, bytes, firstTime, lastTime}: Omit<Segment, 'read'>) {
+    this.#path = path;
+    this.firstSeq = firstSeq;
+    this.count = count;
+    this.bytes = bytes;
+    this.firstTime = firstTime;
+    this.lastTime = lastTime;
+  }
+
+  /** Reads up to the first record that is not whole: none at all from a file that is gone. */
+  async read(): Promise<MemorySegment> {
+    const known = this.#read?.deref();
+    if (known) return known;
+    const bytes = await readFile(this.#path).catch(() => Buffer.alloc(0));
+    const records = MemorySegment.of(this.firstSeq, bytes);
+    this.#read = new WeakRef(records);
+    return records;
+  }
+
+  drop(): void {
+    rm(this.#path, {force: true}).catch(() => {});
+  }
+}
+
+/** A segment that is written, and how far. */
+interface Writing {
+  readonly segment: MemorySegment;
+  readonly path: string;
+  file?: FileHandle;
+  written: number;
+  isComplete: boolean;
+}
+
+export interface FolderParts {
+  readonly path: string;
+  /** Called once, when nothing can be written any more. */
+  failed(error: unknown): void;
+}
+
+/** The folder of a recorder. One recorder at a time may use it. */
+export class RecordFolder {
+  /** The key of the digests of secrets, the same over restarts. */
+  readonly digestKey: Buffer;
+  /** The segments of earlier recorders. */
+  readonly found: readonly Segment[];
+  readonly #path: string;
+  readonly #failed: (error: unknown) => void;
+  readonly #writing: Writing[] = [];
+  #log: RecordLog | undefined;
+  #planned: Disposable | undefined;
+  #flushing: Promise<void> | undefined;
+  #isStopped = false;
+
+  /** Throws if the folder cannot be read or written. */
+  constructor({path, failed}: FolderParts) {
+    makeFolder(path);
+    this.#path = path;
+    this.#failed = failed;
+    this.digestKey = keyIn(path);
+    this.found = segmentsIn(path);
+  }
+
+  /** Whether records are taken: not while the disk is far behind, and no more once it failed. */
+  get takesRecords(): boolean {
+    return !this.#isStopped && (this.#writing.length < 2 || this.#waitingBytes < maxWaitingBytes);
+  }
+
+  get #waitingBytes(): number {
+    return this.#writing.reduce((sum, {segment, written}) => sum + segment.used - written, 0);
+  }
+
+  /** Begins to write a segment of a log; the one before is complete. */
+  begin(log: RecordLog, segment: MemorySegment): void {
+    this.#log = log;
+    const last = this.#writing.at(-1);
+    if (last) last.isComplete = true;
+    this.#writing.push({segment, path: join(this.#path, fileName(segment.firstSeq)), written: 0, isComplete: false});
+  }
+
+  /** Has what was appended written soon. */
+  appended(): void {
+    const {segment, written} = this.#writing.at(-1)!;
+    if (this.#flushing) return;
+    if (segment.used - written >= batchBytes) void this.flush();
+    else this.#planned ??= systemClock.schedule(batchMs, () => this.flush());
+  }
+
+  /** Writes what was appended. Never rejects. */
+  flush(): Promise<void> {
+    this.#planned?.[Symbol.dispose]();
+    this.#planned = undefined;
+    this.#flushing ??= this.#write()
+      .catch((error: unknown) => this.#stop(error))
+      .finally(() => {
+        this.#flushing = undefined;
+        if (!this.#isStopped && this.#waitingBytes > 0) this.appended();
+      });
+    return this.#flushing;
+  }
+
+  async close(): Promise<void> {
+    await this.#flushing;
+    await this.flush();
+    this.#isStopped = true;
+    this.#planned?.[Symbol.dispose]();
+    await Promise.all(this.#writing.splice(0).map(({file}) => file?.close()));
+  }
+
+  #stop(error: unknown): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#failed(error);
+  }
+
+  async #write(): Promise<void> {
+    for (let first = this.#writing[0]; first && !this.#isStopped; first = this.#writing[0]) {
+      const {segment, path} = first;
+      const bytes = segment.sealed(first.written);
+      if (bytes.length > 0) {
+        first.file ??= await open(path, 'w', 0o600);
+        await first.file.appendFile(bytes);
+        first.written += bytes.length;
+      }
+      if (!first.isComplete) return;
+      // Records may have been appended meanwhile.
+      if (first.written < segment.used) continue;
+      await first.file?.close();
+      this.#writing.shift();
+      const {firstSeq, count, firstTime, lastTime, used} = segment;
+      const written = new FileSegment(path, {firstSeq, count, bytes: used, firstTime, lastTime});
+      if (this.#log?.replace(segment, written) === false) written.drop();
+    }
+  }
+}
+
+const keyIn = (path: string): Buffer => {
+  const file = join(path, keyFile);
+  try {
+    const key = readFileSync(file);
+    if (key.length === keyBytes) return key;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  const key = randomBytes(keyBytes);
+  writeFileSync(file, key, {mode: 0o600});
+  return key;
+};
+
+/** Returns the segments of a folder. Only the last one may have been cut off. */
+const segmentsIn = (path: string): readonly Segment[] => {
+  const files = readdirSync(path)
+    .filter(name => /^records-\d{16}\.bin$/.test(name))
+    .sort()
+    .map(name => ({file: join(path, name), firstSeq: Number(name.slice(8, 24)), bytes: statSync(join(path, name)).size}));
+  const segments: Segment[] = [];
+  for (const {file, firstSeq, bytes} of files.toReversed()) {
+    const next = segments[0];
+    const known = next
+      ? {count: next.firstSeq - firstSeq, firstTime: firstTimeIn(file), lastTime: next.firstTime}
+      : MemorySegment.of(firstSeq, readFileSync(file));
+    const {count} = known;
+    if (count === 0) rmSync(file, {force: true});
+    else segments.unshift(new FileSegment(file, {firstSeq, count, bytes, firstTime: known.firstTime, lastTime: known.lastTime}));
+  }
+  return segments;
+};
+
+const firstTimeIn = (path: string): number => {
+  const header = Buffer.alloc(headerLength);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, header);
+  } finally {
+    closeSync(file);
+  }
+  return timeOf(header, 0);
+};
