@@ -104,6 +104,8 @@ export interface AdmissionReport {
   readonly decision: 'changed' | 'refused' | 'warned';
   /** The webhook or the policy that changed the object. */
   readonly by?: string;
+  /** What a built-in plugin changed, such as `spec.tolerations`. */
+  readonly fields?: readonly string[];
   /** The message of the refusal or the warning; absent for secrets. Those of webhooks and policies name them. */
   readonly reason?: string;
   readonly dryRun?: boolean;

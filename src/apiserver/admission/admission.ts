@@ -22,7 +22,12 @@ export interface OriginalRequest {
 
 /** Takes what the plugin that is called decides, for the flight recorder. */
 export interface DecisionNotes {
-  noteDecision(decided: {readonly decision: 'changed' | 'refused' | 'warned'; readonly by?: string; readonly reason?: string}): void;
+  noteDecision(decided: {
+    readonly decision: 'changed' | 'refused' | 'warned';
+    readonly by?: string;
+    readonly fields?: readonly string[];
+    readonly reason?: string;
+  }): void;
 }
 
 /** The attributes of a request for admission. `group` is the group on the wire. */

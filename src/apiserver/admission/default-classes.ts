@@ -6,6 +6,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {classAnnotation} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
 import {targetsOf} from './handles.js';
+import {changesOf} from './recorded-decisions.js';
 
 interface Parts {
   readonly naming: Naming;
@@ -35,7 +36,11 @@ export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin =>
       const claim = attributes.object as ObjectOf<typeof kinds.persistentVolumeClaims>;
       if (claim.spec?.storageClassName !== undefined || claim.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.storageClasses, marks);
-      if (name !== undefined) (claim.spec ??= {}).storageClassName = name;
+      if (name === undefined) return;
+      const spec = (claim.spec ??= {});
+      const note = changesOf(attributes, spec, 'spec', ['storageClassName']);
+      spec.storageClassName = name;
+      note();
     },
   };
 };
@@ -51,7 +56,11 @@ export const defaultIngressClass = ({naming, reader}: Parts): AdmissionPlugin =>
       const ingress = attributes.object as ObjectOf<typeof kinds.ingresses>;
       if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.ingressClasses, marks);
-      if (name !== undefined) (ingress.spec ??= {}).ingressClassName = name;
+      if (name === undefined) return;
+      const spec = (ingress.spec ??= {});
+      const note = changesOf(attributes, spec, 'spec', ['ingressClassName']);
+      spec.ingressClassName = name;
+      note();
     },
   };
 };

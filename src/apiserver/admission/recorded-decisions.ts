@@ -2,7 +2,7 @@ import type {AdmissionReport, FlightRecorder} from '#src/observe/flight-recorder
 import type {AdmissionAttributes, Phase} from './admission.js';
 
 /** What a plugin decided. */
-type Decided = Pick<AdmissionReport, 'decision' | 'by' | 'reason'>;
+type Decided = Pick<AdmissionReport, 'decision' | 'by' | 'fields' | 'reason'>;
 
 /** Reports to the flight recorder what a plugin decided about a request. */
 export const reportDecision = (
@@ -27,4 +27,24 @@ export const reportDecision = (
 export const warned = (attributes: AdmissionAttributes, text: string): void => {
   attributes.notes?.noteDecision({decision: 'warned', reason: text});
   attributes.warn(text);
+};
+
+/**
+ * Returns the function that records which fields of a part of the object the plugin has changed since this call. What
+ * is compared costs nothing without a recorder.
+ */
+export const changesOf = (
+  {notes}: Pick<AdmissionAttributes, 'notes'>,
+  part: object,
+  path: string,
+  fields: readonly string[],
+): (() => void) => {
+  if (!notes) return () => {};
+  const texts = () => fields.map(field => JSON.stringify((part as Readonly<Record<string, unknown>>)[field]));
+  const before = texts();
+  return () => {
+    const after = texts();
+    const changed = fields.filter((_, index) => after[index] !== before[index]).map(field => `${path}.${field}`);
+    if (changed.length > 0) notes.noteDecision({decision: 'changed', fields: changed});
+  };
 };

@@ -8,6 +8,7 @@ import {isForKind, combinedMessage} from '#src/apiserver/admission/request-kind.
 import {checkWork} from '#src/apiserver/request/large.js';
 import {claimObjections, comparisonsWith, podObjections, type Claim, type LimitRange} from './limit-ranges.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
+import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 export interface LimitRangerParts {
   readonly naming: Naming;
@@ -93,8 +94,12 @@ export const limitRanger = ({naming, reader, gate}: LimitRangerParts): Admission
     },
     async admit(attributes) {
       if (!isPod(attributes)) return;
-      for (const range of await rangesFor(attributes))
-        fillPod(attributes.object as Pod & {spec: PodSpec}, range, naming.key('limit-ranger'));
+      const ranges = await rangesFor(attributes);
+      if (ranges.length === 0) return;
+      const pod = attributes.object as Pod & {spec: PodSpec};
+      const note = changesOf(attributes, pod.spec, 'spec', ['containers', 'initContainers']);
+      for (const range of ranges) fillPod(pod, range, naming.key('limit-ranger'));
+      note();
     },
     async validate(attributes) {
       const ofPod = isPod(attributes);

@@ -4,6 +4,7 @@ import {isExtendedResource} from '#src/model/resource-names.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
+import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 /**
  * Adds tolerations to pods for the extended resources they request, since nodes with such resources are tainted by
@@ -28,6 +29,8 @@ export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => (
       const desired = {key, operator: 'Exists', effect: 'NoSchedule'};
       own[at.get(key) ?? own.length] = desired;
     }
+    const note = changesOf(attributes, pod.spec, 'spec', ['tolerations']);
     pod.spec.tolerations = own;
+    note();
   },
 });

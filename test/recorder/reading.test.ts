@@ -1,0 +1,67 @@
+import {once} from 'node:events';
+import test from 'ava';
+import type {Authorizer} from '#src/api/authorization.js';
+import {kinds} from '#src/api/kinds/index.js';
+import type {UserInfo} from '#src/api/user.js';
+import {isLongRunning, requestInfo} from '#src/apiserver/request/request-info.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {aPlane} from '#test/controllers/plane.js';
+import {readQuery} from '#src/recorder/query.js';
+import {Recorder} from '#src/recorder/recorder.js';
+import type {AdmissionRecord, RecordPage} from '#src/recorder/records.js';
+import {recordStream} from '#src/recorder/stream.js';
+import {Visible} from '#src/recorder/visible.js';
+
+const admin: UserInfo = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
+
+test('what built-in plugins change is recorded with the fields', async t => {
+  const plane = await aPlane({controllers: ['serviceaccount-controller']});
+  t.teardown(() => plane.stop());
+  const client = plane.client();
+  await client.create(kinds.pods, {metadata: {namespace: 'default', name: 'filled'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+
+  const decisions = ((await plane.api.clientAs(admin).request('GET', '/recorder/v1/records?kind=admission&name=filled')) as RecordPage)
+    .records as readonly AdmissionRecord[];
+  const changed = Object.fromEntries(decisions.filter(({decision}) => decision === 'changed').map(({plugin, fields}) => [plugin, fields]));
+
+  t.like(changed, {
+    ServiceAccount: ['spec.serviceAccountName', 'spec.serviceAccount', 'spec.volumes', 'spec.containers'],
+    DefaultTolerationSeconds: ['spec.tolerations'],
+    Priority: ['spec.priority', 'spec.preemptionPolicy'],
+  });
+});
+
+test('a reader of a stream that reads nothing is disconnected', async t => {
+  const clock = new VirtualClock();
+  const recorder = new Recorder({clock, maxBytes: 64 << 20});
+  const allowed = new Visible({authorize: () => ({decision: 'allow', reason: ''})} as unknown as Authorizer, admin, '/recorder/v1/records');
+  const stream = recordStream({...readQuery(new URLSearchParams()), after: 0, objects: true}, {recorder, clock, visible: () => allowed});
+  const closed = once(stream, 'close');
+  const after = Buffer.from(JSON.stringify({metadata: {name: 'large'}, data: {filler: 'x'.repeat(100_000)}}));
+  for (let revision = 1; revision <= 60; revision++) {
+    const object = {group: '', resource: 'configmaps', namespace: 'default', name: 'large'};
+    recorder.change({kind: 'change', type: 'created', object, verb: 'create', revision, user: 'u'}, {after, jsonFrom: 0});
+  }
+
+  await closed;
+  t.true(stream.destroyed);
+});
+
+test('a plane that does not record has no paths of a recorder', async t => {
+  const plane = await aPlane({controllers: ['serviceaccount-controller'], record: false});
+  t.teardown(() => plane.stop());
+
+  t.is(plane.recorder, undefined);
+  await t.throwsAsync(plane.api.clientAs(admin).request('GET', '/recorder/v1'), {message: /could not find the requested resource/});
+  await t.throwsAsync(plane.history(kinds.configMaps, 'default/x'), {message: 'history: the plane was started with record: false'});
+});
+
+test('a stream of records counts as long-running, a page of them does not', t => {
+  const isLong = (url: string): boolean => isLongRunning(requestInfo('GET', url));
+
+  t.deepEqual(['/recorder/v1/records?watch=1', '/recorder/v1/records', '/recorder/v1/objects?resource=pods'].map(isLong), [
+    true,
+    false,
+    false,
+  ]);
+});
