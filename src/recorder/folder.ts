@@ -9,7 +9,6 @@ import {join} from 'node:path';
 import {systemClock} from '#src/base/clock.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {headerLength, timeOf} from './entry.js';
-import type {RecordLog} from './log.js';
 import {MemorySegment, type Segment} from './segment.js';
 
 /** Records wait for so long for others that are written with them, or until there are as many bytes. */
@@ -57,6 +56,12 @@ class FileSegment implements Segment {
   }
 }
 
+/** The log whose segments are written. */
+interface SegmentKeeper {
+  /** Puts the file of a segment in its place. Returns false if it is no longer kept. */
+  replace(segment: Segment, file: Segment): boolean;
+}
+
 /** A segment that is written, and how far. */
 interface Writing {
   readonly segment: MemorySegment;
@@ -81,7 +86,7 @@ export class RecordFolder {
   readonly #path: string;
   readonly #failed: (error: unknown) => void;
   readonly #writing: Writing[] = [];
-  #log: RecordLog | undefined;
+  #log: SegmentKeeper | undefined;
   #planned: Disposable | undefined;
   #flushing: Promise<void> | undefined;
   #isStopped = false;
@@ -105,7 +110,7 @@ export class RecordFolder {
   }
 
   /** Begins to write a segment of a log; the one before is complete. */
-  begin(log: RecordLog, segment: MemorySegment): void {
+  begin(log: SegmentKeeper, segment: MemorySegment): void {
     this.#log = log;
     const last = this.#writing.at(-1);
     if (last) last.isComplete = true;

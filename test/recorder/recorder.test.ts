@@ -296,7 +296,7 @@ test('what admission refuses and warns about is recorded with the plugin and its
 
   const decisions = (await records('kind=admission')) as readonly AdmissionRecord[];
   const [refused] = decisions.filter(({object}) => object.name === 'refused');
-  const [warned] = decisions.filter(({object}) => object.name === 'loud');
+  const [warned] = decisions.filter(({object, decision}) => object.name === 'loud' && decision === 'warned');
 
   t.like(refused, {plugin: 'NamespaceLifecycle', decision: 'refused', operation: 'CREATE', user: 'plat-admin'});
   t.regex(refused!.reason!, /namespaces "nowhere" not found/);
