@@ -12,6 +12,7 @@ import {etcdRows} from '#bench/subjects/etcd.js';
 import {fairnessRows} from '#bench/subjects/fairness.js';
 import {garbageRows} from '#bench/subjects/garbage.js';
 import {manyRows} from '#bench/subjects/many.js';
+import {operator} from '#bench/subjects/operator.js';
 import {pkiRows} from '#bench/subjects/pki.js';
 import {recorder} from '#bench/subjects/recorder.js';
 import {requestRows} from '#bench/subjects/requests.js';
@@ -33,6 +34,7 @@ export const subjects: readonly Subject[] = [
   growth,
   {name: 'requests', measure: requestRows},
   recorder,
+  operator,
   {name: 'fairness', measure: fairnessRows},
   {name: 'watch', measure: watchRows},
   {name: 'certificates', measure: certificateRows},

@@ -46,7 +46,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   'src/client': {layers: ['src/transport', 'src/options', 'src/observe', 'src/schema', ...below], packages: ['rxjs']},
   'src/program': {layers: ['src/client', 'src/transport', 'src/options', 'src/observe', ...below]},
-  'src/queue': {layers: ['src/base'], packages: ['p-queue']},
+  'src/queue': {layers: ['src/base']},
   informers: {layers: ['src/client', ...below], packages: ['rxjs']},
   'src/recorder': {layers: ['src/serving', 'src/observe', ...below]},
   'src/runtime': {

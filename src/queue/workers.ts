@@ -1,4 +1,3 @@
-import PQueue from 'p-queue';
 import {yieldToEventLoop, Yielder} from '#src/base/turn.js';
 import type {WorkQueue} from './work-queue.js';
 
@@ -26,14 +25,12 @@ export const work = <T>(
   process: (item: T) => Promise<void>,
   onUnhandledError: (error: unknown, item: T) => void,
 ): Workers => {
-  const pool = new PQueue({concurrency});
   const pieces = new Yielder(queue.clock);
+  const waiting: (() => void)[] = [];
   let items = 0;
+  let working = 0;
   let isStopped = false;
-  const processNext = async () => {
-    for (let pause = pieces.pause(); pause; pause = pieces.pause()) await pause;
-    const item = isStopped ? undefined : queue.take();
-    if (item === undefined) return;
+  const processItem = async (item: T) => {
     try {
       await process(item);
       if (++items % itemsPerTurn === 0) await yieldToEventLoop();
@@ -43,17 +40,34 @@ export const work = <T>(
       queue.done(item);
     }
   };
-  // One task for each ready item. The queue decides which item a task takes, so that items stay unique while they wait.
-  const subscription = queue.onReady(concurrency, () => void pool.add(processNext));
+  /** Takes items as long as there are any. The queue decides which, so that items stay unique while they wait. */
+  const worker = async () => {
+    await undefined; // Whoever adds an item goes on first.
+    try {
+      for (;;) {
+        for (let pause = pieces.pause(); pause; pause = pieces.pause()) await pause;
+        const item = isStopped ? undefined : queue.take();
+        if (item === undefined) break;
+        await processItem(item);
+      }
+    } finally {
+      // At once after the queue was found empty: the next item that becomes ready starts a worker.
+      if (--working === 0) for (const proceed of waiting.splice(0)) proceed();
+    }
+  };
+  const subscription = queue.onReady(concurrency, () => {
+    if (working >= concurrency) return;
+    working++;
+    void worker();
+  });
   const finish = async () => {
-    await pool.onIdle();
+    if (working > 0) await new Promise<void>(resolve => waiting.push(resolve));
     subscription[Symbol.dispose]();
   };
   return {
     async stop() {
       isStopped = true;
       subscription[Symbol.dispose]();
-      pool.clear();
       await finish();
     },
     async drain() {

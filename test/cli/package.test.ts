@@ -83,7 +83,6 @@ packed('the licence of every bundled package goes with it', t => {
     '@kubernetes/client-node',
     'convict',
     'node-forge',
-    'p-queue',
     'pino',
     'prom-client',
     're2js',

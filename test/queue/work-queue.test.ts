@@ -1,3 +1,4 @@
+import {setImmediate as nextTurn} from 'node:timers/promises';
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -276,6 +277,25 @@ test('a drain finishes everything that was ready', async t => {
   queue.add('d');
 
   t.deepEqual(finished, ['a', 'b', 'c']);
+});
+
+test('an item that becomes ready at any moment while the last worker ends is processed', async t => {
+  const {queue} = aQueue();
+  const processed: string[] = [];
+  const workers = work(
+    queue,
+    1,
+    async item => void processed.push(item),
+    error => t.fail(String(error)),
+  );
+  for (let ticks = 0; ticks < 20; ticks++) {
+    queue.add('first');
+    for (let tick = 0; tick < ticks; tick++) await undefined;
+    queue.add('second');
+    await nextTurn();
+    t.deepEqual(processed.splice(0), ['first', 'second'], `${ticks} ticks later`);
+  }
+  await workers.stop();
 });
 
 test('work that never waits yields to other work', async t => {
