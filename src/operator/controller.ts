@@ -20,7 +20,7 @@ import {isName, keepDeclaration} from './declarations.js';
 import {cachesOf, indexesOf, type BuiltIndex, type Caches} from './caches.js';
 import type {Client} from './client/client.js';
 import type {AnyObject, Stored} from './client/objects.js';
-import {runtimeSource, type EventSource} from './events.js';
+import {runtimeSource, type EventMapping, type EventSource} from './events.js';
 import type {Predicate} from './triggers/predicates.js';
 import {msOf, type Duration, type Result} from './result.js';
 import {register} from './runtime-of.js';
@@ -179,15 +179,15 @@ export const defineController = <
   const controller: OperatorController = {name, sources};
   keepDeclaration(controller, {primary, owns: owns.length > 0});
   register(controller, scope => {
-    let caches: Caches | undefined;
-    const opened = (): Caches => caches!;
+    let mapping: EventMapping | undefined;
+    const opened = (): EventMapping => mapping!;
     const limitMs = reconcileTimeout === undefined ? scope.reconcileTimeoutMs : msOf(reconcileTimeout);
     return defineRuntimeController({
       keysOf: kindOf(primary) as Kind,
       doc: `Reconciles ${kindOf(primary).plural}.`,
       name,
       reads: sources.flatMap(source => partsOf(source, scope)),
-      watches: periodMs === undefined ? [] : [every(periodMs, () => lowPriorityRequests(opened().list(primary)))],
+      watches: periodMs === undefined ? [] : [every(periodMs, () => lowPriorityRequests(opened().caches.list(primary)))],
       sources: (definition.sources ?? []).map(source => runtimeSource(source, opened)),
       workers: scope.concurrency ?? concurrency,
       queue,
@@ -199,8 +199,12 @@ export const defineController = <
           indexes,
           context,
         );
-        caches = cachesOf(name, sources, indexes, source => readerOf(source, scope, part => context.lister(part as InformerSource)));
-        return reconcilerOf(definition, {sources, caches, scope}, context);
+        const caches = cachesOf(name, sources, indexes, source => readerOf(source, scope, part => context.lister(part as InformerSource)));
+        const parts = {sources, caches, scope};
+        const writes = ownWritesOf(definition, parts, context); // Hears of changes before their keys are queued.
+        const retries = registerWatches(definition, parts, context);
+        mapping = {caches, attempt: (mapped, event) => retries.attempt(mapped, event)};
+        return reconcilerOf(definition, {...parts, writes}, context);
       },
     });
   });
@@ -235,13 +239,14 @@ interface ReconcilerParts {
   readonly scope: ManagerScope;
 }
 
-/** Registers the watches, which queue keys, and returns the reconcile function. */
-const reconcilerOf = <T extends KubeObject>(definition: ControllerDefinition<T>, parts: ReconcilerParts, context: KeyedContext) => {
+/** Returns the reconcile function. */
+const reconcilerOf = <T extends KubeObject>(
+  definition: ControllerDefinition<T>,
+  {sources, caches, scope, writes}: ReconcilerParts & {readonly writes: OwnWrites},
+  context: KeyedContext,
+) => {
   const {name, finalizer, finalize, reconcile} = definition;
   const {client, clock, events, recordedAs} = context;
-  const {sources, caches, scope} = parts;
-  const writes = ownWritesOf(definition, parts, context); // Hears of changes before their keys are queued.
-  registerWatches(definition, parts, context);
   const primary = definition.for as Source;
   const clients = new ReconcileClients(
     {name, primary, owns: definition.owns ?? [], sources, caches, scope, client, clock, recordedAs},

@@ -4,6 +4,7 @@ import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {EventSource as RuntimeSource, SourceContext} from '#src/runtime/event-source.js';
 import type {Caches} from './caches.js';
+import type {Mapped} from './triggers/mapping-retries.js';
 import {keysIn} from './watches.js';
 
 /** The used part of an Observable (rxjs, or any library with that protocol). */
@@ -32,24 +33,39 @@ export interface EventsOptions<E> {
 export interface EventSource {
   readonly name: string;
   /** Follows the source until it ends, fails, or the signal aborts. */
-  follow(context: SourceContext, caches: Caches): Promise<void>;
+  follow(context: SourceContext, mapping: EventMapping): Promise<void>;
+}
+
+/** What events are mapped to keys with, now or later. */
+export interface EventMapping {
+  readonly caches: Caches;
+  /** Maps an event, now and after each failure until it succeeds. */
+  attempt<E>(mapped: Mapped<E>, event: E): void;
 }
 
 /**
  * Queues keys for events from outside of the cluster: `sources: [fromEvents(({signal}) => changesOfBuckets(signal),
  * {keys: bucket => [bucket.owner]})]`. The source is opened once the controller's caches are synced. A source that
  * fails is opened again with backoff (1 s to 1 min): by calling `events` if it is a function, otherwise by iterating or
- * subscribing again. A source that ends is not opened again. An async iterable is paused while a thousand keys are
+ * subscribing again. A source that ends is not opened again. An event for which `keys` throws is mapped again with the
+ * same backoff. An async iterable is paused while a thousand keys are
  * queued; an Observable cannot be paused, but a key is queued only once.
  */
 export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Events<E>), options: EventsOptions<E> = {}): EventSource => {
   const {name = 'events', keys = event => [event as ObjectKey]} = options;
   return {
     name,
-    follow({enqueue, signal}, caches) {
+    follow({enqueue, signal}, {caches, attempt}) {
+      let room: Promise<void> | undefined;
+      const mapped: Mapped<E> = {
+        kind: name,
+        map(event) {
+          for (const key of keysIn(keys(event, {caches}))) room = enqueue(key) ?? room;
+        },
+      };
       const queue = (event: E): Promise<void> | undefined => {
-        let room: Promise<void> | undefined;
-        for (const key of keysIn(keys(event, {caches}))) room = enqueue(key) ?? room;
+        room = undefined;
+        attempt(mapped, event);
         return room;
       };
       const opened = typeof events === 'function' ? events({signal}) : events;
@@ -59,9 +75,9 @@ export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Eve
 };
 
 /** Converts a source for the runtime. */
-export const runtimeSource = ({name, follow}: EventSource, caches: () => Caches): RuntimeSource => ({
+export const runtimeSource = ({name, follow}: EventSource, mapping: () => EventMapping): RuntimeSource => ({
   name,
-  run: context => follow(context, caches()),
+  run: context => follow(context, mapping()),
 });
 
 const iterated = async <E>(

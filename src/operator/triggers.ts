@@ -7,7 +7,7 @@ import type {KeyedContext} from '#src/runtime/controller.js';
 import {controllerKey} from '#src/runtime/watches.js';
 import type {Caches} from './caches.js';
 import type {Predicate} from './triggers/predicates.js';
-import {MappingRetries} from './triggers/mapping-retries.js';
+import {MappingRetries, type Mapped} from './triggers/mapping-retries.js';
 import {partsOf, type ManagerScope} from './scope.js';
 import {clusterOf, kindOf, type Source} from './sources.js';
 import {keysIn, statesOf, type Watch} from './watches.js';
@@ -29,12 +29,15 @@ interface TriggerParts {
 export const lowPriorityRequests = (objects: readonly Frozen<KubeObject>[]) =>
   objects.map(object => ({key: keyOf(object), afterMs: 0, priority: 'low', cause: () => 'all keys'}) as const);
 
-/** Queues keys for changes of all sources. Objects of the initial list and resyncs have low priority. */
+/**
+ * Queues keys for changes of all sources. Objects of the initial list and resyncs have low priority. Returns where
+ * mappings are retried.
+ */
 export const registerWatches = <T extends KubeObject>(
   definition: Triggers<T>,
   {caches, scope}: TriggerParts,
   context: KeyedContext,
-): void => {
+): MappingRetries => {
   const primary = definition.for as Source;
   const {enqueue} = context;
   const {naming} = scope.clusters?.[clusterOf(primary) ?? ''] ?? context;
@@ -51,13 +54,15 @@ export const registerWatches = <T extends KubeObject>(
       const priority = isOnlyListed(change) ? 'low' : 'normal';
       for (const key of keys(change)) enqueue(key, {priority, cause: () => causeOf(change, kind)});
     };
-    for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(kind, change, listener));
+    const changes: Mapped<Change> = {kind, map: listener, fieldsOf: ({object}) => ({key: keyText(keyOf(object))})};
+    for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(changes, change));
   };
   listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
   for (const source of definition.owns ?? [])
     listen(source, undefined, change => statesOf(change).flatMap(object => controllerKey(object, kindOf(primary), naming) ?? []));
   for (const {source, keys, when} of definition.watches ?? [])
     listen(source, when, change => statesOf(change).flatMap(object => keysIn(keys(object, {caches}))));
+  return retries;
 };
 
 /** Returns what happened to which object, such as `updated Secret default/key`. */

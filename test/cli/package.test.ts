@@ -79,18 +79,7 @@ packed('the package takes less than 15 MB and brings nothing but LMDB', t => {
 packed('the licence of every bundled package goes with it', t => {
   const notices = readFileSync(join(installed, 'dist/bundle/THIRD-PARTY-NOTICES.txt'), 'utf8');
 
-  for (const name of [
-    '@kubernetes/client-node',
-    'convict',
-    'node-forge',
-    'pino',
-    'prom-client',
-    're2js',
-    'rxjs',
-    'undici',
-    'ws',
-    'yaml',
-  ]) {
+  for (const name of ['@kubernetes/client-node', 'convict', 'node-forge', 'pino', 'prom-client', 're2js', 'rxjs', 'undici', 'ws', 'yaml']) {
     t.regex(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
   }
 });

@@ -1,9 +1,10 @@
 import test, {type ExecutionContext} from 'ava';
+import {Subject} from 'rxjs';
 import {abortOf} from '#src/runtime/shutdown.js';
 import type {Clock} from '#src/base/clock.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {createLog} from '#src/observe/log.js';
-import {createManager, defineController, mapped, type ManagerOptions, type OperatorController} from '#src/operator/index.js';
+import {createManager, defineController, fromEvents, mapped, type ManagerOptions, type OperatorController} from '#src/operator/index.js';
 import {ConfigMap, Secret} from '#src/operator/kinds.js';
 import {startServer} from '#test/fixtures/server.js';
 
@@ -104,6 +105,40 @@ test('a reconcile that ignores its limit is unhealthy, and one without a limit i
   t.regex(unlimited.said('has not ended yet').join(''), /key="default\/slow"/);
   t.is(unlimited.said('has not ended yet').length, 1);
   t.is((await unlimited.manager.health()).status, 200);
+});
+
+test('an event whose mapping throws is mapped again, while its source stays open', async t => {
+  const seen: string[] = [];
+  const events = new Subject<string>();
+  let opened = 0;
+  let tries = 0;
+  const keys = (name: string) => {
+    if (name === 'unready' && ++tries < 3) throw new Error('not now');
+    return [{namespace, name}];
+  };
+  const open = () => {
+    opened++;
+    return events;
+  };
+  const controller = defineController({
+    name: 'maps',
+    for: ConfigMap,
+    sources: [fromEvents(open, {name: 'bucket', keys})],
+    async reconcile({key}) {
+      seen.push(key.name);
+    },
+  });
+  const {clock, metric, said} = await running(t, controller);
+
+  events.next('unready');
+  events.next('other');
+  await clock.drain();
+  t.deepEqual(seen, ['other']);
+  await clock.advance(5_000);
+  t.deepEqual(seen, ['other', 'unready']);
+  t.deepEqual([tries, opened], [3, 1]);
+  t.is(await metric('plat_operator_mapping_failures_total'), 2);
+  t.is(said('mapping a change to keys failed and is tried again').length, 1);
 });
 
 test('a mapping that throws is counted, logged once, and repeated until it succeeds', async t => {

@@ -1,8 +1,6 @@
-// Changes whose mapping to keys failed. They are mapped again, with backoff, until it succeeds: otherwise a controller
-// would never hear of them. What does not fit is made up for by all keys.
+// Changes and events whose mapping to keys failed. They are mapped again, with backoff, until it succeeds: otherwise a
+// controller would never hear of them. What does not fit is made up for by all keys.
 
-import type {Change} from '#informers/change.js';
-import {keyOf, keyText} from '#src/api/key.js';
 import {exponential} from '#src/base/backoff.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -23,7 +21,17 @@ export interface MappingRetriesParts {
   everything(): void;
 }
 
-/** The number of changes that wait at a time. Each holds at most two states of an object. */
+/** What is mapped to keys: the changes of a kind, or the events of a source. */
+export interface Mapped<C> {
+  /** The kind, or the name of the source. */
+  readonly kind: string;
+  /** Queues the keys of a change. */
+  map(change: C): void;
+  /** Returns a change's fields in logs. */
+  fieldsOf?(change: C): object;
+}
+
+/** The number of changes that wait at a time. Each holds at most two states of an object, or an event. */
 const most = 10_000;
 const firstDelayMs = 1000;
 const longestDelayMs = 60_000;
@@ -39,7 +47,7 @@ export class MappingRetries {
     this.#parts = parts;
     this.#failures = parts.meter.counter({
       name: 'plat_operator_mapping_failures_total',
-      help: 'How often mapping a change of a watched kind to keys failed.',
+      help: 'How often mapping a change of a watched kind, or an event of a source, to keys failed.',
       labels: ['controller', 'kind'],
     });
     onAbort(parts.signal, () => {
@@ -48,18 +56,19 @@ export class MappingRetries {
     });
   }
 
-  /** Maps a change of a kind, now and after each failure until it succeeds. */
-  attempt(kind: string, change: Change, map: (change: Change) => void, failures = 0): void {
+  /** Maps a change, now and after each failure until it succeeds. */
+  attempt<C>(mapped: Mapped<C>, change: C, failures = 0): void {
     try {
-      map(change);
+      mapped.map(change);
     } catch (error) {
       const {name, log} = this.#parts;
+      const {kind} = mapped;
       this.#failures.add({controller: name, kind});
-      const fields = {kind, key: keyText(keyOf(change.object)), err: error};
+      const fields = {kind, ...mapped.fieldsOf?.(change), err: error};
       const message = 'mapping a change to keys failed and is tried again';
       if (failures === 0) log.error(fields, message);
       else log.v(1).info(fields, message);
-      if (this.#waiting.size < most) this.#later(delayAfter(failures), () => this.attempt(kind, change, map, failures + 1));
+      if (this.#waiting.size < most) this.#later(delayAfter(failures), () => this.attempt(mapped, change, failures + 1));
       else this.#everythingLater();
     }
   }
