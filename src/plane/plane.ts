@@ -2,55 +2,27 @@
 // `startPlane`, tests. This folder is the composition root: it creates components and connects them, and writes no
 // object itself. The controllers that are part of the API server are in `src/controlplane`.
 
-import {join, resolve} from 'node:path';
-import {ListRefused} from '#informers/refusal.js';
+import {join} from 'node:path';
 import {parseKey} from '#src/api/key.js';
-import type {UsageReader} from '#src/api/node/usage.js';
-import type {UserInfo} from '#src/api/user.js';
-import type {Client} from '#src/operator/client/client.js';
-import {clientOf} from '#src/operator/client/client-of.js';
 import {systemClock} from '#src/base/clock.js';
-import {lazily} from '#src/base/lazily.js';
 import {Undo} from '#src/base/undo.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
-import {HealthChecks} from '#src/observe/health.js';
-import {apiserverFlags} from '#src/options/programs/apiserver.js';
-import {flagValues} from '#src/options/flag-values.js';
-import type {Parsed} from '#src/options/parse.js';
-import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
-import {selectControllers} from '#src/runtime/selection.js';
 import type {Manager} from '#src/runtime/manager.js';
-import {unlessAborted} from '#src/base/signals.js';
 import type {Simulation} from '#src/simulation/simulation.js';
-import {openStore} from '#src/storage/backend/open.js';
-import type {Store, StoreSnapshot} from '#src/storage/store.js';
-import {openRecorder} from './component/recorder.js';
-import {assembleApiServer, type RunningApiServer} from './api-server/api-server.js';
+import type {StoreSnapshot} from '#src/storage/store.js';
+import type {RunningApiServer} from './api-server/api-server.js';
 import {checkOptions} from './inputs/check-options.js';
-import type {Component} from './component/component.js';
-import {inProcessConnection} from './component/in-process.js';
-import {componentMetrics} from './component/metrics.js';
-import {runComponent, type RunningComponent} from './component/run.js';
-import {controllerManager as controllerManagerComponent} from './controller-manager/component.js';
 import type {ForkPlaneOptions, Plane as EmbeddedPlane, PlaneSnapshot} from './inputs/embedded.js';
 import {forkInputs, momentOf, readAll, readInputs, type PlaneInputs} from './inputs/inputs.js';
 import {mergeKubeconfig} from './kubeconfig/file.js';
 import {kubeconfig} from './kubeconfig/settings.js';
 import {isManifestList} from './manifests/manifest-list.js';
-import type {Document} from './manifests/read.js';
-import type {LocalWebhooks} from './manifests/webhooks.js';
-import {localServingPair} from './inputs/material.js';
-import {PlaneNodes} from './nodes/nodes.js';
 import type {Foundation} from './inputs/foundation.js';
 import type {PlaneOptions} from './inputs/options.js';
-import {openPlanePort, type PlanePort} from './api-server/port.js';
-import {externalAddress, serviceRangesOf} from './api-server/addresses.js';
-import {scheduler as schedulerComponent} from './scheduler.js';
+import type {PlanePort} from './api-server/port.js';
+import {serviceRangesOf} from './api-server/addresses.js';
 import {historyOf} from '#src/recorder/history.js';
-import type {Recorder} from '#src/recorder/recorder.js';
-import {requestThread} from './request-thread/request-thread.js';
-import {etcdDialer} from '#src/plane/outgoing/egress.js';
-import {storeServersOf} from './api-server/store-servers.js';
+import {admin, openPlaneStore, serve, type Server} from './server.js';
+import {startWork, unlessStopped} from './work.js';
 
 /** A running control plane, with its parts. */
 export interface Plane extends EmbeddedPlane {
@@ -68,11 +40,6 @@ export interface Plane extends EmbeddedPlane {
 export interface WholeState extends Disposable {
   start(options: ForkPlaneOptions): Promise<Plane>;
 }
-
-/** With these flags the store is not in memory. */
-const storeFlags = ['storage-backend', 'kvstore-servers'];
-
-const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
 
 /**
  * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced:
@@ -223,260 +190,6 @@ const embeddedPlane = (server: Server, {ready, failed, stop}: Pick<EmbeddedPlane
     [Symbol.asyncDispose]: stopAll,
   };
 };
-
-/** An API server with its port, and what is prepared for the parts that start after it. */
-interface Server {
-  readonly inputs: PlaneInputs;
-  readonly processes: Processes;
-  readonly port: PlanePort | undefined;
-  readonly store: Store;
-  readonly nodes: PlaneNodes;
-  readonly recorder: Recorder | undefined;
-  readonly api: RunningApiServer;
-  readonly client: EmbeddedPlane['client'];
-  readonly manifests: Awaited<ReturnType<typeof manifestsOf>>;
-}
-
-/** Opens the port and the store, and composes the API server over them. */
-const serve = async (
-  inputs: PlaneInputs,
-  open: (inputs: PlaneInputs, processes: Processes, port: PlanePort | undefined) => Promise<Store>,
-  undo: Undo,
-): Promise<Server> => {
-  const processes = await processesOf(inputs);
-  const port = await openPort(inputs, processes, undo);
-  const store = await open(inputs, processes, port);
-  const nodes = nodesOf(inputs, processes);
-  const recorder = openRecorder(inputs.apiserver.options, {...inputs, meter: processes.apiserver.metrics});
-  if (recorder) undo.defer(() => recorder.close());
-  const api = await startApiServer(inputs, {processes, port, store, nodes, recorder}, undo);
-  const client = (user = admin, userAgent = 'plat') =>
-    clientOf(api.clientAs(user, userAgent), {clock: inputs.clock, fieldManager: userAgent.split('/', 1)[0]!});
-  return {inputs, processes, port, store, nodes, recorder, api, client, manifests: await manifestsOf(inputs, client)};
-};
-
-/**
- * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has
- * done what is due before the next begins, so that planes with the same seed begin alike. `ownHolds` are the caller's
- * holds of the clock.
- */
-const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo, ownHolds = 0) => {
-  const {options} = inputs;
-  const {clock} = options;
-  const settled = async () => clock instanceof VirtualClock && (await unlessStopped(options, clock.quiet(ownHolds)));
-  await unlessStopped(options, api.begin());
-  await settled();
-  const work = await startComponents(inputs, processes, api, undo);
-  await settled();
-  await startNodes(nodes, api, undo);
-  await settled();
-  if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
-  return work;
-};
-
-/** Lets nodes join: publishes how to connect to the plane, and what tokens allow. */
-const publishClusterInfo = async ({apiserver}: PlaneInputs, {settings, address}: PlanePort, api: RunningApiServer): Promise<void> => {
-  const {ensureJoining} = await import('#src/controlplane/joining.js');
-  await ensureJoining(api.clientAs(admin, 'joining'), {server: `https://${externalAddress(apiserver.options, address)}`, ca: settings.ca});
-};
-
-const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);
-
-/** The metrics of each program of the plane, and the health checks of those whose health the API server reports. */
-const processesOf = async ({apiserver, controllerManager, scheduler, naming, log, unhandled}: PlaneInputs) => {
-  const metrics = await componentMetrics(apiserver, naming);
-  unhandled.countIn(metrics);
-  return {
-    apiserver: {metrics},
-    manager: {metrics: await componentMetrics(controllerManager, naming), checks: new HealthChecks(log)},
-    scheduler: {metrics: await componentMetrics(scheduler, naming), checks: new HealthChecks(log)},
-  };
-};
-
-type Processes = Awaited<ReturnType<typeof processesOf>>;
-
-/** Opens the port, which refuses requests until the API server is started; undefined for a plane without a port. */
-const openPort = async (inputs: PlaneInputs, {apiserver: {metrics}}: Processes, undo: Undo): Promise<PlanePort | undefined> => {
-  const {options, apiserver, controllerManager} = inputs;
-  if (options.listen === false) return undefined;
-  const port = await openPlanePort({
-    ...inputs,
-    options: apiserver.options,
-    given: apiserver.set,
-    gate: gateOf(apiserver),
-    meter: metrics,
-    podRanges: options.podAccess ? controllerManager.options.clusterCidr : undefined,
-  });
-  undo.defer(() => port.close());
-  return port;
-};
-
-/** Opens the store that the flags specify; one in memory without a data directory. */
-const openPlaneStore = async (
-  {options, apiserver, naming, clock, random, log}: PlaneInputs,
-  {apiserver: {metrics: meter}}: Processes,
-  port: PlanePort | undefined,
-): Promise<Store> =>
-  openStore({
-    backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
-    directory: resolve(apiserver.options.dataDir),
-    historyBytes: apiserver.options.embeddedHistoryBytes,
-    servers: storeServersOf({
-      options: apiserver.options,
-      naming,
-      gate: gateOf(apiserver),
-      minCompatibility: apiserver.versions.minCompatibility,
-      dial: await etcdDialer({options: apiserver.options, naming, clock, random, meter}),
-    }),
-    naming: naming.name,
-    clock,
-    random,
-    log,
-    timeoutMs: apiserver.options.storageInitializationTimeout,
-    ...(port ? {waiting: port.reportWaiting} : {}),
-    ...(options.signal ? {signal: options.signal} : {}),
-  });
-
-const usageOf = ({foundation}: PlaneInputs, own: UsageReader): UsageReader => foundation?.usage?.(own) ?? own;
-
-const nodesOf = (inputs: PlaneInputs, {apiserver: {metrics}}: Processes): PlaneNodes => {
-  const {options, apiserver, controllerManager} = inputs;
-  return new PlaneNodes({
-    ...inputs,
-    count: options.nodes ?? 0,
-    rulesFile: options.simulationFile,
-    podRanges: controllerManager.options.clusterCidr,
-    version: versionInfoOf(apiserver).gitVersion,
-    meter: metrics,
-    freeze: options.freeze ?? false,
-    ...(inputs.foundation?.simulation ? {simulated: inputs.foundation.simulation} : {}),
-  });
-};
-
-interface ServerStages {
-  readonly processes: Processes;
-  readonly port: PlanePort | undefined;
-  readonly store: Store;
-  readonly nodes: PlaneNodes;
-  readonly recorder: Recorder | undefined;
-}
-
-/** Starts the API server over the store, which it closes from then on, and lets the port pass requests to it. */
-const startApiServer = async (
-  inputs: PlaneInputs,
-  {processes: {apiserver: own, manager, scheduler}, port, store, nodes, recorder}: ServerStages,
-  undo: Undo,
-): Promise<RunningApiServer> => {
-  const {options, apiserver, apiserverArgs, naming, clock, random, log} = inputs;
-  const api = await assembleApiServer({
-    options: apiserver.options,
-    naming,
-    clock,
-    random,
-    log,
-    store,
-    recorder,
-    metrics: own.metrics,
-    metricsBeside: [manager.metrics, scheduler.metrics],
-    version: versionInfoOf(apiserver),
-    versions: apiserver.versions,
-    given: apiserver.set,
-    flags: () => flagValues(apiserverFlags, apiserver.options),
-    gate: gateOf(apiserver),
-    serverAddress: port?.address ?? '',
-    ...(port?.podAddress ? {podAddress: port.podAddress} : {}),
-    // A virtual clock cannot be shared with another thread.
-    ...(options.clock instanceof VirtualClock ? {} : {largeRequests: requestThread(apiserverArgs)}),
-    ...(options.nodes ? {network: nodes.network} : {}),
-    ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => usageOf(inputs, nodes.usage(client))} : {}),
-    ...(options.bootstrapTokens ? {alsoOwn: (await import('#src/controlplane/joining.js')).joiningObjects(naming)} : {}),
-    beside: {scheduler: scheduler.checks, 'controller-manager': manager.checks},
-  }).catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
-  undo.defer(() => api.close());
-  if (port) undo.defer(() => port.stop(api));
-  port?.serve(api.handler);
-  return api;
-};
-
-/**
- * Starts the controller manager and the scheduler, and waits until both are ready. `failed` rejects when one of them
- * ends by itself.
- */
-const startComponents = async (
-  inputs: PlaneInputs,
-  processes: Processes,
-  api: RunningApiServer,
-  undo: Undo,
-): Promise<{readonly manager: Manager; readonly failed: Promise<never>}> => {
-  const {options, controllerManager, scheduler, naming, clock, random, log} = inputs;
-  const {handler, recorder} = api;
-  const stopping = new AbortController();
-  const environment = {clock, random, log, recorder, freeze: options.freeze ?? false, stopping: stopping.signal};
-  const start = <R>(component: Component<R>, parsed: Parsed<R>, own: Processes['manager']): Promise<RunningComponent> => {
-    const connection = inProcessConnection({
-      role: component.role,
-      handler,
-      naming,
-      clock,
-      options: parsed.options as never,
-      set: parsed.set,
-    });
-    return runComponent(component, parsed, connection, {...environment, ...own}, undo);
-  };
-  const {controllers} = await import('#controllers/index.js');
-  const running = [
-    await start(controllerManagerComponent(controllers), controllerManager, processes.manager),
-    await start(schedulerComponent, scheduler, processes.scheduler),
-  ] as const;
-  undo.defer(() => stopping.abort()); // Both stop at once.
-  const failed = failureOf(
-    running.map(({ended}) => ended),
-    stopping.signal,
-  );
-  await unlessStopped(options, Promise.race([readiness(running, failed), failed]));
-  return {manager: running[0].manager, failed};
-};
-
-const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo): Promise<void> => {
-  const stop = await nodes.start(api);
-  if (stop) undo.defer(stop);
-};
-
-/** What applies manifests to the plane, for its own start and for its owner. */
-const manifestsOf = async ({directory, disk, material, controllerManager, clock}: PlaneInputs, client: () => Client) => {
-  const {controllers} = await import('#controllers/index.js');
-  const makesAccounts = selectControllers(controllers, controllerManager.options.controllers).selected.some(
-    ({name}) => name === 'serviceaccount-controller',
-  );
-  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock, disk)); // Two concurrent calls would mix their files.
-  return {
-    webhookPair,
-    async apply(documents: readonly Document[], webhooks: LocalWebhooks | undefined) {
-      const {applyManifests} = await import('./manifests/apply.js');
-      const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
-      return applyManifests(documents, {client: client(), clock, serving, makesAccounts});
-    },
-  };
-};
-
-/** Rejects when components end by themselves, or fail. */
-const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Promise<never> => {
-  const failed = Promise.race(runs).then(outcome => {
-    if (stopping.aborted) return new Promise<never>(() => {});
-    throw new Error(`the controllers ended by themselves: ${outcome}`);
-  });
-  failed.catch(() => {});
-  return failed;
-};
-
-/** Resolves once all managers are ready. A refused list is reported as it is; other failures are those of the run. */
-const readiness = (components: readonly RunningComponent[], failed: Promise<never>): Promise<unknown> =>
-  Promise.all(components.map(({manager}) => manager.ready)).catch((error: unknown) =>
-    error instanceof ListRefused ? Promise.reject(error) : failed,
-  );
 
 const writeKubeconfig = async ({options, directory, log}: PlaneInputs, {settings}: PlanePort, undo: Undo): Promise<void> => {
   if (!options.dataDir && !options.kubeconfig) return;

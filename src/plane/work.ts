@@ -1,0 +1,107 @@
+// What works over the API server of a plane: its own hooks and loops, controller manager, scheduler and nodes.
+
+import {ListRefused} from '#informers/refusal.js';
+import {Undo} from '#src/base/undo.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Parsed} from '#src/options/parse.js';
+import type {Manager} from '#src/runtime/manager.js';
+import {unlessAborted} from '#src/base/signals.js';
+import type {RunningApiServer} from './api-server/api-server.js';
+import type {Component} from './component/component.js';
+import {inProcessConnection} from './component/in-process.js';
+import {runComponent, type RunningComponent} from './component/run.js';
+import {controllerManager as controllerManagerComponent} from './controller-manager/component.js';
+import type {PlaneInputs} from './inputs/inputs.js';
+import {PlaneNodes} from './nodes/nodes.js';
+import type {PlaneOptions} from './inputs/options.js';
+import type {PlanePort} from './api-server/port.js';
+import {externalAddress} from './api-server/addresses.js';
+import {scheduler as schedulerComponent} from './scheduler.js';
+import {admin, type Processes, type Server} from './server.js';
+
+/**
+ * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has
+ * done what is due before the next begins, so that planes with the same seed begin alike. `ownHolds` are the caller's
+ * holds of the clock.
+ */
+export const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo, ownHolds = 0) => {
+  const {options} = inputs;
+  const {clock} = options;
+  const settled = async () => clock instanceof VirtualClock && (await unlessStopped(options, clock.quiet(ownHolds)));
+  await unlessStopped(options, api.begin());
+  await settled();
+  const work = await startComponents(inputs, processes, api, undo);
+  await settled();
+  await startNodes(nodes, api, undo);
+  await settled();
+  if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
+  return work;
+};
+
+/** Lets nodes join: publishes how to connect to the plane, and what tokens allow. */
+const publishClusterInfo = async ({apiserver}: PlaneInputs, {settings, address}: PlanePort, api: RunningApiServer): Promise<void> => {
+  const {ensureJoining} = await import('#src/controlplane/joining.js');
+  await ensureJoining(api.clientAs(admin, 'joining'), {server: `https://${externalAddress(apiserver.options, address)}`, ca: settings.ca});
+};
+
+export const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);
+
+/**
+ * Starts the controller manager and the scheduler, and waits until both are ready. `failed` rejects when one of them
+ * ends by itself.
+ */
+const startComponents = async (
+  inputs: PlaneInputs,
+  processes: Processes,
+  api: RunningApiServer,
+  undo: Undo,
+): Promise<{readonly manager: Manager; readonly failed: Promise<never>}> => {
+  const {options, controllerManager, scheduler, naming, clock, random, log} = inputs;
+  const {handler, recorder} = api;
+  const stopping = new AbortController();
+  const environment = {clock, random, log, recorder, freeze: options.freeze ?? false, stopping: stopping.signal};
+  const start = <R>(component: Component<R>, parsed: Parsed<R>, own: Processes['manager']): Promise<RunningComponent> => {
+    const connection = inProcessConnection({
+      role: component.role,
+      handler,
+      naming,
+      clock,
+      options: parsed.options as never,
+      set: parsed.set,
+    });
+    return runComponent(component, parsed, connection, {...environment, ...own}, undo);
+  };
+  const {controllers} = await import('#controllers/index.js');
+  const running = [
+    await start(controllerManagerComponent(controllers), controllerManager, processes.manager),
+    await start(schedulerComponent, scheduler, processes.scheduler),
+  ] as const;
+  undo.defer(() => stopping.abort()); // Both stop at once.
+  const failed = failureOf(
+    running.map(({ended}) => ended),
+    stopping.signal,
+  );
+  await unlessStopped(options, Promise.race([readiness(running, failed), failed]));
+  return {manager: running[0].manager, failed};
+};
+
+const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo): Promise<void> => {
+  const stop = await nodes.start(api);
+  if (stop) undo.defer(stop);
+};
+
+/** Rejects when components end by themselves, or fail. */
+const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Promise<never> => {
+  const failed = Promise.race(runs).then(outcome => {
+    if (stopping.aborted) return new Promise<never>(() => {});
+    throw new Error(`the controllers ended by themselves: ${outcome}`);
+  });
+  failed.catch(() => {});
+  return failed;
+};
+
+/** Resolves once all managers are ready. A refused list is reported as it is; other failures are those of the run. */
+const readiness = (components: readonly RunningComponent[], failed: Promise<never>): Promise<unknown> =>
+  Promise.all(components.map(({manager}) => manager.ready)).catch((error: unknown) =>
+    error instanceof ListRefused ? Promise.reject(error) : failed,
+  );
