@@ -3,7 +3,7 @@ import {headerLength} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import type {ChangeReport} from '#src/observe/flight-recorder.js';
+import type {ChangeReport, FlightRecorder} from '#src/observe/flight-recorder.js';
 
 /** Who writes, as far as the flight recorder notes it. */
 export type Writing = Pick<WriteContext, 'user' | 'manager' | 'original' | 'isOwnershipRecorded'>;
@@ -20,22 +20,24 @@ interface Change {
 
 const defaultVerbs = {created: 'create', updated: 'update', deleted: 'delete'} as const;
 
-/** Reports that a record was removed. */
+/** Reports that a record was removed, if there is a flight recorder. */
 export const reportRemoval = (
-  resource: Resource,
+  {settings: {recorder}, ref}: Resource,
   writing: Writing,
   {value: before, revision: previous}: StoredRecord,
   object: Readonly<KubeObject>,
   revision: number,
-): void => reportChange(resource, writing, {type: 'deleted', object, revision, previous, before});
+): void => {
+  if (recorder) reportChange(recorder, ref, writing, {type: 'deleted', object, revision, previous, before});
+};
 
-/** Reports a change of the store to the flight recorder, if there is one. */
+/** Reports a change of the store. */
 export const reportChange = (
-  {settings: {recorder}, ref}: Resource,
+  recorder: FlightRecorder,
+  ref: Resource['ref'],
   {user, manager, original, isOwnershipRecorded}: Writing,
   {type, object, revision, previous, before, after}: Change,
 ): void => {
-  if (!recorder) return;
   const {namespace, name, uid} = object.metadata ?? {};
   // Every report has the same shape.
   recorder.change(

@@ -45,8 +45,8 @@ export const writeRecord = async (
   context: WriteContext,
   isRepeated = false,
 ): Promise<Stored> => {
-  const {objects, definition, settings} = resource;
-  const {store, readBack, leases} = settings;
+  const {objects, definition, settings, ref} = resource;
+  const {store, readBack, leases, recorder} = settings;
   const ttlSeconds = definition.storage?.ttlSeconds?.(object, settings);
   const lease = ttlSeconds === undefined ? undefined : {lease: await leases.for(ttlSeconds, resource.root)};
   const written = encodeRecord(object);
@@ -54,7 +54,8 @@ export const writeRecord = async (
     objects.beginWriting(key, written, object);
     const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
     const type = record ? 'updated' : 'created';
-    reportChange(resource, context, {type, object, revision, previous: record?.revision, before: record?.value, after: written});
+    if (recorder)
+      reportChange(recorder, ref, context, {type, object, revision, previous: record?.revision, before: record?.value, after: written});
     const value = readBack ? ((await readBack(key, written, revision)) ?? written) : written;
     return new WrittenRecord(value, revision, () =>
       value === written ? objects.written(key, value, revision, object) : objects.of(key, value, revision),
@@ -96,11 +97,20 @@ export const replaceRecord = async (
   const {dryRun} = context;
   const value = encodeRecord(object);
   if (dryRun) return {object, value, revision: record.revision};
-  const {objects, settings} = resource;
+  const {objects, settings, ref} = resource;
+  const {store, recorder} = settings;
   objects.beginWriting(record.key, value, object);
   try {
-    const revision = await settings.store.update(record.key, value, record.revision);
-    reportChange(resource, context, {type: 'updated', object, revision, previous: record.revision, before: record.value, after: value});
+    const revision = await store.update(record.key, value, record.revision);
+    if (recorder)
+      reportChange(recorder, ref, context, {
+        type: 'updated',
+        object,
+        revision,
+        previous: record.revision,
+        before: record.value,
+        after: value,
+      });
     const stored = await resource.object({...record, value, revision});
     return {object: stored, value, revision};
   } finally {
