@@ -79,21 +79,35 @@ interface FoundVersion {
   readonly failure?: string;
 }
 
+/** What was found in two documents, by the first. A server in this process returns the same ones until they change. */
+const found = new WeakMap<AggregatedGroups, {readonly groups: AggregatedGroups; readonly discovered: Discovered}>();
+
 /**
  * Discovers all resources. The preferred version of a resource is the group's preferred version if it has it, else the
  * first that has it. Failed groups are in the result. Rejects when the groups cannot be read at all.
  */
 export const discover = async (client: Client): Promise<Discovered> => {
+  const [core, groups] = [await documentAt(client, '/api'), await documentAt(client, '/apis')];
+  if (core.kind !== 'APIGroupDiscoveryList' || groups.kind !== 'APIGroupDiscoveryList')
+    return discoveredOf([...(await versionsOf(client, core)), ...(await versionsOf(client, groups))]);
+  const known = found.get(core);
+  if (known?.groups === groups) return known.discovered;
+  const discovered = discoveredOf([core, groups].flatMap(aggregatedVersions));
+  if (Object.isFrozen(core) && Object.isFrozen(groups)) found.set(core, {groups, discovered});
+  return discovered;
+};
+
+const discoveredOf = (versions: readonly FoundVersion[]): Discovered => {
   const resources = new Map<string, FoundResource>();
   const served: FoundResource[] = [];
   const failed = new Map<string, string>();
   const malformed: string[] = [];
-  for (const found of [...(await versionsAt(client, '/api')), ...(await versionsAt(client, '/apis'))]) {
-    if (found.groupVersion.split('/').length > 2) malformed.push(found.groupVersion);
-    else if (found.failure !== undefined) failed.set(found.groupVersion, found.failure);
+  for (const each of versions) {
+    if (each.groupVersion.split('/').length > 2) malformed.push(each.groupVersion);
+    else if (each.failure !== undefined) failed.set(each.groupVersion, each.failure);
     else {
-      served.push(...found.resources);
-      for (const resource of found.resources) {
+      served.push(...each.resources);
+      for (const resource of each.resources) {
         const name = resourceText(resource);
         if (!resources.has(name)) resources.set(name, resource);
       }
@@ -102,13 +116,20 @@ export const discover = async (client: Client): Promise<Discovered> => {
   return {resources: [...resources.values()], served, failed, malformed};
 };
 
-/** Returns the versions below a root, from an aggregated document if the server supports it. */
-const versionsAt = async (client: Client, path: string): Promise<readonly FoundVersion[]> => {
+type RootDocument = AggregatedGroups | PlainVersions | PlainGroups;
+
+/** Returns what the server has below a root: an aggregated document if the server supports it. */
+const documentAt = async (client: Client, path: string): Promise<RootDocument> => {
   const accept = `application/json;g=${client.naming.group('apidiscovery')};v=v2;as=APIGroupDiscoveryList,application/json`;
-  const response = (await client.request('GET', path, {accept})) as AggregatedGroups | PlainVersions | PlainGroups;
-  if (response.kind === 'APIGroupDiscoveryList')
-    return response.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
-  const groupVersions = response.kind === 'APIVersions' ? (response.versions ?? []) : (response.groups ?? []).flatMap(inOrder);
+  return (await client.request('GET', path, {accept})) as RootDocument;
+};
+
+const aggregatedVersions = ({items}: AggregatedGroups): readonly FoundVersion[] =>
+  items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
+
+const versionsOf = async (client: Client, document: RootDocument): Promise<readonly FoundVersion[]> => {
+  if (document.kind === 'APIGroupDiscoveryList') return aggregatedVersions(document);
+  const groupVersions = document.kind === 'APIVersions' ? (document.versions ?? []) : (document.groups ?? []).flatMap(inOrder);
   return Promise.all(groupVersions.map(groupVersion => fromPlain(client, groupVersion)));
 };
 
