@@ -94,6 +94,6 @@ contained('a pod writes into a volume of a driver, which is released when it is 
     driver.calls.map(call => call.split(' ')[0]),
     ['NodeGetInfo', 'NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'],
   );
-  t.false(readFileSync('/proc/self/mountinfo', 'utf8').includes(disk));
+  await until(t, 'the mount is gone', async () => !readFileSync('/proc/self/mountinfo', 'utf8').includes(disk));
   t.is(readFileSync(join(disk, 'before'), 'utf8'), '');
 });
