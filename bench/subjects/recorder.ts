@@ -5,6 +5,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {systemClock} from '#src/base/clock.js';
 import {startPlane, type Plane} from '#src/plane/index.js';
 import {Recorder} from '#src/recorder/recorder.js';
+import {median} from '#bench/load/each.js';
 import {type Row, row} from '#bench/run/row.js';
 import type {Run, Subject} from '#bench/run/subject.js';
 
@@ -12,8 +13,6 @@ const pairs = 20;
 const createsPerTurn = 2000;
 const clients = 16;
 const filler = 'x'.repeat(400);
-
-const median = (values: readonly number[]): number => values.toSorted((one, other) => one - other)[values.length >> 1]!;
 
 /** Returns the processor time of a create in µs. */
 const createTime = async (plane: Plane, turn: string): Promise<number> => {

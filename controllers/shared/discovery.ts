@@ -79,8 +79,11 @@ interface FoundVersion {
   readonly failure?: string;
 }
 
-/** What was found in two documents, by the first. A server in this process returns the same ones until they change. */
-const found = new WeakMap<AggregatedGroups, {readonly groups: AggregatedGroups; readonly discovered: Discovered}>();
+/**
+ * What was found in two aggregated documents, by the first. A server in this process returns the same ones until they
+ * change.
+ */
+const found = new WeakMap<RootDocument, {readonly groups: RootDocument; readonly discovered: Discovered}>();
 
 /**
  * Discovers all resources. The preferred version of a resource is the group's preferred version if it has it, else the
@@ -88,12 +91,10 @@ const found = new WeakMap<AggregatedGroups, {readonly groups: AggregatedGroups; 
  */
 export const discover = async (client: Client): Promise<Discovered> => {
   const [core, groups] = [await documentAt(client, '/api'), await documentAt(client, '/apis')];
-  if (core.kind !== 'APIGroupDiscoveryList' || groups.kind !== 'APIGroupDiscoveryList')
-    return discoveredOf([...(await versionsOf(client, core)), ...(await versionsOf(client, groups))]);
   const known = found.get(core);
   if (known?.groups === groups) return known.discovered;
-  const discovered = discoveredOf([core, groups].flatMap(aggregatedVersions));
-  if (Object.isFrozen(core) && Object.isFrozen(groups)) found.set(core, {groups, discovered});
+  const discovered = discoveredOf([...(await versionsOf(client, core)), ...(await versionsOf(client, groups))]);
+  if ([core, groups].every(each => each.kind === 'APIGroupDiscoveryList' && Object.isFrozen(each))) found.set(core, {groups, discovered});
   return discovered;
 };
 
@@ -124,11 +125,9 @@ const documentAt = async (client: Client, path: string): Promise<RootDocument> =
   return (await client.request('GET', path, {accept})) as RootDocument;
 };
 
-const aggregatedVersions = ({items}: AggregatedGroups): readonly FoundVersion[] =>
-  items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
-
 const versionsOf = async (client: Client, document: RootDocument): Promise<readonly FoundVersion[]> => {
-  if (document.kind === 'APIGroupDiscoveryList') return aggregatedVersions(document);
+  if (document.kind === 'APIGroupDiscoveryList')
+    return document.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
   const groupVersions = document.kind === 'APIVersions' ? (document.versions ?? []) : (document.groups ?? []).flatMap(inOrder);
   return Promise.all(groupVersions.map(groupVersion => fromPlain(client, groupVersion)));
 };

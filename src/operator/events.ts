@@ -48,8 +48,8 @@ export interface EventMapping {
  * {keys: bucket => [bucket.owner]})]`. The source is opened once the controller's caches are synced. A source that
  * fails is opened again with backoff (1 s to 1 min): by calling `events` if it is a function, otherwise by iterating or
  * subscribing again. A source that ends is not opened again. An event for which `keys` throws is mapped again with the
- * same backoff. An async iterable is paused while a thousand keys are
- * queued; an Observable cannot be paused, but a key is queued only once.
+ * same backoff. An async iterable is paused while a thousand keys are queued; an Observable cannot be paused, but a key
+ * is queued only once.
  */
 export const fromEvents = <E>(events: Events<E> | ((context: OpenContext) => Events<E>), options: EventsOptions<E> = {}): EventSource => {
   const {name = 'events', keys = event => [event as ObjectKey]} = options;
