@@ -4,7 +4,6 @@ import type {ManagedFields} from '#page/objects/owners.js';
 import {moment} from '#page/base/moment.js';
 import {ApiError, call} from './call.js';
 import {collectionPath, objectPath, type Resource} from './kinds.js';
-import {selected} from './past.js';
 import {objectsAt} from './recorder.js';
 import type {Metadata} from './table.js';
 
@@ -41,7 +40,7 @@ export interface AnyObject {
 /** Returns an object as it is at the moment that the page shows. */
 export const readObject = async (resource: Resource, namespace: string, name: string, signal?: AbortSignal): Promise<AnyObject> => {
   if (moment.value === undefined) return call<AnyObject>(objectPath(resource, namespace, name), {signal});
-  const [object] = await objectsAt(moment.value, resource, namespace, name, signal);
+  const [object] = await objectsAt(moment.value, resource, {namespace, name}, signal);
   if (!object) throw new ApiError(404, `${resource.plural} "${name}" did not exist at this moment`);
   return object;
 };
@@ -63,7 +62,7 @@ export const listObjects = async (
   }: {readonly labels?: string; readonly most: number; readonly signal: AbortSignal; readonly isMetadata?: boolean},
 ): Promise<{readonly objects: readonly AnyObject[]; readonly isWhole: boolean}> => {
   if (moment.value !== undefined) {
-    const objects = selected(await objectsAt(moment.value, resource, namespace, '', signal), {labels});
+    const objects = await objectsAt(moment.value, resource, {namespace, labelSelector: labels}, signal);
     return {objects: objects.slice(0, most), isWhole: objects.length <= most};
   }
   const query = new URLSearchParams({limit: String(most), ...(labels ? {labelSelector: labels} : {})});

@@ -46,31 +46,36 @@ export const readRecords = async (
   return {records, isWhole: next === undefined};
 };
 
-/** The most objects of a moment that are read. */
-const mostObjects = 20_000;
+/** The most pages of a moment that are read, and the objects of each. */
+const [mostPages, pageSize] = [20, 1000];
+
+/** Reads the objects of a moment, in pages. */
+export async function* pagesAt(
+  {time, revision}: Moment,
+  {group, plural}: {readonly group: string; readonly plural: string},
+  query: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): AsyncGenerator<ObjectsAt, void> {
+  const given = Object.entries({limit: String(pageSize), ...query}).filter(([, value]) => value !== '');
+  const fixed = {at: revision ?? new Date(time).toISOString(), group, resource: plural};
+  let next: string | undefined = new URLSearchParams([...Object.entries(fixed), ...given]).toString();
+  for (let count = 0; next !== undefined && count < mostPages; count++) {
+    const page: ObjectsAt = await call<ObjectsAt>(`/recorder/v1/objects?${next}`, {signal});
+    yield page;
+    next = page.next;
+  }
+}
 
 /** Returns objects as they were at a moment. */
 export const objectsAt = async (
-  {time, revision}: Moment,
-  {group, plural}: {readonly group: string; readonly plural: string},
-  namespace: string,
-  name: string,
+  at: Moment,
+  resource: {readonly group: string; readonly plural: string},
+  query: {readonly namespace?: string; readonly name?: string; readonly labelSelector?: string},
   signal?: AbortSignal,
 ): Promise<AnyObject[]> => {
-  const query = new URLSearchParams({
-    at: revision ?? new Date(time).toISOString(),
-    group,
-    resource: plural,
-    ...(namespace ? {namespace} : {}),
-    ...(name ? {name} : {}),
-  });
-  let next: string | undefined = query.toString();
   const objects: AnyObject[] = [];
-  while (next !== undefined && objects.length < mostObjects) {
-    const page: ObjectsAt = await call<ObjectsAt>(`/recorder/v1/objects?${next}`, {signal});
-    objects.push(...(page.objects as readonly AnyObject[]));
-    next = page.next;
-  }
+  for await (const page of pagesAt(at, resource, query as Readonly<Record<string, string>>, signal))
+    objects.push(...((page.objects ?? []) as readonly AnyObject[]));
   return objects;
 };
 

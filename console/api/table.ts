@@ -76,7 +76,7 @@ interface PageEnd {
 const drawMs = 100;
 
 /** Keeps what the page uses: the owners of fields are most of the metadata. */
-const rowsOf = ({rows}: Table): Row[] =>
+export const rowsOf = ({rows}: Table): Row[] =>
   (rows ?? []).map(({cells, object: {metadata}}) => {
     const {name, namespace, uid, creationTimestamp, deletionTimestamp, labels, resourceVersion} = metadata;
     const kept = {name, namespace, uid, creationTimestamp, deletionTimestamp, labels, resourceVersion};

@@ -54,14 +54,15 @@ const widthOf = (name: string, texts: readonly string[]): number => {
   return Math.max(Math.min(Math.max(usual, 2), 56), name.length + 1) + 3;
 };
 
-/** What a cell shows. Ages go on while they are shown, so they are not as the server has sent them. */
-const textOf = (column: Column, at: number, {cells, metadata}: Row, now: number): string => {
-  if (column.name === 'Age' && metadata.creationTimestamp) return shortDuration(now - Date.parse(metadata.creationTimestamp));
+/** What a cell shows. At present ages go on while they are shown, so they are not as the server has sent them. */
+const textOf = (column: Column, at: number, {cells, metadata}: Row, now: number | undefined): string => {
+  if (column.name === 'Age' && metadata.creationTimestamp && now !== undefined)
+    return shortDuration(now - Date.parse(metadata.creationTimestamp));
   const value = cells[at];
   return value === null || value === undefined ? '' : String(value);
 };
 
-const columnsOf = (state: TableState, showsNamespace: boolean, isWide: boolean, now: number): GridColumn<Row>[] => {
+const columnsOf = (state: TableState, showsNamespace: boolean, isWide: boolean, now: number | undefined): GridColumn<Row>[] => {
   const sample = state.rows.slice(0, 300);
   const own = state.columns.flatMap((column, at): GridColumn<Row>[] => {
     if (column.priority > 0 && !isWide) return [];
@@ -98,7 +99,8 @@ export function List({resource, at}: {readonly resource: Resource; readonly at: 
   const {filter: text = '', sort = '', wide = ''} = at.query;
   const {selection, words} = useMemo(() => parseFilter(text), [text]);
   const state = useTable(resource, resource.isNamespaced ? chosen : '', useSettled(selection.labels), useSettled(selection.fields));
-  const now = useNow(state.rows.length > 2000 ? 10_000 : 1000);
+  const time = useNow(state.rows.length > 2000 ? 10_000 : 1000);
+  const now = isPast ? undefined : time;
   const [deleted, setDeleted] = useState<Row>();
   const [by = '', direction] = sort.split(':');
   const rows = useMemo(() => {

@@ -58,7 +58,7 @@ export const runApiServer = async ({
     if (!stopping.aborted) throw error;
   });
   if (!store) return sockets.listener.close();
-  const recorder = openRecorder(options, {clock, log, meter: metrics});
+  const recorder = await openRecorder(options, {clock, diskClock: clock, log, meter: metrics});
   const running = await assembleApiServer({
     options,
     naming,

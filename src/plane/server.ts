@@ -5,6 +5,7 @@ import type {UsageReader} from '#src/api/node/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Client} from '#src/operator/client/client.js';
 import {clientOf} from '#src/operator/client/client-of.js';
+import {systemClock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -56,10 +57,10 @@ export const serve = async (
 ): Promise<Server> => {
   const processes = await processesOf(inputs);
   const port = await openPort(inputs, processes, undo);
+  const recorder = await openRecorder(inputs.apiserver.options, {...inputs, diskClock: systemClock, meter: processes.apiserver.metrics});
+  if (recorder) undo.defer(() => recorder.close());
   const store = await open(inputs, processes, port);
   const nodes = nodesOf(inputs, processes);
-  const recorder = openRecorder(inputs.apiserver.options, {...inputs, meter: processes.apiserver.metrics});
-  if (recorder) undo.defer(() => recorder.close());
   const api = await startApiServer(inputs, {processes, port, store, nodes, recorder}, undo);
   const client = (user = admin, userAgent = 'plat') =>
     clientOf(api.clientAs(user, userAgent), {clock: inputs.clock, fieldManager: userAgent.split('/', 1)[0]!});

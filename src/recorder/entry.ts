@@ -1,16 +1,17 @@
 // The form of a record, in memory as on disk:
 //
 //     u32 length | u32 checksum, on disk | f64 time | f64 revision | f64 revision before, or -1
-//     u8 form | 3 unused | u32 bytes of the text | 10 times u16: characters of each field of a change, or 0xffff | text | state
+//     u8 form | u8 offset of the JSON in the state | 2 unused | u32 bytes of the text | 10 times u16: characters of each field of a change, or 0xffff | text | state
 //
 // A write of an object costs only this: the text of a change is its fields, one behind the other, and the record is
-// made of them when it is read. Of other records the text is JSON. The state is the JSON of an object. The number of a
-// record is not stored: segments know that of their first one.
+// made of them when it is read. Of other records the text is JSON. The state is the JSON of an object, with what the
+// store has before it. The number of a record is not stored: segments know that of their first one.
 
 import {crc32} from 'node:zlib';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord} from './records.js';
 
+const jsonFromAt = 33;
 const textBytesAt = 36;
 const lengthsAt = 40;
 export const headerLength = 60;
@@ -36,41 +37,53 @@ export interface StateNote {
 /** What is appended of a change, or of a state before one. */
 export type Appended = Pick<ChangeReport, 'object' | 'revision'> & Partial<Omit<ChangeReport, 'object' | 'revision' | 'kind' | 'type'>>;
 
-const cut = (field: string): string => (field.length < absent ? field : field.slice(0, absent - 1));
-const textOf = (field: string | undefined): string => (field === undefined ? '' : field.length < absent ? field : cut(field));
+/** Returns how many characters the fields of a change have. */
+export const textLength = ({object, verb, subresource, user, manager, request}: Appended): number =>
+  lengthOfText(object.group) +
+  lengthOfText(object.resource) +
+  lengthOfText(object.namespace) +
+  lengthOfText(object.name) +
+  lengthOfText(object.uid) +
+  lengthOfText(verb) +
+  lengthOfText(subresource) +
+  lengthOfText(user) +
+  lengthOfText(manager) +
+  lengthOfText(request);
 
-/** Returns the text of a change. */
-export const changeText = ({object, verb, subresource, user, manager, request}: Appended): string =>
-  textOf(object.group) +
-  textOf(object.resource) +
-  textOf(object.namespace) +
-  textOf(object.name) +
-  textOf(object.uid) +
-  textOf(verb) +
-  textOf(subresource) +
-  textOf(user) +
-  textOf(manager) +
-  textOf(request);
+const lengthOfText = (field: string | undefined): number => (field === undefined ? 0 : Math.min(field.length, absent - 1));
 
-const writeLength = (bytes: Buffer, at: number, field: string | undefined): void => {
-  const length = field === undefined ? absent : Math.min(field.length, absent - 1);
-  bytes[at] = length;
-  bytes[at + 1] = length >> 8;
+/** Shorter texts are written faster character by character than by a call. */
+const shortText = 16;
+
+/** Writes a field, and its length into the header. Returns where the next one begins. */
+const writeField = (bytes: Buffer, lengthAt: number, at: number, field: string | undefined): number => {
+  const length = field === undefined ? absent : lengthOfText(field);
+  bytes[lengthAt] = length;
+  bytes[lengthAt + 1] = length >> 8;
+  if (field === undefined) return at;
+  if (length >= shortText) return at + bytes.write(length === field.length ? field : field.slice(0, length), at);
+  for (let index = 0; index < length; index++) {
+    const code = field.charCodeAt(index);
+    if (code >= 0x80) return at + index + bytes.write(field.slice(index), at + index);
+    bytes[at + index] = code;
+  }
+  return at + length;
 };
 
-/** Writes the lengths of the fields of a change into its header. */
-export const writeLengths = (bytes: Buffer, offset: number, {object, verb, subresource, user, manager, request}: Appended): void => {
-  const at = offset + lengthsAt;
-  writeLength(bytes, at, object.group);
-  writeLength(bytes, at + 2, object.resource);
-  writeLength(bytes, at + 4, object.namespace);
-  writeLength(bytes, at + 6, object.name);
-  writeLength(bytes, at + 8, object.uid);
-  writeLength(bytes, at + 10, verb);
-  writeLength(bytes, at + 12, subresource);
-  writeLength(bytes, at + 14, user);
-  writeLength(bytes, at + 16, manager);
-  writeLength(bytes, at + 18, request);
+/** Writes the fields of a change one behind the other, and their lengths into the header. Returns where they end. */
+export const writeFields = (bytes: Buffer, offset: number, {object, verb, subresource, user, manager, request}: Appended): number => {
+  const lengths = offset + lengthsAt;
+  let at = offset + headerLength;
+  at = writeField(bytes, lengths, at, object.group);
+  at = writeField(bytes, lengths + 2, at, object.resource);
+  at = writeField(bytes, lengths + 4, at, object.namespace);
+  at = writeField(bytes, lengths + 6, at, object.name);
+  at = writeField(bytes, lengths + 8, at, object.uid);
+  at = writeField(bytes, lengths + 10, at, verb);
+  at = writeField(bytes, lengths + 12, at, subresource);
+  at = writeField(bytes, lengths + 14, at, user);
+  at = writeField(bytes, lengths + 16, at, manager);
+  return writeField(bytes, lengths + 18, at, request);
 };
 
 export interface Header {
@@ -80,16 +93,22 @@ export interface Header {
   readonly previous: number;
   readonly length: number;
   readonly textBytes: number;
+  /** At most 255. */
+  readonly jsonFrom: number;
 }
 
-export const writeHeader = (bytes: Buffer, offset: number, {form, time, revision, previous, length, textBytes}: Header): void => {
-  bytes.writeUInt32LE(length, offset);
-  bytes.writeUInt32LE(0, offset + 4);
-  bytes.writeDoubleLE(time, offset + 8);
-  bytes.writeDoubleLE(revision, offset + 16);
-  bytes.writeDoubleLE(previous, offset + 24);
-  bytes.writeUInt32LE(form, offset + 32);
-  bytes.writeUInt32LE(textBytes, offset + textBytesAt);
+export const writeHeader = (
+  view: DataView,
+  offset: number,
+  {form, time, revision, previous, length, textBytes, jsonFrom}: Header,
+): void => {
+  view.setUint32(offset, length, true);
+  view.setUint32(offset + 4, 0, true);
+  view.setFloat64(offset + 8, time, true);
+  view.setFloat64(offset + 16, revision, true);
+  view.setFloat64(offset + 24, previous, true);
+  view.setUint32(offset + 32, form + (jsonFrom << 8), true);
+  view.setUint32(offset + textBytesAt, textBytes, true);
 };
 
 /** Returns the time of the record at an offset. */
@@ -112,6 +131,41 @@ export const isWhole = (bytes: Buffer, offset: number): boolean => {
     offset + length <= bytes.length &&
     bytes.readUInt32LE(offset + 4) === checksum(bytes, offset)
   );
+};
+
+/** Whether the record at an offset is of an object at a revision. It is compared as it is written, with each update. */
+export const isStateOf = (
+  bytes: Buffer,
+  offset: number,
+  {group, resource, namespace, name, uid}: RecordedObject,
+  revision: number,
+): boolean => {
+  if (bytes.readDoubleLE(offset + 16) !== revision) return false;
+  const lengths = offset + lengthsAt;
+  let at = behindSame(bytes, lengths, offset + headerLength, group);
+  if (at >= 0) at = behindSame(bytes, lengths + 2, at, resource);
+  if (at >= 0) at = behindSame(bytes, lengths + 4, at, namespace);
+  if (at >= 0) at = behindSame(bytes, lengths + 6, at, name);
+  if (at >= 0) at = behindSame(bytes, lengths + 8, at, uid);
+  return at >= 0;
+};
+
+/** Returns the offset behind a field if it is written at an offset, with its length in the header; otherwise -1. */
+const behindSame = (bytes: Buffer, lengthAt: number, at: number, field: string | undefined): number => {
+  const length = field === undefined ? absent : lengthOfText(field);
+  if (bytes[lengthAt]! + (bytes[lengthAt + 1]! << 8) !== length) return -1;
+  if (field === undefined) return at;
+  for (let index = 0; index < length; index++) {
+    const code = field.charCodeAt(index);
+    if (code >= 0x80) return behindRest(bytes, at + index, field.slice(index, length));
+    if (bytes[at + index] !== code) return -1;
+  }
+  return at + length;
+};
+
+const behindRest = (bytes: Buffer, at: number, text: string): number => {
+  const rest = Buffer.from(text);
+  return bytes.subarray(at, at + rest.length).equals(rest) ? at + rest.length : -1;
 };
 
 /** The records that an entry is one of. */
@@ -172,7 +226,14 @@ export class Entry {
 
   /** The JSON of the state; empty without one. */
   state(): string {
-    return this.#bytes.toString('utf8', this.#stateAt, this.#offset + this.length);
+    return this.#bytes.toString('utf8', this.#stateAt + this.#bytes[this.#offset + jsonFromAt]!, this.#offset + this.length);
+  }
+
+  /** Whether an entry of an object is of a resource, without reading the rest. */
+  isOfResource({group, resource}: RecordedObject): boolean {
+    const lengths = this.#offset + lengthsAt;
+    const at = behindSame(this.#bytes, lengths, this.#offset + headerLength, group);
+    return at >= 0 && behindSame(this.#bytes, lengths + 2, at, resource) >= 0;
   }
 
   report(): Kept | StateNote {

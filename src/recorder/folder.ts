@@ -1,12 +1,14 @@
 // Records on disk: a folder with a file for each segment, in the form that they have in memory, and the key of the
 // digests. Files are written behind the requests, in batches, and the oldest are removed when the bytes reach the
-// bound.
+// bound. While the disk is full or away, what is recorded waits in memory, within a bound, and is written once it can
+// be.
 
 import {randomBytes} from 'node:crypto';
 import {closeSync, openSync, readdirSync, readFileSync, readSync, rmSync, statSync, writeFileSync} from 'node:fs';
-import {open, readFile, rm, type FileHandle} from 'node:fs/promises';
+import {open, readFile, rm} from 'node:fs/promises';
 import {join} from 'node:path';
-import {systemClock} from '#src/base/clock.js';
+import type {Clock} from '#src/base/clock.js';
+import {claimFolder} from '#src/base/files/claimed-folder.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {headerLength, timeOf} from './entry.js';
 import {MemorySegment, type Segment} from './segment.js';
@@ -14,9 +16,12 @@ import {MemorySegment, type Segment} from './segment.js';
 /** Records wait for so long for others that are written with them, or until there are as many bytes. */
 const batchMs = 500;
 const batchBytes = 256 * 1024;
+/** After a failure, how long until it is tried again. */
+const retryMs = 5000;
 /** Nothing is recorded while so many bytes wait for the disk. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
+const ownerFile = 'owner';
 const keyFile = 'digest.key';
 const keyBytes = 32;
 const fileName = (firstSeq: number): string => `records-${String(firstSeq).padStart(16, '0')}.bin`;
@@ -62,47 +67,105 @@ interface SegmentKeeper {
   replace(segment: Segment, file: Segment): boolean;
 }
 
+/** A file that is written. */
+export interface RecordFile {
+  write(bytes: Uint8Array, from: number, length: number, position: number): Promise<{readonly bytesWritten: number}>;
+  close(): Promise<void>;
+}
+
 /** A segment that is written, and how far. */
 interface Writing {
   readonly segment: MemorySegment;
   readonly path: string;
-  file?: FileHandle;
+  file?: RecordFile;
   written: number;
   isComplete: boolean;
 }
 
 export interface FolderParts {
   readonly path: string;
-  /** Called once, when nothing can be written any more. */
+  /** The time of the machine: disks do not wait for that of a plane. */
+  readonly clock: Clock;
+  /** Called when nothing can be written; once, until something was written again. */
   failed(error: unknown): void;
+  /** Called when something was written again. */
+  resumed(): void;
+  /** Creates a file that only this user can read; in the file system unless given. */
+  readonly create?: (path: string) => Promise<RecordFile>;
 }
 
-/** The folder of a recorder. One recorder at a time may use it. */
+const createFile = (path: string): Promise<RecordFile> => open(path, 'w', 0o600);
+
+/** Another recorder has the folder. */
+class FolderInUse extends Error {}
+
+/** Returns what claims a folder for this process, beside the file that tells its process. */
+const claimed = async (path: string, clock: Clock): Promise<Disposable | undefined> => {
+  const file = join(path, ownerFile);
+  const claim = await claimFolder(path, 'plat-records', clock);
+  const owner = ownerIn(file);
+  // Where there are no claims, a process that lives and is not this one counts.
+  if (claim === 'taken' || (!claim && owner !== undefined && owner !== process.pid && isAlive(owner)))
+    throw new FolderInUse(
+      `in use by ${owner === undefined ? 'another server' : `the server of process ${owner}`}: stop that one, or give another folder`,
+    );
+  writeFileSync(file, `${process.pid}\n`, {mode: 0o600});
+  return claim;
+};
+
+const ownerIn = (file: string): number | undefined => {
+  try {
+    return Number(readFileSync(file, 'utf8')) || undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/** The folder of a recorder, which no other recorder can use meanwhile. */
 export class RecordFolder {
   /** The key of the digests of secrets, the same over restarts. */
   readonly digestKey: Buffer;
   /** The segments of earlier recorders. */
   readonly found: readonly Segment[];
-  readonly #path: string;
-  readonly #failed: (error: unknown) => void;
+  readonly #parts: FolderParts;
+  readonly #claim: Disposable | undefined;
   readonly #writing: Writing[] = [];
   #log: SegmentKeeper | undefined;
   #planned: Disposable | undefined;
   #flushing: Promise<void> | undefined;
-  #isStopped = false;
+  #isFailing = false;
+  #isClosed = false;
 
-  /** Throws if the folder cannot be read or written. */
-  constructor({path, failed}: FolderParts) {
-    makeFolder(path);
-    this.#path = path;
-    this.#failed = failed;
-    this.digestKey = keyIn(path);
-    this.found = segmentsIn(path);
+  private constructor(parts: FolderParts, claim: Disposable | undefined) {
+    this.#parts = parts;
+    this.#claim = claim;
+    this.digestKey = keyIn(parts.path);
+    this.found = segmentsIn(parts.path);
   }
 
-  /** Whether records are taken: not while the disk is far behind, and no more once it failed. */
+  /** Rejects if the folder cannot be read or written, or another recorder has it. */
+  static async open(parts: FolderParts): Promise<RecordFolder> {
+    makeFolder(parts.path);
+    const claim = await claimed(parts.path, parts.clock);
+    try {
+      return new RecordFolder(parts, claim);
+    } catch (error) {
+      claim?.[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** Whether records are taken: not while the disk is far behind, or fails for long. */
   get takesRecords(): boolean {
-    return !this.#isStopped && (this.#writing.length < 2 || this.#waitingBytes < maxWaitingBytes);
+    return !this.#isClosed && (this.#writing.length < 2 || this.#waitingBytes < maxWaitingBytes);
   }
 
   get #waitingBytes(): number {
@@ -114,15 +177,15 @@ export class RecordFolder {
     this.#log = log;
     const last = this.#writing.at(-1);
     if (last) last.isComplete = true;
-    this.#writing.push({segment, path: join(this.#path, fileName(segment.firstSeq)), written: 0, isComplete: false});
+    this.#writing.push({segment, path: join(this.#parts.path, fileName(segment.firstSeq)), written: 0, isComplete: false});
   }
 
   /** Has what was appended written soon. */
   appended(): void {
     const {segment, written} = this.#writing.at(-1)!;
-    if (this.#flushing) return;
+    if (this.#flushing || this.#isFailing) return;
     if (segment.used - written >= batchBytes) void this.flush();
-    else this.#planned ??= systemClock.schedule(batchMs, () => this.flush());
+    else this.#planned ??= this.#parts.clock.schedule(batchMs, () => this.flush());
   }
 
   /** Writes what was appended. Never rejects. */
@@ -130,10 +193,11 @@ export class RecordFolder {
     this.#planned?.[Symbol.dispose]();
     this.#planned = undefined;
     this.#flushing ??= this.#write()
-      .catch((error: unknown) => this.#stop(error))
+      .then(() => this.#succeeded())
+      .catch((error: unknown) => this.#fail(error))
       .finally(() => {
         this.#flushing = undefined;
-        if (!this.#isStopped && this.#waitingBytes > 0) this.appended();
+        if (!this.#isClosed && this.#waitingBytes > 0) this.appended();
       });
     return this.#flushing;
   }
@@ -141,24 +205,35 @@ export class RecordFolder {
   async close(): Promise<void> {
     await this.#flushing;
     await this.flush();
-    this.#isStopped = true;
+    this.#isClosed = true;
     this.#planned?.[Symbol.dispose]();
     await Promise.all(this.#writing.splice(0).map(({file}) => file?.close()));
+    this.#claim?.[Symbol.dispose]();
   }
 
-  #stop(error: unknown): void {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
-    this.#failed(error);
+  #succeeded(): void {
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    this.#parts.resumed();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#planned = this.#parts.clock.schedule(retryMs, () => this.flush());
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#parts.failed(error);
   }
 
   async #write(): Promise<void> {
-    for (let first = this.#writing[0]; first && !this.#isStopped; first = this.#writing[0]) {
+    for (let first = this.#writing[0]; first && !this.#isClosed; first = this.#writing[0]) {
       const {segment, path} = first;
       const bytes = segment.sealed(first.written);
       if (bytes.length > 0) {
-        first.file ??= await open(path, 'w', 0o600);
-        await first.file.appendFile(bytes);
+        first.file ??= await (this.#parts.create ?? createFile)(path);
+        // By position: a write that failed may have written a part, which is written once more.
+        for (let from = 0; from < bytes.length;)
+          from += (await first.file.write(bytes, from, bytes.length - from, first.written + from)).bytesWritten;
         first.written += bytes.length;
       }
       if (!first.isComplete) return;

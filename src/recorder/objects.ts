@@ -1,75 +1,145 @@
-// Objects as they were at a moment, from the states that the recorder keeps.
+// Objects as they were at a moment: from the states that the recorder keeps, and from the store, where an object that
+// has not changed since is as it was.
 
 import type {Clock} from '#src/base/clock.js';
 import {Yielder} from '#src/base/turn.js';
 import {badRequest} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
 import {forms, type Entry, type StateNote} from './entry.js';
-import {isOf, type RecordQuery} from './query.js';
+import {isOf, isSelectedObject, type RecordQuery} from './query.js';
 import {objectId, type Recorder} from './recorder.js';
 import type {ObjectsAt} from './records.js';
+
+/** The objects of the server at present. */
+export interface StoredObjects {
+  /** Returns those of a resource, in a namespace or of a name if one is given; none of a resource that there is not. */
+  list(object: RecordedObject): Promise<readonly Readonly<KubeObject>[]>;
+  /**
+   * Returns a table of objects with the columns of their resource, and ages at a time; undefined without the resource.
+   */
+  table(resource: RecordedObject, objects: readonly Readonly<KubeObject>[], now: number): unknown;
+}
 
 interface ObjectsParts {
   readonly recorder: Recorder;
   readonly clock: Clock;
+  readonly stored: StoredObjects;
   mayList(object: RecordedObject): Promise<boolean>;
 }
 
-/**
- * Returns whether an entry is of the moment or before it. Throws 400 for a moment that is neither time nor revision.
- */
-const isAtMost = (at: string | null): ((entry: Entry, {kind}: {readonly kind: string}) => boolean) => {
-  if (at === null) return () => true;
-  if (/^\d{1,15}$/.test(at)) return ({revision}) => revision <= Number(at);
-  const ms = parseTime(at);
-  if (ms === undefined) throw badRequest(`at: "${at}" is neither a time as 2006-01-02T15:04:05Z nor a resource version`);
-  return (entry, {kind}) => kind === 'state' || entry.time <= ms;
+/** What was there at a moment. */
+interface Moment {
+  /** Whether an entry is of the moment or before it. */
+  isAfter(entry: Entry, report: ChangeReport | StateNote): boolean;
+  /** Whether an object that has not changed since was there. */
+  had(object: Readonly<KubeObject>): boolean;
+  /** The time, if it is known. */
+  readonly time: number | undefined;
+}
+
+const createdAt = ({metadata}: Readonly<KubeObject>): number => parseTime(metadata?.creationTimestamp) ?? -Infinity;
+
+/** Returns a moment. Throws 400 for what is neither time nor revision. */
+const momentOf = (at: string | null, recorder: Recorder): Moment => {
+  if (at === null) return {isAfter: () => true, had: () => true, time: undefined};
+  if (/^\d{1,15}$/.test(at)) {
+    const revision = Number(at);
+    return {
+      isAfter: entry => entry.revision <= revision,
+      had: ({metadata}) => Number(metadata?.resourceVersion) <= revision,
+      time: undefined,
+    };
+  }
+  const time = parseTime(at);
+  if (time === undefined) throw badRequest(`at: "${at}" is neither a time as 2006-01-02T15:04:05Z nor a resource version`);
+  const had = (object: Readonly<KubeObject>) => createdAt(object) <= time;
+  return {
+    // The state before the first change that is kept was there since the creation.
+    isAfter: (entry, {kind}) => (kind === 'state' ? had(recorder.state(entry) as KubeObject) : entry.time <= time),
+    had,
+    time,
+  };
 };
 
+/** An object, or the entry with its state. */
+type Found = Entry | Readonly<KubeObject>;
+
+const isEntry = (found: Found): found is Entry => 'form' in found;
+
 /**
- * Returns the selected objects as they were at the moment `at`, by name, in pages of `limit`. Of an object that has not
- * changed since the first record that is kept nothing is known.
+ * Returns the selected objects as they were at the moment `at`, by name, in pages of `limit`. Of what was before the
+ * first record that is kept, only objects are known that are there at present or have a record.
  */
-export const objectsAt = async (
-  query: RecordQuery,
-  given: URLSearchParams,
-  {recorder, clock, mayList}: ObjectsParts,
-): Promise<ObjectsAt> => {
+export const objectsAt = async (query: RecordQuery, given: URLSearchParams, parts: ObjectsParts): Promise<ObjectsAt> => {
   if (query.object.resource === undefined) throw badRequest('resource: is required');
-  const object = {group: '', ...query.object};
-  const isBefore = isAtMost(given.get('at'));
+  const {recorder, clock, stored} = parts;
+  const moment = momentOf(given.get('at'), recorder);
+  const object = {group: '', resource: query.object.resource, ...query.object};
+  const {found, time} = await allAt(object, moment, parts);
+  const after = given.get('continue') ?? '';
+  const shown = (each: Found) => (isEntry(each) ? (recorder.state(each) as KubeObject) : recorder.shown(object, each));
+  const ids = [...found.keys()].filter(id => id > after).sort();
+  const objects: KubeObject[] = [];
+  const pieces = new Yielder(clock);
+  let next: string | undefined;
+  for (const [index, id] of ids.entries()) {
+    const pause = pieces.pause();
+    if (pause) await pause;
+    const each = shown(found.get(id)!);
+    if (isSelectedObject(each, query)) objects.push(each);
+    if (objects.length < query.limit || index === ids.length - 1) continue;
+    next = nextOf(given, id);
+    break;
+  }
+  const [first] = recorder.log.segments;
+  const rest = {...(first ? {since: wireMicroTime(first.firstTime)} : {}), ...(next === undefined ? {} : {next})};
+  if (!query.table) return {objects, ...rest};
+  const table = stored.table(object, objects, time ?? clock.now());
+  if (table === undefined) throw badRequest(`table: there is no resource "${object.resource}" in group "${object.group}"`);
+  return {table, ...rest};
+};
+
+/** Returns all objects of a moment, by their names, and its time if it is known. */
+const allAt = async (
+  object: RecordedObject,
+  moment: Moment,
+  {recorder, clock, stored, mayList}: ObjectsParts,
+): Promise<{readonly found: ReadonlyMap<string, Found>; readonly time: number | undefined}> => {
+  // Before the records are read: what changes meanwhile has a record.
+  const present = await stored.list(object);
   using _ = recorder.log.reading();
   const pieces = new Yielder(clock);
-  const last = new Map<string, Entry>();
+  const found = new Map<string, Found>();
   const known = new Set<string>();
+  let {time} = moment;
   for (const segment of recorder.log.after(0)) {
     const records = await segment.read();
     for (let index = 0; index < records.count; index++) {
       const pause = pieces.pause();
       if (pause) await pause;
       const entry = records.entry(index);
-      if (entry.form === forms.json) continue;
+      if (entry.form === forms.json || !entry.isOfResource(object)) continue;
       const report = entry.report() as ChangeReport | StateNote;
       if (!isOf(report.object, object)) continue;
       const id = objectId(report.object);
       // The state before the first change in a segment tells nothing new of an object with an earlier change.
       const isKnown = known.has(id);
       known.add(id);
-      if ((report.kind === 'state' && isKnown) || !isBefore(entry, report)) continue;
-      if (report.kind === 'change' && report.type === 'deleted') last.delete(id);
-      else if (await mayList(report.object)) last.set(id, entry);
+      if ((report.kind === 'state' && isKnown) || !moment.isAfter(entry, report)) continue;
+      if (moment.time === undefined) time = Math.max(entry.time, time ?? 0);
+      if (report.kind === 'change' && report.type === 'deleted') found.delete(id);
+      else if (await mayList(report.object)) found.set(id, entry);
     }
   }
-  const after = given.get('continue') ?? '';
-  const ids = [...last.keys()].filter(id => id > after).sort();
-  const page = ids.slice(0, query.limit);
-  const [first] = recorder.log.segments;
-  return {
-    objects: page.map(id => recorder.state(last.get(id)!)),
-    ...(first ? {since: wireMicroTime(first.firstTime)} : {}),
-    ...(ids.length > page.length ? {next: nextOf(given, page.at(-1)!)} : {}),
-  };
+  for (const each of present) {
+    const {namespace, name} = each.metadata ?? {};
+    const own = {...object, namespace, name};
+    const id = objectId(own);
+    if (!known.has(id) && moment.had(each) && (await mayList(own))) found.set(id, each);
+  }
+  return {found, time};
 };
 
 const nextOf = (given: URLSearchParams, after: string): string => {

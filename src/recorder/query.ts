@@ -1,7 +1,10 @@
 // What a request selects: its parameters, and whether a record is among them.
 
+import {parseFieldSelector, type FieldSelector} from '#src/api/selectors/field-selector.js';
+import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {badRequest} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
 import type {RecordedObject} from '#src/observe/flight-recorder.js';
 import {forms, type Entry, type Kept} from './entry.js';
 
@@ -9,7 +12,7 @@ const kinds: ReadonlySet<string> = new Set(['change', 'reconcile', 'admission', 
 const parameters: ReadonlySet<string> = new Set(
   (
     'kind group resource namespace name uid controller user request after before ' +
-    'since until order limit objects watch at continue timeout pretty'
+    'since until order limit objects watch at continue table labelSelector fieldSelector timeout pretty'
   ).split(' '),
 );
 
@@ -32,6 +35,11 @@ export interface RecordQuery {
   readonly isDescending: boolean;
   readonly limit: number;
   readonly objects: boolean;
+  /** Whether objects of a moment are shown as a table. */
+  readonly table: boolean;
+  /** Of objects of a moment. */
+  readonly labels: LabelSelector | undefined;
+  readonly fields: FieldSelector | undefined;
 }
 
 const count = (query: URLSearchParams, name: string): number | undefined => {
@@ -58,6 +66,10 @@ export const readQuery = (query: URLSearchParams): RecordQuery => {
   if (unknown !== undefined) throw badRequest(`kind: "${unknown}" is not one of ${[...kinds].join(', ')}`);
   const order = query.get('order') ?? 'asc';
   if (order !== 'asc' && order !== 'desc') throw badRequest(`order: "${order}" is neither asc nor desc`);
+  const selector = <T>(name: string, parse: (text: string) => T): T | undefined => {
+    const text = query.get(name);
+    return text ? parse(text) : undefined;
+  };
   const part = (name: keyof RecordedObject) => (query.has(name) ? {[name]: query.get(name)!} : {});
   return {
     kinds: given && new Set(given),
@@ -72,6 +84,9 @@ export const readQuery = (query: URLSearchParams): RecordQuery => {
     isDescending: order === 'desc',
     limit: Math.min(count(query, 'limit') || defaultLimit, maxLimit),
     objects: query.get('objects') === 'true',
+    table: query.get('table') === 'true',
+    labels: selector('labelSelector', parseLabelSelector),
+    fields: selector('fieldSelector', parseFieldSelector),
   };
 };
 
@@ -101,3 +116,14 @@ export const isSelected = (record: Kept, {kinds: wanted, object, controller, use
   if (record.kind === 'scheduling') return user === undefined && request === undefined;
   return (user === undefined || record.user === user) && (request === undefined || record.request === request);
 };
+
+/** The text of a field by its path, as `spec.nodeName`; empty if it has none. */
+const fieldText = (object: object, path: string): string => {
+  let value: unknown = object;
+  for (const part of path.split('.')) value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[part];
+  return value === null || value === undefined || typeof value === 'object' ? '' : String(value);
+};
+
+/** Whether an object of a moment is selected by its labels and fields. */
+export const isSelectedObject = (object: Readonly<KubeObject>, {labels, fields}: Pick<RecordQuery, 'labels' | 'fields'>): boolean =>
+  (!labels || labels.matches(object.metadata?.labels)) && (!fields || fields.matches(path => fieldText(object, path)));

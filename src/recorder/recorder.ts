@@ -1,5 +1,6 @@
 import {randomBytes} from 'node:crypto';
 import {wireMicroTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import type {
@@ -12,7 +13,7 @@ import type {
   SchedulingReport,
 } from '#src/observe/flight-recorder.js';
 import {differencesOf} from './differences.js';
-import {changeText, forms, type Entry} from './entry.js';
+import {forms, textLength, type Entry} from './entry.js';
 import type {RecordFolder} from './folder.js';
 import {RecordLog} from './log.js';
 import {mostBytes} from './segment.js';
@@ -27,6 +28,9 @@ export interface RecorderParts {
   /** Where records are kept over restarts; in memory alone without it. */
   readonly folder?: RecordFolder | undefined;
 }
+
+/** An entry has a byte for where the JSON of its state begins. */
+const maxJsonFrom = 255;
 
 /** The name of an object. */
 export const objectId = ({group, resource, namespace = '', name = ''}: RecordedObject): string =>
@@ -54,18 +58,17 @@ export class Recorder implements FlightRecorder {
     const {type, object, previous} = report;
     const {log} = this;
     const now = this.#clock.now();
-    const text = changeText(report);
+    const length = textLength(report);
     const [state, from] = this.#kept(object, after, jsonFrom);
-    const bytes = mostBytes(text.length, state ? state.length - from : 0);
+    const bytes = mostBytes(length, state?.length ?? 0);
     let segment = log.room(bytes);
     // The state before is kept only if the change before is not.
     if (before && previous !== undefined && !segment.stateOf(object, previous)) {
       const [old, oldFrom] = this.#kept(object, before, jsonFrom);
-      const note = {object, revision: previous};
-      if (old) segment = log.room(bytes + mostBytes(text.length, old.length - oldFrom));
-      if (old) segment.appendOf(forms.state, now, note, changeText(note), old, oldFrom);
+      if (old) segment = log.room(bytes + mostBytes(length, old.length));
+      if (old) segment.appendOf(forms.state, now, {object, revision: previous}, old, oldFrom);
     }
-    segment.appendOf(forms[type], now, report, text, state, from);
+    segment.appendOf(forms[type], now, report, state, from);
     this.#appended();
   }
 
@@ -127,6 +130,11 @@ export class Recorder implements FlightRecorder {
     return record.kind === 'change' ? this.#withStates(record, entry, objects) : record;
   }
 
+  /** Returns an object of the store as it may be shown: digests of a secret. */
+  shown(of: RecordedObject, object: Readonly<KubeObject>): KubeObject {
+    return isSecret(of) ? (JSON.parse(withDigests(JSON.stringify(object), this.#digestKey)) as KubeObject) : object;
+  }
+
   /** Returns the state that a change left; the last one of an object that was deleted. */
   state(entry: Entry): unknown {
     const json = entry.state();
@@ -157,10 +165,14 @@ export class Recorder implements FlightRecorder {
     this.#appended();
   }
 
-  /** Returns what is kept of a state, and from which byte on: nothing of one that is too large, digests of a secret. */
+  /**
+   * Returns what is kept of a state, and where its JSON begins: nothing of one that is too large, digests of a secret.
+   */
   #kept(object: RecordedObject, state: Uint8Array | undefined, from: number): readonly [Uint8Array | undefined, number] {
-    if (!state || state.length - from > this.log.maxBytes / 8) return [undefined, 0];
-    if (!isSecret(object)) return [state, from];
+    if (!state || state.length > this.log.maxBytes / 8) return [undefined, 0];
+    // With what is before the JSON, since a view of the rest would cost more than these bytes.
+    if (!isSecret(object) && from <= maxJsonFrom) return [state, from];
+    if (!isSecret(object)) return [state.subarray(from), 0];
     const json = Buffer.from(state.buffer, state.byteOffset + from, state.length - from).toString();
     return [Buffer.from(withDigests(json, this.#digestKey)), 0];
   }

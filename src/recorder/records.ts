@@ -72,8 +72,14 @@ export interface RecordPage {
 
 /** The answer of `/recorder/v1/objects`. */
 export interface ObjectsAt {
-  readonly objects: readonly unknown[];
-  /** The time of the first record that is kept. Objects that have not changed since are not known to the recorder. */
+  /** Absent with `table=true`. */
+  readonly objects?: readonly unknown[];
+  /** The server's table of them, with `table=true`. */
+  readonly table?: unknown;
+  /**
+   * The time of the first record that is kept. Of moments before it objects are shown in the first state that is known,
+   * and those that were deleted before are not.
+   */
   readonly since?: string;
   /** The query parameters of the next page, after the `?`; absent on the last page. */
   readonly next?: string;

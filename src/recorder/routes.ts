@@ -4,7 +4,7 @@ import {methodUnknown} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {jsonText, type AdministrativeRequest} from '#src/serving/administration/route.js';
-import {objectsAt} from './objects.js';
+import {objectsAt, type StoredObjects} from './objects.js';
 import {readQuery} from './query.js';
 import {readPage} from './read.js';
 import type {Recorder} from './recorder.js';
@@ -18,6 +18,7 @@ export interface ReadApiParts {
   readonly recorder: Recorder;
   readonly authorizer: Authorizer;
   readonly clock: Clock;
+  readonly stored: StoredObjects;
 }
 
 /** The read API of a recorder: answers requests that are authorized for its path, at `/recorder/v1` and below. */
@@ -32,13 +33,13 @@ export class ReadApi {
 
   async answer({path, method, query: given, request}: AdministrativeRequest, user: UserInfo): Promise<ApiResponse> {
     if (method !== 'GET' && method !== 'HEAD') throw methodUnknown();
-    const {recorder, authorizer, clock} = this.#parts;
+    const {recorder, authorizer, clock, stored} = this.#parts;
     if (path === root) return jsonText(recorder.info());
     const query = readQuery(given);
     const visible = () => new Visible(authorizer, user, path);
     const own = visible();
     if (path === `${root}/objects`)
-      return jsonText(await objectsAt(query, given, {recorder, clock, mayList: object => own.mayList(object)}));
+      return jsonText(await objectsAt(query, given, {recorder, clock, stored, mayList: object => own.mayList(object)}));
     if (!isYes(given.get('watch'))) return jsonText(await readPage(query, given, {recorder, clock, shown: record => own.shown(record)}));
     const last = Number(request.headers['last-event-id']);
     const source = recordStream(Number.isSafeInteger(last) && last > 0 ? {...query, after: last} : query, {recorder, clock, visible});

@@ -3,15 +3,18 @@ import {
   Entry,
   forms,
   headerLength,
+  isStateOf,
   isWhole,
   lengthOf,
   writeChecksum,
+  writeFields,
   writeHeader,
-  writeLengths,
   type Appended,
   type Form,
+  type Header,
   type Records,
 } from './entry.js';
+import {StateIndex} from './state-index.js';
 
 /** A series of records that follow each other. */
 export interface Segment {
@@ -39,14 +42,14 @@ export class MemorySegment implements Segment, Records {
   readonly #bytes: Buffer;
   #used = 0;
   readonly #offsets: number[] = [];
-  /** By revision, the records that have the state of an object. */
-  readonly #states = new Map<number, number>();
-  /** By revision and object, those whose revision another has: stores of different resources count for themselves. */
-  readonly #alsoStates = new Map<string, number>();
+  readonly #view: DataView;
+  /** The records that have the state of an object. */
+  readonly #states = new StateIndex();
 
   constructor(firstSeq: number, bytes: Buffer) {
     this.firstSeq = firstSeq;
     this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   get count(): number {
@@ -54,7 +57,7 @@ export class MemorySegment implements Segment, Records {
   }
 
   get bytes(): number {
-    return this.#bytes.length + indexBytes * (this.#offsets.length + 4 * this.#alsoStates.size);
+    return this.#bytes.length + indexBytes * this.#offsets.length;
   }
 
   get memory(): Buffer {
@@ -96,19 +99,9 @@ export class MemorySegment implements Segment, Records {
   }
 
   stateOf(object: RecordedObject, revision: number): Entry | undefined {
-    const first = this.#entryAt(this.#states.get(revision));
-    if (!first || isSame(first.report().object, object)) return first;
-    return this.#entryAt(this.#alsoStates.get(stateKey(object, revision)));
-  }
-
-  #entryAt(index: number | undefined): Entry | undefined {
+    // Stores of different resources count for themselves, so that several objects may have a revision.
+    const index = this.#states.find(revision, each => isStateOf(this.#bytes, this.#offsets[each]!, object, revision));
     return index === undefined ? undefined : this.entry(index);
-  }
-
-  #noteState(revision: number, object: RecordedObject): void {
-    const index = this.count - 1;
-    if (this.#states.has(revision)) this.#alsoStates.set(stateKey(object, revision), index);
-    else this.#states.set(revision, index);
   }
 
   hasRoom(bytes: number): boolean {
@@ -117,15 +110,20 @@ export class MemorySegment implements Segment, Records {
 
   /** Appends a record that is JSON. */
   appendJson(time: number, text: string): void {
-    this.#append(forms.json, time, 0, -1, text, undefined, 0);
+    const offset = this.#used;
+    const textBytes = this.#bytes.write(text, offset + headerLength);
+    this.#end({form: forms.json, time, revision: 0, previous: -1, length: headerLength + textBytes, textBytes, jsonFrom: 0});
   }
 
-  /** Appends a record of an object with its text, and its state from a byte on if there is one. */
-  appendOf(form: Form, time: number, of: Appended, text: string, state: Uint8Array | undefined, from: number): void {
+  /** Appends a record of an object, with its state, which is JSON from a byte on, if there is one. */
+  appendOf(form: Form, time: number, of: Appended, state: Uint8Array | undefined, jsonFrom: number): void {
+    const {revision, previous = -1} = of;
     const offset = this.#used;
-    this.#append(form, time, of.revision, of.previous ?? -1, text, state, from);
-    writeLengths(this.#bytes, offset, of);
-    if (state) this.#noteState(of.revision, of.object);
+    const stateAt = writeFields(this.#bytes, offset, of);
+    if (state) this.#bytes.set(state, stateAt);
+    const end = state ? stateAt + state.length : stateAt;
+    this.#end({form, time, revision, previous, length: end - offset, textBytes: stateAt - offset - headerLength, jsonFrom});
+    if (state) this.#states.add(revision, this.count - 1);
   }
 
   #found(): void {
@@ -133,35 +131,15 @@ export class MemorySegment implements Segment, Records {
     this.#offsets.push(offset);
     this.#used += lengthOf(this.#bytes, offset);
     const entry = this.entry(this.count - 1);
-    if (entry.hasState) this.#noteState(entry.revision, entry.report().object!);
+    if (entry.hasState) this.#states.add(entry.revision, this.count - 1);
   }
 
-  #append(form: Form, time: number, revision: number, previous: number, text: string, state: Uint8Array | undefined, from: number): void {
-    const bytes = this.#bytes;
-    const offset = this.#used;
-    const textBytes = bytes.write(text, offset + headerLength);
-    let end = offset + headerLength + textBytes;
-    if (state) {
-      if (Buffer.isBuffer(state)) state.copy(bytes, end, from);
-      else bytes.set(state.subarray(from), end);
-      end += state.length - from;
-    }
-    writeHeader(bytes, offset, {form, time, revision, previous, length: end - offset, textBytes});
-    this.#offsets.push(offset);
-    this.#used = end;
+  #end(header: Header): void {
+    writeHeader(this.#view, this.#used, header);
+    this.#offsets.push(this.#used);
+    this.#used += header.length;
   }
 }
 
 /** The most bytes of a record. */
 export const mostBytes = (textLength: number, stateBytes: number): number => headerLength + 3 * textLength + stateBytes;
-
-const stateKey = ({group, resource, namespace = '', name = '', uid = ''}: RecordedObject, revision: number): string =>
-  `${revision}/${group}/${resource}/${namespace}/${name}/${uid}`;
-
-const isSame = (one: RecordedObject | undefined, other: RecordedObject): boolean =>
-  one !== undefined &&
-  one.uid === other.uid &&
-  one.name === other.name &&
-  one.namespace === other.namespace &&
-  one.resource === other.resource &&
-  one.group === other.group;

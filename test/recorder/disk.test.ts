@@ -1,13 +1,15 @@
-import {mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync} from 'node:fs';
+import {mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
+import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {startPlane} from '#src/plane/index.js';
-import {RecordFolder} from '#src/recorder/folder.js';
+import {RecordFolder, type FolderParts, type RecordFile} from '#src/recorder/folder.js';
 import {historyOf} from '#src/recorder/history.js';
 import {Recorder} from '#src/recorder/recorder.js';
+import {MemorySegment} from '#src/recorder/segment.js';
 import type {ChangeRecord} from '#src/recorder/records.js';
 
 const clock = new VirtualClock();
@@ -22,8 +24,12 @@ const anError = (error: unknown): never => {
   throw error as Error;
 };
 
-const opened = (path: string, {maxBytes = 1 << 20, failed = anError as (error: unknown) => void} = {}) =>
-  new Recorder({clock, maxBytes, folder: new RecordFolder({path, failed})});
+const opened = async (path: string, {maxBytes = 1 << 20, ...parts}: {maxBytes?: number} & Partial<FolderParts> = {}) =>
+  new Recorder({
+    clock,
+    maxBytes,
+    folder: await RecordFolder.open({path, clock: systemClock, failed: anError, resumed: () => {}, ...parts}),
+  });
 
 /** Records the revisions of an object, of which each follows the one before. */
 const revise = (recorder: Recorder, revisions: readonly number[], {resource = 'configmaps', filler = ''} = {}): void => {
@@ -41,12 +47,12 @@ const historyIn = async (recorder: Recorder, resource = 'configmaps') =>
 
 test('records on disk are there after a restart, with digests that go on', async t => {
   const path = aFolder(t);
-  const first = opened(path);
+  const first = await opened(path);
   revise(first, [1, 2]);
   revise(first, [1], {resource: 'secrets'});
   const before = [await historyIn(first), await historyIn(first, 'secrets')];
   await first.close();
-  const again = opened(path);
+  const again = await opened(path);
   t.deepEqual([await historyIn(again), await historyIn(again, 'secrets')], before);
   revise(again, [3]);
   revise(again, [2], {resource: 'secrets'});
@@ -66,7 +72,7 @@ test('records on disk are there after a restart, with digests that go on', async
     files.map(() => '600'),
   );
   const secret = {group: '', resource: 'secrets', name: 'hidden'};
-  const last = opened(path);
+  const last = await opened(path);
   const after = Buffer.from('{"metadata":{},"data":{"p":"swordfish"}}');
   last.change({kind: 'change', type: 'created', object: secret, verb: 'create', revision: 9, user: 'u'}, {after, jsonFrom: 0});
   await last.close();
@@ -75,24 +81,26 @@ test('records on disk are there after a restart, with digests that go on', async
 
 test('of records that were cut off by a crash the whole ones are there', async t => {
   const path = aFolder(t);
-  const first = opened(path);
+  const first = await opened(path);
   revise(first, [1, 2, 3]);
   await first.close();
   const [file] = readdirSync(path).filter(name => name.endsWith('.bin'));
   truncateSync(join(path, file!), statSync(join(path, file!)).size - 3);
-  const again = opened(path);
+  const again = await opened(path);
   revise(again, [4]);
   const {length} = await historyIn(again);
   await again.close();
 
   t.is(length, 3);
-  const revisions = (await historyIn(opened(path))).map(({revision, seq}) => `${seq}: ${revision}`);
+  const last = await opened(path);
+  const revisions = (await historyIn(last)).map(({revision, seq}) => `${seq}: ${revision}`);
+  await last.close();
   t.deepEqual(revisions, ['1: 1', '2: 2', '4: 4']);
 });
 
 test('files take no more bytes than the bound: the oldest are removed', async t => {
   const path = aFolder(t);
-  const recorder = opened(path);
+  const recorder = await opened(path);
   for (let at = 0; at < 30; at++) {
     revise(
       recorder,
@@ -110,22 +118,79 @@ test('files take no more bytes than the bound: the oldest are removed', async t 
   t.true(records.every(({changes}) => changes?.length === 1));
 });
 
-test('a folder that cannot be written stops the recorder, once, and fails nothing', async t => {
-  const path = aFolder(t);
-  const failures: unknown[] = [];
-  const recorder = opened(path, {failed: error => void failures.push(error)});
-  rmSync(path, {recursive: true});
+/** A disk that is full while it is told so, also in the middle of a write. */
+const aFullDisk = () => {
+  const disk = {isFull: false, written: Buffer.alloc(0)};
+  const create = (): Promise<RecordFile> =>
+    Promise.resolve({
+      write(bytes: Uint8Array, from: number, length: number, position: number) {
+        if (disk.isFull) return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device, write'), {code: 'ENOSPC'}));
+        const part = Math.min(length, 100);
+        const end = Math.max(disk.written.length, position + part);
+        disk.written = Buffer.concat([disk.written, Buffer.alloc(end - disk.written.length)]);
+        disk.written.set(bytes.subarray(from, from + part), position);
+        disk.isFull = disk.written.length > 150 && disk.written.length < 300;
+        return Promise.resolve({bytesWritten: part});
+      },
+      close: () => Promise.resolve(),
+    });
+  return {disk, create};
+};
+
+test('while the disk is full the records wait, which is said once, and they are written when it has room again', async t => {
+  const said: string[] = [];
+  const {disk, create} = aFullDisk();
+  const diskClock = new VirtualClock();
+  const recorder = await opened(aFolder(t), {
+    clock: diskClock,
+    create,
+    failed: error => void said.push((error as NodeJS.ErrnoException).code!),
+    resumed: () => void said.push('resumed'),
+  });
   revise(recorder, [1]);
   await recorder.flush();
   revise(recorder, [2, 3]);
-  await recorder.flush();
+  await diskClock.advance(60_000);
 
-  t.is(failures.length, 1);
-  t.is(recorder.left, 2);
+  t.deepEqual(said, ['ENOSPC']);
+  t.is((await historyIn(recorder)).length, 3);
+  disk.isFull = false;
+  disk.written = Buffer.concat([disk.written, Buffer.alloc(200)]); // Beyond the size at which this disk is full.
+  await diskClock.advance(60_000);
+  await recorder.flush();
+  t.deepEqual(said, ['ENOSPC', 'resumed']);
+  t.is(recorder.left, 0);
+  const written = MemorySegment.of(1, disk.written);
   t.deepEqual(
-    (await historyIn(recorder)).map(({revision}) => revision),
-    ['1'],
+    Array.from({length: written.count}, (_, index) => written.entry(index).revision),
+    [1, 2, 3],
   );
+  await recorder.close();
+});
+
+test('records that wait for a disk have a bound, beyond which they are left out', async t => {
+  const create = () => Promise.reject(new Error('gone'));
+  const recorder = await opened(aFolder(t), {maxBytes: 64 << 20, clock: new VirtualClock(), create, failed: () => {}});
+  for (let revision = 1; revision <= 300; revision++) {
+    revise(recorder, [revision], {filler: 'x'.repeat(100_000)});
+    if (revision % 50 === 0) await recorder.flush();
+  }
+
+  t.true(recorder.left > 50, String(recorder.left));
+  t.true(recorder.info().bytes < 24 << 20);
+  await recorder.close();
+});
+
+test('a folder is used by one recorder at a time, and one whose process was killed can be used', async t => {
+  const path = aFolder(t);
+  writeFileSync(join(path, 'owner'), '1\n');
+  const first = await opened(path);
+  const message = `in use by the server of process ${process.pid}: stop that one, or give another folder`;
+
+  if (process.platform === 'linux') await t.throwsAsync(opened(path), {message});
+  await first.close();
+  await (await opened(path)).close();
+  t.pass();
 });
 
 test('a plane keeps its records in a folder, and a fork of it has its own in memory', async t => {
@@ -141,7 +206,7 @@ test('a plane keeps its records in a folder, and a fork of it has its own in mem
   t.is((await plane.history(kinds.configMaps, 'default/other')).length, 0);
   await fork.stop();
   await plane.stop();
-  const recorder = opened(path);
+  const recorder = await opened(path);
   t.like(await historyIn(recorder), [{type: 'created', user: 'plat-admin'}]);
   await recorder.close();
 });

@@ -25,7 +25,7 @@ test('what built-in plugins change is recorded with the fields', async t => {
   const changed = Object.fromEntries(decisions.filter(({decision}) => decision === 'changed').map(({plugin, fields}) => [plugin, fields]));
 
   t.like(changed, {
-    ServiceAccount: ['spec.serviceAccountName', 'spec.serviceAccount', 'spec.volumes', 'spec.containers'],
+    ServiceAccount: ['spec.serviceAccountName', 'spec.serviceAccount', 'spec.volumes', 'spec.containers[].volumeMounts'],
     DefaultTolerationSeconds: ['spec.tolerations'],
     Priority: ['spec.priority', 'spec.preemptionPolicy'],
   });

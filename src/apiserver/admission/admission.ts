@@ -77,6 +77,12 @@ export interface AdmissionPlugin {
   readonly unmeasured?: boolean;
   /** What it works by, where objects configure that: without rules it is not called. */
   readonly rules?: Rules;
+  /**
+   * The fields that `admit` may change, such as `spec.tolerations` or `spec.containers[].resources`: the flight
+   * recorder notes which of them it did. Of a field that is a list or a map its own values are compared, and not what
+   * is in them.
+   */
+  readonly changes?: readonly string[];
   admit?(attributes: AdmissionAttributes): void | 'again' | Promise<void | 'again'>;
   validate?(attributes: AdmissionAttributes): void | Promise<void>;
 }

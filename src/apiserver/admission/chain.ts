@@ -8,6 +8,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
 import type {AdmissionAttributes, AdmissionPlugin, DecisionNotes, Phase} from './admission.js';
+import {changedFields, fieldPath, heldBy, type FieldPath, type Held} from './changed-fields.js';
 import {admissionMetrics, type AdmissionMetrics, type Durations} from './chain-metrics.js';
 import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import {reportDecision} from './recorded-decisions.js';
@@ -27,6 +28,8 @@ interface Step {
   readonly durations: Durations | undefined;
   /** What the plugin works by, if objects configure that. */
   readonly rules: AdmissionPlugin['rules'];
+  /** What the plugin may change, where that is recorded. */
+  readonly changes: readonly FieldPath[] | undefined;
 }
 
 /** The steps of one phase, and the series of its durations. */
@@ -97,7 +100,8 @@ export class AdmissionChain {
         const isCalled = !handles || isHandled(handles, target);
         if (!isCalled && unmeasured) return [];
         const call = isCalled ? plugin[phase]!.bind(plugin) : undefined;
-        return [{name, call, rules, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}];
+        const changes = phase === 'admit' && this.#tools.recorder ? plugin.changes?.map(fieldPath) : undefined;
+        return [{name, call, rules, changes, durations: unmeasured ? undefined : this.#metrics.ofPlugin(name, phase, operation)}];
       }),
       durations: this.#metrics.ofPhase(phase, operation),
     });
@@ -126,6 +130,8 @@ class PhaseRun implements DecisionNotes {
   readonly #recorder: FlightRecorder | undefined;
   /** The step that is called. */
   #step: Step | undefined;
+  /** What the fields held before that it may change. */
+  #held: Held | undefined;
 
   constructor(phase: Phase, {steps, durations}: PhaseSteps, attributes: AdmissionAttributes, {clock, log, recorder}: Tools) {
     this.#phase = phase;
@@ -168,6 +174,7 @@ class PhaseRun implements DecisionNotes {
     }
     if (step.rules?.none) return this.#passed(step, undefined);
     this.#step = step;
+    this.#held = step.changes && heldBy(this.#attributes.object, step.changes);
     let outcome: ReturnType<typeof call>;
     try {
       outcome = call(this.#attributes);
@@ -183,11 +190,18 @@ class PhaseRun implements DecisionNotes {
 
   #passed(step: Step, outcome: void | 'again'): undefined {
     if (outcome === 'again') this.#isRepeated = true;
+    if (step.changes && this.#held) this.#noteChanges(step.changes, this.#held);
     const now = this.#clock.monotonic();
     step.durations?.accepted.observe((now - this.#since) / 1000);
     if (this.#isLogged) this.#logDuration(step, now - this.#since);
     this.#since = now;
     return undefined;
+  }
+
+  #noteChanges(paths: readonly FieldPath[], held: Held): void {
+    this.#held = undefined;
+    const fields = changedFields(this.#attributes.object, paths, held);
+    if (fields.length > 0) this.noteDecision({decision: 'changed', fields});
   }
 
   #refused(step: Step, error: unknown): never {

@@ -6,7 +6,6 @@ import type {KubeObject} from '#src/api/types.js';
 import {classAnnotation} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
 import {targetsOf} from './handles.js';
-import {changesOf} from './recorded-decisions.js';
 
 interface Parts {
   readonly naming: Naming;
@@ -32,15 +31,14 @@ export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin =>
   return {
     name: 'DefaultStorageClass',
     handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.persistentVolumeClaims)},
+    changes: ['spec.storageClassName'],
     async admit(attributes) {
       const claim = attributes.object as ObjectOf<typeof kinds.persistentVolumeClaims>;
       if (claim.spec?.storageClassName !== undefined || claim.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.storageClasses, marks);
       if (name === undefined) return;
       const spec = (claim.spec ??= {});
-      const note = changesOf(attributes, spec, 'spec', ['storageClassName']);
       spec.storageClassName = name;
-      note();
     },
   };
 };
@@ -52,15 +50,14 @@ export const defaultIngressClass = ({naming, reader}: Parts): AdmissionPlugin =>
   return {
     name: 'DefaultIngressClass',
     handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.ingresses)},
+    changes: ['spec.ingressClassName'],
     async admit(attributes) {
       const ingress = attributes.object as ObjectOf<typeof kinds.ingresses>;
       if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.ingressClasses, marks);
       if (name === undefined) return;
       const spec = (ingress.spec ??= {});
-      const note = changesOf(attributes, spec, 'spec', ['ingressClassName']);
       spec.ingressClassName = name;
-      note();
     },
   };
 };

@@ -28,23 +28,3 @@ export const warned = (attributes: AdmissionAttributes, text: string): void => {
   attributes.notes?.noteDecision({decision: 'warned', reason: text});
   attributes.warn(text);
 };
-
-/**
- * Returns the function that records which fields of a part of the object the plugin has changed since this call. What
- * is compared costs nothing without a recorder.
- */
-export const changesOf = (
-  {notes}: Pick<AdmissionAttributes, 'notes'>,
-  part: object,
-  path: string,
-  fields: readonly string[],
-): (() => void) => {
-  if (!notes) return () => {};
-  const texts = () => fields.map(field => JSON.stringify((part as Readonly<Record<string, unknown>>)[field]));
-  const before = texts();
-  return () => {
-    const after = texts();
-    const changed = fields.filter((_, index) => after[index] !== before[index]).map(field => `${path}.${field}`);
-    if (changed.length > 0) notes.noteDecision({decision: 'changed', fields: changed});
-  };
-};

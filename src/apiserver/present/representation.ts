@@ -12,7 +12,7 @@ import {zeroValue} from '#src/schema/decode/zero-value.js';
 import {objectOf} from '#src/apiserver/registry/read/read.js';
 import {metadataJson} from '#src/apiserver/registry/record.js';
 import {rowStart} from '#src/apiserver/registry/row-text.js';
-import type {ServedResource} from '#src/apiserver/registry/resource.js';
+import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import {partialMetadata, tableOf, type IncludeObject} from './table.js';
@@ -147,6 +147,17 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, 
     list: (objects, meta) => table(objects, meta, true),
   };
 };
+
+/** Returns a table of objects of the stored version, with ages at a time. */
+export const tableAt = ({settings: {naming}, definition}: Resource, objects: readonly Readonly<KubeObject>[], now: number): unknown =>
+  tableOf(definition, objects, {
+    apiVersion: naming.apiVersion('meta', 'v1'),
+    includeObject: 'Metadata',
+    meta: {},
+    columns: true,
+    cell: (column, object) => column.of(object, at => humanDuration(now - at), naming),
+    shown: same,
+  });
 
 const asMetadata = ({served: {resource}, metaVersion, form, isText, base}: Presented): Representation => {
   const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object, resource.definition);

@@ -2,10 +2,14 @@
 
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import type {Route} from '#src/apiserver/handlers/route.js';
+import {tableAt} from '#src/apiserver/present/representation.js';
+import {allObjects} from '#src/apiserver/registry/read/list.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {zPages} from '#src/plane/component/zpages.js';
+import type {RecordedObject} from '#src/observe/flight-recorder.js';
+import type {StoredObjects} from '#src/recorder/objects.js';
 import {Recorder} from '#src/recorder/recorder.js';
 import {ReadApi} from '#src/recorder/routes.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
@@ -34,13 +38,36 @@ export const profiling = ({contentionProfiling}: Pick<ApiserverOptions, 'content
   profilingRoutes({clock, argv: process.argv, contention: contentionProfiling});
 
 /** The read API of the flight recorder, if there is one. */
-export const recorderRoutes = ({recorder, clock}: ApiServerParts, {settings: {authorizer}}: Registry): Route[] => {
+export const recorderRoutes = ({recorder, clock}: ApiServerParts, registry: Registry): Route[] => {
   if (!(recorder instanceof Recorder)) return [];
-  const api = new ReadApi({recorder, authorizer, clock});
+  const api = new ReadApi({recorder, authorizer: registry.settings.authorizer, clock, stored: storedObjects(registry)});
   return ReadApi.paths.map(path => ({
     path,
     handler: ({request, info, user}) => api.answer({method: request.method, path: info.path, query: info.query, request}, user),
   }));
+};
+
+/** The objects of the store at present, as the recorder reads them. */
+const storedObjects = (registry: Registry): StoredObjects => {
+  const resourceOf = ({group, resource}: RecordedObject) =>
+    registry.served.find(({resource: {ref}}) => ref.group === group && ref.resource === resource)?.resource;
+  return {
+    async list(object) {
+      const resource = resourceOf(object);
+      if (!resource) return [];
+      const {namespace = '', name} = object;
+      if (name === undefined || (resource.kind.namespaced && namespace === '')) {
+        const all = await allObjects(resource, {namespace: resource.kind.namespaced ? namespace : ''});
+        return name === undefined ? all : all.filter(({metadata}) => metadata?.name === name);
+      }
+      const record = await resource.settings.store.get(resource.key(namespace, name));
+      return record ? [await resource.object(record)] : [];
+    },
+    table(object, objects, now) {
+      const resource = resourceOf(object);
+      return resource && tableAt(resource, objects, now);
+    },
+  };
 };
 
 const asRoute = ({path, answer}: AdministrativeRoute): Route => ({

@@ -4,13 +4,11 @@
 // sockets: there the owner keeps updating the modification time of a file, and a starting process watches whether it is
 // updated.
 
-import {once} from 'node:events';
 import {readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync} from 'node:fs';
-import {createServer} from 'node:net';
 import {hostname} from 'node:os';
 import {join} from 'node:path';
 import {runEvery, type Clock} from '#src/base/clock.js';
-import {confineErrors} from '#src/base/emitters/confined.js';
+import {claimFolder} from '#src/base/files/claimed-folder.js';
 import {systemRandom} from '#src/base/random.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 
@@ -65,28 +63,14 @@ const inUse = (directory: string, lockFile: string, owner: Partial<Owner> = {}):
   );
 };
 
-/** The length of the names, the system's maximum: releases of Node.js pad shorter ones differently. */
-const nameLength = 108;
-
 /**
- * Returns a socket that no other process on this machine can have at the same time for the same directory, wherever the directory is mounted and whatever becomes
- * of the files in it; the system releases it with the process. Rejects with `StoreUnusable` if another process has it. Undefined where there is no such socket.
+ * Claims a directory for the store of this process. Rejects with `StoreUnusable` if another process has it. Undefined
+ * where the system has no such claims.
  */
 export const claimSocket = async (directory: string, lockFile: string, clock: Clock): Promise<Disposable | undefined> => {
-  if (process.platform !== 'linux') return undefined;
-  const {dev, ino} = statSync(directory);
-  const server = confineErrors(createServer(socket => confineErrors(socket).destroy()));
-  using _ = clock.hold();
-  try {
-    server.listen(`\0plat-store/${dev}/${ino}/`.padEnd(nameLength, '.'));
-    await once(server, 'listening');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw inUse(directory, lockFile, ownerOf(directory));
-    // A sandbox may refuse such sockets.
-    return undefined;
-  }
-  server.unref();
-  return {[Symbol.dispose]: () => void server.close()};
+  const claim = await claimFolder(directory, 'plat-store', clock);
+  if (claim === 'taken') throw inUse(directory, lockFile, ownerOf(directory));
+  return claim;
 };
 
 /**

@@ -8,7 +8,6 @@ import {isForKind, combinedMessage} from '#src/apiserver/admission/request-kind.
 import {checkWork} from '#src/apiserver/request/large.js';
 import {claimObjections, comparisonsWith, podObjections, type Claim, type LimitRange} from './limit-ranges.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 export interface LimitRangerParts {
   readonly naming: Naming;
@@ -92,14 +91,13 @@ export const limitRanger = ({naming, reader, gate}: LimitRangerParts): Admission
       operations: ['CREATE', 'UPDATE'],
       targets: [...targetsOf(naming, kinds.pods, '', 'resize'), ...targetsOf(naming, kinds.persistentVolumeClaims)],
     },
+    changes: ['metadata.annotations', 'spec.containers[].resources', 'spec.initContainers[].resources'],
     async admit(attributes) {
       if (!isPod(attributes)) return;
       const ranges = await rangesFor(attributes);
       if (ranges.length === 0) return;
       const pod = attributes.object as Pod & {spec: PodSpec};
-      const note = changesOf(attributes, pod.spec, 'spec', ['containers', 'initContainers']);
       for (const range of ranges) fillPod(pod, range, naming.key('limit-ranger'));
-      note();
     },
     async validate(attributes) {
       const ofPod = isPod(attributes);

@@ -7,7 +7,6 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {combinedMessage, podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 const imagesOf = (spec: Readonly<PodSpec>): string[] => [
   ...containersOf(spec).map(({image = ''}) => image),
@@ -28,13 +27,17 @@ export const alwaysPullImages = (naming: Naming): AdmissionPlugin => {
   return {
     name: 'AlwaysPullImages',
     handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
+    changes: [
+      'spec.containers[].imagePullPolicy',
+      'spec.initContainers[].imagePullPolicy',
+      'spec.ephemeralContainers[].imagePullPolicy',
+      'spec.volumes[].image.pullPolicy',
+    ],
     admit(attributes) {
       const pod = podWithImages(attributes);
       if (!pod) return;
-      const note = changesOf(attributes, pod.spec, 'spec', ['containers', 'initContainers', 'ephemeralContainers', 'volumes']);
       for (const container of containersOf(pod.spec)) container.imagePullPolicy = 'Always';
       for (const {image} of pod.spec.volumes ?? []) if (image) image.pullPolicy = 'Always';
-      note();
     },
     validate(attributes) {
       const pod = podWithImages(attributes);

@@ -3,7 +3,6 @@ import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 export interface TolerationSeconds {
   readonly notReady: number;
@@ -25,6 +24,7 @@ export const defaultTolerationSeconds = ({
   return {
     name: 'DefaultTolerationSeconds',
     handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
+    changes: ['spec.tolerations'],
     admit(attributes) {
       const pod = podIn(attributes);
       if (!pod) return;
@@ -32,13 +32,11 @@ export const defaultTolerationSeconds = ({
       const missing = desired.filter(
         ({key}) => !own.some(one => (!one.key || one.key === key) && (!one.effect || one.effect === 'NoExecute')),
       );
-      const note = changesOf(attributes, pod.spec, 'spec', ['tolerations']);
       if (missing.length > 0)
         pod.spec.tolerations = [
           ...own,
           ...missing.map(({key, tolerationSeconds}) => ({key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds})),
         ];
-      note();
     },
   };
 };

@@ -4,7 +4,6 @@ import {isExtendedResource} from '#src/model/resource-names.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 /**
  * Adds tolerations to pods for the extended resources they request, since nodes with such resources are tainted by
@@ -13,6 +12,7 @@ import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => ({
   name: 'ExtendedResourceToleration',
   handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
+  changes: ['spec.tolerations'],
   admit(attributes) {
     const pod = podIn(attributes);
     if (!pod) return;
@@ -29,8 +29,6 @@ export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => (
       const desired = {key, operator: 'Exists', effect: 'NoSchedule'};
       own[at.get(key) ?? own.length] = desired;
     }
-    const note = changesOf(attributes, pod.spec, 'spec', ['tolerations']);
     pod.spec.tolerations = own;
-    note();
   },
 });

@@ -6,7 +6,6 @@ import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 /**
  * The node labels that pods may select: the defaults of namespaces without an annotation, and the allowed labels of
@@ -66,14 +65,13 @@ export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): 
   return {
     name: 'PodNodeSelector',
     handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.pods)},
+    changes: ['spec.nodeSelector'],
     async admit(attributes) {
       const pod = podIn(attributes);
       if (!pod) return;
       const wanted = await selectorOf(attributes);
-      const note = changesOf(attributes, pod.spec, 'spec', ['nodeSelector']);
       if (Object.keys(wanted).length > 0 && !conflicts(wanted, pod.spec.nodeSelector))
         pod.spec.nodeSelector = {...wanted, ...pod.spec.nodeSelector};
-      note();
       check(attributes, wanted, pod.spec.nodeSelector);
     },
     async validate(attributes) {

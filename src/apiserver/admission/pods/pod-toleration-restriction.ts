@@ -8,7 +8,6 @@ import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {podIn} from '#src/apiserver/admission/request-kind.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {areAllowed, mergedTolerations} from './tolerations.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 /** The default tolerations of namespaces, and their allowed ones. */
 export interface TolerationSettings {
@@ -57,6 +56,7 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
   return {
     name: 'PodTolerationRestriction',
     handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(naming, kinds.pods)},
+    changes: ['spec.tolerations'],
     async admit(attributes) {
       const pod = podIn(attributes);
       if (!pod) return;
@@ -64,9 +64,7 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
       const defaults = attributes.operation === 'CREATE' ? ((await tolerationsIn(attributes, given)) ?? settings?.given ?? []) : [];
       const merged = defaults.length > 0 ? mergedTolerations(defaults, own) : own;
       const final = qosClassOf(pod.spec) === 'BestEffort' ? merged : mergedTolerations(merged, [pressure]);
-      const note = changesOf(attributes, pod.spec, 'spec', ['tolerations']);
       if (final.length > 0) pod.spec.tolerations = final;
-      note();
       await check(attributes, final);
     },
     async validate(attributes) {

@@ -6,10 +6,6 @@ import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admissio
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {isForKind, podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
-
-/** What it may change of a pod's spec. */
-const changedFields = ['priorityClassName', 'priority', 'preemptionPolicy'];
 
 type PriorityClass = ObjectOf<typeof kinds.priorityClasses>;
 
@@ -47,7 +43,6 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
 
   const setPriority = async (attributes: AdmissionAttributes, spec: PodSpec): Promise<void> => {
     const {className, priority: value, preemptionPolicy} = await resolved(attributes, spec);
-    const note = changesOf(attributes, spec, 'spec', changedFields);
     if (className) spec.priorityClassName = className;
     if (spec.priority !== undefined && spec.priority !== value) {
       throw refuse(
@@ -56,7 +51,7 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
       );
     }
     spec.priority = value;
-    if (!preemptionPolicy) return note();
+    if (!preemptionPolicy) return;
     if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
       throw refuse(
         attributes,
@@ -64,7 +59,6 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
       );
     }
     spec.preemptionPolicy = preemptionPolicy;
-    note();
   };
 
   return {
@@ -73,15 +67,14 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
       operations: ['CREATE', 'UPDATE', 'DELETE'],
       targets: [...targetsOf(naming, kinds.pods), ...targetsOf(naming, kinds.priorityClasses)],
     },
+    changes: ['spec.priorityClassName', 'spec.priority', 'spec.preemptionPolicy'],
     async admit(attributes) {
       const pod = isForKind(attributes, naming, kinds.pods) ? podIn(attributes) : undefined;
       if (!pod) return;
       if (attributes.operation === 'CREATE') return setPriority(attributes, pod.spec);
       const old = (attributes.oldObject as Pod).spec;
-      const note = changesOf(attributes, pod.spec, 'spec', changedFields);
       if (pod.spec.priority === undefined && old?.priority !== undefined) pod.spec.priority = old.priority;
       if (pod.spec.preemptionPolicy === undefined && old?.preemptionPolicy !== undefined) pod.spec.preemptionPolicy = old.preemptionPolicy;
-      note();
     },
     async validate(attributes) {
       const {operation, object} = attributes;

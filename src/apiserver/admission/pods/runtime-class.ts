@@ -11,7 +11,6 @@ import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
 import {givenEmpty} from '#src/schema/emptied.js';
 import {mergedTolerations} from './tolerations.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 type RuntimeClass = ObjectOf<typeof kinds.runtimeClasses>;
 type List = Readonly<Record<string, string>>;
@@ -63,14 +62,13 @@ export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonl
   return {
     name: 'RuntimeClass',
     handles: {operations: ['CREATE'], targets: targetsOf(naming, kinds.pods)},
+    changes: ['spec.overhead', 'spec.nodeSelector', 'spec.tolerations'],
     async admit(attributes) {
       const pod = podIn(attributes);
       const found = pod && (await classOf(attributes, pod.spec));
       if (!found) return;
-      const note = changesOf(attributes, pod.spec, 'spec', ['overhead', 'nodeSelector', 'tolerations']);
       setOverhead(attributes, pod.spec, found);
       setScheduling(attributes, pod.spec, found);
-      note();
     },
     async validate(attributes) {
       const pod = podIn(attributes);

@@ -12,10 +12,6 @@ import {podIn} from '#src/apiserver/admission/request-kind.js';
 import {refuse, invalidName} from '#src/apiserver/admission/refuse.js';
 import {forbiddenInEphemeral, forbiddenSecrets} from './mountable-secrets.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
-
-/** What it may change of a pod's spec. */
-const changedFields = ['serviceAccountName', 'serviceAccount', 'imagePullSecrets', 'volumes', 'containers', 'initContainers'];
 
 export interface ServiceAccountParts {
   readonly naming: Naming;
@@ -119,12 +115,19 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
   return {
     name: 'ServiceAccount',
     handles: {operations: ['CREATE', 'UPDATE'], targets: targetsOf(parts.naming, kinds.pods, '', 'ephemeralcontainers')},
+    changes: [
+      'spec.serviceAccountName',
+      'spec.serviceAccount',
+      'spec.imagePullSecrets',
+      'spec.volumes',
+      'spec.containers[].volumeMounts',
+      'spec.initContainers[].volumeMounts',
+    ],
     async admit(attributes) {
       const pod = created(attributes);
       if (!pod) return;
       if (checks.isMirror(pod)) return checkMirror(attributes, pod);
       const {spec} = pod;
-      const note = changesOf(attributes, spec, 'spec', changedFields);
       spec.serviceAccountName ||= defaultAccount;
       // The deprecated field is set as well.
       spec.serviceAccount = spec.serviceAccountName;
@@ -132,7 +135,6 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, parts);
       if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
         spec.imagePullSecrets = account.imagePullSecrets.map(({name}) => (name === undefined ? {} : {name}));
-      note();
       await checks.check(attributes, pod);
     },
     async validate(attributes) {

@@ -3,7 +3,6 @@ import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {targetsOf} from '#src/apiserver/admission/handles.js';
 import {isForKind} from '#src/apiserver/admission/request-kind.js';
-import {changesOf} from '#src/apiserver/admission/recorded-decisions.js';
 
 /** Adds the finalizers that keep storage objects while they are in use; controllers remove them. */
 export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin => {
@@ -15,13 +14,12 @@ export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin =>
   return {
     name: 'StorageObjectInUseProtection',
     handles: {operations: ['CREATE'], targets: finalizers.flatMap(([kind]) => targetsOf(naming, kind))},
+    changes: ['metadata.finalizers'],
     admit(attributes) {
       const [, finalizer] = finalizers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
       if (finalizer === undefined) return;
       const meta = (attributes.object!.metadata ??= {});
-      const note = changesOf(attributes, meta, 'metadata', ['finalizers']);
       if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
-      note();
     },
   };
 };
