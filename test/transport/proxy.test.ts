@@ -50,7 +50,7 @@ test('calls and streams go through the proxy of the settings', async t => {
   t.is((await connection.send(get)).status, 200);
   t.true(await connection.isProbed());
 
-  t.deepEqual(proxy.tunnels, [`127.0.0.1:${server.port}`, `127.0.0.1:${server.port}`]);
+  t.deepEqual(proxy.tunnels, [`127.0.0.1:${server.port}`]);
 });
 
 test('a proxy that refuses, cannot be reached or is of another kind is reported in one line', async t => {

@@ -157,3 +157,107 @@ test('a connection that falls silent is given up', async t => {
   for (const socket of pipes) socket.destroy();
   proxy.close();
 });
+
+test('calls and streams share one connection, and a call that is repeated in parallel needs no other', async t => {
+  const watch = aWatch();
+  await using server = await serve(
+    answering(async ({url, method, body}) => {
+      if (url === '/watch') return watch.response;
+      return json({method, body: body?.kind === 'bytes' ? (await body.read(1 << 20)).toString() : undefined}, 201);
+    }),
+  );
+  await using connection = await connect(settingsFor(server), {clock: systemClock});
+
+  await streamed(connection);
+  const text = 'ü'.repeat(100_000);
+  const posts = await Promise.all(
+    Array.from({length: 5}, () => connection.send({method: 'POST', path: '/', headers: {'content-type': 'text/plain'}, body: text})),
+  );
+
+  t.is(server.listener.connections, 1);
+  for (const {status, body} of posts) t.deepEqual([status, JSON.parse(body.toString())], [201, {method: 'POST', body: text}]);
+});
+
+test('the connection that shows that a server has no HTTP/2 is used for HTTP/1.1', async t => {
+  let opened = 0;
+  await using server = await serve(
+    answering(() => json({})),
+    {listener: {disableHttp2: true}},
+  );
+  using proxy = await aCuttingProxy(server, () => opened++);
+  await using connection = await connect(settingsFor(server, proxy.url), {clock: systemClock});
+
+  await connection.send(getRequest);
+  await connection.send(getRequest);
+
+  t.is(opened, 1);
+});
+
+const getRequest = {method: 'GET', path: '/', headers: {}};
+
+/** A TCP proxy to a server, whose connections can be cut. */
+const aCuttingProxy = async (server: TestServer, onConnection: () => void = () => {}) => {
+  const pipes = new Set<net.Socket>();
+  const proxy = net.createServer(inner => {
+    onConnection();
+    const outer = net.connect(server.port, '127.0.0.1');
+    inner.pipe(outer).pipe(inner);
+    for (const socket of [inner, outer]) pipes.add(socket.on('error', () => {}));
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const cut = () => {
+    for (const socket of pipes) socket.destroy();
+    pipes.clear();
+  };
+  return {
+    url: `https://127.0.0.1:${(proxy.address() as net.AddressInfo).port}`,
+    cut,
+    [Symbol.dispose]() {
+      cut();
+      proxy.close();
+    },
+  };
+};
+
+for (const [method, requests] of [
+  ['GET', 2],
+  ['POST', 1],
+] as const) {
+  test(`a ${method} whose connection ends before a response is sent ${requests === 2 ? 'once more' : 'only once'}`, async t => {
+    let seen = 0;
+    let cut = () => {};
+    await using server = await serve(
+      answering(({url}) => {
+        if (url === '/cut' && ++seen === 1) cut();
+        return url === '/cut' && seen === 1 ? new Promise(() => {}) : json({});
+      }),
+    );
+    using proxy = await aCuttingProxy(server);
+    ({cut} = proxy);
+    await using connection = await connect(settingsFor(server, proxy.url), {clock: systemClock});
+    await connection.send(getRequest);
+
+    const sent = connection.send({method, path: '/cut', headers: {}, ...(method === 'POST' ? {body: '{}'} : {})});
+
+    if (method === 'GET') t.is((await sent).status, 200);
+    else await t.throwsAsync(sent, {message: /^POST https:.*\/cut: /});
+    t.is(seen, requests);
+  });
+}
+
+test('a connection without requests is given up after a while, and another is opened for the next', async t => {
+  const clock = new VirtualClock();
+  await using server = await serve(answering(() => json({})));
+  await using connection = await connect(settingsFor(server), {clock});
+
+  await connection.send(getRequest);
+  t.is(server.listener.connections, 1);
+  for (let passed = 0; server.listener.connections > 0 && passed < 120; passed++) {
+    await clock.advance(1_000);
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+
+  t.is(server.listener.connections, 0);
+  t.is((await connection.send(getRequest)).status, 200);
+});

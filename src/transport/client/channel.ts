@@ -1,3 +1,4 @@
+import type {Duplex} from 'node:stream';
 import {createSecureContext, type TLSSocket} from 'node:tls';
 import type {Dispatcher} from 'undici';
 import type {Clock} from '#src/base/clock.js';
@@ -26,12 +27,14 @@ export type ChannelReply = HttpHead & {readonly body: Buffer};
 const connectTimeoutMs = 30_000;
 /** A dead connection is detected within 17 s. */
 const pings = {everyMs: 11_000, timeoutMs: 5_500};
+/** How long a connection without a request is kept. */
+const idleMs = 90_000;
 /** The receive windows; the default of 64 KiB would let hundreds of watches wait for each other. */
 const windows = {stream: 1 << 20, session: 16 << 20};
 
 /**
- * The connections to one server, with one set of certificates. Calls reuse HTTP/1.1 connections, streams share an
- * HTTP/2 connection if the server supports it.
+ * The connections to one server, with one set of certificates. Calls and streams share an HTTP/2 connection if the
+ * server supports it, and reuse HTTP/1.1 connections otherwise.
  */
 export class Channel {
   readonly #origin: string;
@@ -57,27 +60,43 @@ export class Channel {
     const dial = await dialerTo(settings, network, clock);
     const {serverName, insecure} = trust;
     const target: Target = {...targetOf(origin, {ca, pair, serverName, insecure}), connectTimeoutMs};
-    const sessions = protocol === 'https:' ? sessionsTo(origin, target, dial, clock) : undefined;
-    return new Channel(origin, await ConnectionPool.over(origin, () => dial(target)), sessions);
+    const pool = new ConnectionPool(origin, () => dial(target));
+    const connect = async (): Promise<Duplex> => {
+      const socket = await dial(target, ['h2', 'http/1.1']);
+      if ((socket as TLSSocket).alpnProtocol === 'h2') return socket;
+      throw new NoHttp2(socket);
+    };
+    const open = () => openSession({clock, origin, connect, windows, timeoutMs: connectTimeoutMs});
+    return new Channel(origin, pool, protocol === 'https:' ? new Sessions({clock, pings, idleMs, open}) : undefined);
   }
 
-  send(request: ChannelRequest, signal: AbortSignal | undefined): Promise<ChannelReply> {
-    return this.#pool.run(this.#optionsOf(request, request.timeoutMs), signal) as Promise<ChannelReply>;
+  async send(request: ChannelRequest, signal: AbortSignal | undefined): Promise<ChannelReply> {
+    const overHttp2 = await this.#overHttp2(sessions => streamed(sessions, request, signal));
+    const answer = overHttp2 ? overHttp2.answer : await this.#pool.run(this.#optionsOf(request, request.timeoutMs), signal);
+    return answer!; // Without a sink it is whole.
   }
 
   async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
-    const {body} = request;
-    const overHttp2 = body === undefined ? await this.#overHttp2(sessions => streamed(sessions, request, signal, sink)) : undefined;
-    if (overHttp2) return overHttp2.answer;
-    return this.#pool.run(this.#optionsOf(request, 0), signal, sink);
+    const overHttp2 = await this.#overHttp2(sessions => streamed(sessions, request, signal, sink));
+    return overHttp2 ? overHttp2.answer : this.#pool.run(this.#optionsOf(request, 0), signal, sink);
   }
 
   /** Whether the connection of streams is pinged, so that they fail when it is dead. Connects to find out. */
   async isProbed(): Promise<boolean> {
-    return (await this.#overHttp2(sessions => sessions.ready())) !== undefined;
+    try {
+      await this.#sessions?.ready();
+    } catch (error) {
+      if (!(error instanceof NoHttp2)) throw error;
+      this.#sessions = undefined;
+      error.takeConnection()?.destroy();
+    }
+    return this.#sessions !== undefined;
   }
 
-  /** Undefined if the server does not support HTTP/2, which is then not tried again. */
+  /**
+   * Undefined if the server does not support HTTP/2, which is then not tried again. The connection that has shown this
+   * is used for the request.
+   */
   async #overHttp2<T>(act: (sessions: Sessions) => Promise<T>): Promise<{readonly answer: T} | undefined> {
     if (!this.#sessions) return undefined;
     try {
@@ -85,6 +104,8 @@ export class Channel {
     } catch (error) {
       if (!(error instanceof NoHttp2)) throw error;
       this.#sessions = undefined;
+      const connection = error.takeConnection();
+      if (connection) this.#pool.adopt(connection);
       return undefined;
     }
   }
@@ -116,17 +137,20 @@ export class Channel {
 /** The server does not support HTTP/2. */
 class NoHttp2 extends Error {
   override readonly name = 'NoHttp2';
-}
+  #connection: Duplex | undefined;
 
-const sessionsTo = (origin: string, target: Target, dial: Dial, clock: Clock): Sessions => {
-  const connect = async () => {
-    const socket = await dial(target, ['h2', 'http/1.1']);
-    if ((socket as TLSSocket).alpnProtocol === 'h2') return socket;
-    socket.destroy();
-    throw new NoHttp2('the server does not speak HTTP/2');
-  };
-  return new Sessions({clock, pings, open: () => openSession({clock, origin, connect, windows, timeoutMs: connectTimeoutMs})});
-};
+  constructor(connection: Duplex) {
+    super('the server does not speak HTTP/2');
+    this.#connection = connection;
+  }
+
+  /** Returns the connection, to the first who asks. */
+  takeConnection(): Duplex | undefined {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    return connection;
+  }
+}
 
 /** Dials through the proxy of the settings, or that of the environment. */
 export const dialerTo = async ({proxyUrl, source}: ConnectionSettings, network: Network, clock: Clock): Promise<Dial> => {

@@ -18,51 +18,81 @@ const options: Pool.Options = {
 
 type Reply = (HttpHead & {readonly body: Buffer}) | undefined;
 
-/** Connections that are opened on demand. */
+/** Connections that are opened on demand. Undici is loaded with the first request. */
 export class ConnectionPool {
-  readonly #pool: Dispatcher;
-  readonly #state: {open: number};
-
-  private constructor(pool: Dispatcher, state: {open: number}) {
-    this.#pool = pool;
-    this.#state = state;
-  }
+  readonly #origin: string;
+  readonly #dial: () => Promise<Duplex>;
+  #pool: Promise<Dispatcher> | undefined;
+  #open = 0;
+  /** A connection that nothing was sent on yet. */
+  #unused: Duplex | undefined;
+  #isClosed = false;
 
   /** Opens none yet. */
-  static async over(origin: string, dial: () => Promise<Duplex>): Promise<ConnectionPool> {
-    // The package's main entry point also loads fetch, caches and web sockets: three times the cost of the pool alone.
-    const {default: UndiciPool} = await import('undici/lib/dispatcher/pool.js');
-    const state = {open: 0};
-    const connect: Pool.Options['connect'] = (_, done) => {
-      dial().then(
-        socket => {
-          state.open++;
-          socket.once('close', () => state.open--);
-          done(null, socket as never);
-        },
-        (error: Error) => done(error, null),
-      );
-    };
-    return new ConnectionPool(new UndiciPool(origin, {...options, connect}), state);
+  constructor(origin: string, dial: () => Promise<Duplex>) {
+    this.#origin = origin;
+    this.#dial = dial;
+  }
+
+  /** Takes a connection for the next request that would open one. */
+  adopt(connection: Duplex): void {
+    this.#unused?.destroy();
+    this.#unused = connection;
+    if (this.#isClosed) connection.destroy();
+    connection.once('error', () => {});
+    connection.once('close', () => {
+      if (this.#unused === connection) this.#unused = undefined;
+    });
   }
 
   /** Runs one request, as `dispatchRequest` does. */
   async run(request: Dispatcher.DispatchOptions, signal: AbortSignal | undefined, sink?: StreamSink): Promise<Reply> {
-    const mayBeStale = this.#state.open > 0 && isSafe(request.method);
+    if (this.#isClosed) throw new Error('the connection was closed');
+    const mayBeStale = this.#open > 0 && isSafe(request.method);
+    const pool = await (this.#pool ??= this.#created());
     try {
-      return await dispatchRequest(this.#pool, request, signal, sink);
+      return await dispatchRequest(pool, request, signal, sink);
     } catch (error) {
       if (!mayBeStale || !isUnanswered(error) || signal?.aborted) throw error;
-      return dispatchRequest(this.#pool, request, signal, sink);
+      return dispatchRequest(pool, request, signal, sink);
     }
   }
 
   /** Accepts no new requests; those in progress continue. */
   close(): void {
-    this.#pool.close().catch(() => {});
+    this.#endUnused();
+    void this.#pool?.then(pool => pool.close()).catch(() => {});
   }
 
-  destroy(): Promise<void> {
-    return this.#pool.destroy();
+  async destroy(): Promise<void> {
+    this.#endUnused();
+    await (await this.#pool)?.destroy();
+  }
+
+  #endUnused(): void {
+    this.#isClosed = true;
+    this.#unused?.destroy();
+  }
+
+  async #created(): Promise<Dispatcher> {
+    // The package's main entry point also loads fetch, caches and web sockets: three times the cost of the pool alone.
+    const {default: UndiciPool} = await import('undici/lib/dispatcher/pool.js');
+    const connect: Pool.Options['connect'] = (_, done) => {
+      this.#connection().then(
+        socket => {
+          this.#open++;
+          socket.once('close', () => this.#open--);
+          done(null, socket as never);
+        },
+        (error: Error) => done(error, null),
+      );
+    };
+    return new UndiciPool(this.#origin, {...options, connect});
+  }
+
+  async #connection(): Promise<Duplex> {
+    const unused = this.#unused;
+    this.#unused = undefined;
+    return unused ?? this.#dial();
   }
 }

@@ -19,6 +19,8 @@ export interface SessionsOptions {
   open(): Promise<ClientHttp2Session>;
   /** Absent: none. Some servers end connections that are pinged often. */
   readonly pings?: Pings | undefined;
+  /** How long a session that is pinged is kept without a stream; default: until its server ends it. */
+  readonly idleMs?: number | undefined;
   /**
    * The maximum number of sessions in use; streams wait when theirs has all it allows. Default: as many as the streams
    * need.
@@ -117,29 +119,29 @@ export class Sessions {
    * Rejects with the error of opening a session, or with what `start` throws.
    */
   async stream(start: (session: ClientHttp2Session) => ClientHttp2Stream): Promise<ClientHttp2Stream> {
+    if (this.#isClosed) throw new Error('the connection was closed');
     const pooled = this.#reserved() ?? (await this.#place());
     try {
-      return confineErrors(start(pooled.session)).once('close', () => {
-        pooled.streams--;
-      });
+      return confineErrors(start(pooled.session)).once('close', () => leave(pooled));
     } catch (error) {
-      pooled.streams--;
+      leave(pooled);
       throw error;
     }
   }
 
+  /** Whether a session is open, which may have ended unnoticed. */
+  get isConnected(): boolean {
+    return !this.#usable().next().done;
+  }
+
   /** Connects unless connected. */
   async ready(): Promise<void> {
-    if (!this.#usable().next().done) return;
-    await this.#opened();
+    if (!this.isConnected) await this.#opened();
   }
 
   /** Lets the present sessions end with their streams: later streams use new ones. */
   drain(): void {
-    for (const pooled of this.#sessions) {
-      pooled.isDraining = true;
-      pooled.session.close();
-    }
+    for (const pooled of this.#sessions) drain(pooled);
   }
 
   /** Ends the present sessions with their streams: later streams use new ones. */
@@ -150,14 +152,16 @@ export class Sessions {
     }
   }
 
-  /** Opens no more streams; open ones continue. */
+  /** Opens no more streams; open ones continue, and those that wait for a session. */
   close(): void {
     this.#isClosed = true;
     this.drain();
+    void this.#opening?.then(drain, () => {});
   }
 
   /** Ends all streams. Resolves when no session is being opened any more. */
   async destroy(): Promise<void> {
+    this.#isClosed = true;
     this.#isDestroyed = true;
     for (const {session} of this.#sessions) session.destroy();
     await this.#opening?.catch(() => {});
@@ -175,7 +179,7 @@ export class Sessions {
       const {streams, session} = pooled;
       const mayWait = ++inUse >= maxSessions;
       if (mayWait || streams < Math.max(1, session.remoteSettings.maxConcurrentStreams ?? 100)) {
-        pooled.streams++;
+        if (++pooled.streams === 1) session.ref();
         return pooled;
       }
     }
@@ -198,7 +202,7 @@ export class Sessions {
   }
 
   async #open(): Promise<PooledSession> {
-    const {open, clock, pings} = this.#options;
+    const {open, clock, pings, idleMs = Infinity} = this.#options;
     const session = await open();
     const pooled: PooledSession = {session, streams: 0, isDraining: false};
     this.#sessions.add(pooled);
@@ -206,18 +210,38 @@ export class Sessions {
       pooled.isDraining = true;
     });
     session.once('close', () => this.#sessions.delete(pooled));
-    if (pings) keepAlive(session, clock, pings);
+    session.unref();
+    if (pings) keepAlive(pooled, clock, pings, idleMs);
     if (this.#isDestroyed) session.destroy();
-    else if (this.#isClosed) session.close();
     return pooled;
   }
 }
 
-/** Pings a session periodically, and closes it when there is no answer: its streams would wait forever. */
-const keepAlive = (session: ClientHttp2Session, clock: Clock, {everyMs, timeoutMs}: Pings): void => {
+/** Has a session accept no more streams, and end with those that it has. */
+const drain = (pooled: PooledSession): void => {
+  pooled.isDraining = true;
+  if (pooled.streams === 0) pooled.session.close();
+};
+
+/** A session without streams does not keep the process running. */
+const leave = (pooled: PooledSession): void => {
+  if (--pooled.streams > 0 || pooled.session.destroyed) return;
+  if (pooled.isDraining) pooled.session.close();
+  else pooled.session.unref();
+};
+
+/**
+ * Pings a session periodically, and closes it when there is no answer: its streams would wait forever. One that had no
+ * stream for `idleMs` is closed as well.
+ */
+const keepAlive = (pooled: PooledSession, clock: Clock, {everyMs, timeoutMs}: Pings, idleMs: number): void => {
+  const {session} = pooled;
+  let unusedMs = 0;
   let timer = clock.schedule(everyMs, ping);
   function ping() {
     if (session.destroyed) return;
+    unusedMs = pooled.streams > 0 ? 0 : unusedMs + everyMs;
+    if (unusedMs >= idleMs) return session.close();
     timer = clock.schedule(timeoutMs, () => session.destroy(new Error('the connection fell silent')));
     session.ping(() => {
       timer[Symbol.dispose]();
