@@ -86,13 +86,19 @@ export const systemNetwork = (clock: Clock): Network => ({
   },
 });
 
+/**
+ * How long a connection may be idle until the system probes it. It is dead after ten probes without an answer, one a
+ * second: within 17 s, also where the protocol has no pings.
+ */
+const probedAfterMs = 7_000;
+
 const connected = (host: string, port: string, clock: Clock): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const options = {
       ...(host.startsWith('/') ? {path: socketPath(host)} : {host, port: Number(port)}),
       noDelay: true,
       keepAlive: true,
-      keepAliveInitialDelay: 30_000,
+      keepAliveInitialDelay: probedAfterMs,
     };
     const socket = confineErrors(connect(options));
     const timer = clock.schedule(dialTimeoutMs, () =>

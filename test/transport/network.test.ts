@@ -1,4 +1,5 @@
-import {createServer, type AddressInfo} from 'node:net';
+import {readFileSync} from 'node:fs';
+import {createServer, type AddressInfo, type Socket} from 'node:net';
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemNetwork} from '#src/transport/network.js';
@@ -23,6 +24,30 @@ test('an open port is reached, a closed one is reported', async t => {
   open.close();
   await t.throwsAsync(dial('127.0.0.1', shut.port), {message: `dial tcp 127.0.0.1:${shut.port}: connect: connection refused`});
   t.is(clock.pending, 0);
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+/** The timer of a connection, and the time in ms until it expires, as the system states them. */
+const timerOf = (localPort: number): readonly [timer: string, ms: number] => {
+  const hexPort = `:${localPort.toString(16).toUpperCase().padStart(4, '0')}`;
+  const line = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .find(each => each.trim().split(/ +/)[1]?.endsWith(hexPort));
+  const [timer = '', left = ''] = line?.trim().split(/ +/)[5]?.split(':') ?? [];
+  return [timer, Number.parseInt(left, 16) * 10];
+};
+
+onLinux('an idle connection is probed by the system, so that one that nobody acknowledges ends within 17 s', async t => {
+  const open = await aPort(true);
+  const socket = (await systemNetwork(new VirtualClock()).dial('127.0.0.1', open.port)) as Socket;
+
+  const [timer, ms] = timerOf(socket.localPort!);
+
+  t.is(timer, '02', 'the timer of keep-alive probes');
+  t.true(ms > 5_000 && ms <= 7_010, `${ms} ms`);
+  socket.destroy();
+  open.close();
 });
 
 for (const [port, message] of [
