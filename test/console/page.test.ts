@@ -173,17 +173,41 @@ inBrowser('logs of a pod are followed', async t => {
   });
 });
 
-inBrowser('a command runs in a container, and reads what is typed', async t => {
+inBrowser('a command runs in a terminal: it reads what is typed, is interrupted, and leaves the keyboard free', async t => {
   const [pod] = (await plane.client().list(kinds.pods, {namespace: 'default', labelSelector: 'app=web'})).items;
+  const frames: string[] = [];
+  page.on('websocket', socket => socket.on('framesent', ({payload}) => void frames.push(String(payload))));
   await opened(t, `#/objects/core/pods/default/${pod!.metadata.name}?tab=exec`, async () => {
+    const shows = (text: string | RegExp) => page.locator('.xterm-rows', {hasText: text}).waitFor();
     await page.getByRole('button', {name: 'Run'}).click();
-    await page.getByLabel('Input', {exact: true}).fill('echo one two');
+    await shows('/ #');
+    await page.keyboard.type('echo one two');
     await page.keyboard.press('Enter');
-    await page.locator('.output', {hasText: '\none two'}).waitFor();
-    await page.getByLabel('Input', {exact: true}).fill('exit 3');
+    await shows(/echo one two\s*one two/);
+    await page.keyboard.type('never');
+    await page.keyboard.press('Control+c');
+    await shows('^C');
+    await page.keyboard.type('echo bold | cat');
+    const text = await page.locator('.xterm-rows').innerText();
+    t.false(text.includes('\u001b'), text);
+    await page.keyboard.press('Control+c');
+
+    const sizes = () => frames.filter(frame => frame.startsWith('\u0004')).map(frame => JSON.parse(frame.slice(1)) as {Width: number});
+    await page.setViewportSize({width: 700, height: 800});
+    await page.waitForFunction('document.querySelector(".xterm-screen").clientWidth < 680');
+    t.true(sizes().length >= 2 && sizes().at(-1)!.Width < sizes()[0]!.Width, JSON.stringify(sizes()));
+    await page.setViewportSize({width: 1280, height: 800});
+
+    const focused = () => page.evaluate('document.activeElement.className + document.activeElement.textContent');
+    t.regex(String(await focused()), /xterm/);
+    await page.keyboard.press('Tab');
+    t.regex(String(await focused()), /xterm/);
+    await page.keyboard.press('Shift+Tab');
+    t.is(await focused(), 'Disconnect');
+    await page.locator('.command-screen').click();
+    await page.keyboard.type('exit 3');
     await page.keyboard.press('Enter');
     await page.getByText('The command has ended with 3.').waitFor();
-    t.pass();
   });
 });
 
