@@ -1,5 +1,5 @@
-// The content security policy of the page allows no style elements and no style attributes. A terminal makes both: it is
-// given a document whose style elements are style sheets as objects, and whose attributes are set as properties.
+// The content security policy of the page allows no style elements and no style attributes. A terminal makes both: it
+// is given a document whose style elements are style sheets as objects, and whose attributes are set as properties.
 
 const made = (tag: string): HTMLElement => Document.prototype.createElement.call(document, tag);
 

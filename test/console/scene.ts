@@ -3,7 +3,9 @@
 import {existsSync} from 'node:fs';
 import {kinds} from '#src/api/kinds/index.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
+import type {ServedConsole} from '#src/console/served-console.js';
 import type {Plane} from '#src/plane/plane.js';
+import type {Browser, Page} from 'playwright-core';
 
 /** Returns the path of a Chromium of this machine; undefined without one. */
 export const chromiumPath = (): string | undefined =>
@@ -47,4 +49,34 @@ export const fillPlane = async (plane: Plane, clock: VirtualClock): Promise<void
     spec: {containers: [{name: 'large', image: 'large', resources: {requests: {cpu: '4000'}}}]},
   });
   await clock.advance(60_000);
+};
+
+/** A page of Chromium with the console of a plane. */
+export interface ShownPage {
+  readonly browser: Browser;
+  readonly page: Page;
+  readonly served: ServedConsole;
+  /** What the browser reported as errors. */
+  readonly errors: string[];
+  /** Shows a place, as `#/pods`. */
+  goTo(hash: string): Promise<unknown>;
+}
+
+/** Opens the console of a plane in Chromium. */
+export const shownPage = async (plane: Plane, executablePath: string): Promise<ShownPage> => {
+  const served = await plane.console();
+  const {chromium} = await import('playwright-core');
+  const browser = await chromium.launch({executablePath, args: chromiumFlags});
+  const page = await browser.newPage({viewport: {width: 1280, height: 800}, colorScheme: 'light'});
+  const errors: string[] = [];
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', error => errors.push(error.message));
+  page.on('console', message => {
+    // A refusal of the server, which the page shows, is reported too.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) errors.push(message.text());
+  });
+  await page.goto(served.link());
+  const goTo = (hash: string) =>
+    page.evaluate(place => void ((globalThis as unknown as {location: {hash: string}}).location.hash = place), hash);
+  return {browser, page, served, errors, goTo};
 };
