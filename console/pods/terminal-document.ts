@@ -9,7 +9,11 @@ const styleSheet = (): HTMLElement => {
   document.adoptedStyleSheets.push(sheet);
   const element = made('span');
   element.hidden = true;
-  Object.defineProperty(element, 'textContent', {set: (text: string) => sheet.replaceSync(text)});
+  Object.defineProperty(element, 'textContent', {
+    set: (text: string) => {
+      sheet.replaceSync(text);
+    },
+  });
   element.remove = () => {
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter(each => each !== sheet);
     element.parentNode?.removeChild(element);

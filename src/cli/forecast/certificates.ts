@@ -2,6 +2,7 @@ import {kinds, apiVersionOf, type ObjectOf} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import type {Happening} from './happenings.js';
+import {isRenewed} from './renewals.js';
 import type {Source} from './source.js';
 
 type Secret = ObjectOf<typeof kinds.secrets>;
@@ -18,13 +19,15 @@ const endOf = (text: string | undefined): number | undefined => {
 };
 
 /** Returns which certificates of TLS secrets and of issued requests end until a time, or have ended. */
-export const expiries = ({objects, naming, at}: Source, until: number): Happening[] =>
-  [...objects.values()].flatMap(object => {
+export const expiries = (source: Source, until: number): Happening[] => {
+  const {objects, naming, at} = source;
+  const renewed = isRenewed(source);
+  return [...objects.values()].flatMap(object => {
     const isOf = (kind: typeof kinds.secrets | typeof kinds.certificateSigningRequests) =>
       object.kind === kind.kind && object.apiVersion === apiVersionOf(naming, kind as never);
     const text = isOf(kinds.secrets)
       ? (object as Secret).data?.['tls.crt']
-      : isOf(kinds.certificateSigningRequests)
+      : isOf(kinds.certificateSigningRequests) && !renewed(object as Request)
         ? (object as Request).status?.certificate
         : undefined;
     const end = endOf(text);
@@ -41,3 +44,4 @@ export const expiries = ({objects, naming, at}: Source, until: number): Happenin
       },
     ];
   });
+};

@@ -7,6 +7,7 @@ import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import {tokenSecretType} from '#src/model/bootstrap-token.js';
 import {controllerOf} from '#src/model/owners.js';
+import {renewalLabel} from './renewal-label.js';
 
 /** One thing that happens. */
 export interface Happening {
@@ -121,6 +122,7 @@ const secrets: Telling<Secret> = function* ({before, now}, {naming}) {
 };
 
 const requests: Telling<Request> = function* ({before, now}) {
+  if ((now ?? before)?.metadata?.labels?.[renewalLabel] !== undefined) return;
   if (now?.status?.certificate && !before?.status?.certificate)
     yield {object: textOf('CertificateSigningRequest', now as KubeObject), what: 'is issued', because: `its signer ${now.spec.signerName}`};
   if (!now && before)

@@ -29,13 +29,16 @@ const objectsOf = <T extends KubeObject>({objects, naming}: Source, kind: (typeo
 
 const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
 
+/** Returns the nodes that are ready. */
+export const readyNodes = (source: Source): Node[] => objectsOf<Node>(source, kinds.nodes).filter(isReady);
+
 /**
  * Returns a simulated node for each node that is ready, with its capacity, labels and addresses. `times` says how long
  * the jobs of a cron job run; those that it does not name run as long as they did before.
  */
 export const standInsOf = (source: Source, times: ReadonlyMap<string, number>): StandIns => {
   const nodes = objectsOf<Node>(source, kinds.nodes);
-  const ready = nodes.filter(isReady);
+  const ready = readyNodes(source);
   const silent = nodes.filter(node => !isReady(node));
   const addresses = ready.map(addressesOf);
   return {

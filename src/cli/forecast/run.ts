@@ -14,6 +14,7 @@ import {expiries} from './certificates.js';
 import {tellings, type Happening, type ObjectChange, type TellingContext} from './happenings.js';
 import {loadedUsage, sharedLoads, type Load} from './load.js';
 import {serviceRange, standInsOf} from './nodes.js';
+import {advanceWithRenewals} from './renewals.js';
 import {recordsOf, storeKey, storeRoot, type Source} from './source.js';
 import {Timeline} from './timeline.js';
 
@@ -52,7 +53,14 @@ const controllersOf: readonly (readonly [kind: Kind, controllers: readonly strin
   [kinds.replicationControllers, ['replicationcontroller-controller']],
   [kinds.podDisruptionBudgets, ['disruption-controller']],
   [kinds.persistentVolumeClaims, ['persistentvolume-binder-controller']],
-  [kinds.certificateSigningRequests, ['certificatesigningrequest-approving-controller', 'certificatesigningrequest-cleaner-controller']],
+  [
+    kinds.certificateSigningRequests,
+    [
+      'certificatesigningrequest-approving-controller',
+      'certificatesigningrequest-signing-controller',
+      'certificatesigningrequest-cleaner-controller',
+    ],
+  ],
 ];
 
 /** Runs only with a load, as without one there is nothing to measure. */
@@ -100,7 +108,8 @@ export const forecast = async (source: Source, options: RunOptions): Promise<Tim
   try {
     await clock.drain(signal);
     if (apply.length > 0) await plane.apply(apply);
-    await clock.advance(forMs, signal);
+    const tell = (happening: Happening) => timeline.add(happening);
+    await advanceWithRenewals(source, source.at + forMs, {clock, signal, client: user => plane.client(user), tell});
     await clock.drain(signal);
   } finally {
     await plane.stop();

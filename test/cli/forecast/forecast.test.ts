@@ -10,7 +10,10 @@ import {forecast, type RunOptions} from '#src/cli/forecast/run.js';
 import {readCluster, type Source} from '#src/cli/forecast/source.js';
 import {difference, type Timeline} from '#src/cli/forecast/timeline.js';
 import {createAuthority, authorityPem} from '#src/pki/authority.js';
+import {certificatePem} from '#src/pki/certificate.js';
+import {issueClientCertificate} from '#src/pki/issuing.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
+import {createSigningRequest} from '#src/pki/signing-request.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {aDirectory} from '#test/cli/programs.js';
 import {writeFileSync} from 'node:fs';
@@ -215,4 +218,108 @@ test('loads are refused with what is wrong about them', t => {
   t.throws(() => loadsIn('deployment/web: [{after: soon, cpu: 1}]', 'default'), {
     message: '--load-file: deployment/web: after: "soon" is no duration',
   });
+});
+
+/** The source with other objects, by their keys. */
+const withObjects = (change: (objects: Map<string, KubeObject>) => void): Source => {
+  const objects = new Map(source.objects);
+  change(objects);
+  return {...source, objects};
+};
+
+const nodeKey = (): string => [...source.objects].find(([, {kind}]) => kind === 'Node')![0];
+
+test('pods are evicted from a node with a taint, at once or when their tolerations end', async t => {
+  const taint = {key: 'maintenance', effect: 'NoExecute'};
+  const toleration = {key: 'maintenance', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1800};
+  const tainted = withObjects(objects => {
+    const node = objects.get(nodeKey())!;
+    objects.set(nodeKey(), {...node, spec: {taints: [taint]}} as KubeObject);
+    const [key, pod] = [...objects].find(([, {kind}]) => kind === 'Pod')!;
+    const {spec, status, metadata} = pod as KubeObject & {spec: object; status: object};
+    const {ownerReferences: _, ...own} = {...metadata, name: 'guarded', uid: 'guarded', labels: {}};
+    objects.set(key.replace(metadata!.name!, 'guarded'), {
+      ...pod,
+      metadata: own,
+      spec: {...spec, tolerations: [toleration]},
+      status,
+    } as KubeObject);
+  });
+  const timeline = await forecast(tainted, {...settings, forMs: hour});
+  const evictions = (object: string) => told(timeline, object).filter(each => /disrupted/.test(each));
+
+  const web = timeline.all.find(({object, what}) => object.startsWith('Pod default/web-') && what === 'is disrupted');
+  t.like(web, {first: source.at, because: 'DeletionByTaintManager: Taint manager: deleting due to NoExecute taint'});
+  t.regex(evictions('Pod default/guarded').join(), /^00:30:0\d is disrupted x1: DeletionByTaintManager/);
+});
+
+test('a load of memory scales a workload whose autoscaler looks at memory', async t => {
+  const byMemory = withObjects(objects => {
+    for (const [key, object] of objects) {
+      if (object.kind !== 'HorizontalPodAutoscaler') continue;
+      const target = {type: 'AverageValue', averageValue: '128Mi'};
+      const spec = {...(object as KubeObject & {spec: object}).spec, metrics: [{type: 'Resource', resource: {name: 'memory', target}}]};
+      objects.set(key, {...object, spec} as KubeObject);
+    }
+  });
+  const loads = loadsIn('deployment/web: [{memory: 200Mi}, {after: 10m, memory: 600Mi}]', 'default');
+  const timeline = await forecast(byMemory, {...settings, forMs: hour / 2, loads});
+
+  t.deepEqual(
+    told(timeline, 'Deployment default/web').map(each => each.replace(/^00:1\d:\d\d /, '')),
+    ['is scaled from 2 to 4 x1', 'is scaled from 4 to 5 x1'],
+  );
+});
+
+test('nodes renew their certificates before these end, as far as the controllers issue new ones', async t => {
+  const authority = createAuthority(await generatePrivateKey(), {commonName: 'a', now: Date.parse(start), lifetimeMs: 100 * hour});
+  const node = source.objects.get(nodeKey())!.metadata!.name!;
+  const aRequest = async (name: string, signer: string, user: string, usage: string): Promise<KubeObject> => {
+    const {chain, key} = await issueClientCertificate(authority, {
+      now: Date.parse(start),
+      lifetimeMs: hour,
+      commonName: user,
+      organizations: ['system:nodes'],
+    });
+    const names = usage === 'server auth' ? {dnsNames: ['node'], ipAddresses: []} : {};
+    const request = base64(createSigningRequest(key, {subject: {commonName: user, organizations: ['system:nodes']}, ...names}));
+    const spec = {request, signerName: `kubernetes.io/${signer}`, usages: ['digital signature', usage], username: user};
+    const conditions = [{type: 'Approved', status: 'True', lastUpdateTime: start}];
+    const status = {certificate: base64(certificatePem(chain[0]!)), conditions};
+    const metadata = {name, uid: name, creationTimestamp: start};
+    return {kind: 'CertificateSigningRequest', apiVersion: 'certificates.k8s.io/v1', metadata, spec, status} as KubeObject;
+  };
+  const requests = await Promise.all([
+    aRequest('own', 'kube-apiserver-client-kubelet', `system:node:${node}`, 'client auth'),
+    aRequest('serving', 'kubelet-serving', `system:node:${node}`, 'server auth'),
+    aRequest('gone', 'kube-apiserver-client-kubelet', 'system:node:gone', 'client auth'),
+  ]);
+  const roleRef = {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'ClusterRole',
+    name: 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
+  };
+  const binding = {
+    kind: 'ClusterRoleBinding',
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    metadata: {name: 'renewals', uid: 'renewals', creationTimestamp: start},
+    roleRef,
+    subjects: [{kind: 'Group', name: 'system:nodes', apiGroup: roleRef.apiGroup}],
+  };
+  const timeline = await forecast(
+    withObjects(objects => {
+      for (const each of requests) objects.set(`/registry/certificatesigningrequests/${each.metadata!.name}`, each);
+      objects.set('/registry/clusterrolebindings/renewals', binding as unknown as KubeObject);
+    }),
+    settings,
+  );
+
+  t.deepEqual(told(timeline, `Node ${node}`).sort(), [
+    '00:47:00 does not get a new serving certificate x1: nobody approves its request, as far as the controllers go',
+    '00:47:00 renews its client certificate x1: 80 % of its lifetime are over',
+  ]);
+  t.deepEqual(
+    timeline.all.filter(({what}) => what.includes('certificate that expires')).map(({object}) => object),
+    ['CertificateSigningRequest gone', 'Secret default/tls'],
+  );
 });
