@@ -1,6 +1,7 @@
 import {EventEmitter, once} from 'node:events';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
+import {pathUnknown} from '#src/api/status.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
 import type {Plane} from '#src/plane/plane.js';
@@ -80,6 +81,36 @@ test.serial('a view of a plane has its nodes, pods, requests, controllers and ev
   t.like(json, {server: 'https://plane', nodes: {Ready: 2}, missing: {}});
   t.deepEqual(Object.entries(json.pods), [['Pending', 3]]);
   t.is(typeof json.requests.readsPerSecond, 'number');
+});
+
+test.serial('a cluster that is not of plat, and has its controllers elsewhere, is shown without what only plat tells', async t => {
+  const client = plane.client();
+  const asked = new Set<string>();
+  // What an API server of the original has: no path of plat, and in its metrics no controllers.
+  const original: Client = {
+    ...client,
+    async request(method, path, options) {
+      asked.add(path);
+      if (!/^\/(?:version|metrics|healthz|livez|readyz|openapi|apis?)(?:\/|$)/.test(path)) throw pathUnknown();
+      const answer = await client.request(method, path, options);
+      if (path !== '/metrics') return answer;
+      const ofControllers = /^(?:# \w+ )?(?:workqueue|controller|plat|flight_recorder|leader_election)_/;
+      return String(answer)
+        .split('\n')
+        .filter(line => !ofControllers.test(line))
+        .join('\n');
+    },
+  };
+  const view = await viewOf(original);
+  const text = linesOf(view)
+    .map(line => line.text)
+    .join('\n');
+
+  t.deepEqual([...asked].sort(), ['/api/v1/nodes', '/api/v1/pods', '/metrics', '/version']);
+  t.regex(text, /Nodes +2/);
+  t.regex(text, /Pods +3/);
+  t.regex(text, /no controllers run in the process of this server/);
+  t.like(jsonOf(view), {controllers: null});
 });
 
 test.serial('the namespace bounds pods and events', async t => {
