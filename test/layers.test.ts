@@ -126,6 +126,8 @@ const tooling = [
   '@codemirror/state',
   '@codemirror/view',
   '@lezer/highlight',
+  '@xterm/addon-fit',
+  '@xterm/xterm',
   'ava',
   'dns-packet',
   'esbuild',

@@ -1,17 +1,20 @@
 // The form of a record, in memory as on disk:
 //
 //     u32 length | u32 checksum, on disk | f64 time | f64 revision | f64 revision before, or -1
-//     u8 form | u8 offset of the JSON in the state | 2 unused | u32 bytes of the text | 10 times u16: characters of each field of a change, or 0xffff | text | state
+//     u8 form | u8 offset of the JSON in the state | u8 1: the state is elsewhere | 1 unused | u32 bytes of the text
+//     10 times u16: characters of each field of a change, or 0xffff | text | state
 //
 // A write of an object costs only this: the text of a change is its fields, one behind the other, and the record is
 // made of them when it is read. Of other records the text is JSON. The state is the JSON of an object, with what the
-// store has before it. The number of a record is not stored: segments know that of their first one.
+// store has before it; in memory, that of a long one is not copied. The number of a record is not stored: segments know
+// that of their first one.
 
 import {crc32} from 'node:zlib';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord} from './records.js';
 
 const jsonFromAt = 33;
+const isElsewhereAt = 34;
 const textBytesAt = 36;
 const lengthsAt = 40;
 export const headerLength = 60;
@@ -95,19 +98,21 @@ export interface Header {
   readonly textBytes: number;
   /** At most 255. */
   readonly jsonFrom: number;
+  /** Whether the state is not among the bytes. */
+  readonly isElsewhere: boolean;
 }
 
 export const writeHeader = (
   view: DataView,
   offset: number,
-  {form, time, revision, previous, length, textBytes, jsonFrom}: Header,
+  {form, time, revision, previous, length, textBytes, jsonFrom, isElsewhere}: Header,
 ): void => {
   view.setUint32(offset, length, true);
   view.setUint32(offset + 4, 0, true);
   view.setFloat64(offset + 8, time, true);
   view.setFloat64(offset + 16, revision, true);
   view.setFloat64(offset + 24, previous, true);
-  view.setUint32(offset + 32, form + (jsonFrom << 8), true);
+  view.setUint32(offset + 32, form + (jsonFrom << 8) + (isElsewhere ? 1 << 16 : 0), true);
   view.setUint32(offset + textBytesAt, textBytes, true);
 };
 
@@ -173,6 +178,8 @@ export interface Records {
   readonly firstSeq: number;
   readonly count: number;
   entry(index: number): Entry;
+  /** Returns the state of a record that is not among its bytes. */
+  stateElsewhere(index: number): Uint8Array | undefined;
   /** Returns the entry with the state of an object at a revision. */
   stateOf(object: RecordedObject, revision: number): Entry | undefined;
 }
@@ -191,8 +198,13 @@ export class Entry {
     this.seq = seq;
   }
 
+  /** The bytes of the record, without a state that is elsewhere. */
   get length(): number {
     return lengthOf(this.#bytes, this.#offset);
+  }
+
+  get #elsewhere(): Uint8Array | undefined {
+    return this.#bytes[this.#offset + isElsewhereAt] === 1 ? this.#records.stateElsewhere(this.seq - this.#records.firstSeq) : undefined;
   }
 
   get time(): number {
@@ -220,13 +232,20 @@ export class Entry {
     return this.#bytes.toString('utf8', this.#offset + headerLength, this.#stateAt);
   }
 
+  get stateBytes(): number {
+    return this.#elsewhere?.length ?? this.#offset + this.length - this.#stateAt;
+  }
+
   get hasState(): boolean {
-    return this.#stateAt < this.#offset + this.length;
+    return this.stateBytes > 0;
   }
 
   /** The JSON of the state; empty without one. */
   state(): string {
-    return this.#bytes.toString('utf8', this.#stateAt + this.#bytes[this.#offset + jsonFromAt]!, this.#offset + this.length);
+    const jsonFrom = this.#bytes[this.#offset + jsonFromAt]!;
+    const state = this.#elsewhere;
+    if (state) return Buffer.from(state.buffer, state.byteOffset + jsonFrom, state.length - jsonFrom).toString();
+    return this.#bytes.toString('utf8', this.#stateAt + jsonFrom, this.#offset + this.length);
   }
 
   /** Whether an entry of an object is of a resource, without reading the rest. */

@@ -49,17 +49,20 @@ export class RecordLog {
     return this.#segments.filter(({count}) => count > 0);
   }
 
-  /** Returns the segment to append to, which has room for so many bytes. The oldest are dropped for it. */
-  room(bytes: number): MemorySegment {
-    if (this.#last?.hasRoom(bytes)) this.#fit(0);
-    else this.#begin(bytes);
+  /**
+   * Returns the segment to append to, which has room for so many bytes, and for a state of so many that stay elsewhere.
+   * The oldest are dropped for it.
+   */
+  room(bytes: number, elsewhere = 0): MemorySegment {
+    if (this.#last?.hasRoom(bytes, elsewhere)) this.#fit(elsewhere);
+    else this.#begin(bytes, elsewhere);
     return this.#last!;
   }
 
-  #begin(bytes: number): void {
+  #begin(bytes: number, elsewhere: number): void {
     const size = Math.max(this.#segmentBytes, bytes);
     this.#segmentBytes = Math.min(4 * this.#segmentBytes, largestSegmentBytes, Math.ceil(this.maxBytes / parts));
-    this.#fit(size);
+    this.#fit(size + elsewhere);
     const next = new MemorySegment(this.lastSeq + 1, this.#memory(size));
     this.#spare = undefined;
     this.#olderBytes += this.#last?.bytes ?? 0;

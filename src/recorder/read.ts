@@ -37,7 +37,7 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
       const record = mayBe(entry) && isSelectedEntry(entry, query) ? recorder.record(entry, query) : undefined;
       const visible = record && shown ? await shown(record) : record;
       if (visible) records.push(visible);
-      if (visible && query.objects) bytes += entry.length;
+      if (visible && query.objects) bytes += entry.length + entry.stateBytes;
       const pause = pieces.pause();
       if (pause) await pause;
     }

@@ -16,7 +16,7 @@ import {differencesOf} from './differences.js';
 import {forms, textLength, type Entry} from './entry.js';
 import type {RecordFolder} from './folder.js';
 import {RecordLog} from './log.js';
-import {mostBytes} from './segment.js';
+import {mostBytes, type KeptState} from './segment.js';
 import type {ChangeRecord, FlightRecord, RecorderInfo} from './records.js';
 import {isSecret, withDigests} from './secrets.js';
 
@@ -31,6 +31,14 @@ export interface RecorderParts {
 
 /** An entry has a byte for where the JSON of its state begins. */
 const maxJsonFrom = 255;
+
+/** Shorter states are copied: as objects they would cost the garbage collector more. */
+const leastElsewhere = 2048;
+
+/** The most bytes of a record with a text of so many characters. */
+const bytesOf = (length: number, state: KeptState | undefined): number =>
+  mostBytes(length, state && !state.isElsewhere ? state.bytes.length : 0);
+const elsewhereOf = (state: KeptState | undefined): number => (state?.isElsewhere ? state.bytes.length : 0);
 
 /** The name of an object. */
 export const objectId = ({group, resource, namespace = '', name = ''}: RecordedObject): string =>
@@ -59,16 +67,15 @@ export class Recorder implements FlightRecorder {
     const {log} = this;
     const now = this.#clock.now();
     const length = textLength(report);
-    const [state, from] = this.#kept(object, after, jsonFrom);
-    const bytes = mostBytes(length, state?.length ?? 0);
-    let segment = log.room(bytes);
-    // The state before is kept only if the change before is not.
+    const state = this.#kept(object, after, jsonFrom);
+    let segment = log.room(bytesOf(length, state), elsewhereOf(state));
+    // The state before is kept only if the change before is not, and in the same segment.
     if (before && previous !== undefined && !segment.stateOf(object, previous)) {
-      const [old, oldFrom] = this.#kept(object, before, jsonFrom);
-      if (old) segment = log.room(bytes + mostBytes(length, old.length));
-      if (old) segment.appendOf(forms.state, now, {object, revision: previous}, old, oldFrom);
+      const old = this.#kept(object, before, jsonFrom);
+      if (old) segment = log.room(bytesOf(length, state) + bytesOf(length, old), elsewhereOf(state) + elsewhereOf(old));
+      if (old) segment.appendOf(forms.state, now, {object, revision: previous}, old);
     }
-    segment.appendOf(forms[type], now, report, state, from);
+    segment.appendOf(forms[type], now, report, state);
     this.#appended();
   }
 
@@ -165,16 +172,18 @@ export class Recorder implements FlightRecorder {
     this.#appended();
   }
 
-  /**
-   * Returns what is kept of a state, and where its JSON begins: nothing of one that is too large, digests of a secret.
-   */
-  #kept(object: RecordedObject, state: Uint8Array | undefined, from: number): readonly [Uint8Array | undefined, number] {
-    if (!state || state.length > this.log.maxBytes / 8) return [undefined, 0];
-    // With what is before the JSON, since a view of the rest would cost more than these bytes.
-    if (!isSecret(object) && from <= maxJsonFrom) return [state, from];
-    if (!isSecret(object)) return [state.subarray(from), 0];
-    const json = Buffer.from(state.buffer, state.byteOffset + from, state.length - from).toString();
-    return [Buffer.from(withDigests(json, this.#digestKey)), 0];
+  /** Returns what is kept of a state: nothing of one that is too large, digests of a secret. */
+  #kept(object: RecordedObject, state: Uint8Array | undefined, from: number): KeptState | undefined {
+    if (!state || state.length > this.log.maxBytes / 8) return undefined;
+    if (isSecret(object)) {
+      const json = Buffer.from(state.buffer, state.byteOffset + from, state.length - from).toString();
+      return {bytes: Buffer.from(withDigests(json, this.#digestKey)), jsonFrom: 0, isElsewhere: false};
+    }
+    // A view of the JSON alone would cost more than these bytes.
+    if (from > maxJsonFrom) return {bytes: state.subarray(from), jsonFrom: 0, isElsewhere: false};
+    // Memory that a state has for itself is counted, and kept without a copy. Of what is shared more might be kept.
+    const isElsewhere = !this.#folder && state.length >= leastElsewhere && state.length === state.buffer.byteLength;
+    return {bytes: state, jsonFrom: from, isElsewhere};
   }
 
   get #takesRecords(): boolean {

@@ -33,6 +33,15 @@ export interface Segment {
   drop?(): void;
 }
 
+/** What is kept of the state of an object. */
+export interface KeptState {
+  readonly bytes: Uint8Array;
+  /** Where its JSON begins. */
+  readonly jsonFrom: number;
+  /** Whether its own memory is kept, and no copy. */
+  readonly isElsewhere: boolean;
+}
+
 /** What a record takes in the indexes of a segment, beside its bytes. */
 const indexBytes = 64;
 
@@ -43,6 +52,9 @@ export class MemorySegment implements Segment, Records {
   #used = 0;
   readonly #offsets: number[] = [];
   readonly #view: DataView;
+  /** By position, the states that are those of the store itself. */
+  readonly #elsewhere = new Map<number, Uint8Array>();
+  #bytesElsewhere = 0;
   /** The records that have the state of an object. */
   readonly #states = new StateIndex();
 
@@ -57,7 +69,7 @@ export class MemorySegment implements Segment, Records {
   }
 
   get bytes(): number {
-    return this.#bytes.length + indexBytes * this.#offsets.length;
+    return this.#bytes.length + this.#bytesElsewhere + indexBytes * (this.#offsets.length + 4 * this.#elsewhere.size);
   }
 
   get memory(): Buffer {
@@ -104,25 +116,47 @@ export class MemorySegment implements Segment, Records {
     return index === undefined ? undefined : this.entry(index);
   }
 
-  hasRoom(bytes: number): boolean {
-    return this.#used + bytes <= this.#bytes.length;
+  stateElsewhere(index: number): Uint8Array | undefined {
+    return this.#elsewhere.get(index);
+  }
+
+  /** Whether there is room for so many bytes, and for a state of so many that is elsewhere. */
+  hasRoom(bytes: number, elsewhere: number): boolean {
+    const {length} = this.#bytes;
+    return this.#used + bytes <= length && (this.#bytesElsewhere === 0 || this.#bytesElsewhere + elsewhere <= 2 * length);
   }
 
   /** Appends a record that is JSON. */
   appendJson(time: number, text: string): void {
     const offset = this.#used;
     const textBytes = this.#bytes.write(text, offset + headerLength);
-    this.#end({form: forms.json, time, revision: 0, previous: -1, length: headerLength + textBytes, textBytes, jsonFrom: 0});
+    this.#end({
+      form: forms.json,
+      time,
+      revision: 0,
+      previous: -1,
+      length: headerLength + textBytes,
+      textBytes,
+      jsonFrom: 0,
+      isElsewhere: false,
+    });
   }
 
-  /** Appends a record of an object, with its state, which is JSON from a byte on, if there is one. */
-  appendOf(form: Form, time: number, of: Appended, state: Uint8Array | undefined, jsonFrom: number): void {
+  /** Appends a record of an object, with its state if there is one. */
+  appendOf(form: Form, time: number, of: Appended, state: KeptState | undefined): void {
     const {revision, previous = -1} = of;
     const offset = this.#used;
     const stateAt = writeFields(this.#bytes, offset, of);
-    if (state) this.#bytes.set(state, stateAt);
-    const end = state ? stateAt + state.length : stateAt;
-    this.#end({form, time, revision, previous, length: end - offset, textBytes: stateAt - offset - headerLength, jsonFrom});
+    const {jsonFrom = 0, isElsewhere = false} = state ?? {};
+    let end = stateAt;
+    if (state && isElsewhere) {
+      this.#elsewhere.set(this.count, state.bytes);
+      this.#bytesElsewhere += state.bytes.length;
+    } else if (state) {
+      this.#bytes.set(state.bytes, stateAt);
+      end += state.bytes.length;
+    }
+    this.#end({form, time, revision, previous, length: end - offset, textBytes: stateAt - offset - headerLength, jsonFrom, isElsewhere});
     if (state) this.#states.add(revision, this.count - 1);
   }
 

@@ -9,6 +9,7 @@ import {aPlane} from '#test/controllers/plane.js';
 import {readQuery} from '#src/recorder/query.js';
 import {Recorder} from '#src/recorder/recorder.js';
 import type {AdmissionRecord, RecordPage} from '#src/recorder/records.js';
+import {readPage} from '#src/recorder/read.js';
 import {recordStream} from '#src/recorder/stream.js';
 import {Visible} from '#src/recorder/visible.js';
 
@@ -45,6 +46,32 @@ test('a reader of a stream that reads nothing is disconnected', async t => {
 
   await closed;
   t.true(stream.destroyed);
+});
+
+test('a long state is kept as the memory of the store, counts towards the bound, and is read as any other', async t => {
+  const clock = new VirtualClock();
+  const recorder = new Recorder({clock, maxBytes: 4 << 20});
+  const object = {group: '', resource: 'configmaps', namespace: 'default', name: 'long'};
+  const states = Array.from({length: 2001}, (_, at) => {
+    const state = Buffer.alloc(8000, ' ');
+    state.write(JSON.stringify({metadata: {name: 'long'}, data: {at: String(at)}}), 8);
+    return state;
+  });
+  let most = 0;
+  for (let revision = 1; revision <= 2000; revision++) {
+    const type = revision > 1 ? 'updated' : 'created';
+    const [previous, before] = revision > 1 ? [revision - 1, states[revision - 1]] : [undefined, undefined];
+    const report = {kind: 'change', type, object, verb: 'update', revision, previous, user: 'u'} as const;
+    recorder.change(report, {before, after: states[revision], jsonFrom: 8});
+    most = Math.max(most, recorder.info().bytes);
+  }
+  const query = {...readQuery(new URLSearchParams('kind=change&order=desc&objects=true'))};
+  const {records} = await readPage(query, new URLSearchParams(), {recorder, clock});
+
+  const copied = recorder.log.segments.reduce((sum, {memory}) => sum + (memory?.length ?? 0), 0);
+  t.true(copied < 2 << 20, String(copied));
+  t.true(most > 3 << 20 && most <= 4 << 20, String(most));
+  t.like(records[0], {revision: '2000', changes: [{path: 'data.at', before: '1999', after: '2000'}], state: {data: {at: '2000'}}});
 });
 
 test('a plane that does not record has no paths of a recorder', async t => {
