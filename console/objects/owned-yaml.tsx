@@ -16,6 +16,9 @@ export const withoutManaged = (object: AnyObject): AnyObject => {
 
 const nameOf = ({manager, subresource}: FieldOwner): string => (subresource ? `${manager} /${subresource}` : manager);
 
+const titleOf = (owner: FieldOwner): string =>
+  `${nameOf(owner)} (${owner.operation})${owner.time ? `, ${new Date(owner.time).toISOString()}` : ''}`;
+
 /** What of a line is a key, and what its value. */
 const split = (text: string): readonly [lead: string, key: string, rest: string] => {
   const start = text.length - text.replace(/^[ -]*/, '').length;
@@ -55,9 +58,7 @@ export function OwnedYaml({object}: {readonly object: AnyObject}) {
           const [lead, key, rest] = split(text);
           const before = lines[index - 1]?.owners[0];
           const isSame = before && latest && nameOf(before) === nameOf(latest) && before.time === latest.time;
-          const all = latest
-            ? [latest, ...others].map(each => `${nameOf(each)} (${each.operation}), ${new Date(each.time).toISOString()}`).join('\n')
-            : '';
+          const all = latest ? [latest, ...others].map(titleOf).join('\n') : '';
           return (
             <div class="line" key={`${path}${index}`}>
               {showsOwners ? (
@@ -66,7 +67,7 @@ export function OwnedYaml({object}: {readonly object: AnyObject}) {
                     <>
                       <b>{nameOf(latest)}</b>
                       {others.length > 0 ? <span>+{others.length}</span> : null}
-                      <i>{shortDuration(now - latest.time)}</i>
+                      {latest.time ? <i>{shortDuration(now - latest.time)}</i> : null}
                     </>
                   ) : null}
                 </span>

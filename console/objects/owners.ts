@@ -16,7 +16,7 @@ export interface FieldOwner {
   readonly manager: string;
   readonly operation: string;
   readonly subresource: string;
-  /** In milliseconds since the epoch. */
+  /** In milliseconds since the epoch; 0 if it is not known, as for an entry of a scale. */
   readonly time: number;
 }
 
@@ -49,7 +49,7 @@ const visit = (fields: Fields, value: unknown, path: (string | number)[], found:
 export const ownersOf = (object: unknown, managed: readonly ManagedFields[]): ReadonlyMap<string, readonly FieldOwner[]> => {
   const owners = new Map<string, FieldOwner[]>();
   for (const {manager = '', operation = '', subresource = '', time = '', fieldsV1 = {}} of managed) {
-    const owner = {manager, operation, subresource, time: Date.parse(time)};
+    const owner = {manager, operation, subresource, time: Date.parse(time) || 0};
     visit(fieldsV1, object, [], path => {
       const known = owners.get(path);
       if (known) known.push(owner);

@@ -1,4 +1,4 @@
-import {useEffect, useState} from 'preact/hooks';
+import {useEffect, useErrorBoundary, useState} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {useKeys} from '#page/base/keys.js';
 import {go, hrefOf, route, type Route} from '#page/base/route.js';
@@ -9,6 +9,7 @@ import {Objects} from '#page/objects/objects.js';
 import {Overview} from '#page/overview/overview.js';
 import {Reconciles} from '#page/reconciles/reconciles.js';
 import {Time} from '#page/time/time.js';
+import {messageOf} from '#src/base/message.js';
 import {Messages, Notice} from '#page/ui/parts.js';
 import {GoTo} from './go-to.js';
 import {Help} from './help.js';
@@ -16,6 +17,13 @@ import {Rewound} from './rewound.js';
 import {Namespaces} from './namespaces.js';
 import {nextTheme, theme} from './theme.js';
 import {views} from './views.js';
+
+/** A view, or why it cannot be shown: the others can. */
+function Guarded({at}: {readonly at: Route}) {
+  const [error, reset] = useErrorBoundary();
+  useEffect(() => reset(), [at]);
+  return error ? <Notice tone="bad">This view cannot be shown: {messageOf(error)}</Notice> : <Shown at={at} />;
+}
 
 function Shown({at}: {readonly at: Route}) {
   switch (at.view) {
@@ -106,7 +114,7 @@ export function App({session}: {readonly session: Session}) {
       </nav>
       <main tabIndex={-1} id="main">
         <Rewound />
-        <Shown at={at} />
+        <Guarded at={at} />
       </main>
       <Messages />
       {open === 'help' ? <Help close={close} /> : null}

@@ -33,8 +33,14 @@ if (executablePath) {
     await fillPlane(plane, clock);
     await aRequest(plane, 'wanted');
     await plane.client().create(kinds.configMaps, {metadata: {name: 'loop', namespace: 'default'}});
-    const stopping = new AbortController();
     const admin = {name: 'admin', groups: ['system:masters']};
+    // The owner of what is set by a scale has no time.
+    for (const replicas of [2, 3]) {
+      const [path, contentType] = ['/apis/apps/v1/namespaces/default/deployments/web/scale', 'application/merge-patch+json'];
+      await plane.api.clientAs(admin).request('PATCH', path, {body: {spec: {replicas}}, contentType, query: {fieldManager: 'scaler'}});
+      await clock.advance(10_000);
+    }
+    const stopping = new AbortController();
     const manager = createManager({controllers: [looping], client: plane.api.clientAs(admin), clock, recorder: plane.recorder!});
     const ended = manager.run(stopping.signal);
     await manager.ready;
@@ -78,7 +84,7 @@ const views: readonly (readonly [hash: string, words: readonly RegExp[]])[] = [
   ['#/overview', [/Nodes\s*2/, /Pods\s*4/, /Running 3/, /Pending 1/, /FailedScheduling\s*pod\/waits/, /deployment/]],
   ['#/objects', [/pods/, /deployments/, /configmaps/]],
   ['#/pods', [/Name/, /Ready/, /Status/, /waits/, /Pending/, /Running/]],
-  ['#/objects/apps/deployments/default/web', [/3\/3 ready/, /replicas: 3/, /Graph/, /Edit/, /History/]],
+  ['#/objects/apps/deployments/default/web', [/3\/3 ready/, /scaler \/scale/, /replicas: 3/, /Graph/, /Edit/, /History/]],
   ['#/objects/apps/deployments/default/web?tab=graph', [/ReplicaSet/, /web-tls/, /does not exist/]],
   ['#/objects/apps/deployments/default/web?tab=history', [/created/, /updated/, /plat-admin/]],
   ['#/certificates', [/wanted/, /Pending/]],
