@@ -81,18 +81,19 @@ const doorsOf = names =>
 
 /**
  * A script returns a function that is called like a module's. One that is loaded as a module, which has arguments,
- * calls the function itself. `more` are further parameters, with the arguments of a module.
+ * calls the function itself. `more` are further parameters, with the arguments of a module. The parentheses around the
+ * function tell V8 that it is called at once: otherwise it reads the whole text once more.
  */
 const wrapped = (more = {}, first = '') => {
   const parameters = ['require', 'module', '__filename'];
   const [all, values] = [Object.keys(more), Object.values(more)].map(each => [...parameters, ...each].join(', '));
   return {
     banner: {
-      js: `(typeof arguments === 'object' ? run => run(${values}) : run => run)(function (${all}) {
+      js: `(typeof arguments === 'object' ? run => run(${values}) : run => run)((function (${all}) {
 const bundleUrl = require('node:url').pathToFileURL(__filename).href;
 ${first}${disposeSymbols}`,
     },
-    footer: {js: '})'},
+    footer: {js: '}))'},
   };
 };
 

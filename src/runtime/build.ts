@@ -102,7 +102,9 @@ const registrations = () => {
   };
 };
 
-const enqueued = (afterMs: number): Cause => ({type: 'enqueued', ...(afterMs > 0 ? {afterMs} : {})});
+const enqueuedAtOnce: Cause = {type: 'enqueued'};
+
+const enqueued = (afterMs: number): Cause => (afterMs > 0 ? {type: 'enqueued', afterMs} : enqueuedAtOnce);
 
 const recordedAttemptsOf = (
   {name, primary, keysOf}: KeyedController,
