@@ -1,4 +1,3 @@
-import type {Subscriber} from 'rxjs';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
@@ -11,29 +10,34 @@ export interface Listener<T extends KubeObject> {
   complete(): void;
 }
 
+/** A listener that may go before all is delivered. */
+export interface Receiver<T extends KubeObject> extends Listener<T> {
+  readonly closed: boolean;
+}
+
 /**
- * Delivers to a subscriber the objects that were cached when it was added, in slices, and then all changes. Changes are
+ * Delivers to a receiver the objects that were cached when it was added, in slices, and then all changes. Changes are
  * queued until all objects are delivered.
  */
 export class Replay<T extends KubeObject> implements Listener<T> {
-  readonly #subscriber: Subscriber<Change<T>>;
+  readonly #receiver: Receiver<T>;
   readonly #objects: readonly Frozen<T>[];
   readonly #changes: Change<T>[] = [];
   #delivered = 0;
   #isOver = false;
 
-  constructor(subscriber: Subscriber<Change<T>>, objects: readonly Frozen<T>[]) {
-    this.#subscriber = subscriber;
+  constructor(receiver: Receiver<T>, objects: readonly Frozen<T>[]) {
+    this.#receiver = receiver;
     this.#objects = objects;
   }
 
   next(change: Change<T>): void {
-    if (this.#isOver) this.#subscriber.next(change);
+    if (this.#isOver) this.#receiver.next(change);
     else this.#changes.push(change);
   }
 
   complete(): void {
-    this.#subscriber.complete();
+    this.#receiver.complete();
   }
 
   /**
@@ -53,10 +57,10 @@ export class Replay<T extends KubeObject> implements Listener<T> {
   #deliver(pieces: Yielder): Promise<void> | undefined {
     const count = this.#objects.length;
     // A subscriber may cause changes meanwhile.
-    for (; this.#delivered < count + this.#changes.length && !this.#subscriber.closed; this.#delivered++) {
+    for (; this.#delivered < count + this.#changes.length && !this.#receiver.closed; this.#delivered++) {
       const pause = pieces.pause();
       if (pause) return pause;
-      this.#subscriber.next(
+      this.#receiver.next(
         this.#delivered < count
           ? {type: 'added', object: this.#objects[this.#delivered]!, initial: true}
           : this.#changes[this.#delivered - count]!,

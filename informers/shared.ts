@@ -18,7 +18,7 @@ import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import type {Index, Lister} from './lister.js';
 import {Refusals} from './refusal.js';
-import {Replay, type Listener} from './replay.js';
+import {Replay, type Listener, type Receiver} from './replay.js';
 import type {Shape} from './selection.js';
 import {isShort} from './stream-fault.js';
 import {deepFrozen, metadataOf, trimmed} from './trim.js';
@@ -93,17 +93,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       failed: error => this.#stumbled(error, 'an event could not be taken in'),
     });
     this.changes = new Observable(subscriber => {
-      // The list is read and the subscriber added in one turn, so that no change is missed or delivered twice.
-      const replay = new Replay(subscriber, this.#cache.list());
-      this.#listeners.add(replay);
+      const replay = this.#replayTo(subscriber);
       subscriber.add(() => this.#listeners.delete(replay));
-      const delivery = replay.run(this.#pieces, options.clock);
-      if (!delivery) return;
-      this.#replays++;
-      void delivery.finally(() => {
-        this.#replays--;
-        this.#reportSynced();
-      });
     });
   }
 
@@ -124,14 +115,40 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
    * regardless.
    */
   listen(listener: (change: Change<T>) => void): Disposable {
-    const subscription = this.changes.subscribe(change => {
-      try {
-        listener(change);
-      } catch (error) {
-        this.#stumbled(error, 'a listener failed on a change', change.object);
-      }
-    });
-    return {[Symbol.dispose]: () => subscription.unsubscribe()};
+    const receiver = {
+      closed: false,
+      next: (change: Change<T>) => {
+        if (receiver.closed) return;
+        try {
+          listener(change);
+        } catch (error) {
+          this.#stumbled(error, 'a listener failed on a change', change.object);
+        }
+      },
+      complete: () => void (receiver.closed = true),
+    };
+    const replay = this.#replayTo(receiver);
+    return {
+      [Symbol.dispose]: () => {
+        receiver.closed = true;
+        this.#listeners.delete(replay);
+      },
+    };
+  }
+
+  #replayTo(receiver: Receiver<T>): Replay<T> {
+    // The list is read and the receiver added in one turn, so that no change is missed or delivered twice.
+    const replay = new Replay(receiver, this.#cache.list());
+    this.#listeners.add(replay);
+    const delivery = replay.run(this.#pieces, this.#options.clock);
+    if (delivery) {
+      this.#replays++;
+      void delivery.finally(() => {
+        this.#replays--;
+        this.#reportSynced();
+      });
+    }
+    return replay;
   }
 
   /** Starts to list and watch, until the signal aborts, and keeps the process running. Further calls have no effect. */

@@ -19,6 +19,11 @@ export interface Clock {
   unhandled(error: unknown): void;
   /** Keeps the process alive until disposed of. */
   keepAlive(): Disposable;
+  /**
+   * Calls `run` whenever something holds the time and nothing has happened for a second of real time, until disposed
+   * of. Absent on clocks whose time passes by itself.
+   */
+  whenStalled?(run: () => void): Disposable;
 }
 
 const nothing: Disposable = {[Symbol.dispose]() {}};
@@ -85,6 +90,7 @@ export const withErrorHandler = (clock: Clock, unhandled: (error: unknown) => vo
   schedule: (afterMs, run) => clock.schedule(afterMs, () => guarded(run, unhandled)),
   hold: () => clock.hold(),
   keepAlive: () => clock.keepAlive(),
+  ...(clock.whenStalled ? {whenStalled: run => clock.whenStalled!(run)} : {}),
   unhandled,
 });
 

@@ -11,6 +11,15 @@ interface Timer {
 const quietTurns = 3;
 
 /**
+ * The time is stalled once something holds it, and nothing has begun or ended to hold it for so long in real time and
+ * in so many turns of the event loop: a process that got no processor time is not stalled.
+ */
+const stalledAfterMs = 1000;
+const stalledTurns = 200;
+/** After so many turns without a change, each takes a millisecond at least. */
+const busyTurns = 100;
+
+/**
  * A clock for tests that moves only by `advance`. `advance` steps from timer to timer; before each step it waits until
  * no `hold` is open and the event loop has been quiet, so that all effects of a step precede the next one. Timers due
  * together run in the order they were set. `advance` and `drain` throw the first error that no other caller can
@@ -23,7 +32,10 @@ export class VirtualClock implements Clock {
   #jumped = 0;
   #order = 0;
   #holds = 0;
+  /** Counts what begins and ends to hold the time. */
+  #changes = 0;
   #failures: unknown[] = [];
+  readonly #stalled = new Set<() => void>();
   readonly #timers = new Heap<Timer>((a, b) => a.at - b.at || a.order - b.order);
 
   constructor(start: number | string = '2026-01-01T00:00:00Z') {
@@ -58,13 +70,21 @@ export class VirtualClock implements Clock {
 
   hold(): Disposable {
     this.#holds++;
+    this.#changes++;
     let held = true;
     return {
       [Symbol.dispose]: () => {
-        if (held) this.#holds--;
+        if (!held) return;
         held = false;
+        this.#holds--;
+        this.#changes++;
       },
     };
+  }
+
+  whenStalled(run: () => void): Disposable {
+    this.#stalled.add(run);
+    return {[Symbol.dispose]: () => void this.#stalled.delete(run)};
   }
 
   unhandled(error: unknown): void {
@@ -97,10 +117,12 @@ export class VirtualClock implements Clock {
    * `advance` and `drain`.
    */
   async quiet(ownHolds = 0, signal?: AbortSignal): Promise<void> {
+    const stall = new Stall();
     for (let quiet = 0; quiet < quietTurns;) {
       signal?.throwIfAborted();
-      await new Promise(resolve => setImmediate(resolve));
+      await stall.turn();
       quiet = this.#holds <= ownHolds ? quiet + 1 : 0;
+      if (stall.isReached(this.#changes) && quiet === 0) for (const run of this.#stalled) run();
     }
   }
 
@@ -137,5 +159,34 @@ export class VirtualClock implements Clock {
   /** The number of pending timers: a test that ends with some has leaked them. */
   get pending(): number {
     return this.#timers.filter(timer => timer.run !== undefined).length;
+  }
+}
+
+/** The turns of the event loop since something has changed. */
+class Stall {
+  #changes = -1;
+  #turns = 0;
+  #since = 0;
+
+  turn(): Promise<void> {
+    return new Promise(resolve => (this.#turns < busyTurns ? setImmediate(resolve) : setTimeout(resolve, 1)));
+  }
+
+  /** To be called in each turn. Returns whether nothing has changed for long; the time until the next begins anew. */
+  isReached(changes: number): boolean {
+    const now = performance.now();
+    if (changes !== this.#changes) {
+      this.#changes = changes;
+      this.#begin(now);
+      return false;
+    }
+    if (++this.#turns < stalledTurns || now - this.#since < stalledAfterMs) return false;
+    this.#begin(now);
+    return true;
+  }
+
+  #begin(now: number): void {
+    this.#turns = 0;
+    this.#since = now;
   }
 }

@@ -42,13 +42,16 @@ export class Attempts {
     onAbort(parts.signal, () => this.#disarm());
   }
 
-  /** Begins an attempt. Its signal aborts when the loop stops, or the time is up. */
-  begin(key: string): InProgress {
+  /**
+   * Begins an attempt. Its signal aborts when the loop stops, or the time is up. `pauseHold` has it not hold the clock
+   * until the result is disposed of.
+   */
+  begin(key: string, pauseHold: () => Disposable): InProgress {
     const {limitMs, clock, signal} = this.#parts;
     const running = {key, startedAt: clock.monotonic()};
     this.#running.add(running);
     if (!this.#timer && !signal.aborted) this.#arm(longMs);
-    const limited = limitMs === undefined ? undefined : this.#limited(key, limitMs);
+    const limited = limitMs === undefined ? undefined : this.#limited(key, limitMs, pauseHold);
     return {
       signal: limited?.signal ?? signal,
       [Symbol.dispose]: () => {
@@ -69,11 +72,20 @@ export class Attempts {
       throw new Error(`reconciling ${oldest!.key} has not ended after ${formatDuration(ms)}, its limit is ${formatDuration(limitMs)}`);
   }
 
-  #limited(key: string, limitMs: number): InProgress {
+  #limited(key: string, limitMs: number, pauseHold: () => Disposable): InProgress {
     const {clock, log, metrics, signal} = this.#parts;
     const own = new AbortController();
     const following = onAbort(signal, () => own.abort(signal.reason));
+    // A virtual clock would wait for an attempt that hangs, and never come to its limit. What the attempt does about
+    // its abortion holds the time again.
+    let pause: Disposable | undefined;
+    const goOn = (): void => {
+      pause?.[Symbol.dispose]();
+      pause = undefined;
+    };
+    const stalls = clock.whenStalled?.(() => (pause ??= pauseHold()));
     const timer = clock.schedule(limitMs, () => {
+      goOn();
       metrics.timedOut();
       log.warn({key, limitMs}, 'reconciling takes longer than its limit and is aborted');
       own.abort(new Error(`the reconcile took longer than its limit of ${formatDuration(limitMs)}`));
@@ -81,6 +93,8 @@ export class Attempts {
     return {
       signal: own.signal,
       [Symbol.dispose]() {
+        stalls?.[Symbol.dispose]();
+        goOn();
         timer[Symbol.dispose]();
         following[Symbol.dispose]();
       },

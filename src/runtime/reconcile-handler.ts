@@ -88,9 +88,10 @@ export const reconcileHandler = ({
     const admitted = admit?.(key);
     if (admitted) return void admitted.then(() => signal.aborted || queue.add(text));
     const started = clock.monotonic();
-    using inProgress = attempts.begin(text);
+    const pauseHold = nested(() => queue.pauseHold());
+    using inProgress = attempts.begin(text, pauseHold);
     const pause = async (ms: number) => {
-      using _ = queue.pauseHold();
+      using _ = pauseHold();
       await sleep(clock, ms, inProgress.signal);
     };
     // Created on demand: most attempts log nothing, and a child logger costs as much as a short attempt.
@@ -125,5 +126,21 @@ export const reconcileHandler = ({
       case 'failed':
         return failed(text, outcome.error);
     }
+  };
+};
+
+/** Returns a function that begins something, which goes on until all that its calls returned are disposed of. */
+const nested = (begin: () => Disposable): (() => Disposable) => {
+  let count = 0;
+  let begun: Disposable | undefined;
+  return () => {
+    if (count++ === 0) begun = begin();
+    let isOpen = true;
+    return {
+      [Symbol.dispose]() {
+        if (isOpen && --count === 0) begun?.[Symbol.dispose]();
+        isOpen = false;
+      },
+    };
   };
 };

@@ -21,7 +21,12 @@ const passing = (clock: VirtualClock): Clock => ({
 });
 
 /** A controller under a manager, and the lines of its log. */
-const running = async (t: ExecutionContext, controller: OperatorController, options: Partial<ManagerOptions> = {}) => {
+const running = async (
+  t: ExecutionContext,
+  controller: OperatorController,
+  options: Partial<ManagerOptions> = {},
+  clockOf: (clock: VirtualClock) => Clock = passing,
+) => {
   const {clock, clientOf} = startServer();
   const client = clientOf();
   const lines: string[] = [];
@@ -29,7 +34,7 @@ const running = async (t: ExecutionContext, controller: OperatorController, opti
   const manager = createManager({
     controllers: [controller],
     client,
-    clock: passing(clock),
+    clock: clockOf(clock),
     log,
     freeze: true,
     gracePeriod: '1s',
@@ -80,6 +85,32 @@ test('a reconcile that reaches its time limit is aborted, counted, logged and re
   await clock.advance(10_000);
 
   t.deepEqual(seen, ['begins', 'begins']);
+});
+
+test('virtual time passes up to the limit of a reconcile that hangs', async t => {
+  const aborted: number[] = [];
+  const controller = defineController<ConfigMap>({
+    name: 'maps',
+    for: ConfigMap,
+    retry: {delay: '10s'},
+    async reconcile({key, signal}) {
+      if (aborted.length > 0 || key.name !== 'slow') return;
+      await abortOf(signal);
+      aborted.push(plane.clock.monotonic());
+      signal.throwIfAborted();
+    },
+  });
+  const plane = await running(t, controller, {reconcileTimeout: '30s'}, clock => clock);
+  const before = plane.clock.monotonic();
+
+  void plane.make(ConfigMap, 'slow');
+  await plane.clock.advance(100_000);
+
+  t.deepEqual(
+    aborted.map(at => at - before),
+    [30_000],
+  );
+  t.is(await plane.metric('controller_runtime_reconcile_timeouts_total'), 1);
 });
 
 test('a reconcile that ignores its limit is unhealthy, and one without a limit is only reported', async t => {
