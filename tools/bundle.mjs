@@ -148,7 +148,8 @@ writeFileSync(
   join(fresh, 'request-worker.js'),
   "import {createRequire} from 'node:module';\nvoid createRequire(import.meta.url)('./plat-apiserver.cjs').requestWorker();\n",
 );
-for (const file of ['launch.cjs', 'run.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
+for (const file of ['launch.cjs', 'run.cjs', 'code-cache.cjs', 'library.cjs', 'node-version.cjs'])
+  copyFileSync(`tools/${file}`, join(fresh, file));
 
 // The exports for `import` and `require`. Names are listed because `import` detects them statically.
 for (const [door, path] of Object.entries(doors)) {
@@ -158,7 +159,7 @@ for (const [door, path] of Object.entries(doors)) {
     `'use strict';
 const problem = require('./node-version.cjs').problemOf('${engines.node}');
 if (problem) throw new Error('plat: ' + problem);
-const library = require('./${ofCore.includes(door) ? 'core' : 'plat'}.cjs').doors[${JSON.stringify(door)}]();
+const library = (${ofCore.includes(door) ? "require('./core.cjs')" : "require('./library.cjs').withCode() ?? require('./plat.cjs')"}).doors[${JSON.stringify(door)}]();
 ${names.map(name => `exports.${name} = library.${name};`).join('\n')}
 `,
   );

@@ -37,19 +37,29 @@ const launch = name => {
   const sources = scriptsOf(name).map(filename => ({filename, source: readFileSync(filename)}));
   const key = keyOf(sources.map(({source}) => source));
   const folder = ownFolder();
-  const codes = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  return {scripts: runScripts(name, {sources, key, folder, codes}), key};
+  const whole = read(codeOf(name), key) ?? readOwn(folder, name, key);
+  const codes = whole ?? readOwn(folder, briefOf(name), key);
+  return {scripts: runScripts(name, {sources, key, folder, codes, isWhole: whole !== undefined}), key};
 };
 
-/** Runs a program from the text of its scripts, with their code caches if there are any. Returns the scripts. */
-const runScripts = (name, {sources, key, folder, codes}) => {
+/** The name of the code cache of a program that was never ready, such as a command: it has less code. */
+const briefOf = name => `${name}-brief`;
+
+/**
+ * Runs a program from the text of its scripts, with their code caches if there are any: `isWhole` says whether these are
+ * of a program that was ready. Returns the scripts.
+ */
+const runScripts = (name, {sources, key, folder, codes, isWhole = codes !== undefined}) => {
   process.on('uncaughtException', printUncaught);
   // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding. The text is passed as it is: V8 would copy a changed one.
   const scripts = sources.map(
     ({filename, source}, at) => new Script(source.latin1Slice(), {filename, ...(codes?.[at] ? {cachedData: codes[at]} : {})}),
   );
-  if (folder && (!codes || scripts.some(({cachedDataRejected}) => cachedDataRejected)))
-    keepOnceReady(() => writeOwn(folder, name, key, codesOf(scripts)));
+  const isRejected = scripts.some(({cachedDataRejected}) => cachedDataRejected);
+  if (folder && (!isWhole || isRejected))
+    keepAtExit(isReady => {
+      if (isReady || !codes || isRejected) writeOwn(folder, isReady ? name : briefOf(name), key, codesOf(scripts));
+    });
   const {programs} = scripts.reduce((core, script, at) => {
     const {filename} = sources[at];
     const module = {exports: {}};
@@ -74,13 +84,15 @@ const keyOf = sources => {
   return hash.digest('hex');
 };
 
-/** Stores the code cache of a program after a regular run, for the user's next starts. */
-const keepOnceReady = keep => {
+/** Calls `keep` after a regular run, for the user's next starts. */
+const keepAtExit = keep => {
+  let isReady = false;
   subscribe('plat.ready', () => {
-    process.once('exit', code => {
-      if (code === 0 && process.uptime() < longestRunS) keep();
-    });
+    isReady = true;
+  });
+  process.once('exit', code => {
+    if (code === 0 && process.uptime() < longestRunS) keep(isReady);
   });
 };
 
-module.exports = {codeOf, codesOf, keyOf, launch, runScripts, scriptsOf, write};
+module.exports = {briefOf, codeOf, codesOf, keyOf, launch, runScripts, scriptsOf, write};

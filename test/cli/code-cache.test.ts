@@ -26,7 +26,7 @@ const versionLine = `plat v${release}-plat.${packageVersion}\n`;
 /** A copy of the bundle of `plat`, with other code beside it. */
 const bundleWith = (code: Buffer | undefined): string => {
   const directory = aDirectory();
-  for (const file of ['launch.cjs', 'code-cache.cjs', 'core.cjs', 'plat.cjs'])
+  for (const file of ['launch.cjs', 'code-cache.cjs', 'library.cjs', 'core.cjs', 'plat.cjs'])
     copyFileSync(join('dist/bundle', file), join(directory, file));
   if (code) writeFileSync(join(directory, 'plat.code'), code);
   return directory;
@@ -82,6 +82,23 @@ counting('code belongs to a bundle byte by byte', t => {
   const bundle = readFileSync(join(directory, 'plat.cjs'), 'latin1');
   writeFileSync(join(directory, 'plat.cjs'), bundle.replace('Kubernetes-style', 'Kubernetes style'), 'latin1');
   t.is(versionFrom(directory), `0 undefined ${versionLine}`);
+});
+
+counting('a command keeps its code for the next one, and for the library', t => {
+  const directory = bundleWith(undefined);
+  const {NODE_DISABLE_COMPILE_CACHE: _, ...own} = process.env;
+  const env = {...own, XDG_CACHE_HOME: directory};
+  const loading = `const loaded = require('./library.cjs').withCode(); process.stdout.write(String(loaded && loaded === require('./plat.cjs') && typeof loaded.doors.testing().survive))`;
+  const library = () => spawnSync(process.execPath, ['-e', loading], {encoding: 'utf8', cwd: directory, env}).stdout;
+
+  t.is(library(), 'undefined');
+  t.is(versionFrom(directory, process.execPath, env), `0 undefined ${versionLine}`);
+  t.deepEqual(
+    readdirSync(join(directory, 'plat', 'code')).map(file => file.replace(/[0-9a-f]{16}/, 'KEY')),
+    ['plat-brief-KEY.code'],
+  );
+  t.is(versionFrom(directory, process.execPath, env), `0 false ${versionLine}`);
+  t.is(library(), 'function');
 });
 
 const otherNode = '20.19.0';
