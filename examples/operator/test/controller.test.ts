@@ -41,7 +41,7 @@ test('the controller needs no more rights than those of its manifests', {skip}, 
   const plane = await startPlane({listen: false, clock, controllerManagerArgs, manifests: ['manifests/crds']});
   const {client, missing} = await restricted(plane, 'manifests/rights.yaml');
   const stop = new AbortController();
-  const run = createManager({controllers: [controller], client, clock}).run(stop.signal);
+  const run = createManager({controllers: [controller], client, clock, reconcileTimeout: '30s'}).run(stop.signal);
   t.after(async () => {
     stop.abort();
     await run;

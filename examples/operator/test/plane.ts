@@ -33,6 +33,7 @@ export const started = async (scope: Scope) => {
     controllers,
     client: rights.client(plane),
     clock,
+    reconcileTimeout: '30s', // One that hangs would hold the virtual clock for ever.
     ...(isServing ? {webhooks: {handlers: webhooks, certificate: await plane.webhookPair(), ...anyPort}} : {}),
   });
   const run = manager.run(stop.signal);
