@@ -46,8 +46,8 @@ export const readRecords = async (
   return {records, isWhole: next === undefined};
 };
 
-/** The most pages of a moment that are read, and the objects of each. */
-const [mostPages, pageSize] = [20, 1000];
+/** The most pages of a moment that are read, and the objects of each: rows of a table are smaller. */
+const [mostPages, pageSize, rowsOfPage] = [20, 1000, 10_000];
 
 /** Reads the objects of a moment, in pages. */
 export async function* pagesAt(
@@ -56,7 +56,7 @@ export async function* pagesAt(
   query: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ): AsyncGenerator<ObjectsAt, void> {
-  const given = Object.entries({limit: String(pageSize), ...query}).filter(([, value]) => value !== '');
+  const given = Object.entries({limit: String(query['table'] ? rowsOfPage : pageSize), ...query}).filter(([, value]) => value !== '');
   const fixed = {at: revision ?? new Date(time).toISOString(), group, resource: plural};
   let next: string | undefined = new URLSearchParams([...Object.entries(fixed), ...given]).toString();
   for (let count = 0; next !== undefined && count < mostPages; count++) {

@@ -12,6 +12,11 @@ import {isOf, isSelectedObject, type RecordQuery} from './query.js';
 import {objectId, type Recorder} from './recorder.js';
 import type {ObjectsAt} from './records.js';
 
+/** A table of the API, as far as it is looked at. */
+interface Table {
+  readonly rows: readonly unknown[];
+}
+
 /** The objects of the server at present. */
 export interface StoredObjects {
   /** Returns those of a resource, in a namespace or of a name if one is given; none of a resource that there is not. */
@@ -19,7 +24,7 @@ export interface StoredObjects {
   /**
    * Returns a table of objects with the columns of their resource, and ages at a time; undefined without the resource.
    */
-  table(resource: RecordedObject, objects: readonly Readonly<KubeObject>[], now: number): unknown;
+  table(resource: RecordedObject, objects: readonly Readonly<KubeObject>[], now: number): Table | undefined;
 }
 
 interface ObjectsParts {
@@ -82,6 +87,7 @@ export const objectsAt = async (query: RecordQuery, given: URLSearchParams, part
   const shown = (each: Found) => (isEntry(each) ? (recorder.state(each) as KubeObject) : recorder.shown(object, each));
   const ids = [...found.keys()].filter(id => id > after).sort();
   const objects: KubeObject[] = [];
+  const rows = new TableRows(object, time ?? clock.now(), stored);
   const pieces = new Yielder(clock);
   let next: string | undefined;
   for (const [index, id] of ids.entries()) {
@@ -89,17 +95,44 @@ export const objectsAt = async (query: RecordQuery, given: URLSearchParams, part
     if (pause) await pause;
     const each = shown(found.get(id)!);
     if (isSelectedObject(each, query)) objects.push(each);
-    if (objects.length < query.limit || index === ids.length - 1) continue;
+    // Rows need a part of what the objects take.
+    if (query.table && objects.length >= rowsAtOnce) rows.take(objects.splice(0));
+    if (objects.length + rows.count < query.limit || index === ids.length - 1) continue;
     next = nextOf(given, id);
     break;
   }
   const [first] = recorder.log.segments;
   const rest = {...(first ? {since: wireMicroTime(first.firstTime)} : {}), ...(next === undefined ? {} : {next})};
-  if (!query.table) return {objects, ...rest};
-  const table = stored.table(object, objects, time ?? clock.now());
-  if (table === undefined) throw badRequest(`table: there is no resource "${object.resource}" in group "${object.group}"`);
-  return {table, ...rest};
+  return query.table ? {table: rows.take(objects), ...rest} : {objects, ...rest};
 };
+
+const rowsAtOnce = 200;
+
+/** The rows of a table, made of a few objects at a time. */
+class TableRows {
+  readonly #of: RecordedObject;
+  readonly #now: number;
+  readonly #stored: StoredObjects;
+  readonly #rows: unknown[] = [];
+
+  constructor(of: RecordedObject, now: number, stored: StoredObjects) {
+    this.#of = of;
+    this.#now = now;
+    this.#stored = stored;
+  }
+
+  get count(): number {
+    return this.#rows.length;
+  }
+
+  /** Adds objects, and returns the table with all so far. Throws 400 without the resource. */
+  take(objects: readonly KubeObject[]): Table {
+    const table = this.#stored.table(this.#of, objects, this.#now);
+    if (!table) throw badRequest(`table: there is no resource "${this.#of.resource}" in group "${this.#of.group}"`);
+    for (const row of table.rows) this.#rows.push(row);
+    return {...table, rows: this.#rows};
+  }
+}
 
 /** Returns all objects of a moment, by their names, and its time if it is known. */
 const allAt = async (

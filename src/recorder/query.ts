@@ -18,6 +18,8 @@ const parameters: ReadonlySet<string> = new Set(
 
 const defaultLimit = 100;
 const maxLimit = 1000;
+/** Each page of objects of a moment looks at all records, and a row is smaller than its object. */
+const maxRows = 10_000;
 
 /** The parameters of a request. */
 export interface RecordQuery {
@@ -82,7 +84,7 @@ export const readQuery = (query: URLSearchParams): RecordQuery => {
     since: time(query, 'since') ?? -Infinity,
     until: time(query, 'until') ?? Infinity,
     isDescending: order === 'desc',
-    limit: Math.min(count(query, 'limit') || defaultLimit, maxLimit),
+    limit: Math.min(count(query, 'limit') || defaultLimit, query.get('table') === 'true' ? maxRows : maxLimit),
     objects: query.get('objects') === 'true',
     table: query.get('table') === 'true',
     labels: selector('labelSelector', parseLabelSelector),

@@ -149,7 +149,7 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, 
 };
 
 /** Returns a table of objects of the stored version, with ages at a time. */
-export const tableAt = ({settings: {naming}, definition}: Resource, objects: readonly Readonly<KubeObject>[], now: number): unknown =>
+export const tableAt = ({settings: {naming}, definition}: Resource, objects: readonly Readonly<KubeObject>[], now: number) =>
   tableOf(definition, objects, {
     apiVersion: naming.apiVersion('meta', 'v1'),
     includeObject: 'Metadata',

@@ -26,7 +26,7 @@ interface TableSettings {
 }
 
 /** Objects as a server-side table (the API reference, meta/v1 Table). */
-export const tableOf = (definition: ResourceDefinition, objects: readonly Readonly<KubeObject>[], settings: TableSettings): unknown => {
+export const tableOf = (definition: ResourceDefinition, objects: readonly Readonly<KubeObject>[], settings: TableSettings) => {
   const columns = columnsOf(definition);
   return {
     kind: 'Table',
