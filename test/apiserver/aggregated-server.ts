@@ -75,7 +75,8 @@ export const start = async (
   const objects = client.resource(kinds.apiServices);
   await objects.create(registrationOf(backend, spec));
   await plane.clock.drain();
-  const server = await serve(request => plane.api.handler(asJane(request)));
+  // Responses carry deadlines of the clock of the plane.
+  const server = await serve(request => plane.api.handler(asJane(request)), {http: {clock: plane.clock}});
   const condition = async (): Promise<Condition | undefined> => {
     const {status, reason = '', message = ''} = (await objects.get(name)).status?.conditions?.find(({type}) => type === 'Available') ?? {};
     return status === undefined ? undefined : {status, reason, message};
