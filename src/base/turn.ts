@@ -9,13 +9,48 @@ export const yieldToEventLoop = (): Promise<void> => new Promise(resolve => setI
 
 /** A task that waits for a turn. */
 interface Waiter {
-  /** Of a flow, the lowest is next. */
+  /** Of two tasks, the one with the lower number began first. */
   readonly order: number;
+  /** How many turns of its own it had before. */
+  readonly turns: number;
   resume(): void;
 }
 
-/** The tasks that wait for a turn, by flow. The flow that is next comes first. */
-const waiting = new Map<string, Waiter[]>();
+/** A task that had fewer turns of its own may be soon done. */
+const shortTurns = 4;
+
+/** The tasks of one flow that wait. */
+class Flow {
+  readonly #tasks: Waiter[] = [];
+  #isTurnOfOldest = false;
+
+  get isEmpty(): boolean {
+    return this.#tasks.length === 0;
+  }
+
+  add(task: Waiter): void {
+    this.#tasks.push(task);
+  }
+
+  /**
+   * Takes the task that began first; every second time the first of those that had few turns, so that a short one does
+   * not wait for all the long ones before it, nor a long one for ever.
+   */
+  take(): Waiter {
+    const mayBeLong = this.#isTurnOfOldest;
+    this.#isTurnOfOldest = !mayBeLong;
+    let oldest = 0;
+    let first = -1;
+    for (const [at, {order, turns}] of this.#tasks.entries()) {
+      if (order < this.#tasks[oldest]!.order) oldest = at;
+      if (turns < shortTurns && (first < 0 || order < this.#tasks[first]!.order)) first = at;
+    }
+    return this.#tasks.splice(mayBeLong || first < 0 ? oldest : first, 1)[0]!;
+  }
+}
+
+/** The flows with tasks that wait for a turn. The one that is next comes first. */
+const waiting = new Map<string, Flow>();
 
 let lastOrder = 0;
 
@@ -25,26 +60,22 @@ let lastOrder = 0;
  * time. Flows take turns: the tasks of one user, however many, delay a task of another by one piece each time. The
  * server's own work has no flow and counts as one.
  */
-export const yieldInTurn = (flow = '', order = ++lastOrder): Promise<void> =>
+export const yieldInTurn = (flow = '', order = ++lastOrder, turns = 0): Promise<void> =>
   new Promise(resolve => {
-    const waiter = {order, resume: resolve};
-    const tasks = waiting.get(flow);
-    if (tasks) return void tasks.push(waiter);
-    waiting.set(flow, [waiter]);
+    const task = {order, turns, resume: resolve};
+    const known = waiting.get(flow);
+    if (known) return void known.add(task);
+    const own = new Flow();
+    own.add(task);
+    waiting.set(flow, own);
     if (waiting.size === 1) setImmediate(resumeNext);
   });
 
-const takeOldest = (tasks: Waiter[]): Waiter => {
-  let oldest = 0;
-  for (let at = 1; at < tasks.length; at++) if (tasks[at]!.order < tasks[oldest]!.order) oldest = at;
-  return tasks.splice(oldest, 1)[0]!;
-};
-
 const resumeNext = (): void => {
-  const [flow, tasks] = waiting.entries().next().value!;
-  const next = takeOldest(tasks);
-  waiting.delete(flow);
-  if (tasks.length > 0) waiting.set(flow, tasks);
+  const [name, flow] = waiting.entries().next().value!;
+  const next = flow.take();
+  waiting.delete(name);
+  if (!flow.isEmpty) waiting.set(name, flow);
   if (waiting.size > 0) setImmediate(resumeNext);
   next.resume();
 };
@@ -124,12 +155,13 @@ const requestSliceMs = 1;
 
 /**
  * The turns of one request among those of all others: each waits for a turn of its own, in which flows alternate. Of
- * one flow the request that began first goes on first: if all went on together they would end together, and hold their
- * seats until then.
+ * the long requests of one flow the one that began first goes on first: if all went on together they would end
+ * together, and hold their seats until then.
  */
 export class FairYielder {
   readonly #budget: TurnBudget;
   readonly #order = ++lastOrder;
+  #turns = 0;
 
   constructor(clock: Monotonic) {
     this.#budget = budgetOf(clock);
@@ -145,6 +177,6 @@ export class FairYielder {
 
   /** Resolves in a turn of its own. */
   next(flow: string): Promise<void> {
-    return yieldInTurn(flow, this.#order).then(() => this.#budget.begin());
+    return yieldInTurn(flow, this.#order, this.#turns++).then(() => this.#budget.begin());
   }
 }

@@ -54,18 +54,37 @@ test.serial(
   },
 );
 
-test.serial('of the requests of one flow the one that began first ends first', async t => {
-  const clock = {monotonic: () => 0};
-  const done: string[] = [];
-  const request = async (flow: string, name: string): Promise<void> => {
-    const turns = new FairYielder(clock);
-    for (let piece = 0; piece < 3; piece++) await turns.next(flow);
+const requestOf =
+  (done: string[]) =>
+  async (flow: string, name: string, pieces: number): Promise<void> => {
+    const turns = new FairYielder({monotonic: () => 0});
+    for (let piece = 0; piece < pieces; piece++) await turns.next(flow);
     done.push(name);
   };
-  const resumed = [request('many', 'a'), request('many', 'b'), request('few', 'x'), request('many', 'c')];
-  await Promise.all(resumed);
 
-  t.deepEqual(done, ['a', 'x', 'b', 'c']);
+test.serial('of the long requests of one flow the one that began first ends first', async t => {
+  const done: string[] = [];
+  const request = requestOf(done);
+
+  await Promise.all([request('many', 'a', 30), request('many', 'b', 30), request('few', 'x', 30), request('many', 'c', 30)]);
+
+  t.deepEqual(done, ['x', 'a', 'b', 'c']);
+});
+
+test.serial('a short request does not wait for the long ones of its flow that began before it, nor they for many short ones', async t => {
+  const done: string[] = [];
+  const request = requestOf(done);
+
+  await Promise.all([
+    request('one', 'long', 12),
+    request('one', 'longer', 100),
+    request('one', 'short', 2),
+    ...Array.from({length: 20}, (_, index) => request('one', `short ${index}`, 1)),
+  ]);
+
+  t.true(done.indexOf('short') < done.indexOf('long'));
+  t.true(done.indexOf('long') < done.indexOf('short 19'));
+  t.is(done.at(-1), 'longer');
 });
 
 test('work that several callers share is done once, whoever does the next step', t => {
