@@ -1,6 +1,6 @@
 import {StoreUnusable} from '#src/storage/errors.js';
 import {tables} from './layout.js';
-import {FileDamaged} from './pages.js';
+import {FileDamaged} from './data-file.js';
 import type {Tree} from './writes.js';
 
 /**

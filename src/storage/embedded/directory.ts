@@ -4,8 +4,10 @@ import {makeFolder} from '#src/base/files/folder.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
+import {closedFile, takeClosed} from './closing.js';
 import {isSoundEntry} from './layout.js';
-import {checkPages, FileDamaged, type PageUse} from './pages.js';
+import {FileDamaged} from './data-file.js';
+import {checkPages, type CheckExtent, type PageUse} from './pages.js';
 import {checkAbsence, claimSocket, ownerFile} from './presence.js';
 import {spaceFile} from './space.js';
 
@@ -55,15 +57,15 @@ export const hasStore = (directory: string): boolean => sizeOf(join(directory, d
 export const hasLostStore = (directory: string): boolean => existsSync(join(directory, markerFile)) && !hasStore(directory);
 
 /** The files and folders that a store consists of. */
-export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder, spaceFile];
+export const storeFiles: readonly string[] = [...files, markerFile, ownerFile, copyFolder, spaceFile, closedFile];
 
 /**
  * Checks the data file, if there is one, and throws if LMDB cannot open it safely. Returns its page usage; undefined
- * without a file or if the usage is unknown.
+ * without a file or if the usage is unknown. `extent` says how much is read.
  */
-export const checkData = async (directory: string, clock: Clock): Promise<PageUse | undefined> => {
+export const checkData = async (directory: string, clock: Clock, extent: CheckExtent = 'all'): Promise<PageUse | undefined> => {
   if (hasLostStore(directory)) throw new FileDamaged(existsSync(join(directory, dataFile)) ? 'it is empty' : 'it is missing');
-  return hasStore(directory) ? await checkPages(join(directory, dataFile), isSoundEntry, clock) : undefined;
+  return hasStore(directory) ? await checkPages(join(directory, dataFile), isSoundEntry, clock, extent) : undefined;
 };
 
 /** Returns the inode numbers of a directory's files. */
@@ -134,7 +136,7 @@ export const reserve = async (directory: string, clock: Clock): Promise<Reserved
 
 const prepare = async (path: string, clock: Clock): Promise<PageUse | undefined> => {
   await checkAbsence(path, lockFile, clock);
-  const use = await checkData(path, clock);
+  const use = await checkData(path, clock, takeClosed(path, dataFile) ? 'branches' : 'all');
   chmodSync(path, 0o700);
   // Closing a file drops this process's locks on it, so this must come before LMDB opens them.
   for (const file of files) {

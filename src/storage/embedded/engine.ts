@@ -33,15 +33,15 @@ interface EngineParts {
   readonly historyBytes: number;
   /** Whether another process may have opened the store, since its lock file was replaced. */
   readonly isLockReplaced: () => boolean;
-  /** Called once the tree is closed. */
-  release(): void;
+  /** Called once the tree is closed, with whether all writes are on disk and nobody else writes. */
+  release(isSound: boolean): void;
 }
 
 /** Keeps records in an LMDB tree; see `layout.ts` for its layout. Only one process may open it. */
 export class EmbeddedEngine implements StorageEngine {
   readonly #tree: MappedTree;
   readonly #directory: string;
-  readonly #release: () => void;
+  readonly #release: (isSound: boolean) => void;
   readonly #records: RecordTree;
   readonly #reader: RangeReader;
   readonly #writer: TreeWriter;
@@ -165,8 +165,9 @@ export class EmbeddedEngine implements StorageEngine {
   async close(): Promise<void> {
     this.#reader.close();
     await this.#compaction.close();
+    const {isSound} = this.#writer;
     await this.#tree.close();
-    this.#release();
+    this.#release(isSound);
   }
 
   #apply(writes: Writes, {key, revision, record, previous, damage}: EngineChange, deletions: Map<string, number>): void {

@@ -3,7 +3,8 @@ import {noLog, type Log} from '#src/base/log.js';
 import {LocalStore} from '#src/storage/local/store.js';
 import type {Store} from '#src/storage/store.js';
 import {claim, isOwned} from './claim.js';
-import {lockFile, mark, release, reopenable, reserve, unreplaced, unusable} from './directory.js';
+import {noteClosed} from './closing.js';
+import {dataFile, lockFile, mark, release, reopenable, reserve, unreplaced, unusable} from './directory.js';
 import {hotDefaults, HotRanges, type HotLimits} from './hot-ranges.js';
 import {EmbeddedEngine} from './engine.js';
 import {mapDefaults, MappedTree, type MapOptions} from './mapped-tree.js';
@@ -75,7 +76,8 @@ export const openEmbeddedStore = async (options: EmbeddedStoreOptions): Promise<
       clock,
       historyBytes,
       isLockReplaced: () => held.isLockReplaced,
-      release: () => {
+      release: isSound => {
+        if (isSound) noteClosed(path, dataFile, log);
         held[Symbol.dispose]();
         release(path);
       },

@@ -2,6 +2,7 @@
 
 import {crc32} from 'node:zlib';
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
+import type {Entry} from './pages.js';
 
 /*
  * Everything is in one LMDB tree, so that a commit touches few pages; the first byte of a key is its table. Values are
@@ -113,10 +114,11 @@ const numberTables: ReadonlySet<number> = new Set([tables.head, tables.gone, tab
  * Whether the raw key and value of an entry are undamaged, as far as the form of the key and the checksum of a number
  * show. Changes and metadata are checked when they are read.
  */
-export const isSoundEntry = (key: Buffer, value: Buffer): boolean => {
-  const table = key[0]!;
-  if (table === historyTable) return key.length === 1 + revisionBytes;
-  return numberTables.has(table) ? isNumber(key, value, value.length) : table > 0 && table < historyTable;
+export const isSoundEntry = ({bytes, keyAt, keyEnd, end}: Entry): boolean => {
+  const table = bytes[keyAt]!;
+  if (table === historyTable) return keyEnd - keyAt === 1 + revisionBytes;
+  if (!numberTables.has(table)) return table > 0 && table < historyTable;
+  return isNumber(bytes.subarray(keyAt, keyEnd), bytes.subarray(keyEnd, end), end - keyEnd);
 };
 
 /*

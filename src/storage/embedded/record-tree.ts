@@ -28,7 +28,7 @@ import {
   type Room,
 } from './layout.js';
 import type {MappedTree} from './mapped-tree.js';
-import {FileDamaged} from './pages.js';
+import {FileDamaged} from './data-file.js';
 
 /** An empty store is at this revision, so that zero can mean "any". */
 const firstRevision = 1;

@@ -25,7 +25,7 @@ import {
   tables,
   underKey,
 } from './layout.js';
-import {FileDamaged} from './pages.js';
+import {FileDamaged} from './data-file.js';
 import {nothing, treeSettings, Writes, type Tree} from './writes.js';
 
 /** How many records are read or written in one turn. */

@@ -26,6 +26,7 @@ export class TreeWriter {
   readonly #isLockReplaced: () => boolean;
   /** Whether another process has claimed the store. */
   #isLost = false;
+  #hasFailed = false;
   /** Whether the last write found no space. */
   #isFull = false;
 
@@ -48,6 +49,7 @@ export class TreeWriter {
     try {
       await this.#tree.write(tree => writes.durable(tree));
     } catch (error) {
+      this.#hasFailed = true;
       if (error instanceof StoreFull && !this.#isFull) {
         this.#isFull = true;
         this.#log.error(
@@ -60,6 +62,12 @@ export class TreeWriter {
     if (!this.#isFull) return;
     this.#isFull = false;
     this.#log.info({directory: this.#directory}, 'the data directory has space again');
+  }
+
+  /** Whether all writes are on disk, and nobody else writes. */
+  get isSound(): boolean {
+    this.#checkLock();
+    return !this.#isLost && !this.#hasFailed;
   }
 
   /** Ends all writes: another process has claimed the store. */
