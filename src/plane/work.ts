@@ -81,7 +81,10 @@ const startComponents = async (
     running.map(({ended}) => ended),
     stopping.signal,
   );
-  await unlessStopped(options, Promise.race([readiness(running, failed), failed]));
+  const whenReady = readiness(running, failed);
+  const isEarly = options.waitForCaches === false && !(clock instanceof VirtualClock);
+  const early = isEarly ? [running[0].manager.untilRunning(neededByNamespaces)] : [];
+  await unlessStopped(options, Promise.race([whenReady, failed, ...early]));
   return {manager: running[0].manager, failed};
 };
 
@@ -89,6 +92,9 @@ const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo):
   const stop = await nodes.start(api);
   if (stop) undo.defer(stop);
 };
+
+/** The controllers that give a new namespace what its pods need. */
+const neededByNamespaces = ['serviceaccount-controller', 'root-ca-certificate-publisher-controller'];
 
 /** Rejects when components end by themselves, or fail. */
 const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Promise<never> => {

@@ -60,6 +60,8 @@ interface Live {
 
 /** What a run is told of its controllers. */
 export interface LiveControllersEvents {
+  /** Called when a controller runs, with its name. */
+  running(name: string): void;
   /** Called when the server refuses a list that a controller needs. */
   refused(error: ListRefused): void;
   /** Called when an essential controller has failed. */
@@ -254,6 +256,7 @@ export class LiveControllers {
       return; // Stopped before it started.
     }
     gauge.set(1, labels);
+    this.#events.running(name);
     while (!signal.aborted) {
       try {
         log.v(1).info({controller: name}, 'controller starts');

@@ -57,6 +57,9 @@ export class Manager {
   #warming: LiveControllers | undefined;
   /** The others, while they run. */
   #leading: LiveControllers | undefined;
+  /** The names of the controllers that run, and what waits for some of them. */
+  readonly #running = new Set<string>();
+  readonly #awaited: {readonly names: readonly string[]; resolve(): void}[] = [];
   #resolveStarted: () => void = () => {};
   #rejectStarted: (why: unknown) => void = () => {};
   #rejectReady: (why: ListRefused) => void = () => {};
@@ -78,6 +81,18 @@ export class Manager {
     this.#elector = new Elector({...options, ...options.election, coordinated: options.election.candidate !== undefined});
   }
 
+  /** Resolves once controllers of these names run, whether or not the others do; never if one of them is not selected. */
+  untilRunning(names: readonly string[]): Promise<void> {
+    return new Promise(resolve => {
+      this.#awaited.push({names, resolve});
+      this.#resolveAwaited();
+    });
+  }
+
+  #resolveAwaited(): void {
+    for (const {names, resolve} of this.#awaited) if (names.every(name => this.#running.has(name))) resolve();
+  }
+
   /** Returns the manager's health, as its health endpoint does. */
   health(): Promise<HealthAnswer> {
     return this.#options.checks.all('healthz');
@@ -95,7 +110,14 @@ export class Manager {
     using _alive = this.#options.clock.keepAlive();
     const ending = new Ending(this.#options.clock, signal);
     using _following = ending;
-    const events = {refused: this.#rejectReady, failed: (error: unknown) => ending.fail(error)};
+    const events = {
+      refused: this.#rejectReady,
+      failed: (error: unknown) => ending.fail(error),
+      running: (name: string) => {
+        this.#running.add(name);
+        this.#resolveAwaited();
+      },
+    };
     const everywhere = new LiveControllers(this.#options, events);
     const leading = new LiveControllers(this.#options, events);
     try {

@@ -75,6 +75,7 @@ const planeOptions = ({parsed: {options, set}, log, stopping}: UpInvocation, own
   apiserverArgs: [...(options.agent ? agentServerArgs : []), ...own.apiserver, ...options.apiserverArg],
   controllerManagerArgs: [...own.controllerManager, ...options.controllerManagerArg],
   schedulerArgs: [...own.scheduler, ...options.schedulerArg],
+  waitForCaches: false,
   signal: stopping,
   log,
 });

@@ -74,6 +74,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   apiserverArgs: flags,
   controllerManagerArgs: flags,
   schedulerArgs: flags,
+  waitForCaches: flag,
   manifests: must(value => Array.isArray(value), 'a list of paths or objects'),
   webhooks: localWebhooks,
   signal: must(value => value instanceof AbortSignal, 'an AbortSignal'),
