@@ -85,7 +85,12 @@ const startComponents = async (
   const isEarly = options.waitForCaches === false && !(clock instanceof VirtualClock);
   const early = isEarly ? [running[0].manager.untilRunning(neededByNamespaces)] : [];
   await unlessStopped(options, Promise.race([whenReady, failed, ...early]));
-  return {manager: running[0].manager, failed};
+  if (!isEarly) return {manager: running[0].manager, failed};
+  // What would have ended the start ends the plane.
+  const refused = whenReady.then(() => new Promise<never>(() => {}));
+  const ended = Promise.race([failed, refused]);
+  ended.catch(() => {});
+  return {manager: running[0].manager, failed: ended};
 };
 
 const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo): Promise<void> => {

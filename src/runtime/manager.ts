@@ -81,7 +81,9 @@ export class Manager {
     this.#elector = new Elector({...options, ...options.election, coordinated: options.election.candidate !== undefined});
   }
 
-  /** Resolves once controllers of these names run, whether or not the others do; never if one of them is not selected. */
+  /**
+   * Resolves once controllers of these names run, whether or not the others do; never if one of them is not selected.
+   */
   untilRunning(names: readonly string[]): Promise<void> {
     return new Promise(resolve => {
       this.#awaited.push({names, resolve});

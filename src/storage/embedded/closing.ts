@@ -17,7 +17,9 @@ const identityOf = (path: string): string => {
   );
 };
 
-/** Notes that the data file of a directory is complete. Without the note, which may fail, the next start reads it all. */
+/**
+ * Notes that the data file of a directory is complete. Without the note, which may fail, the next start reads it all.
+ */
 export const noteClosed = (directory: string, dataFile: string, log: Log): void => {
   try {
     writeFileSync(join(directory, closedFile), `${identityOf(join(directory, dataFile))}\n`, {mode: 0o600, flush: true});
