@@ -159,7 +159,7 @@ class Checker {
       from: index === 0 ? visit.from : key,
       to: children[index + 1]?.key ?? visit.to,
     }));
-    return visits.reverse();
+    return visits.toReversed();
   }
 
   /** Checks that the leaves under one branch are there. */
