@@ -1,19 +1,17 @@
 import {connect} from 'node:net';
 import {gunzipSync} from 'node:zlib';
 import test from 'ava';
-import {ListRefused} from '#informers/refusal.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
+import {withErrorHandler, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
 import {identityLabel} from '#src/model/storage-version.js';
 import {startPlane} from '#src/plane/plane.js';
-import {eventually} from '#test/cli/eventually.js';
 import {recordingLog} from '#test/runtime/environment.js';
 
 for (const naming of ['plat', 'kubernetes'] as const) {
@@ -38,23 +36,6 @@ test('a start that is given up while its controllers begin rejects with the reas
   })();
 
   await t.throwsAsync(startPlane({listen: false, clock, signal: over.signal}), {message: 'given up'});
-});
-
-test('a plane that does not wait for caches is ready once namespaces get service accounts, and ends where a list is refused', async t => {
-  // A list counts as refused after 30 s.
-  const clock: Clock = {
-    ...systemClock,
-    monotonic: () => systemClock.monotonic() * 30,
-    schedule: (afterMs, run) => systemClock.schedule(afterMs / 30, run),
-  };
-  const options = {listen: false, apiserverArgs: ['--runtime-config=batch/v1=false'], log: noLog, clock} as const;
-  await t.throwsAsync(startPlane(options), {instanceOf: ListRefused, message: /batch/});
-
-  await using plane = await startPlane({...options, waitForCaches: false});
-  const client = plane.client();
-  await client.resource(kinds.namespaces).create({metadata: {name: 'new'}});
-  await eventually(() => client.resource(kinds.serviceAccounts).get('default', {namespace: 'new'}));
-  await t.throwsAsync(plane.failed, {instanceOf: ListRefused, message: /batch/});
 });
 
 test('a plane uses the naming of Kubernetes by default', async t => {
