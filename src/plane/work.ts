@@ -85,12 +85,7 @@ const startComponents = async (
   const isEarly = options.waitForCaches === false && !(clock instanceof VirtualClock);
   const early = isEarly ? [running[0].manager.untilRunning(neededByNamespaces)] : [];
   await unlessStopped(options, Promise.race([whenReady, failed, ...early]));
-  if (!isEarly) return {manager: running[0].manager, failed};
-  // What would have ended the start ends the plane.
-  const refused = whenReady.then(() => new Promise<never>(() => {}));
-  const ended = Promise.race([failed, refused]);
-  ended.catch(() => {});
-  return {manager: running[0].manager, failed: ended};
+  return {manager: running[0].manager, failed: isEarly ? failureOfEither(failed, whenReady) : failed};
 };
 
 const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo): Promise<void> => {
@@ -109,6 +104,14 @@ const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Pro
   });
   failed.catch(() => {});
   return failed;
+};
+
+/** Rejects when components fail, or are refused what would have ended the start. */
+const failureOfEither = (failed: Promise<never>, whenReady: Promise<unknown>): Promise<never> => {
+  const refused = whenReady.then(() => new Promise<never>(() => {}));
+  const either = Promise.race([failed, refused]);
+  either.catch(() => {});
+  return either;
 };
 
 /** Resolves once all managers are ready. A refused list is reported as it is; other failures are those of the run. */
