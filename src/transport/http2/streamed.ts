@@ -109,6 +109,8 @@ const answered = (
       receiver = sink;
       sink.begin?.(head);
       resolve(undefined);
+      // Node emits a part of the body before the head where it reads both within another call.
+      if (chunks.count > 0) receiver.data(chunks.take());
     });
     stream.on('data', (chunk: Buffer) => {
       if (!receiver) chunks.push(chunk);
