@@ -31,8 +31,8 @@ const runAsModule = (filename, script, ...values) => {
  */
 const loaded = () => {
   const [core, own] = scriptsOf(name);
+  if (!require.cache || Object !== runInThisContext('Object')) return undefined;
   if (require.cache[own]) return require.cache[own].exports;
-  if (Object !== runInThisContext('Object')) return undefined;
   const sources = [core, own].map(filename => readFileSync(filename));
   const key = keyOf(sources);
   const folder = ownFolder();
