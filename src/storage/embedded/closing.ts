@@ -12,9 +12,7 @@ export const closedFile = 'closed.json';
 /** Returns what changes whenever a file is written, replaced, or restored from a copy. */
 const identityOf = (path: string): string => {
   const {dev, ino, size, mtimeNs, ctimeNs} = statSync(path, {bigint: true});
-  return JSON.stringify({dev, ino, size, modified: mtimeNs, changed: ctimeNs}, (_, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
+  return JSON.stringify({dev: `${dev}`, ino: `${ino}`, size: `${size}`, modified: `${mtimeNs}`, changed: `${ctimeNs}`});
 };
 
 /**

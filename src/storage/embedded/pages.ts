@@ -66,7 +66,7 @@ interface Visit {
 
 type Compare = (a: Buffer, aAt: number, aEnd: number, b: Buffer, bAt: number, bEnd: number) => number;
 
-/** As `Buffer.compare`, which is a call into native code: keys are short, and differ early or in their last bytes. */
+/** As `a.compare(b, …)`, with which the check of a whole file takes half as long again. */
 const byBytes: Compare = (a, aAt, aEnd, b, bAt, bEnd) => {
   const least = Math.min(aEnd - aAt, bEnd - bAt);
   for (let index = 0; index < least; index++) {
@@ -78,7 +78,7 @@ const byBytes: Compare = (a, aAt, aEnd, b, bAt, bEnd) => {
 
 const byNumber: Compare = (a, aAt, _aEnd, b, bAt) => number64(a, aAt) - number64(b, bAt);
 
-/** Leaves up to this many bytes apart are read together. */
+/** The most bytes of leaves that are read together: several pages of any size. */
 const windowBytes = 256 << 10;
 /** So many pages between two leaves are read for nothing rather than to read twice. */
 const mostBetween = 4;
@@ -113,7 +113,7 @@ class Checker {
     this.#pieces = new Yielder(clock);
     if ((newest.lastPage + 1) * newest.pageSize > 2 ** 46) throw new FileDamaged(`its last page is ${newest.lastPage}`);
     this.#visited = new Uint8Array((newest.lastPage >> 3) + 1);
-    this.#window = Buffer.allocUnsafe(Math.max(windowBytes, newest.pageSize));
+    this.#window = Buffer.allocUnsafe(windowBytes);
   }
 
   async run(isSound: EntryCheck, extent: CheckExtent): Promise<PageUse> {
@@ -136,7 +136,7 @@ class Checker {
     const levels: Visit[][] = root === undefined ? [] : [[{page: root, from: undefined, to: undefined}]];
     while (levels.length > 0) {
       const visits = levels.at(-1)!;
-      if (levels.length === depth) await (extent === 'all' ? this.#leaves : this.#unreadLeaves).call(this, levels.pop()!, walk);
+      if (levels.length === depth) await this.#leaves(levels.pop()!, walk);
       else if (visits.length === 0) levels.pop();
       else levels.push(this.#branch(visits.pop()!, walk));
     }
@@ -162,35 +162,34 @@ class Checker {
     return visits.toReversed();
   }
 
-  /** Checks that the leaves under one branch are there. */
-  #unreadLeaves(visits: readonly Visit[], {found}: Walk): void {
+  /** Checks that the leaves under one branch are there, and what is in them if all pages are read. */
+  async #leaves(visits: readonly Visit[], walk: Walk): Promise<void> {
     for (const {page} of visits) this.#enter(page, 1);
-    found.leaves += visits.length;
+    walk.found.leaves += visits.length;
+    if (walk.extent === 'all') await this.#readLeaves(visits, walk);
   }
 
-  /** Checks the leaves under one branch in the order in which they lie in the file. */
-  async #leaves(visits: readonly Visit[], walk: Walk): Promise<void> {
+  /** Checks what is in leaves, in the order in which they lie in the file. */
+  async #readLeaves(visits: readonly Visit[], walk: Walk): Promise<void> {
     const {pageSize} = this.#meta;
     const inFile = visits.toSorted((one, other) => one.page - other.page);
     for (let first = 0; first < inFile.length;) {
-      const count = this.#together(inFile, first);
-      const start = inFile[first]!.page;
-      for (const {page} of inFile.slice(first, first + count)) this.#enter(page, 1);
-      const bytes = this.#window.subarray(0, (inFile[first + count - 1]!.page - start + 1) * pageSize);
+      const together = inFile.slice(first, first + this.#together(inFile, first));
+      first += together.length;
+      const start = together[0]!.page;
+      const bytes = this.#window.subarray(0, (together.at(-1)!.page - start + 1) * pageSize);
       this.#file.read(bytes, start * pageSize, `page ${start}`);
-      for (const visit of inFile.slice(first, first + count)) {
+      for (const visit of together) {
         const paused = this.#pieces.pause();
         if (paused) await paused;
         const at = (visit.page - start) * pageSize;
         this.#checkHeader(visit.page, flags.leaf, bytes, at);
-        walk.found.leaves++;
         this.#nodes(visit, bytes, at, flags.leaf, walk, node => {
           walk.found.entries++;
           walk.found.overflows += this.#overflowPages(visit.page, node);
           walk.each(visit.page, node);
         });
       }
-      first += count;
     }
   }
 

@@ -66,8 +66,7 @@ export class TreeWriter {
 
   /** Whether all writes are on disk, and nobody else writes. */
   get isSound(): boolean {
-    this.#checkLock();
-    return !this.#isLost && !this.#hasFailed;
+    return !this.#isLost && !this.#hasFailed && !this.#isLockReplaced();
   }
 
   /** Ends all writes: another process has claimed the store. */
