@@ -72,21 +72,6 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     return changesBetween(old, object);
   }
 
-  /** Adds objects of the first list. Returns their additions. */
-  addListed(objects: readonly Frozen<T>[]): readonly Change<T>[] {
-    const changes: Change<T>[] = [];
-    for (const object of objects) {
-      const key = keyText(keyOf(object));
-      if (this.#contents.objects.has(key)) {
-        changes.push(...this.apply(object));
-        continue;
-      }
-      this.#contents.add(key, object);
-      changes.push({type: 'added', object, initial: true});
-    }
-    return changes;
-  }
-
   /** Removes an object; `object` is its last state. */
   remove(object: Frozen<T>): readonly Change<T>[] {
     const key = keyText(keyOf(object));

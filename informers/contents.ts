@@ -84,14 +84,6 @@ export class Contents<T extends KubeObject> {
     return this.#groupings.get(grouping)!.of(value);
   }
 
-  /** Adds an object whose key is new. */
-  add(key: string, object: Frozen<T>): void {
-    this.#objects.set(key, object);
-    this.#namespaces.fill(object.metadata?.namespace ?? '', object);
-    for (const indexes of this.#allIndexes) for (const [index, shelves] of indexes) this.#fill(index, shelves, object);
-    for (const groups of this.#groupings.values()) this.#group(groups, key, object);
-  }
-
   /** Adds or replaces an object; `old` is the present one. */
   put(key: string, object: Frozen<T>, old: Frozen<T> | undefined): void {
     this.#objects.set(key, object);

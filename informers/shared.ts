@@ -261,7 +261,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   /** Adds the first list to the cache in slices: no reader relies on the cache before it is synced. */
   #fill(items: readonly Frozen<T>[]): void {
     for (let from = 0; from < items.length; from += pieceSize)
-      this.#delivery.add(() => this.#cache.addListed(items.slice(from, from + pieceSize)));
+      this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(item).map(initially)));
   }
 
   /**
@@ -325,3 +325,6 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     });
   }
 }
+
+/** Marks an addition as one of the first list. */
+const initially = <T extends KubeObject>(change: Change<T>): Change<T> => (change.type === 'added' ? {...change, initial: true} : change);

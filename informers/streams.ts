@@ -1,6 +1,6 @@
 // The watches of a followed collection: from a version, or from the objects there are (a watch list, KEP-3157).
 
-import {defer, from, Observable, type OperatorFunction, switchMap, tap} from 'rxjs';
+import {defer, filter, from, map, type Observable, switchMap, tap} from 'rxjs';
 import {keyOf, keyText} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
@@ -107,29 +107,6 @@ class InitialObjects<T extends KubeObject> {
   }
 }
 
-/** One operator for each of very many events. Fails if the stream ends before the objects are complete. */
-const takenInto =
-  <T extends KubeObject>(initial: InitialObjects<T>): OperatorFunction<WatchEvent<T>, Followed<T>> =>
-  source =>
-    new Observable(subscriber =>
-      source.subscribe({
-        next(event) {
-          let followed: Followed<T> | undefined;
-          try {
-            followed = initial.take(event);
-          } catch (error) {
-            return subscriber.error(error);
-          }
-          if (followed) subscriber.next(followed);
-        },
-        error: error => subscriber.error(error),
-        complete() {
-          if (initial.isComplete) subscriber.complete();
-          else subscriber.error(new StreamFault('unfinished', 'a watch ended before it had sent the objects there were'));
-        },
-      }),
-    );
-
 /**
  * A watch that begins with the objects there are, not older than the version, or the newest where it is empty. They are
  * emitted as one list, and what changes afterwards as events. Fails if it ends before they are complete.
@@ -146,6 +123,15 @@ export const watchListed = <T extends KubeObject>(
       const version = resourceVersion ? {resourceVersion} : {};
       return api
         .watch({...version, resourceVersionMatch: 'NotOlderThan', sendInitialEvents: true, allowWatchBookmarks: true, timeoutSeconds})
-        .pipe(neverSilent(options.clock, silenceMs), takenInto(initial));
+        .pipe(
+          neverSilent(options.clock, silenceMs),
+          map(event => initial.take(event)),
+          filter(followed => followed !== undefined),
+          tap({
+            complete() {
+              if (!initial.isComplete) throw new StreamFault('unfinished', 'a watch ended before it had sent the objects there were');
+            },
+          }),
+        );
     }),
   );

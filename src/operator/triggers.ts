@@ -47,18 +47,17 @@ export const registerWatches = <T extends KubeObject>(
       for (const request of lowPriorityRequests(caches.list(primary))) enqueue(request.key, request);
     },
   });
-  const listen = (source: Source, when: Predicate | undefined, keys?: (change: Change) => Iterable<ObjectKey>) => {
+  const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) => {
     const {kind} = kindOf(source);
     const listener = (change: Change) => {
       if (when && !when(change)) return;
-      const request = {priority: isOnlyListed(change) ? 'low' : 'normal', cause: () => causeOf(change, kind)} as const;
-      if (keys) for (const key of keys(change)) enqueue(key, request);
-      else enqueue(keyOf(change.object), request);
+      const priority = isOnlyListed(change) ? 'low' : 'normal';
+      for (const key of keys(change)) enqueue(key, {priority, cause: () => causeOf(change, kind)});
     };
     const changes: Mapped<Change> = {kind, map: listener, fieldsOf: ({object}) => ({key: keyText(keyOf(object))})};
     for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(changes, change));
   };
-  listen(primary, definition.when as Predicate | undefined);
+  listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
   for (const source of definition.owns ?? [])
     listen(source, undefined, change => statesOf(change).flatMap(object => controllerKey(object, kindOf(primary), naming) ?? []));
   for (const {source, keys, when} of definition.watches ?? [])

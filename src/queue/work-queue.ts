@@ -40,8 +40,6 @@ export class WorkQueue<T = string> {
   readonly #delays: Delays<T>;
   readonly #waitingForRoom = new Set<{readonly limit: number; readonly proceed: () => void}>();
   readonly #workers = new Map<() => void, number>();
-  /** The number of items that all workers together process at a time. */
-  #concurrency = 0;
   #hold: Disposable | undefined;
   #paused = 0;
   #closed = false;
@@ -159,12 +157,11 @@ export class WorkQueue<T = string> {
    */
   onReady(concurrency: number, callback: () => void): Disposable {
     this.#workers.set(callback, concurrency);
-    this.#concurrency += concurrency;
     this.#holdWhileBusy();
     for (let waiting = this.#ready.size; waiting > 0; waiting--) callback();
     return {
       [Symbol.dispose]: () => {
-        if (this.#workers.delete(callback)) this.#concurrency -= concurrency;
+        this.#workers.delete(callback);
         this.#holdWhileBusy();
       },
     };
@@ -196,9 +193,15 @@ export class WorkQueue<T = string> {
     }
   }
 
+  #concurrency(): number {
+    let concurrency = 0;
+    for (const each of this.#workers.values()) concurrency += each;
+    return concurrency;
+  }
+
   #holdWhileBusy(): void {
     // Busy while an item is being processed, or a ready one has a free worker.
-    const isBusy = this.#processing.size > this.#paused || (this.#ready.size > 0 && this.#processing.size < this.#concurrency);
+    const isBusy = this.#processing.size > this.#paused || (this.#ready.size > 0 && this.#processing.size < this.#concurrency());
     if (isBusy) this.#hold ??= this.clock.hold();
     else {
       this.#hold?.[Symbol.dispose]();

@@ -102,9 +102,7 @@ const registrations = () => {
   };
 };
 
-const enqueuedAtOnce: Cause = {type: 'enqueued'};
-
-const enqueued = (afterMs: number): Cause => (afterMs > 0 ? {type: 'enqueued', afterMs} : enqueuedAtOnce);
+const enqueued = (afterMs: number): Cause => ({type: 'enqueued', ...(afterMs > 0 ? {afterMs} : {})});
 
 const recordedAttemptsOf = (
   {name, primary, keysOf}: KeyedController,
