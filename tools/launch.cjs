@@ -36,10 +36,14 @@ const printUncaught = error => {
 const launch = name => {
   const sources = scriptsOf(name).map(filename => ({filename, source: readFileSync(filename)}));
   const key = keyOf(sources.map(({source}) => source));
+  return {scripts: runScripts(name, {sources, key, ...keptCodes(name, key)}), key};
+};
+
+/** Returns the code caches that are kept for a program's scripts, those of a program that was ready if there are any. */
+const keptCodes = (name, key) => {
   const folder = ownFolder();
   const whole = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  const codes = whole ?? readOwn(folder, briefOf(name), key);
-  return {scripts: runScripts(name, {sources, key, folder, codes, isWhole: whole !== undefined}), key};
+  return {folder, codes: whole ?? readOwn(folder, briefOf(name), key), isWhole: whole !== undefined};
 };
 
 /** The name of the code cache of a program that was never ready, such as a command: it has less code. */
@@ -95,4 +99,4 @@ const keepAtExit = keep => {
   });
 };
 
-module.exports = {briefOf, codeOf, codesOf, keyOf, launch, runScripts, scriptsOf, write};
+module.exports = {codeOf, codesOf, keptCodes, keyOf, launch, runScripts, scriptsOf, write};

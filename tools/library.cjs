@@ -5,8 +5,7 @@
 const {readFileSync} = require('node:fs');
 const Module = require('node:module');
 const {runInThisContext, Script} = require('node:vm');
-const {ownFolder, read, readOwn} = require('./code-cache.cjs');
-const {briefOf, codeOf, keyOf, scriptsOf} = require('./launch.cjs');
+const {keptCodes, keyOf, scriptsOf} = require('./launch.cjs');
 
 const name = 'plat';
 
@@ -35,8 +34,7 @@ const loaded = () => {
   if (require.cache[own]) return require.cache[own].exports;
   const sources = [core, own].map(filename => readFileSync(filename));
   const key = keyOf(sources);
-  const folder = ownFolder();
-  const codes = read(codeOf(name), key) ?? readOwn(folder, name, key) ?? readOwn(folder, briefOf(name), key);
+  const {codes} = keptCodes(name, key);
   if (!codes) return undefined;
   const [coreScript, script] = [core, own].map((filename, at) => new Script(sources[at].latin1Slice(), {filename, cachedData: codes[at]}));
   const {exports} = require.cache[core] ?? runAsModule(core, coreScript);
