@@ -224,6 +224,7 @@ export class Manager {
   }
 
   #forget(name: string): void {
+    this.#running.delete(name);
     this.#controllers = this.#controllers.filter(each => each.name !== name);
   }
 
