@@ -2,7 +2,7 @@ import {kinds, apiVersionOf, type ObjectOf} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import type {Happening} from './happenings.js';
-import {isRenewed} from './renewals.js';
+import {isRenewed, type NodeCertificate} from './renewals.js';
 import type {Source} from './source.js';
 
 type Secret = ObjectOf<typeof kinds.secrets>;
@@ -18,10 +18,12 @@ const endOf = (text: string | undefined): number | undefined => {
   }
 };
 
-/** Returns which certificates of TLS secrets and of issued requests end until a time, or have ended. */
-export const expiries = (source: Source, until: number): Happening[] => {
-  const {objects, naming, at} = source;
-  const renewed = isRenewed(source);
+/**
+ * Returns which certificates of TLS secrets and of issued requests end until a time, or have ended; not those that
+ * nodes renew.
+ */
+export const expiries = ({objects, naming, at}: Source, certificates: readonly NodeCertificate[], until: number): Happening[] => {
+  const renewed = isRenewed(certificates);
   return [...objects.values()].flatMap(object => {
     const isOf = (kind: typeof kinds.secrets | typeof kinds.certificateSigningRequests) =>
       object.kind === kind.kind && object.apiVersion === apiVersionOf(naming, kind as never);

@@ -19,7 +19,7 @@ type Request = ObjectOf<typeof kinds.certificateSigningRequests>;
 const renewedAfter = 0.8;
 
 /** A certificate that a node uses. */
-interface NodeCertificate {
+export interface NodeCertificate {
   readonly node: string;
   readonly use: 'client' | 'serving';
   readonly spec: Request['spec'];
@@ -36,7 +36,7 @@ const certificateIn = ({status}: Request): Certificate | undefined => {
 };
 
 /** Returns the newest certificate of each use that the requests in a cluster tell of, for the nodes that are ready. */
-const certificatesOf = (source: Source): NodeCertificate[] => {
+export const nodeCertificates = (source: Source): NodeCertificate[] => {
   const {objects, naming} = source;
   const {agentServing, apiserverClientAgent} = naming.signers;
   const uses: Readonly<Record<string, NodeCertificate['use']>> = {[agentServing]: 'serving', [apiserverClientAgent]: 'client'};
@@ -45,9 +45,9 @@ const certificatesOf = (source: Source): NodeCertificate[] => {
   const newest = new Map<string, NodeCertificate>();
   for (const object of objects.values()) {
     if (object.kind !== kinds.certificateSigningRequests.kind || object.apiVersion !== apiVersion) continue;
-    const {spec, status} = object as Request;
+    const {spec} = object as Request;
     const use = uses[spec.signerName];
-    const certificate = use && certificateIn({spec, status} as Request);
+    const certificate = use && certificateIn(object as Request);
     const name = certificate?.subject.commonName ?? '';
     const node = name.startsWith(wellKnown.nodeUserPrefix) ? name.slice(wellKnown.nodeUserPrefix.length) : '';
     if (!use || !certificate || !ready.has(node)) continue;
@@ -58,8 +58,8 @@ const certificatesOf = (source: Source): NodeCertificate[] => {
 };
 
 /** Whether a node renews the certificate of a request, so that its end is none. */
-export const isRenewed = (source: Source): ((object: Request) => boolean) => {
-  const renewed = new Set(certificatesOf(source).map(({node, spec}) => `${node} ${spec.signerName}`));
+export const isRenewed = (certificates: readonly NodeCertificate[]): ((object: Request) => boolean) => {
+  const renewed = new Set(certificates.map(({node, spec}) => `${node} ${spec.signerName}`));
   return object => {
     const name = certificateIn(object)?.subject.commonName ?? '';
     return renewed.has(`${name.slice(wellKnown.nodeUserPrefix.length)} ${object.spec.signerName}`);
@@ -74,9 +74,9 @@ interface RenewalParts {
 }
 
 /** Advances the time of a copy to `until`, and has the nodes renew their certificates meanwhile. */
-export const advanceWithRenewals = async (source: Source, until: number, parts: RenewalParts): Promise<void> => {
+export const advanceWithRenewals = async (certificates: readonly NodeCertificate[], until: number, parts: RenewalParts): Promise<void> => {
   const {clock, signal} = parts;
-  const waiting = certificatesOf(source);
+  const waiting = [...certificates];
   for (;;) {
     waiting.sort((one, other) => renewalOf(one) - renewalOf(other));
     const next = waiting.shift();

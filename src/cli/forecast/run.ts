@@ -14,7 +14,7 @@ import {expiries} from './certificates.js';
 import {tellings, type Happening, type ObjectChange, type TellingContext} from './happenings.js';
 import {loadedUsage, sharedLoads, type Load} from './load.js';
 import {serviceRange, standInsOf} from './nodes.js';
-import {advanceWithRenewals} from './renewals.js';
+import {advanceWithRenewals, nodeCertificates} from './renewals.js';
 import {recordsOf, storeKey, storeRoot, type Source} from './source.js';
 import {Timeline} from './timeline.js';
 
@@ -78,7 +78,8 @@ export const forecast = async (source: Source, options: RunOptions): Promise<Tim
   const {forMs, loads, jobTimes, apply, signal} = options;
   const clock = new VirtualClock(source.at);
   const timeline = new Timeline();
-  for (const each of expiries(source, source.at + forMs)) timeline.add(each);
+  const certificates = nodeCertificates(source);
+  for (const each of expiries(source, certificates, source.at + forMs)) timeline.add(each);
   const nodes = standInsOf(source, jobTimes);
   const shared = sharedLoads(source, loads);
   const range = serviceRange(source);
@@ -109,7 +110,7 @@ export const forecast = async (source: Source, options: RunOptions): Promise<Tim
     await clock.drain(signal);
     if (apply.length > 0) await plane.apply(apply);
     const tell = (happening: Happening) => timeline.add(happening);
-    await advanceWithRenewals(source, source.at + forMs, {clock, signal, client: user => plane.client(user), tell});
+    await advanceWithRenewals(certificates, source.at + forMs, {clock, signal, client: user => plane.client(user), tell});
     await clock.drain(signal);
   } finally {
     await plane.stop();
