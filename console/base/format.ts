@@ -19,6 +19,7 @@ export const shortDuration = (ms: number): string => {
 
 export const seconds = (value: number): string => {
   if (!Number.isFinite(value)) return '–';
+  if (value < 0.5e-6) return '0';
   if (value < 0.001) return `${Math.round(value * 1e6)} µs`;
   if (value < 0.01) return `${(value * 1000).toFixed(1).replace(/\.0$/, '')} ms`;
   if (value < 1) return `${Math.round(value * 1000)} ms`;

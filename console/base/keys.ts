@@ -2,8 +2,21 @@
 // Escape does.
 
 import {useEffect, useRef} from 'preact/hooks';
+import {Cell} from './cell.js';
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+
+const storedAs = 'letter-keys';
+
+/** Whether keys that write something act. Who speaks to the computer writes many by mistake. */
+export const letterKeys = new Cell(localStorage.getItem(storedAs) !== 'off');
+
+/** Lets keys that write something act, or not; the browser remembers it. */
+export const setLetterKeys = (areOn: boolean): void => {
+  if (areOn) localStorage.removeItem(storedAs);
+  else localStorage.setItem(storedAs, 'off');
+  letterKeys.set(areOn);
+};
 
 const stack: {keys: Keys}[] = [];
 let prefix = '';
@@ -14,6 +27,7 @@ const isField = (target: EventTarget | null): boolean =>
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (isField(event.target) && event.key !== 'Escape') return;
+  if (event.key.length === 1 && !letterKeys.value) return;
   const key = prefix + event.key;
   prefix = '';
   if (key === 'g') {

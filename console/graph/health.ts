@@ -15,7 +15,7 @@ const negative = ['Failed', 'ReplicaFailure', 'MemoryPressure', 'DiskPressure', 
 
 const ofCounts = (wanted: number, ready: number): Health => ({
   word: `${ready}/${wanted} ready`,
-  tone: ready >= wanted ? 'good' : ready > 0 ? 'waiting' : 'bad',
+  tone: wanted === 0 && ready === 0 ? 'plain' : ready >= wanted ? 'good' : ready > 0 ? 'waiting' : 'bad',
 });
 
 const ofReplicas = ({spec, status}: AnyObject): Health | undefined => {

@@ -10,6 +10,9 @@ export function ObjectLink({of: {group, resource, namespace, name}}: {readonly o
   return kind && name ? <a href={objectHref(kind, namespace, name)}>{text}</a> : <span>{text}</span>;
 }
 
+/** A user without what all parts of a cluster have in common. */
+export const userText = (user: string): string => user.replace(/^system:(serviceaccount:kube-system:)?/, '');
+
 const valueText = (value: unknown): string => (value === undefined ? '—' : typeof value === 'string' ? value : JSON.stringify(value));
 
 /** What a change was, and the way back to what caused it. */
@@ -19,7 +22,7 @@ export function ChangeDetails({change, causes}: {readonly change: ChangeRecord; 
   return (
     <div class="change">
       <p>
-        <ObjectLink of={change.object} /> {change.type} by {change.user}
+        <ObjectLink of={change.object} /> {change.type} by {userText(change.user)}
         {change.manager ? ` (${change.manager})` : ''}, revision {change.revision}
         {change.request ? <small> request {change.request}</small> : null}
       </p>
@@ -34,7 +37,7 @@ export function ChangeDetails({change, causes}: {readonly change: ChangeRecord; 
                   because{' '}
                   {source ? (
                     <>
-                      <ObjectLink of={source.object} /> was {source.type} by {source.user}
+                      <ObjectLink of={source.object} /> was {source.type} by {userText(source.user)}
                     </>
                   ) : (
                     causeText(cause)

@@ -1,5 +1,6 @@
 // What has happened, to an object, in a namespace or in all: who did it, by which reconcile, and what caused that.
 
+import type {ComponentChildren} from 'preact';
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {moment, type Moment} from '#page/base/moment.js';
@@ -17,7 +18,7 @@ import {
 import {namespace} from '#page/shell/namespaces.js';
 import {Notice} from '#page/ui/parts.js';
 import {Causes, causeText} from './causes.js';
-import {ChangeDetails} from './change.js';
+import {ChangeDetails, userText} from './change.js';
 import {Between, type Marks} from './between.js';
 import {Slider} from './slider.js';
 
@@ -85,6 +86,8 @@ interface ChangeRowProps {
   /** Whether it came after the moment that the page shows. */
   readonly isLater: boolean;
   readonly isOpen: boolean;
+  /** Whether all changes are of one object, which then is not named in each. */
+  readonly isOfOne: boolean;
   readonly marks: Marks;
   toggle(): void;
   mark(end: 'from' | 'to', seq: number): void;
@@ -95,9 +98,15 @@ const ends = [
   ['to', 'To'],
 ] as const;
 
-function ChangeRow({change, causes, isLater, isOpen, marks, toggle, mark}: ChangeRowProps) {
+function ChangeRow({change, causes, isLater, isOpen, isOfOne, marks, toggle, mark}: ChangeRowProps) {
   const {seq, time, type, verb, subresource, object, user, manager, revision} = change;
   const [step] = causes.chainOf(change);
+  const kindOfChange = <span class={type === 'deleted' ? 'bad' : type === 'created' ? 'good' : ''}>{type}</span>;
+  const opener = (content: ComponentChildren) => (
+    <button type="button" class="plain link" aria-expanded={isOpen} onClick={toggle}>
+      {content}
+    </button>
+  );
   return (
     <>
       <tr class={isLater ? 'quiet' : ''}>
@@ -117,20 +126,24 @@ function ChangeRow({change, causes, isLater, isOpen, marks, toggle, mark}: Chang
           </button>
         </td>
         <td>
-          <span class={type === 'deleted' ? 'bad' : type === 'created' ? 'good' : ''}>{type}</span>{' '}
+          {isOfOne ? opener(type) : kindOfChange}{' '}
           <small>
             {verb}
             {subresource ? ` /${subresource}` : ''}
           </small>
         </td>
-        <td>
-          <button type="button" class="plain link" aria-expanded={isOpen} onClick={toggle}>
-            {object.resource} {object.namespace ? `${object.namespace}/` : ''}
-            {object.name}
-          </button>
-        </td>
+        {isOfOne ? null : (
+          <td>
+            {opener(
+              <>
+                {object.resource} {object.namespace ? `${object.namespace}/` : ''}
+                {object.name}
+              </>,
+            )}
+          </td>
+        )}
         <td title={user}>
-          {user.replace(/^system:serviceaccount:[^:]*:/, '')} {manager && !user.endsWith(manager) ? <small>{manager}</small> : null}
+          {userText(user)} {manager && userText(user) === user && !user.endsWith(manager) ? <small>{manager}</small> : null}
         </td>
         <td>
           {step ? (
@@ -142,7 +155,7 @@ function ChangeRow({change, causes, isLater, isOpen, marks, toggle, mark}: Chang
       </tr>
       {isOpen ? (
         <tr>
-          <td colspan={7} class="details">
+          <td colspan={isOfOne ? 6 : 7} class="details">
             <ChangeDetails change={change} causes={causes} />
           </td>
         </tr>
@@ -205,13 +218,13 @@ export function History({scope}: {readonly scope?: Scope}) {
         <table>
           <thead>
             <tr>
-              <th>From</th>
-              <th>To</th>
-              <th>Time</th>
-              <th>Change</th>
-              <th>Object</th>
-              <th>By</th>
-              <th>Reconciled because</th>
+              <th class="end">From</th>
+              <th class="end">To</th>
+              <th class="at">Time</th>
+              <th class="what">Change</th>
+              {scope ? null : <th>Object</th>}
+              <th class="who">By</th>
+              <th class="why">Reconciled because</th>
             </tr>
           </thead>
           <tbody>
@@ -222,6 +235,7 @@ export function History({scope}: {readonly scope?: Scope}) {
                 causes={causes}
                 isLater={shown !== undefined && isAfter(change, shown)}
                 isOpen={open === change.seq}
+                isOfOne={scope !== undefined}
                 toggle={() => setOpen(open === change.seq ? undefined : change.seq)}
                 marks={marks}
                 mark={(end, seq) => setMarks({...marks, [end]: seq})}

@@ -75,7 +75,7 @@ function Controllers({controllers}: {readonly controllers: readonly ControllerSt
             <th class="number" title="Keys that were added">
               Added
             </th>
-            <th class="number" title="Keys that were tried again">
+            <th class="number" title="Keys that were added again after a time, as after an error">
               Retries
             </th>
             <th class="number" title="Reconciles that failed">
@@ -98,7 +98,7 @@ function Controllers({controllers}: {readonly controllers: readonly ControllerSt
               <td>{each.name}</td>
               <td class={`number ${each.depth > 0 ? 'marked' : ''}`}>{each.depth}</td>
               <td class="number">{each.adds.toLocaleString('en')}</td>
-              <td class={`number ${each.retries > 0 ? 'marked' : ''}`}>{each.retries}</td>
+              <td class="number">{each.retries.toLocaleString('en')}</td>
               <td class={`number ${each.errors > 0 ? 'marked' : ''}`}>{each.errors}</td>
               <td class="number">{seconds(each.waits)}</td>
               <td class="number">{seconds(each.works)}</td>
@@ -138,7 +138,7 @@ function Requests({sampling}: {readonly sampling: Sampling | undefined}) {
         <Figure name="memory" value={sampling ? bytes(sampling.memory) : '–'} />
         <Figure name="loop 99 %" value={sampling ? seconds(sampling.loopLag) : '–'} title="Delay of the event loop" />
       </div>
-      <Plot label="Requests a second over the last five minutes" series={series} data={data} format={rate} />
+      <Plot label="Requests a second, over up to five minutes" series={series} data={data} format={rate} />
     </>
   );
 }

@@ -3,7 +3,17 @@ import uPlot from 'uplot';
 import {useCell} from '#page/base/cell.js';
 import {theme} from '#page/shell/theme.js';
 
-const shownSeconds = 300;
+/** What is shown is as long as what is known, within these bounds. */
+const [leastSeconds, mostSeconds] = [60, 300];
+const stepSeconds = {short: 15, long: 60} as const;
+
+/** Where the axis of time has lines: at steps back from the last value. */
+const steps = (from: number, to: number): number[] => {
+  const step = to - from > 2 * leastSeconds ? stepSeconds.long : stepSeconds.short;
+  return Array.from({length: Math.floor((to - from) / step) + 1}, (_, at) => to - at * step).toReversed();
+};
+
+const agoText = (ago: number): string => (ago === 0 ? 'now' : ago % 60 === 0 ? `${ago / 60} min ago` : `${ago} s ago`);
 
 export interface Series {
   readonly label: string;
@@ -37,9 +47,17 @@ export function Plot({
         height: 150,
         legend: {live: false},
         cursor: {show: false},
-        scales: {x: {range: (_, __, last) => [last - shownSeconds, last]}, y: {range: (_, __, most) => [0, Math.max(1, most * 1.1)]}},
+        scales: {
+          x: {time: false, range: (_, first, last) => [last - Math.min(mostSeconds, Math.max(leastSeconds, last - first)), last]},
+          y: {range: (_, __, most) => [0, Math.max(1, most * 1.1)]},
+        },
         axes: [
-          {...axis, space: 70},
+          {
+            ...axis,
+            size: 26,
+            splits: (_, __, from, to) => steps(from, to),
+            values: (_, values) => values.map(value => agoText(Math.round(values.at(-1)! - value))),
+          },
           {...axis, size: 46, values: (_, values) => values.map(format)},
         ],
         series: [

@@ -32,11 +32,17 @@ const wanted = new Set([
 const everyMs = 2000;
 /** Five minutes. */
 const mostPoints = 150;
-const added = (past: Sampling | undefined, counts: RequestCounts, before: RequestCounts | undefined, metrics: Metrics): Sampling => {
+const added = (
+  past: Sampling | undefined,
+  counts: RequestCounts,
+  before: RequestCounts | undefined,
+  metrics: Metrics,
+  time: number,
+): Sampling => {
   const rates: Sampling['rates'] = past ? (past.rates.map(row => row.slice(-mostPoints)) as Sampling['rates']) : [[], [], [], []];
   if (before) {
     const {reads, writes, refused} = requestRates(counts, before);
-    rates[0].push(Date.now() / 1000);
+    rates[0].push(time);
     rates[1].push(reads);
     rates[2].push(writes);
     rates[3].push(refused);
@@ -59,16 +65,18 @@ export const useSampling = (): Sampling | undefined => {
     const closed = new AbortController();
     let [past, before]: [Sampling | undefined, RequestCounts | undefined] = [undefined, undefined];
     const read = async (): Promise<void> => {
+      // Before the server counts this request: the answer may take its time.
+      const [time, at] = [Date.now() / 1000, performance.now()];
       try {
         const text = await (await respond('/metrics', {accept: 'text/plain', signal: closed.signal})).text();
         const metrics = parseMetrics(text, wanted);
-        const counts = requestCounts(metrics, performance.now());
-        setSampling((past = added(past, counts, before, metrics)));
+        const counts = requestCounts(metrics, at);
+        setSampling((past = added(past, counts, before, metrics, time)));
         before = counts;
       } catch (error) {
         if (closed.signal.aborted) return;
         setSampling(known => ({
-          ...(known ?? added(undefined, requestCounts(new Map(), performance.now()), undefined, new Map())),
+          ...(known ?? added(undefined, requestCounts(new Map(), at), undefined, new Map(), time)),
           error: messageOf(error),
         }));
       }

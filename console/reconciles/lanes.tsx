@@ -1,4 +1,5 @@
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {useKeys} from '#page/base/keys.js';
 import type {ReconcileRecord} from '#page/api/recorder.js';
 import type {Causes} from '#page/history/causes.js';
 
@@ -16,8 +17,10 @@ interface LanesProps {
   readonly causes: Causes;
   /** The reconciles of a controller that triggers itself. */
   readonly looping: ReadonlySet<number>;
+  /** Whether they follow each other evenly, instead of by time. */
+  readonly isInOrder: boolean;
   readonly selected: number | undefined;
-  select(seq: number): void;
+  select(seq: number | undefined): void;
 }
 
 /** The width of what is shown, which changes with the window. */
@@ -43,21 +46,25 @@ const arrow = (from: Bar, to: Bar): string => {
   return `M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`;
 };
 
-export function Lanes({reconciles, causes, looping, selected, select}: LanesProps) {
+export function Lanes({reconciles, causes, looping, isInOrder, selected, select}: LanesProps) {
   const {host, width} = useWidth();
-  const {lanes, bars, arrows, start, end} = useMemo(() => {
+  const {lanes, bars, arrows, timeAt} = useMemo(() => {
     const names = [...new Set(reconciles.map(({controller}) => controller))].sort();
     const times = reconciles.map(({time, durationMs}) => [Date.parse(time) - durationMs, Date.parse(time)] as const);
     const from = Math.min(...times.map(([begin]) => begin));
     const to = Math.max(from + 1, ...times.map(([, last]) => last));
-    const scale = (width - labelWidth - 24) / (to - from);
+    const space = width - labelWidth - 24;
+    const [scale, slot] = [space / (to - from), space / reconciles.length];
+    const across = (at: number): Pick<Bar, 'x' | 'width'> => {
+      if (isInOrder) return {x: labelWidth + at * slot, width: Math.max(3, Math.min(14, slot - 1))};
+      const [begin, last] = times[at]!;
+      return {x: labelWidth + (begin - from) * scale, width: Math.max(4, (last - begin) * scale)};
+    };
     const placed = new Map<number, Bar>();
     for (const [at, record] of reconciles.entries()) {
-      const [begin, last] = times[at]!;
       placed.set(record.seq, {
         record,
-        x: labelWidth + (begin - from) * scale,
-        width: Math.max(4, (last - begin) * scale),
+        ...across(at),
         y: top + names.indexOf(record.controller) * laneHeight + (laneHeight - barHeight) / 2,
       });
     }
@@ -67,11 +74,29 @@ export function Lanes({reconciles, causes, looping, selected, select}: LanesProp
         return one && other && one !== other ? [{from: one, to: other}] : [];
       }),
     );
-    return {lanes: names, bars: [...placed.values()], arrows: joined, start: from, end: to};
-  }, [reconciles, causes, width]);
+    const shareTime = (share: number): number =>
+      isInOrder ? times[Math.round(share * (reconciles.length - 1))]![1] : from + share * (to - from);
+    return {lanes: names, bars: [...placed.values()], arrows: joined, timeAt: shareTime};
+  }, [reconciles, causes, isInOrder, width]);
+  const step = (by: number): void => {
+    const at = bars.findIndex(({record}) => record.seq === selected);
+    const from = at < 0 && by < 0 ? bars.length : at;
+    const next = bars[Math.max(0, Math.min(bars.length - 1, from + by))];
+    if (next) select(next.record.seq);
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowRight: () => step(1),
+    ArrowLeft: () => step(-1),
+    Home: () => step(-Infinity),
+    End: () => step(Infinity),
+    Escape: () => select(undefined),
+  });
   const ticks = [0, 0.25, 0.5, 0.75, 1].map(share => ({
+    share,
     x: labelWidth + share * (width - labelWidth - 24),
-    text: new Date(start + share * (end - start)).toISOString().slice(14, 23),
+    text: new Date(timeAt(share)).toISOString().slice(14, 23),
   }));
   return (
     <div class="lanes" ref={host} tabIndex={0} role="group" aria-label="Reconciles over time">
@@ -81,10 +106,10 @@ export function Lanes({reconciles, causes, looping, selected, select}: LanesProp
             <path d="M0,0 L8,4 L0,8 z" />
           </marker>
         </defs>
-        {ticks.map(({x, text}) => (
-          <g key={text} class="tick">
+        {ticks.map(({share, x, text}) => (
+          <g key={share} class="tick">
             <line x1={x} x2={x} y1={top - 4} y2={top + lanes.length * laneHeight} />
-            <text x={x} y={11} text-anchor="middle">
+            <text x={share === 1 ? width - 4 : x} y={11} text-anchor={share === 1 ? 'end' : 'middle'}>
               {text}
             </text>
           </g>

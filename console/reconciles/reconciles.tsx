@@ -3,6 +3,7 @@
 import {useMemo, useState} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {moment} from '#page/base/moment.js';
+import {virtualNow} from '#page/base/now.js';
 import {type ReconcileRecord} from '#page/api/recorder.js';
 import {Causes, causeText} from '#page/history/causes.js';
 import {ObjectLink} from '#page/history/change.js';
@@ -82,6 +83,8 @@ export function Reconciles() {
   const [seconds, setSeconds] = useState(10);
   const [text, setText] = useState('');
   const [open, setOpen] = useState<number>();
+  // On a virtual clock many reconciles end at the same moment.
+  const [isInOrder, setInOrder] = useState(virtualNow.value !== undefined);
   const [isHeld, setHeld] = useState<number>();
   const causes = useMemo(() => new Causes(records), [records]);
   const all = useMemo(() => records.filter((each): each is ReconcileRecord => each.kind === 'reconcile'), [records]);
@@ -127,6 +130,14 @@ export function Reconciles() {
         <button type="button" aria-pressed={isHeld !== undefined} onClick={() => setHeld(isHeld === undefined ? end : undefined)}>
           Hold
         </button>
+        <button
+          type="button"
+          aria-pressed={isInOrder}
+          onClick={() => setInOrder(!isInOrder)}
+          title="Evenly, one after the other, instead of by time"
+        >
+          In order
+        </button>
         <span class="count">
           {listed.length} of {inWindow.length}
         </span>
@@ -139,6 +150,7 @@ export function Reconciles() {
           reconciles={listed}
           causes={causes}
           looping={new Set(loops.flatMap(({seqs}) => [...seqs]))}
+          isInOrder={isInOrder}
           selected={open}
           select={setOpen}
         />

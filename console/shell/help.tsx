@@ -1,10 +1,12 @@
+import {useCell} from '#page/base/cell.js';
+import {letterKeys, setLetterKeys} from '#page/base/keys.js';
 import {Dialog} from '#page/ui/parts.js';
 import {views} from './views.js';
 
 const keys: readonly (readonly [string, string])[] = [
   [':', 'go to a kind, by name or short name'],
   ['/', 'filter'],
-  ['j k', 'down, up'],
+  ['j k', 'down, up; on, back in reconciles'],
   ['Enter', 'open'],
   ['Esc', 'back, or close'],
   ['n', 'choose the namespace'],
@@ -17,8 +19,12 @@ const keys: readonly (readonly [string, string])[] = [
 ];
 
 export function Help({close}: {close(): void}) {
+  const areOn = useCell(letterKeys);
   return (
     <Dialog title="Keys" close={close}>
+      <label>
+        <input type="checkbox" checked={areOn} onChange={event => setLetterKeys(event.currentTarget.checked)} /> Letters and signs act
+      </label>
       <dl class="keys">
         {[...views.map(({key, title}) => [`g ${key}`, title] as const), ...keys].map(([key, text]) => (
           <div key={key}>

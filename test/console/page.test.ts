@@ -73,6 +73,25 @@ inBrowser('the overview counts nodes and pods, and shows controllers and warning
   });
 });
 
+inBrowser('keys of one letter act unless they are switched off, which the browser remembers', async t => {
+  await opened(t, '#/overview', async () => {
+    const isSwitchedOn = page.getByLabel('Letters and signs act');
+    await page.keyboard.press('?');
+    await isSwitchedOn.uncheck();
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await page.getByText('Running 3').waitFor();
+    await page.keyboard.type('gt?');
+    t.true(page.url().endsWith('#/overview'));
+    t.is(await page.getByRole('dialog').count(), 0);
+    await page.getByRole('button', {name: 'Keys'}).click();
+    await isSwitchedOn.check();
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('gt');
+    await page.waitForURL(/#\/time$/);
+  });
+});
+
 inBrowser('a list follows the cluster, is filtered by words and selectors, and opened by keys', async t => {
   await opened(t, '#/objects/core/pods', async () => {
     const rows = page.getByRole('table').getByRole('row');
@@ -273,7 +292,7 @@ inBrowser('lists of a moment that is past take the selectors that the server tak
 inBrowser('a change leads back to the reconcile that made it, and to what caused that', async t => {
   await opened(t, '#/objects/apps/deployments/default/web?tab=history', async () => {
     const first = page.getByRole('row', {name: /updated update \/status/}).last();
-    await first.getByRole('button', {name: /deployments/}).click();
+    await first.getByRole('button', {name: 'updated'}).click();
     t.regex(
       await page.locator('.chain').innerText(),
       /^deployment-controller default\/web .*because deployments default\/web was created by plat-admin/s,

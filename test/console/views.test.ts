@@ -1,11 +1,14 @@
 // What each view says, on a wide and on a narrow screen, in a plane with a controller that triggers itself.
 
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {inflateSync} from 'node:zlib';
 import test from 'ava';
-import {kinds} from '#src/api/kinds/index.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {createManager, defineController} from '#src/operator/index.js';
-import {ConfigMap} from '#src/operator/kinds.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
+import {root} from '#test/sources.js';
+import {changeDeployment, pictures, pictureWidth, runLoop, takePictures} from './pictures.js';
 import {aRequest} from './requests.js';
 import {chromiumPath, fillPlane, shownPage, type ShownPage} from './scene.js';
 
@@ -15,38 +18,13 @@ const clock = new VirtualClock();
 let plane: Plane;
 let shown: ShownPage;
 
-/** Counts up in the object that it reconciles, and so causes its next reconcile. */
-const looping = defineController({
-  name: 'looping',
-  for: ConfigMap,
-  when: ({object}) => object.metadata?.name === 'loop',
-  async reconcile({key, caches, client}) {
-    const found = caches.get(ConfigMap, key);
-    const count = Number(found?.data?.['count'] ?? 0);
-    if (count < 12) await client.update(ConfigMap, {...found!, data: {count: String(count + 1)}});
-  },
-});
-
 if (executablePath) {
   test.before(async () => {
-    plane = await startPlane({listen: false, clock, nodes: 2});
+    plane = await startPlane({listen: false, clock, nodes: 3});
     await fillPlane(plane, clock);
     await aRequest(plane, 'wanted');
-    await plane.client().create(kinds.configMaps, {metadata: {name: 'loop', namespace: 'default'}});
-    const admin = {name: 'admin', groups: ['system:masters']};
-    // The owner of what is set by a scale has no time.
-    for (const replicas of [2, 3]) {
-      const [path, contentType] = ['/apis/apps/v1/namespaces/default/deployments/web/scale', 'application/merge-patch+json'];
-      await plane.api.clientAs(admin).request('PATCH', path, {body: {spec: {replicas}}, contentType, query: {fieldManager: 'scaler'}});
-      await clock.advance(10_000);
-    }
-    const stopping = new AbortController();
-    const manager = createManager({controllers: [looping], client: plane.api.clientAs(admin), clock, recorder: plane.recorder!});
-    const ended = manager.run(stopping.signal);
-    await manager.ready;
-    await clock.drain();
-    stopping.abort();
-    await ended;
+    await changeDeployment(plane, clock);
+    await runLoop(plane, clock);
     shown = await shownPage(plane, executablePath);
   });
   test.after.always(async () => {
@@ -81,10 +59,10 @@ const overlaps = `(() => {
 
 /** What has to be there to read. */
 const views: readonly (readonly [hash: string, words: readonly RegExp[]])[] = [
-  ['#/overview', [/Nodes\s*2/, /Pods\s*4/, /Running 3/, /Pending 1/, /FailedScheduling\s*pod\/waits/, /deployment/]],
+  ['#/overview', [/Nodes\s*3/, /Pods\s*5/, /Running 4/, /Pending 1/, /FailedScheduling\s*pod\/waits/, /deployment/]],
   ['#/objects', [/pods/, /deployments/, /configmaps/]],
   ['#/pods', [/Name/, /Ready/, /Status/, /waits/, /Pending/, /Running/]],
-  ['#/objects/apps/deployments/default/web', [/3\/3 ready/, /scaler \/scale/, /replicas: 3/, /Graph/, /Edit/, /History/]],
+  ['#/objects/apps/deployments/default/web', [/4\/4 ready/, /kubectl-scale \/scale/, /replicas: 4/, /Graph/, /Edit/, /History/]],
   ['#/objects/apps/deployments/default/web?tab=graph', [/ReplicaSet/, /web-tls/, /does not exist/]],
   ['#/objects/apps/deployments/default/web?tab=history', [/created/, /updated/, /plat-admin/]],
   ['#/certificates', [/wanted/, /Pending/]],
@@ -93,21 +71,57 @@ const views: readonly (readonly [hash: string, words: readonly RegExp[]])[] = [
   ['#/time', [/2026-01-01/, /Advance|1 min/]],
 ];
 
-for (const width of [1280, 390])
-  inBrowser(`on ${width} pixels every view says what it is for, without text over text and without scrolling aside`, async t => {
-    const {page, goTo, errors} = shown;
-    await page.setViewportSize({width, height: 800});
-    for (const [hash, words] of views) {
-      await goTo(hash);
-      for (const word of words) await page.locator('main').filter({hasText: word}).waitFor();
-      t.is(await page.evaluate('document.documentElement.scrollWidth'), width, hash);
-      t.true((await page.locator('main').evaluate(element => element.scrollWidth - element.clientWidth)) <= 0, hash);
-      t.deepEqual(await page.evaluate(overlaps), [], hash);
-    }
-    t.deepEqual(errors.splice(0), []);
-  });
+/**
+ * What a picture shows: its size, and the colour of its first dot, before which there is nothing that it is stored
+ * against.
+ */
+const pictureIn = (png: Buffer) => {
+  const parts: Buffer[] = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  const [, red = 0, green = 0, blue = 0] = inflateSync(Buffer.concat(parts));
+  return {width: png.readUInt32BE(16), height: png.readUInt32BE(20), brightness: (red + green + blue) / 3};
+};
 
-inBrowser('a controller that triggers itself is named above its lane, and its bars are marked', async t => {
+inBrowser('the pictures of the docs are small, light or dark, and show what their words say', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-pictures-'));
+  t.teardown(() => rmSync(folder, {recursive: true}));
+  const texts = await takePictures(plane, clock, shown, {folder, samples: 3});
+
+  for (const {name, height, scheme, words} of pictures) {
+    for (const word of words) t.regex(texts.get(name)!, word, name);
+    const png = readFileSync(join(folder, `${name}.png`));
+    const {brightness, ...size} = pictureIn(png);
+    t.deepEqual(size, {width: pictureWidth, height}, name);
+    t.true(scheme === 'light' ? brightness > 200 : brightness < 60, `${name}: ${brightness}`);
+    t.true(png.length < 150_000, `${name}: ${png.length} bytes`);
+    const kept = pictureIn(readFileSync(join(root, `docs/pictures/${name}.png`)));
+    t.deepEqual({width: kept.width, height: kept.height}, size, `${name}: run make docs`);
+  }
+});
+
+for (const width of [1280, 390])
+  inBrowser(
+    `on ${width} pixels the navigation is in view, and every view says what it is for, without text over text and without scrolling aside`,
+    async t => {
+      const {page, goTo, errors} = shown;
+      await page.setViewportSize({width, height: 800});
+      for (const link of await page.getByRole('navigation', {name: 'Views'}).getByRole('link').all()) {
+        const {x, y, width: across, height} = (await link.boundingBox())!;
+        t.true(x >= 0 && x + across <= width && y + height <= 800 && height >= 24, await link.innerText());
+      }
+      for (const [hash, words] of views) {
+        await goTo(hash);
+        for (const word of words) await page.locator('main').filter({hasText: word}).waitFor();
+        t.is(await page.evaluate('document.documentElement.scrollWidth'), width, hash);
+        t.true((await page.locator('main').evaluate(element => element.scrollWidth - element.clientWidth)) <= 0, hash);
+        t.deepEqual(await page.evaluate(overlaps), [], hash);
+      }
+      t.deepEqual(errors.splice(0), []);
+    },
+  );
+
+inBrowser('a controller that triggers itself is named above its lane, and its bars are marked and gone through by keys', async t => {
   const {page, goTo} = shown;
   await page.setViewportSize({width: 1280, height: 800});
   await goTo('#/reconciles');
@@ -120,6 +134,13 @@ inBrowser('a controller that triggers itself is named above its lane, and its ba
     /^↻ looping triggers itself: 1[0-9] reconciles of default\/loop in a row were caused by the write of the one before\.$/,
   );
   t.true((await page.locator('.lanes .looping').count()) >= 10);
+  await page.getByRole('group', {name: 'Reconciles over time'}).focus();
+  await page.keyboard.press('End');
+  await page.locator('.panel', {hasText: /looping default\/loop.*because/}).waitFor();
+  await page.keyboard.press('ArrowLeft');
+  t.regex(await page.locator('.panel').innerText(), /update configmaps default\/loop/);
+  await page.keyboard.press('Escape');
+  t.is(await page.locator('.panel').count(), 0);
 });
 
 inBrowser('the lists of a moment that is past have the columns of the server', async t => {
