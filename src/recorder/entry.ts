@@ -248,11 +248,19 @@ export class Entry {
     return this.#bytes.toString('utf8', this.#stateAt + jsonFrom, this.#offset + this.length);
   }
 
-  /** Whether an entry of an object is of a resource, without reading the rest. */
-  isOfResource({group, resource}: RecordedObject): boolean {
+  /** Returns the group and the resource of the object. */
+  kind(): Pick<RecordedObject, 'group' | 'resource'> {
+    const [group = '', resource = ''] = this.#fields();
+    return {group, resource};
+  }
+
+  /** Whether an entry is of the object of a name in a namespace, without reading the rest. */
+  isNamed({group, resource, namespace, name}: RecordedObject): boolean {
     const lengths = this.#offset + lengthsAt;
-    const at = behindSame(this.#bytes, lengths, this.#offset + headerLength, group);
-    return at >= 0 && behindSame(this.#bytes, lengths + 2, at, resource) >= 0;
+    let at = behindSame(this.#bytes, lengths, this.#offset + headerLength, group);
+    if (at >= 0) at = behindSame(this.#bytes, lengths + 2, at, resource);
+    if (at >= 0) at = behindSame(this.#bytes, lengths + 4, at, namespace);
+    return at >= 0 && behindSame(this.#bytes, lengths + 6, at, name) >= 0;
   }
 
   report(): Kept | StateNote {

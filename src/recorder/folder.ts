@@ -4,13 +4,14 @@
 // be.
 
 import {randomBytes} from 'node:crypto';
-import {closeSync, openSync, readdirSync, readFileSync, readSync, rmSync, statSync, writeFileSync} from 'node:fs';
-import {open, readFile, rm} from 'node:fs/promises';
+import {closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {open, rm, writeFile} from 'node:fs/promises';
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
 import {claimFolder} from '#src/base/files/claimed-folder.js';
 import {makeFolder} from '#src/base/files/folder.js';
 import {headerLength, timeOf} from './entry.js';
+import {FileSegment, indexPath} from './file-segment.js';
 import {MemorySegment, type Segment} from './segment.js';
 
 /** Records wait for so long for others that are written with them, or until there are as many bytes. */
@@ -25,41 +26,6 @@ const ownerFile = 'owner';
 const keyFile = 'digest.key';
 const keyBytes = 32;
 const fileName = (firstSeq: number): string => `records-${String(firstSeq).padStart(16, '0')}.bin`;
-
-/** A segment in a file. */
-class FileSegment implements Segment {
-  readonly firstSeq: number;
-  readonly count: number;
-  readonly bytes: number;
-  readonly firstTime: number;
-  readonly lastTime: number;
-  readonly #path: string;
-  /** What was read last, while somebody still has it. */
-  #read: WeakRef<MemorySegment> | undefined;
-
-  constructor(path: string, {firstSeq, count, bytes, firstTime, lastTime}: Omit<Segment, 'read'>) {
-    this.#path = path;
-    this.firstSeq = firstSeq;
-    this.count = count;
-    this.bytes = bytes;
-    this.firstTime = firstTime;
-    this.lastTime = lastTime;
-  }
-
-  /** Reads up to the first record that is not whole: none at all from a file that is gone. */
-  async read(): Promise<MemorySegment> {
-    const known = this.#read?.deref();
-    if (known) return known;
-    const bytes = await readFile(this.#path).catch(() => Buffer.alloc(0));
-    const records = MemorySegment.of(this.firstSeq, bytes);
-    this.#read = new WeakRef(records);
-    return records;
-  }
-
-  drop(): void {
-    rm(this.#path, {force: true}).catch(() => {});
-  }
-}
 
 /** The log whose segments are written. */
 interface SegmentKeeper {
@@ -207,7 +173,10 @@ export class RecordFolder {
     await this.flush();
     this.#isClosed = true;
     this.#planned?.[Symbol.dispose]();
-    await Promise.all(this.#writing.splice(0).map(({file}) => file?.close()));
+    for (const writing of this.#writing.splice(0)) {
+      await writing.file?.close();
+      if (writing.written > 0) await this.#writeIndex(writing);
+    }
     this.#claim?.[Symbol.dispose]();
   }
 
@@ -223,6 +192,19 @@ export class RecordFolder {
     if (this.#isFailing) return;
     this.#isFailing = true;
     this.#parts.failed(error);
+  }
+
+  /** Returns how long the index is: nothing if it cannot be written, for without it the file is read whole. */
+  async #writeIndex({segment, path, written}: Writing): Promise<number> {
+    if (written < segment.used) return 0;
+    const text = Buffer.from(segment.index());
+    try {
+      await writeFile(indexPath(path), text, {mode: 0o600});
+      return text.length;
+    } catch {
+      await rm(indexPath(path), {force: true}).catch(() => {});
+      return 0;
+    }
   }
 
   async #write(): Promise<void> {
@@ -242,7 +224,8 @@ export class RecordFolder {
       await first.file?.close();
       this.#writing.shift();
       const {firstSeq, count, firstTime, lastTime, used} = segment;
-      const written = new FileSegment(path, {firstSeq, count, bytes: used, firstTime, lastTime});
+      const indexBytes = await this.#writeIndex(first);
+      const written = new FileSegment(path, {firstSeq, count, fileBytes: used, indexBytes, firstTime, lastTime});
       if (this.#log?.replace(segment, written) === false) written.drop();
     }
   }
@@ -261,9 +244,13 @@ const keyIn = (path: string): Buffer => {
   return key;
 };
 
+/** The bytes of a file; none of one that there is not. */
+const bytesOf = (path: string): number => statSync(path, {throwIfNoEntry: false})?.size ?? 0;
+
 /** Returns the segments of a folder. Only the last one may have been cut off. */
 const segmentsIn = (path: string): readonly Segment[] => {
-  const files = readdirSync(path)
+  const names = readdirSync(path);
+  const files = names
     .filter(name => /^records-\d{16}\.bin$/.test(name))
     .sort()
     .map(name => ({file: join(path, name), firstSeq: Number(name.slice(8, 24)), bytes: statSync(join(path, name)).size}));
@@ -275,8 +262,14 @@ const segmentsIn = (path: string): readonly Segment[] => {
       : MemorySegment.of(firstSeq, readFileSync(file));
     const {count} = known;
     if (count === 0) rmSync(file, {force: true});
-    else segments.unshift(new FileSegment(file, {firstSeq, count, bytes, firstTime: known.firstTime, lastTime: known.lastTime}));
+    else {
+      const {firstTime, lastTime} = known;
+      const indexBytes = bytesOf(indexPath(file));
+      segments.unshift(new FileSegment(file, {firstSeq, count, fileBytes: bytes, indexBytes, firstTime, lastTime}));
+    }
   }
+  for (const name of names)
+    if (/^records-\d{16}\.index$/.test(name) && !existsSync(join(path, name.replace('.index', '.bin')))) rmSync(join(path, name));
   return segments;
 };
 

@@ -22,6 +22,7 @@ export class RecordLog {
   /** The memory of a dropped segment, for the next one: none is reused while records are read. */
   #spare: Buffer | undefined;
   #readers = 0;
+  #lookedAt = 0;
   /** The bytes of all segments but the last. */
   #olderBytes = 0;
 
@@ -37,6 +38,15 @@ export class RecordLog {
 
   get bytes(): number {
     return this.#olderBytes + (this.#last?.bytes ?? 0);
+  }
+
+  /** How many records were looked at to answer requests. */
+  get lookedAt(): number {
+    return this.#lookedAt;
+  }
+
+  looked(count: number): void {
+    this.#lookedAt += count;
   }
 
   get lastSeq(): number {

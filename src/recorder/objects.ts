@@ -7,7 +7,7 @@ import {badRequest} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
-import {forms, type Entry, type StateNote} from './entry.js';
+import type {Entry, StateNote} from './entry.js';
 import {isOf, isSelectedObject, type RecordQuery} from './query.js';
 import {objectId, type Recorder} from './recorder.js';
 import type {ObjectsAt} from './records.js';
@@ -146,14 +146,16 @@ const allAt = async (
   const pieces = new Yielder(clock);
   const found = new Map<string, Found>();
   const known = new Set<string>();
+  const isOne = Boolean(object.namespace && object.name);
   let {time} = moment;
   for (const segment of recorder.log.after(0)) {
-    const records = await segment.read();
+    const records = await segment.recordsOf(object);
+    recorder.log.looked(records.count);
     for (let index = 0; index < records.count; index++) {
       const pause = pieces.pause();
       if (pause) await pause;
       const entry = records.entry(index);
-      if (entry.form === forms.json || !entry.isOfResource(object)) continue;
+      if (isOne && !entry.isNamed(object)) continue;
       const report = entry.report() as ChangeReport | StateNote;
       if (!isOf(report.object, object)) continue;
       const id = objectId(report.object);

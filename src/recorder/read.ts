@@ -23,17 +23,20 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
   using _ = log.reading();
   const pieces = new Yielder(clock);
   const mayBe = quickCheck(query);
-  const {after = 0, before, isDescending, limit} = query;
+  const {after = 0, before, isDescending, limit, object} = query;
+  const {group = '', resource = ''} = object;
+  const isOfKind = isOfOneKind(query);
   const records: FlightRecord[] = [];
   let [lookedAt, bytes, at] = [0, 0, after];
   for (const segment of isDescending ? log.before(before) : log.after(after)) {
-    const all = await segment.read();
+    const all = await (isOfKind ? segment.recordsOf({group, resource}) : segment.read());
     for (const entry of isDescending ? backward(all, before) : forward(all, after)) {
       if (isDescending ? entry.seq <= after : entry.seq >= before) return {records};
       if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxPageBytes)
         return {records, next: nextOf(given, isDescending, at)};
       at = entry.seq;
       lookedAt++;
+      log.looked(1);
       const record = mayBe(entry) && isSelectedEntry(entry, query) ? recorder.record(entry, query) : undefined;
       const visible = record && shown ? await shown(record) : record;
       if (visible) records.push(visible);
@@ -45,12 +48,27 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
   return {records};
 };
 
+/** Whether only changes of one resource are selected: others name objects in their text. */
+const isOfOneKind = ({kinds, object: {group, resource}}: RecordQuery): boolean =>
+  kinds?.size === 1 && kinds.has('change') && group !== undefined && resource !== undefined;
+
+/** Returns the index of the first record from a position on. */
+const indexFrom = (records: Records, seq: number): number => {
+  let [low, high] = [0, records.count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (records.entry(middle).seq < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
 function* forward(records: Records, after: number): Generator<Entry, void> {
-  for (let index = Math.max(0, after + 1 - records.firstSeq); index < records.count; index++) yield records.entry(index);
+  for (let index = indexFrom(records, after + 1); index < records.count; index++) yield records.entry(index);
 }
 
 function* backward(records: Records, before: number): Generator<Entry, void> {
-  for (let index = Math.min(records.count, before - records.firstSeq) - 1; index >= 0; index--) yield records.entry(index);
+  for (let index = indexFrom(records, before) - 1; index >= 0; index--) yield records.entry(index);
 }
 
 const isSelectedEntry = (entry: Entry, query: RecordQuery): boolean => {

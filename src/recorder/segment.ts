@@ -14,6 +14,7 @@ import {
   type Header,
   type Records,
 } from './entry.js';
+import {indexText, KindIndex} from './kind-index.js';
 import {StateIndex} from './state-index.js';
 
 /** A series of records that follow each other. */
@@ -29,6 +30,8 @@ export interface Segment {
   /** The memory that it has for itself. */
   readonly memory?: Buffer;
   read(): Records | Promise<Records>;
+  /** Returns the records of the objects of a resource. */
+  recordsOf(resource: RecordedObject): Records | Promise<Records>;
   /** Removes what it has on disk. */
   drop?(): void;
 }
@@ -57,6 +60,9 @@ export class MemorySegment implements Segment, Records {
   #bytesElsewhere = 0;
   /** The records that have the state of an object. */
   readonly #states = new StateIndex();
+  readonly #kinds = new KindIndex();
+  /** Of records from a file the index is made when it is asked for. */
+  #isIndexed = true;
 
   constructor(firstSeq: number, bytes: Buffer) {
     this.firstSeq = firstSeq;
@@ -69,7 +75,7 @@ export class MemorySegment implements Segment, Records {
   }
 
   get bytes(): number {
-    return this.#bytes.length + this.#bytesElsewhere + indexBytes * (this.#offsets.length + 4 * this.#elsewhere.size);
+    return this.#bytes.length + this.#bytesElsewhere + indexBytes * (this.#offsets.length + 4 * this.#elsewhere.size) + this.#kinds.bytes;
   }
 
   get memory(): Buffer {
@@ -91,6 +97,7 @@ export class MemorySegment implements Segment, Records {
   /** Returns the segment of the whole records that bytes begin with. */
   static of(firstSeq: number, bytes: Buffer): MemorySegment {
     const segment = new MemorySegment(firstSeq, bytes);
+    segment.#isIndexed = false;
     while (isWhole(bytes, segment.#used)) segment.#found();
     return segment;
   }
@@ -104,6 +111,24 @@ export class MemorySegment implements Segment, Records {
   sealed(from = 0): Buffer {
     for (let at = from; at < this.#used; at += lengthOf(this.#bytes, at)) writeChecksum(this.#bytes, at);
     return this.#bytes.subarray(from, this.#used);
+  }
+
+  /** The index of the file that these records are in. */
+  index(): string {
+    return indexText(this.#indexed(), this.#offsets, this.#used);
+  }
+
+  recordsOf(resource: RecordedObject): Records {
+    return new RecordsAt(this, this.#indexed().positionsOf(resource));
+  }
+
+  #indexed(): KindIndex {
+    for (let index = 0; index < this.count && !this.#isIndexed; index++) {
+      const entry = this.entry(index);
+      if (entry.form !== forms.json) this.#kinds.add(entry.kind(), index);
+    }
+    this.#isIndexed = true;
+    return this.#kinds;
   }
 
   entry(index: number): Entry {
@@ -157,6 +182,7 @@ export class MemorySegment implements Segment, Records {
       end += state.bytes.length;
     }
     this.#end({form, time, revision, previous, length: end - offset, textBytes: stateAt - offset - headerLength, jsonFrom, isElsewhere});
+    this.#kinds.add(of.object, this.count - 1);
     if (state) this.#states.add(revision, this.count - 1);
   }
 
@@ -172,6 +198,36 @@ export class MemorySegment implements Segment, Records {
     writeHeader(this.#view, this.#used, header);
     this.#offsets.push(this.#used);
     this.#used += header.length;
+  }
+}
+
+/** The records at some positions of a segment. */
+class RecordsAt implements Records {
+  readonly #all: Records;
+  readonly #positions: readonly number[];
+  /** What is appended later is not among them. */
+  readonly count: number;
+
+  constructor(all: Records, positions: readonly number[]) {
+    this.#all = all;
+    this.#positions = positions;
+    this.count = positions.length;
+  }
+
+  get firstSeq(): number {
+    return this.#all.firstSeq;
+  }
+
+  entry(index: number): Entry {
+    return this.#all.entry(this.#positions[index]!);
+  }
+
+  stateElsewhere(position: number): Uint8Array | undefined {
+    return this.#all.stateElsewhere(position);
+  }
+
+  stateOf(object: RecordedObject, revision: number): Entry | undefined {
+    return this.#all.stateOf(object, revision);
   }
 }
 

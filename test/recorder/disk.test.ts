@@ -8,6 +8,8 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {startPlane} from '#src/plane/index.js';
 import {RecordFolder, type FolderParts, type RecordFile} from '#src/recorder/folder.js';
 import {historyOf} from '#src/recorder/history.js';
+import {objectsAt} from '#src/recorder/objects.js';
+import {readQuery} from '#src/recorder/query.js';
 import {Recorder} from '#src/recorder/recorder.js';
 import {MemorySegment} from '#src/recorder/segment.js';
 import type {ChangeRecord} from '#src/recorder/records.js';
@@ -96,6 +98,55 @@ test('of records that were cut off by a crash the whole ones are there', async t
   const revisions = (await historyIn(last)).map(({revision, seq}) => `${seq}: ${revision}`);
   await last.close();
   t.deepEqual(revisions, ['1: 1', '2: 2', '4: 4']);
+});
+
+/** The objects of a resource at present, and how many records were looked at for them. */
+const presentIn = async (recorder: Recorder, resource: string) => {
+  const before = recorder.log.lookedAt;
+  const stored = {list: () => Promise.resolve([]), table: () => undefined};
+  const given = new URLSearchParams({group: '', resource});
+  const {objects} = await objectsAt(readQuery(given), given, {recorder, clock, stored, mayList: () => Promise.resolve(true)});
+  return {objects, looked: recorder.log.lookedAt - before};
+};
+
+test('a list of a moment looks at the records of its resource alone, in memory and on disk', async t => {
+  const path = aFolder(t);
+  const many = Array.from({length: 100}, (_, at) => at + 1);
+  const recorder = await opened(path);
+  revise(recorder, many, {filler: 'x'.repeat(2000)});
+  revise(recorder, [1, 2, 3], {resource: 'services'});
+  revise(recorder, many.slice(50), {filler: 'x'.repeat(2000)});
+  const expected = await presentIn(recorder, 'services');
+  t.is(expected.looked, 3);
+  t.like(expected.objects, [{data: {at: '3'}}]);
+  t.is((await presentIn(recorder, 'pods')).looked, 0);
+  await recorder.close();
+
+  const again = await opened(path);
+  t.deepEqual(await presentIn(again, 'services'), expected);
+  await again.close();
+
+  const files = (end: string) =>
+    readdirSync(path)
+      .filter(name => name.endsWith(end))
+      .map(name => join(path, name))
+      .sort();
+  t.is(files('.index').length, files('.bin').length);
+  const kept = files('.bin').map(file => readFileSync(file));
+  // The end of the last file is looked for.
+  for (const [at, file] of files('.bin').slice(0, -1).entries()) writeFileSync(file, Buffer.from(kept[at]!).fill(0, 100, 120));
+  const spoilt = await opened(path);
+  t.deepEqual(await presentIn(spoilt, 'services'), expected, 'what is broken elsewhere is not read');
+  await spoilt.close();
+
+  for (const [at, file] of files('.bin').entries()) writeFileSync(file, kept[at]!);
+  for (const file of files('.index')) truncateSync(file, 20);
+  for (const act of [() => {}, () => files('.index').forEach(file => rmSync(file))]) {
+    act();
+    const older = await opened(path);
+    t.deepEqual(await presentIn(older, 'services'), expected, 'without an index files are read whole');
+    await older.close();
+  }
 });
 
 test('files take no more bytes than the bound: the oldest are removed', async t => {

@@ -32,6 +32,8 @@ export const openRecorder = async (
   });
   const help = 'Number of records that the flight recorder left out because its disk was full, failed or was too slow.';
   meter.observed({name: 'flight_recorder_left_out_records_total', help, type: 'counter'}, () => [[{}, recorder.left]]);
+  const looked = 'Number of records that the flight recorder looked at to answer requests.';
+  meter.observed({name: 'flight_recorder_read_records_total', help: looked, type: 'counter'}, () => [[{}, recorder.log.lookedAt]]);
   return recorder;
 };
 
