@@ -59,6 +59,9 @@ const passedHeaders = [
 /** For the agents of browsers, API servers indent what they answer, which doubles it. */
 const userAgent = 'plat-console';
 
+/** Servers refuse a watch over a WebSocket without an origin. That of the page is not theirs to know. */
+const origin = 'http://localhost';
+
 /** The parameter that stands for the header `Accept`, which a page cannot set on a WebSocket. */
 const acceptParameter = 'console-accept';
 
@@ -83,6 +86,7 @@ export const relayedRequest = async (request: ApiRequest): Promise<ApiRequest> =
   const headers: Record<string, string | readonly string[] | undefined> = {'user-agent': userAgent};
   for (const name of passedHeaders) if (request.headers[name] !== undefined) headers[name] = request.headers[name];
   if (accept !== undefined) headers['accept'] = accept;
+  if (request.upgradable) headers['origin'] = origin;
   const bytes = body && !request.upgradable && body.kind === 'bytes' ? await body.read(bodyLimit) : undefined;
   if (bytes) headers['content-length'] = String(bytes.length);
   return {

@@ -19,7 +19,7 @@ import {connectionOf, Http1Request, Http2Request, upgradeRequest} from './http-r
 import {lastResponse} from './last-response.js';
 import {isMalformed, malformation, refuseMalformed} from './malformed.js';
 import type {RequestHandler} from './listener.js';
-import {tokenOf, isWebSocketRequest, WebSocketWatches} from './websocket.js';
+import {isWebSocketRequest, namesOrigin, originRefused, tokenOf, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 
 export interface HttpServerOptions {
@@ -132,9 +132,14 @@ class ApiHttpServer implements HttpServer {
         const upgraded = this.#deliveries.upgrade(socket);
         body.take(socket, head, bytes => upgraded.setBufferSource(bytes))?.catch(abandon);
       } else if (body.kind === 'watch' && isWebSocket) {
+        if (!namesOrigin(incoming)) return refuse(response);
         const sent = this.#deliveries.send(socket, response.delivery);
         this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);
       } else return this.#sendHttp1(incoming, lastResponse(incoming, socket), response);
+    };
+    const refuse = (response: ApiResponse): void => {
+      discard(response);
+      socket.end(originRefused);
     };
     const abandon = (fault?: unknown): void => {
       if (fault) this.fault(fault);

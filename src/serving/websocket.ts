@@ -39,6 +39,16 @@ const tokenIn = (protocols: readonly string[]): string | undefined => {
 export const isWebSocketRequest = ({method, headers}: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
+/**
+ * Whether a client says where it opens a WebSocket from, as RFC 6455 §4.1 asks of browsers: the original refuses
+ * watches without it, and of those with one that is no URL.
+ */
+export const namesOrigin = ({headers: {origin}}: IncomingMessage): boolean =>
+  origin !== undefined && (origin.startsWith('/') || URL.canParse(origin));
+
+/** The answer to others: a line alone, as of the original. */
+export const originRefused = 'HTTP/1.1 403 Forbidden\r\n\r\n';
+
 /** Returns the token that a client passed as a protocol, and the other protocols; undefined without a token. */
 export const tokenOf = (incoming: IncomingMessage): {readonly token: string; readonly protocols: string} | undefined => {
   const protocols = protocolsOf(incoming);

@@ -248,7 +248,7 @@ test('messages over WebSocket that come in one piece are taken one in each turn 
   await using server = await serve(answering(handler));
   const socket = await stalled(
     server,
-    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nOrigin: https://page\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
   );
   const message = Buffer.from([0x82, 0x81, 0, 0, 0, 0, 1]);
   const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
@@ -268,7 +268,7 @@ test('an incomplete message over WebSocket counts in the waiting bytes', async t
   await using server = await serve(answering(exchange), {http: {clock, deliveries}});
   const socket = await stalled(
     server,
-    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nOrigin: https://page\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
   );
   const frame = Buffer.alloc(14);
   frame.set([0x82, 0xff]);
@@ -298,7 +298,7 @@ test('a watcher over WebSocket that takes nothing counts in the waiting bytes, a
   );
   const socket = await stalled(
     server,
-    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nOrigin: https://page\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n',
   );
   await until(() => sinks.length === 1);
   const event = anEvent('ADDED', 'x'.repeat(64 << 10));

@@ -10,10 +10,15 @@ const tokenFile = async (): Promise<string> => {
   return file;
 };
 
-const open = (plane: Plane, path: string, options: {protocols?: string[]; authorization?: string; accept?: string}): WebSocket =>
+const open = (
+  plane: Plane,
+  path: string,
+  options: {protocols?: string[]; authorization?: string; accept?: string; origin?: string | undefined},
+): WebSocket =>
   new WebSocket(`${plane.url.replace('https', 'wss')}${path}`, options.protocols ?? [], {
     rejectUnauthorized: false,
     headers: {
+      ...('origin' in options ? (options.origin === undefined ? {} : {origin: options.origin}) : {origin: 'https://page.example'}),
       ...(options.authorization ? {authorization: options.authorization} : {}),
       ...(options.accept ? {accept: options.accept} : {}),
     },
@@ -79,4 +84,7 @@ test('an upgrade that is refused, or that is no watch, is answered as an ordinar
   t.is(await status(open(plane, path, {authorization: 'Bearer wrong'})), 401);
   t.is(await status(open(plane, path, {})), 403);
   t.is(await status(open(plane, '/api/v1/namespaces/default', {authorization: 'Bearer sesame'})), 200);
+  // As by the original: a watch has an origin, and one that is a URL.
+  for (const origin of [undefined, 'null', 'page'])
+    t.is(await status(open(plane, path, {authorization: 'Bearer sesame', origin})), 403, origin);
 });
