@@ -1,3 +1,4 @@
+import {naming} from '#src/api/naming.js';
 import {closest} from '#src/base/text/closest.js';
 import type {FlagRow, FlagTable} from './flag.js';
 import {OptionError} from './option-error.js';
@@ -18,12 +19,31 @@ export interface ParsedArguments {
   readonly args: readonly string[];
 }
 
-/** Thrown for a flag that a program does not have. The message names one with a similar name. */
+/** The words of the original's flags, and what they are here. */
+const renamedWords: ReadonlyMap<string, string> = (() => {
+  const [original, own] = [naming('kubernetes'), naming('plat')].map(({flagWords, component}) => [
+    ...flagWords,
+    component('').slice(0, -1),
+  ]);
+  return new Map(original!.map((word, at) => [word, own![at]!]));
+})();
+
+/** Returns the name of an original's flag here. */
+const renamed = (flag: string): string =>
+  flag
+    .split('-')
+    .map(word => renamedWords.get(word) ?? word)
+    .join('-');
+
+/**
+ * Thrown for a flag that a program does not have. The message names the one that the original calls so, or a similar
+ * one.
+ */
 export class UnknownFlagError extends OptionError {
   readonly flag: string;
 
   constructor(flag: string, known: readonly string[]) {
-    const similar = closest(flag, known);
+    const similar = known.includes(renamed(flag)) ? renamed(flag) : closest(flag, known);
     super(`unknown flag: --${flag}${similar === undefined ? '' : ` (did you mean --${similar}?)`}`);
     this.flag = flag;
   }

@@ -1,6 +1,10 @@
 import test from 'ava';
 import {apiserverFlags} from '#src/options/programs/apiserver.js';
 import {controllerManagerFlags} from '#src/options/programs/controller-manager.js';
+import {dnsFlags} from '#src/options/programs/dns.js';
+import {platletFlags} from '#src/options/programs/platlet.js';
+import {proxyFlags} from '#src/options/programs/proxy.js';
+import {schedulerFlags} from '#src/options/programs/scheduler.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
@@ -178,6 +182,8 @@ for (const [type, text] of [
 
 const refusals: readonly (readonly [readonly string[], string])[] = [
   [['--no-such-flag=1'], 'unknown flag: --no-such-flag'],
+  [['--etcd-servers=x'], 'unknown flag: --etcd-servers (did you mean --kvstore-servers?)'],
+  [['--kubelet-timeout=1s'], 'unknown flag: --kubelet-timeout (did you mean --platlet-timeout?)'],
   [['--no\n such'], 'unknown flag: --no such'],
   [['--runtime-config=batch/v1=maybe'], 'invalid value for --runtime-config: "batch/v1=maybe" must be true or false'],
   [['-x'], "unknown shorthand flag: 'x' in -x"],
@@ -221,3 +227,15 @@ test('reports the flags that were given, by their canonical names', t => {
 
   t.deepEqual([...set], ['leader-elect', 'v']);
 });
+
+for (const [program, read] of [
+  ['plat-controller-manager', (argv: readonly string[]) => parseFlags(controllerManagerFlags, argv)],
+  ['plat-scheduler', (argv: readonly string[]) => parseFlags(schedulerFlags, argv)],
+  ['platlet', (argv: readonly string[]) => parseFlags(platletFlags, argv)],
+  ['plat-proxy', (argv: readonly string[]) => parseFlags(proxyFlags, argv)],
+  ['plat-dns', (argv: readonly string[]) => parseFlags(dnsFlags, argv)],
+] as const) {
+  test(`${program} takes its kubeconfig by the original's name of the flag, too`, t => {
+    t.is(read(['--kubeconfig=file']).options.platconfig, 'file');
+  });
+}

@@ -60,7 +60,7 @@ export const general = flagSection('Controller selection and misc', {
     type: 'bool',
     help: 'Do not detach a volume by force when unmounting takes too long. Recovery then needs the non-graceful node shutdown feature.',
   },
-  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.'},
+  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.', aliases: ['kubeconfig']},
   master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
   'terminated-pod-gc-threshold': {
     type: 'int32',

@@ -61,6 +61,7 @@ export const serving = flagSection('Authentication and authorization', {
   platconfig: {
     type: 'path',
     help: 'The file with connection settings. With it the agent receives pods from the API server; without it the agent runs standalone: the pods of its files and URLs alone, without a Node.',
+    aliases: ['kubeconfig'],
   },
   'cert-dir': {
     type: 'path',
