@@ -152,6 +152,11 @@ export interface PagedBody {
   next(): Promise<Buffer | undefined>;
   /** Returns the whole collection as an object. */
   object(): Promise<unknown>;
+  /**
+   * Called by a reader that has sent a page and keeps nothing of it: a later page may be written to its memory. Others
+   * may keep the pages that they were given.
+   */
+  reuse?(page: Buffer): void;
   /** Releases the remaining pages unread. */
   close(): void;
   /** Returns the same list as one line of JSON, in pages of its own. */

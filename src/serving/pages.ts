@@ -13,7 +13,10 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
   outlet.once('close', () => body.close());
   const slices = new Slices(outlet, sent);
   try {
-    for (let page = await body.next(); page !== undefined && !outlet.destroyed; page = await body.next()) await slices.write(page);
+    for (let page = await body.next(); page !== undefined && !outlet.destroyed; page = await body.next()) {
+      const sentPage = page;
+      await slices.write(page, () => body.reuse?.(sentPage));
+    }
     if (!outlet.destroyed) outlet.end();
   } catch (error) {
     // Without an error an HTTP/2 stream would seem complete.
@@ -63,8 +66,11 @@ class Slices {
     outlet.once('close', () => this.#wake?.());
   }
 
-  /** Resolves when all but the last slice were taken, or the client is gone. */
-  async write(bytes: Buffer): Promise<void> {
+  /**
+   * Resolves when all but the last slice were taken, or the client is gone. Calls `over` once the last was taken as
+   * well; never if the client is gone, since the connection may still refer to the bytes then.
+   */
+  async write(bytes: Buffer, over?: () => void): Promise<void> {
     const outlet = this.#outlet;
     this.#left = bytes.length;
     this.#account();
@@ -73,11 +79,15 @@ class Slices {
       if (turn) await turn;
       if (outlet.destroyed) return;
       const slice = bytes.subarray(at, at + this.#sliceBytes);
+      const isLast = at + slice.length === bytes.length;
       this.#left -= slice.length;
       this.#underWay += slice.length;
       outlet.write(
         slice,
-        confinedTo(outlet, () => this.#taken(slice.length)),
+        confinedTo(outlet, (error?: Error | null) => {
+          this.#taken(slice.length);
+          if (isLast && !error && !outlet.destroyed) over?.();
+        }),
       );
       while (this.#underWay > this.#sliceBytes && !outlet.destroyed) await new Promise<void>(resolve => (this.#wake = resolve));
     }

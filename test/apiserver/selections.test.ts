@@ -3,7 +3,7 @@ import {fieldSelector} from '#src/api/selectors/field-selector.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
-import {encodeRecord} from '#src/apiserver/registry/record.js';
+import {encodeRecord, metadataEnd} from '#src/apiserver/registry/record.js';
 import {filterOf} from '#src/apiserver/registry/read/filter.js';
 import {CollectionAttributes, RecordAttributes, SelectionCache} from '#src/apiserver/registry/selection-cache.js';
 import {memoryStore} from '#src/storage/memory/index.js';
@@ -139,9 +139,8 @@ const attributesOf = (cache = new SelectionCache(noMeter)) => {
   const parse = ({key, value}: StoredRecord) => (parsed.push(key), JSON.parse(value.toString('utf8', 8)) as KubeObject);
   const attributes = new CollectionAttributes(cache, {
     getters: [object => String((object as {type?: string}).type)],
-    parse,
     parseFields: parse,
-    row: object => ({text: JSON.stringify([object.metadata?.name]), times: []}),
+    row: record => ({parts: [JSON.stringify([parse(record).metadata?.name])], times: [], metadataEnd: metadataEnd(record.value)}),
   });
   const record = (key: string, revision: number, labels: Record<string, string> = {a: key}): StoredRecord => ({
     key,
@@ -155,12 +154,13 @@ const attributesOf = (cache = new SelectionCache(noMeter)) => {
 test('labels are known without parsing, fields and cells by parsing once', t => {
   const {attributes, parsed, record} = attributesOf();
   const one = record('x', 5);
+  const row = {parts: ['["x"]'], times: [], metadataEnd: metadataEnd(one.value)};
 
   t.deepEqual(attributes.of(one).labels, {a: 'x'});
   t.deepEqual(parsed, []);
   t.deepEqual(
     [attributes.withFields(one).fields, attributes.withFields(one).fields, attributes.rowOf(one), attributes.rowOf(one)],
-    [['t5'], ['t5'], {text: '["x"]', times: []}, {text: '["x"]', times: []}],
+    [['t5'], ['t5'], row, row],
   );
   t.is(parsed.length, 2);
   t.is(attributes.known('x', 4), undefined);

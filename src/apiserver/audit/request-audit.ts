@@ -184,6 +184,8 @@ export class RequestAudit {
         else await end();
         return page;
       },
+      // Pages that are gathered are kept until the end.
+      ...(pages ? {} : {reuse: (page: Buffer) => body.reuse?.(page)}),
       async object() {
         const object = await body.object();
         await end();

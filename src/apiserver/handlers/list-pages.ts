@@ -7,6 +7,8 @@ import {expired} from '#src/api/status.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
 import {Compacted} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
+import {ItemsPage} from '#src/apiserver/present/items-page.js';
+import {PageMemory} from '#src/apiserver/present/page-memory.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
 import type {Listed} from '#src/apiserver/registry/read/list.js';
 import {longRecordBytes} from '#src/apiserver/registry/object-cache.js';
@@ -40,7 +42,7 @@ export const listResponse = (list: ShownList): ApiResponse => ({
 
 /** Whether a record has to be parsed that takes long. */
 const parsesLong = (list: ShownList): boolean =>
-  (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
+  (list.takesObjects || !(isRaw(list) || itemWriterOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
 
 const singleBody = (list: ShownList): ApiResponse['body'] => {
   const {
@@ -49,12 +51,12 @@ const singleBody = (list: ShownList): ApiResponse['body'] => {
     pretty,
   } = list;
   const whole = () => partOf(list, first);
-  const item = itemTextOf(list);
-  if (item)
+  const writeItem = itemWriterOf(list);
+  if (writeItem)
     return {
       kind: 'object',
       contentType: shown.accepted.contentType,
-      bytes: () => Buffer.from(`${itemsOpen(list)}${first.map(item).join(',')}${rawClose}`),
+      bytes: () => itemsPart(writeItem, first, itemsOpen(list), rawClose),
       object: whole,
     };
   if (!isRaw(list)) return encoded(shown.accepted, whole, pretty);
@@ -63,7 +65,9 @@ const singleBody = (list: ShownList): ApiResponse['body'] => {
 
 const isRaw = ({shown, pretty}: ShownList): boolean => shown.raw && !pretty;
 
-const itemTextOf = ({shown, pretty}: ShownList): Representation['itemText'] => (pretty ? undefined : shown.itemText);
+type ItemWriter = NonNullable<Representation['writeItem']>;
+
+const itemWriterOf = ({shown, pretty}: ShownList): ItemWriter | undefined => (pretty ? undefined : shown.writeItem);
 
 /** The beginning of a list whose items come last. */
 const itemsOpen = ({shown, meta}: ShownList): string => JSON.stringify(shown.list([], meta)).slice(0, -2);
@@ -96,14 +100,35 @@ const rawClose = ']}\n';
 const rawOpen = ({resource: {definition}, shown: {listKind}, meta}: ShownList): string =>
   `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(definition.custom ? {continue: '', ...meta} : meta)},"items":[`;
 
+/** Records of a list, the texts before and after them, and the memory of the list's pages if there is one. */
+type Part = readonly [records: readonly StoredRecord[], before: string, after: string, memory?: PageMemory];
+
 /** A list as bytes: the stored items with their resource versions inserted, without parsing. */
-const rawPart = ({resource: {definition}}: ShownList, records: readonly StoredRecord[], before: string, after: string): Buffer =>
-  (definition.custom ? wholeListJson : listJson)(records, before, after);
+const rawPart = ({resource: {definition}}: ShownList, ...[records, before, after, memory]: Part): Buffer =>
+  (definition.custom ? wholeListJson : listJson)(records, before, after, memory && (bytes => memory.take(bytes)));
+
+/** About how many bytes a row has besides those that it has of its record. */
+const rowBytes = 256;
+
+/** A list as bytes: items that are joined from stored bytes. */
+const itemsPart = (writeItem: ItemWriter, ...[records, before, after, memory]: Part): Buffer => {
+  let bytes = before.length + after.length;
+  for (const {value} of records) bytes += value.length + rowBytes;
+  const page = new ItemsPage(bytes, memory);
+  page.text(before);
+  for (let index = 0; index < records.length; index++) {
+    if (index > 0) page.text(',');
+    writeItem(page, records[index]!);
+  }
+  page.text(after);
+  return page.finish();
+};
 
 class ListPages implements PagedBody {
   readonly kind = 'pages';
   readonly contentType: string;
   readonly #list: ShownList;
+  readonly #memory = new PageMemory();
   #pages: Pages | undefined;
   #closed = false;
 
@@ -114,7 +139,7 @@ class ListPages implements PagedBody {
 
   async next(): Promise<Buffer | undefined> {
     if (this.#closed) return undefined;
-    this.#pages ??= new Pages(this.#list);
+    this.#pages ??= new Pages(this.#list, this.#memory);
     try {
       return await this.#pages.next();
     } catch (error) {
@@ -134,6 +159,10 @@ class ListPages implements PagedBody {
       throw readable(error);
     }
     return whole;
+  }
+
+  reuse(page: Buffer): void {
+    this.#memory.reuse(page);
   }
 
   close(): void {
@@ -175,20 +204,19 @@ interface PageForm {
   readonly close: Buffer | string;
 }
 
-const pageFormOf = (list: ShownList): PageForm => {
+const pageFormOf = (list: ShownList, memory: PageMemory): PageForm => {
   if (isRaw(list))
     return {
       open: async () => rawOpen(list),
-      page: (before, records) => measured(list.steps, 'serializationMs', () => rawPart(list, records, String(before), '')),
+      page: (before, records) => measured(list.steps, 'serializationMs', () => rawPart(list, records, String(before), '', memory)),
       separator: ',',
       close: rawClose,
     };
-  const item = itemTextOf(list);
-  if (item)
+  const writeItem = itemWriterOf(list);
+  if (writeItem)
     return {
       open: async () => itemsOpen(list),
-      page: (before, records) =>
-        measured(list.steps, 'serializationMs', () => Buffer.from(`${String(before)}${records.map(item).join(',')}`)),
+      page: (before, records) => measured(list.steps, 'serializationMs', () => itemsPart(writeItem, records, String(before), '', memory)),
       separator: ',',
       close: rawClose,
     };
@@ -232,9 +260,9 @@ class Pages implements Disposable {
   #isOpen = false;
   #isOver = false;
 
-  constructor(list: ShownList) {
+  constructor(list: ShownList, memory: PageMemory) {
     this.#list = list;
-    this.#form = pageFormOf(list);
+    this.#form = pageFormOf(list, memory);
   }
 
   async next(): Promise<Buffer | undefined> {

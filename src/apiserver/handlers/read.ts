@@ -76,7 +76,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const filter = filterOf(served, options);
   const pretty = isPretty(context);
   const check = cancellationCheck(context, resource.settings.clock);
-  const needsParsing = pretty || !(shown.raw || shown.itemText);
+  const needsParsing = pretty || !(shown.raw || shown.writeItem);
   const {namespace} = context.target;
   spanEvent('About to List from storage');
   const steps = stepsOf(context, resource.settings.clock);

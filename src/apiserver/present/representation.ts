@@ -10,11 +10,12 @@ import {lazily} from '#src/base/lazily.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {zeroValue} from '#src/schema/decode/zero-value.js';
 import {objectOf} from '#src/apiserver/registry/read/read.js';
-import {metadataJson} from '#src/apiserver/registry/record.js';
+import {metadataEnd, metadataJson, writeMetadata} from '#src/apiserver/registry/record.js';
 import {rowStart} from '#src/apiserver/registry/row-text.js';
 import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
+import type {ItemsPage} from './items-page.js';
 import {partialMetadata, tableOf, type IncludeObject} from './table.js';
 
 /** The presentation of a resource's objects to one client: the version and the shape. */
@@ -31,8 +32,8 @@ export interface Representation {
   /** A bookmark of a watch: only metadata, and the fields that objects of the kind always have. */
   bookmark(object: Readonly<KubeObject>, first: boolean): unknown;
   list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
-  /** The JSON of a list item, if it is joined from stored bytes and cached data. */
-  readonly itemText: ((record: StoredRecord) => string) | undefined;
+  /** Writes the JSON of a list item, if it is joined from stored bytes and cached data. */
+  readonly writeItem: ((page: ItemsPage, record: StoredRecord) => void) | undefined;
   /** The JSON of an object's metadata, if only that is shown. */
   readonly metadataText: ((record: StoredRecord) => string) | undefined;
   /** Kind and apiVersion of the result of `list` in the plain shape. */
@@ -69,9 +70,9 @@ interface Presented {
   readonly metaVersion: string;
   /** The prefix of keys of binary forms. */
   readonly form: string;
-  /** Whether the JSON of list items can be joined from stored bytes. */
-  readonly isText: boolean;
-  readonly base: Pick<Representation, 'accepted' | 'listKind' | 'raw' | 'itemText' | 'metadataText'>;
+  /** Whether list items can be joined from stored bytes. */
+  readonly isJoined: boolean;
+  readonly base: Pick<Representation, 'accepted' | 'listKind' | 'raw' | 'writeItem' | 'metadataText'>;
 }
 
 const makeRepresentation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
@@ -86,8 +87,8 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
     apiVersion,
     metaVersion: accepted.shapeVersion || naming.apiVersion('meta', 'v1'),
     form: accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '',
-    isText: accepted.media === 'json' && !accepted.pretty && !resource.definition.presentation?.derivedAnnotations,
-    base: {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined},
+    isJoined: accepted.media === 'json' && !accepted.pretty && !resource.definition.presentation?.derivedAnnotations,
+    base: {accepted, listKind, raw: false, writeItem: undefined, metadataText: undefined},
   };
   switch (accepted.shape) {
     case 'Table':
@@ -101,11 +102,15 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   }
 };
 
+/** The start of the JSON of a PartialObjectMetadata. */
+const partialStart = (metaVersion: string): string =>
+  `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
+
 /** The JSON of a record's PartialObjectMetadata. */
 const metadataText =
   (metaVersion: string) =>
   ({value, revision}: StoredRecord): string =>
-    `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
+    `${partialStart(metaVersion)}${metadataJson(value, revision)}}`;
 
 /** What objects of a kind have when nothing is set. */
 const emptyOf = ({resource: {definition, settings}}: ServedResource, {group, version, kind}: Kind): PlainObject => {
@@ -113,7 +118,7 @@ const emptyOf = ({resource: {definition, settings}}: ServedResource, {group, ver
   return node ? zeroValue(node) : {};
 };
 
-const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, base}: Presented): Representation => {
+const asTable = ({served, includeObject, apiVersion, metaVersion, form, isJoined, base}: Presented): Representation => {
   const {resource} = served;
   const {naming, clock} = resource.settings;
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
@@ -123,16 +128,20 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isText, 
     column.of(object, at => humanDuration(clock.now() - at), naming);
   const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
     tableOf(resource.definition, objects, {apiVersion: metaVersion, includeObject, meta, columns, cell, shown});
-  const partialText = metadataText(metaVersion);
-  const rowText = (record: StoredRecord): string => {
+  const start = partialStart(metaVersion);
+  const writeRow = (page: ItemsPage, record: StoredRecord): void => {
     const row = includeObject === 'Object' ? null : resource.attributes.rowOf(record);
-    if (!row) return jsonText((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
-    return `{"cells":${rowStart(row, agoFrom(clock.now()))},"object":${includeObject === 'None' ? 'null' : partialText(record)}}`;
+    if (!row) return page.text(jsonText((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]));
+    page.text(`{"cells":${rowStart(row, agoFrom(clock.now()))},"object":`);
+    if (includeObject === 'None') return page.text('null}');
+    page.text(start);
+    writeMetadata(page, record, row.metadataEnd);
+    page.text('}}');
   };
   return {
     ...base,
     key: `${form}table/${metaVersion}/${includeObject}/${apiVersion}`,
-    itemText: isText ? rowText : undefined,
+    writeItem: isJoined ? writeRow : undefined,
     one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
     event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
     bookmark: (object, first) =>
@@ -159,14 +168,19 @@ export const tableAt = ({settings: {naming}, definition}: Resource, objects: rea
     shown: same,
   });
 
-const asMetadata = ({served: {resource}, metaVersion, form, isText, base}: Presented): Representation => {
+const asMetadata = ({served: {resource}, metaVersion, form, isJoined, base}: Presented): Representation => {
   const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object, resource.definition);
-  const partialText = metadataText(metaVersion);
+  const start = partialStart(metaVersion);
+  const writePartial = (page: ItemsPage, record: StoredRecord): void => {
+    page.text(start);
+    writeMetadata(page, record, metadataEnd(record.value));
+    page.text('}');
+  };
   return {
     ...base,
     key: `${form}partial/${metaVersion}`,
-    itemText: isText ? partialText : undefined,
-    metadataText: resource.definition.presentation?.derivedAnnotations ? undefined : partialText,
+    writeItem: isJoined ? writePartial : undefined,
+    metadataText: resource.definition.presentation?.derivedAnnotations ? undefined : metadataText(metaVersion),
     one: partial,
     event: partial,
     bookmark: partial,

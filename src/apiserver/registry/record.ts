@@ -3,6 +3,7 @@
 
 import {jsonText, parseJson} from '#src/base/json/json.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {StoredRecord} from '#src/storage/store.js';
 
 /**
  * The format of a record: a header of 8 bytes (u16 offset of the fields after kind and apiVersion, u16 mark, u32 offset
@@ -12,6 +13,7 @@ import type {KubeObject} from '#src/api/types.js';
 export const headerLength = 8;
 const quote = 0x22;
 const closeBrace = 0x7d;
+const comma = 0x2c;
 const metadataStart = '"metadata":{';
 
 /** Returns the mark of a record: stores that translate records keep the version of their rules there. 0 if unset. */
@@ -81,12 +83,14 @@ const itemStart = (record: Buffer, splice: number, revision: number): string => 
 /**
  * Returns a list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one
  * copy: the whole record is copied so that its tail is in place, and the bytes before the tail are overwritten. The
- * copy begins before the item does, so the last item is written first.
+ * copy begins before the item does, so the last item is written first. `room` returns a buffer of at least so many
+ * bytes.
  */
 export const listJson = (
-  records: readonly {readonly value: Buffer; readonly revision: number}[],
+  records: readonly Pick<StoredRecord, 'value' | 'revision'>[],
   before: string,
   after: string,
+  room: (bytes: number) => Buffer = Buffer.allocUnsafe,
 ): Buffer => {
   const {length} = records;
   const starts = Array.from<string>({length});
@@ -99,7 +103,7 @@ export const listJson = (
     starts[index] = index === 0 ? start : `,${start}`;
     size += start.length + value.length - splice;
   }
-  const json = Buffer.allocUnsafe(size);
+  const json = room(size).subarray(0, size);
   let at = size - after.length;
   json.write(after, at, 'latin1');
   for (let index = length - 1; index >= 0; index--) {
@@ -118,22 +122,35 @@ export const listJson = (
 };
 
 /** Returns the same with kind and apiVersion in each item. */
-export const wholeListJson = (
-  records: readonly {readonly value: Buffer; readonly revision: number}[],
-  before: string,
-  after: string,
-): Buffer =>
-  Buffer.concat([
-    Buffer.from(before),
-    ...records.map(({value, revision}, index) => recordJson(value, revision, index === 0 ? '' : ',', '')),
-    Buffer.from(after),
-  ]);
+export const wholeListJson: typeof listJson = (records, before, after, room = Buffer.allocUnsafe) => {
+  const head = Buffer.from(before);
+  const {length} = records;
+  const versions = Array.from<string>({length});
+  let size = head.length + after.length + Math.max(0, length - 1);
+  for (let index = 0; index < length; index++) {
+    const {value, revision} = records[index]!;
+    const version = (versions[index] = versionText(value, spliceOf(value), revision));
+    size += value.length - headerLength + version.length;
+  }
+  const json = room(size).subarray(0, size);
+  json.set(head, 0);
+  let at = head.length;
+  for (let index = 0; index < length; index++) {
+    const {value} = records[index]!;
+    const splice = spliceOf(value);
+    if (index > 0) json[at++] = comma;
+    at += value.copy(json, at, headerLength, splice);
+    at += json.write(versions[index]!, at, 'latin1');
+    at += value.copy(json, at, splice);
+  }
+  json.write(after, at, 'latin1');
+  return json;
+};
 
 const openBrace = 0x7b;
 const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
-const comma = 0x2c;
 const labelsStart = Buffer.from('"labels":{');
 
 /**
@@ -209,11 +226,29 @@ const isKeyStart = (record: Buffer, at: number): boolean => {
 const isValueEnd = (record: Buffer, at: number): boolean =>
   record[at] === comma ? isKeyStart(record, at + 1) : at === record.length - 1 && record[at] === closeBrace;
 
+/** Returns the offset after an object's metadata. */
+export const metadataEnd = (record: Buffer): number => {
+  const splice = spliceOf(record);
+  return objectEnd(record, ownersOf(record, splice)?.end ?? splice);
+};
+
 /** Returns the JSON of an object's metadata with its resourceVersion. */
 export const metadataJson = (record: Buffer, revision: number): string => {
   const splice = spliceOf(record);
-  const end = objectEnd(record, ownersOf(record, splice)?.end ?? splice);
-  return `{${versionText(record, splice, revision)}${record.toString('utf8', splice, end)}`;
+  return `{${versionText(record, splice, revision)}${record.toString('utf8', splice, metadataEnd(record))}`;
+};
+
+/** What takes JSON in pieces. */
+interface JsonPieces {
+  text(text: string): void;
+  copy(from: Buffer, start: number, end: number): void;
+}
+
+/** Writes the JSON of an object's metadata, which end before an offset, with its resourceVersion. */
+export const writeMetadata = (pieces: JsonPieces, {value, revision}: Pick<StoredRecord, 'value' | 'revision'>, end: number): void => {
+  const splice = spliceOf(value);
+  pieces.text(`{${versionText(value, splice, revision)}`);
+  pieces.copy(value, splice, end);
 };
 
 /** Returns a newly parsed object without the owners of its fields, which cost as much as the rest. */

@@ -15,8 +15,8 @@ import type {Endpoint, HookContext, ResourceDefinition, ServedVersion} from '#sr
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {deepFreeze, longRecordBytes, ObjectCache} from './object-cache.js';
 import {RemainingCounts} from './remaining-counts.js';
-import {metadataJson, partialRecordObject, recordObject, recordWithoutOwners} from './record.js';
-import {CollectionAttributes} from './selection-cache.js';
+import {metadataEnd, metadataJson, partialRecordObject, recordObject, recordWithoutOwners} from './record.js';
+import {CollectionAttributes, type RecordRow} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
 import type {RegistrySettings} from './settings.js';
 
@@ -101,16 +101,20 @@ export class Resource {
     this.getters = [...new Set(fields.flatMap(getters => Object.values(getters ?? {})))];
     this.attributes = new CollectionAttributes(settings.selection, {
       getters: this.getters,
-      // A custom resource may have columns of the owners of its fields.
-      parse: ({key, value, revision}) =>
-        this.objects.peek(key, revision) ?? (definition.custom ? recordObject : recordWithoutOwners)(value, revision),
       // A custom resource may have more fields than a partial object keeps.
       parseFields: ({key, value, revision}) =>
         this.objects.peek(key, revision) ??
         (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : partialRecordObject(value)),
-      row: object => rowTextOf(definition, object, settings.naming),
+      row: record => this.#row(record),
     });
     this.root = rootOf(definition, settings);
+  }
+
+  #row({key, value, revision}: StoredRecord): RecordRow | null {
+    // A custom resource may have columns of the owners of its fields.
+    const parse = this.isCustom ? recordObject : recordWithoutOwners;
+    const row = rowTextOf(this.definition, this.objects.peek(key, revision) ?? parse(value, revision), this.settings.naming);
+    return row && {...row, metadataEnd: metadataEnd(value)};
   }
 
   /** Empties the caches of objects: the data of the store were replaced. */

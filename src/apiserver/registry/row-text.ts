@@ -18,10 +18,7 @@ const mark = '\0';
 /** The placeholder in JSON, where nothing else is encoded so. */
 const marked = '\\u0000';
 
-/**
- * Returns the start of a table row, its cells and conditions, with placeholders for durations; null if a cell holds the
- * placeholder itself.
- */
+/** Returns the start of a table row, its cells and conditions; null if a cell holds the placeholder itself. */
 export const rowTextOf = (
   definition: Pick<ResourceDefinition, 'presentation'>,
   object: Readonly<KubeObject>,
@@ -32,20 +29,16 @@ export const rowTextOf = (
     times.push(at);
     return mark;
   };
-  const cells = jsonText(columnsOf(definition).map(column => column.of(object, ago, naming)));
-  if (cells.split(marked).length - 1 !== times.length) return null;
+  const parts = jsonText(columnsOf(definition).map(column => column.of(object, ago, naming))).split(marked);
+  if (parts.length - 1 !== times.length) return null;
   const conditions = definition.presentation?.rowConditions?.(object);
-  return {text: conditions ? `${cells},"conditions":${JSON.stringify(conditions)}` : cells, times};
+  if (conditions) parts[times.length] += `,"conditions":${JSON.stringify(conditions)}`;
+  return {parts, times};
 };
 
 /** Returns the start of a row with the durations filled in. */
-export const rowStart = ({text, times}: RowText, ago: Ago): string => {
-  let start = '';
-  let from = 0;
-  for (const time of times) {
-    const at = text.indexOf(marked, from);
-    start += text.slice(from, at) + ago(time);
-    from = at + marked.length;
-  }
-  return from === 0 ? text : start + text.slice(from);
+export const rowStart = ({parts, times}: RowText, ago: Ago): string => {
+  let start = parts[0]!;
+  for (let index = 0; index < times.length; index++) start += ago(times[index]!) + parts[index + 1]!;
+  return start;
 };

@@ -26,10 +26,16 @@ const maxLabelSets = 10_000;
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The cells of a row as JSON, with placeholders for durations since a time; `times` are those times, in order. */
+/** The start of a row as JSON: between each two of its parts is the duration since one of the times. */
 export interface RowText {
-  readonly text: string;
+  readonly parts: readonly string[];
   readonly times: readonly number[];
+}
+
+/** What a table shows of a record without parsing it. */
+export interface RecordRow extends RowText {
+  /** The offset after its metadata. */
+  readonly metadataEnd: number;
 }
 
 /** The attributes of an object for selectors and tables. */
@@ -43,7 +49,7 @@ export class RecordAttributes {
    */
   fields: readonly string[] | undefined = undefined;
   /** Set by the first table; null if the cells cannot be cached. */
-  row: RowText | null | undefined = undefined;
+  row: RecordRow | null | undefined = undefined;
   /** Its size for the bound. */
   bytes = 0;
 
@@ -101,10 +107,9 @@ export class SelectionCache {
 export interface AttributesSource {
   /** The getters of all selectable fields. */
   readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
-  parse(record: StoredRecord): Readonly<KubeObject>;
   /** Returns at least the part of the object that the getters read. */
   parseFields(record: StoredRecord): Readonly<KubeObject>;
-  row(object: Readonly<KubeObject>): RowText | null;
+  row(record: StoredRecord): RecordRow | null;
 }
 
 /**
@@ -149,11 +154,14 @@ export class CollectionAttributes {
   }
 
   /** Returns the cells of a record; null if they cannot be cached. */
-  rowOf(record: StoredRecord): RowText | null {
+  rowOf(record: StoredRecord): RecordRow | null {
     const attributes = this.of(record);
     if (attributes.row !== undefined) return attributes.row;
-    const row = (attributes.row = this.#source.row(this.#source.parse(record)));
-    if (row) this.#grow(record.key, attributes, row.text.length + fieldBytes * (2 + row.times.length));
+    const row = (attributes.row = this.#source.row(record));
+    if (!row) return null;
+    let bytes = fieldBytes * (3 + row.times.length);
+    for (const part of row.parts) bytes += part.length + fieldBytes;
+    this.#grow(record.key, attributes, bytes);
     return row;
   }
 

@@ -291,6 +291,7 @@ const sizedPages = (body: PagedBody, size: Series['size']): PagedBody => {
       else sent += page.length;
       return page;
     },
+    reuse: page => body.reuse?.(page),
     object: () => body.object(),
     close() {
       end();
