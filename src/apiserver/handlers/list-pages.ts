@@ -37,30 +37,40 @@ export interface ShownList {
 export const listResponse = (list: ShownList): ApiResponse => ({
   status: 200,
   headers: {},
-  body: list.listed.isComplete && !parsesLong(list) ? singleBody(list) : new ListPages(list),
+  body: list.listed.isComplete && !parsesLong(list) && !isLong(list) ? singleBody(list) : new ListPages(list),
 });
+
+/** A longer list is sent in pages, whose memory is used again. */
+const maxBodyBytes = 256 << 10;
+
+const isLong = (list: ShownList): boolean => {
+  if (list.takesObjects || !(isRaw(list) || itemWriterOf(list))) return false;
+  let bytes = 0;
+  for (const {value} of list.listed.records) bytes += value.length;
+  return bytes > maxBodyBytes;
+};
 
 /** Whether a record has to be parsed that takes long. */
 const parsesLong = (list: ShownList): boolean =>
-  (list.takesObjects || !(isRaw(list) || itemWriterOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
+  (list.takesObjects || !(isRaw(list) || itemWriterOf(list))) && list.listed.records.some(({value}) => value.length >= longRecordBytes);
 
 const singleBody = (list: ShownList): ApiResponse['body'] => {
   const {
-    listed: {first},
+    listed: {records},
     shown,
     pretty,
   } = list;
-  const whole = () => partOf(list, first);
+  const whole = () => partOf(list, records);
   const writeItem = itemWriterOf(list);
   if (writeItem)
     return {
       kind: 'object',
       contentType: shown.accepted.contentType,
-      bytes: () => itemsPart(writeItem, first, itemsOpen(list), rawClose),
+      bytes: () => itemsPart(writeItem, records, itemsOpen(list), rawClose),
       object: whole,
     };
   if (!isRaw(list)) return encoded(shown.accepted, whole, pretty);
-  return {kind: 'object', contentType: 'application/json', bytes: () => rawPart(list, first, rawOpen(list), rawClose), object: whole};
+  return {kind: 'object', contentType: 'application/json', bytes: () => rawPart(list, records, rawOpen(list), rawClose), object: whole};
 };
 
 const isRaw = ({shown, pretty}: ShownList): boolean => shown.raw && !pretty;
@@ -168,6 +178,8 @@ class ListPages implements PagedBody {
   close(): void {
     this.#closed = true;
     this.#pages?.[Symbol.dispose]();
+    this.#list.listed.close();
+    this.#memory.close();
   }
 
   asJson(): PagedBody {

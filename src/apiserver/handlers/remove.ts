@@ -133,7 +133,6 @@ export const removeCollection = async (served: ServedResource, context: Resource
     needsParsing: true,
     check: cancellationCheck(context, settings.clock),
   });
-  const first = [...listed.first];
   for await (const records of listed.chunks()) {
     await inParallel(settings.deleteCollectionWorkers, records, async record => {
       const {namespace, name} = resource.parseKey(record.key);
@@ -157,7 +156,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
   return listResponse({
     resource,
     shown,
-    listed: listed.isComplete ? {...listed, first} : listed,
+    listed,
     meta: {resourceVersion: String(listed.revision)},
     pretty: isPretty(context),
     takesObjects: context.request.inProcess === true,

@@ -9,7 +9,7 @@ import {ValueUnreadable} from '#src/storage/errors.js';
 import {EmptyRanges} from './empty-ranges.js';
 import {FoundKeys, type Found} from './found-keys.js';
 import {advanceRange, countOf, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
-import {roomForMany, tables} from './layout.js';
+import {roomForMany, tables, type Room} from './layout.js';
 import {RecentRecords} from './recent.js';
 import {recordOf, type RecordTree} from './record-tree.js';
 import {nothing} from './writes.js';
@@ -176,8 +176,7 @@ export class RangeReader {
   /** The page of the first of at most so many records. */
   #pageOf(records: Iterable<{readonly key: string; readonly revision: number}>, extent: Extent, most: number): Page {
     const page = new PageReader(extent);
-    // A small page does not use a slab, which a single value would keep alive.
-    const room = most > fewRecords ? roomForMany() : undefined;
+    const room = roomFor(most);
     for (const {key, revision} of records) {
       if (page.isFull) {
         page.more = true;
@@ -216,6 +215,10 @@ export class RangeReader {
   }
 
   #readAt(start: string, end: string, extent: Extent, revision: number): Page {
-    return undo(this.#records.living(start, end, revision), this.#records.deleted(start, end, revision), extent);
+    const room = roomFor(extent.limit);
+    return undo(this.#records.living(start, end, revision, room), this.#records.deleted(start, end, revision, room), extent);
   }
 }
+
+/** A small page does not use a slab, which a single value would keep alive. */
+const roomFor = (records: number): Room => (records > fewRecords ? roomForMany() : Buffer.allocUnsafe);

@@ -118,22 +118,22 @@ export class RecordTree {
   }
 
   /** The record to which a change links; undefined for a deletion, which may be compacted. */
-  recordBefore(key: string, revision: number): StoredRecord | undefined {
+  recordBefore(key: string, revision: number, room?: Room): StoredRecord | undefined {
     if (revision === 0) return undefined;
     const change = this.change(revision);
     if (!change && revision <= this.compacted) return undefined;
-    return change?.head?.isDeletion && change.head.key === key ? undefined : this.#recordIn(change, key, revision);
+    return change?.head?.isDeletion && change.head.key === key ? undefined : this.#recordIn(change, key, revision, room);
   }
 
   /** The record of a key at revision `at`, found by following the links back from its change at `revision`. */
-  previousRecords(key: string, revision: number, at: number): PreviousRecord {
+  previousRecords(key: string, revision: number, at: number, room: Room): PreviousRecord {
     let found = revision;
     while (found > at) {
       const head = this.ownHead(key, found);
       if (!head) throw ValueUnreadable.damaged(key, found);
       found = head.previous;
     }
-    return {key, revision: found, read: () => this.recordBefore(key, found)};
+    return {key, revision: found, read: () => this.recordBefore(key, found, room)};
   }
 
   *walk(table: string, start: string, end: string, limit = Infinity): Generator<{key: string; revision: number}, undefined> {
@@ -147,13 +147,13 @@ export class RecordTree {
     return false;
   }
 
-  *living(start: string, end: string, at: number): Generator<PreviousRecord> {
-    for (const {key, revision} of this.walk(tables.head, start, end)) yield this.previousRecords(key, revision, at);
+  *living(start: string, end: string, at: number, room: Room): Generator<PreviousRecord> {
+    for (const {key, revision} of this.walk(tables.head, start, end)) yield this.previousRecords(key, revision, at, room);
   }
 
-  *deleted(start: string, end: string, at: number): Generator<PreviousRecord> {
+  *deleted(start: string, end: string, at: number, room: Room): Generator<PreviousRecord> {
     for (const {key, revision} of this.walk(tables.gone, start, end))
-      yield revision <= at ? {key, revision: 0, read: () => undefined} : this.previousRecords(key, revision, at);
+      yield revision <= at ? {key, revision: 0, read: () => undefined} : this.previousRecords(key, revision, at, room);
   }
 
   count(start: string, end: string, most: number): KeyCount {

@@ -6,6 +6,7 @@ import {FairYielder} from '#src/base/turn.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import {keyAfter} from './continue-token.js';
 import {recordFilterOf, type Filter} from './filter.js';
+import type {PageRecords} from './page-records.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /** A read of a range of keys: at most `limit` records (0: all) that match the filter. */
@@ -96,20 +97,45 @@ class ChunkReader implements AsyncIterableIterator<Chunk, undefined> {
   }
 }
 
+/** Returns a function that returns a promise to await before more of a read, if requests have worked long enough. */
+export const turnsOf = ({settings: {clock}}: Resource, {flow = '', check}: RangeRead): (() => Promise<void> | undefined) => {
+  const turns = new FairYielder(clock);
+  return () => {
+    const turn = turns.pause(flow);
+    return turn && withClockHeld(clock, () => turn).then(check);
+  };
+};
+
+/** Records that were read before, of which the first piece was taken. */
+interface KeptRecords {
+  readonly first: readonly StoredRecord[] | undefined;
+  readonly kept: PageRecords;
+  pause(): Promise<void> | undefined;
+}
+
 /** The records of chunks that are not empty, after those that were read before. */
 export class RecordChunks implements AsyncIterableIterator<readonly StoredRecord[], undefined> {
-  #buffered: readonly StoredRecord[];
+  readonly #before: KeptRecords;
+  #next: readonly StoredRecord[] | undefined;
   #rest: AsyncIterator<Chunk, undefined> | undefined;
 
-  constructor(buffered: readonly StoredRecord[], rest: AsyncIterator<Chunk, undefined> | undefined) {
-    this.#buffered = buffered;
+  constructor(before: KeptRecords, rest: AsyncIterator<Chunk, undefined> | undefined) {
+    this.#before = before;
+    this.#next = before.first;
     this.#rest = rest;
   }
 
   async next(): Promise<IteratorResult<readonly StoredRecord[], undefined>> {
-    const buffered = this.#buffered;
-    this.#buffered = [];
-    if (buffered.length > 0) return {done: false, value: buffered};
+    const value = this.#next;
+    if (value) {
+      this.#next = undefined;
+      if (value.length > 0) return {done: false, value};
+    }
+    const piece = this.#before.kept.take();
+    if (piece) {
+      await this.#before.pause();
+      return {done: false, value: piece};
+    }
     for (;;) {
       const chunk = (await this.#rest?.next())?.value;
       if (!chunk) return {done: true, value: undefined};
@@ -118,7 +144,8 @@ export class RecordChunks implements AsyncIterableIterator<readonly StoredRecord
   }
 
   async return(): Promise<IteratorResult<readonly StoredRecord[], undefined>> {
-    this.#buffered = [];
+    this.#next = undefined;
+    this.#before.kept[Symbol.dispose]();
     this.#rest = undefined;
     return {done: true, value: undefined};
   }

@@ -10,7 +10,8 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {keyAfter, decodeContinue, encodeContinue} from './continue-token.js';
 import {passAll, type Filter} from './filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
-import {readChunks, RecordChunks, type Chunk, type RangeRead} from './chunks.js';
+import {readChunks, RecordChunks, turnsOf, type Chunk, type RangeRead} from './chunks.js';
+import {PageRecords} from './page-records.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 
 /** How long a read waits for a revision the store has not reached. */
@@ -21,22 +22,22 @@ const pollMs = 20;
  * milliseconds.
  */
 export const chunkBytes = {raw: 256 << 10, parsed: 64 << 10} as const;
-/** A limited page up to this size is buffered while its end is searched; a larger one is read again. */
-const bufferedPageBytes = 1 << 20;
 
 /** Objects of a collection at one revision. */
 export interface Listed {
   readonly revision: number;
   readonly continue?: string;
   readonly remaining?: number;
-  /** Whether `first` holds the whole list. */
+  /** Whether the list is small and was read to its end. */
   readonly isComplete: boolean;
-  /** The records read so far. */
-  readonly first: readonly StoredRecord[];
+  /** The records of a complete list. */
+  readonly records: readonly StoredRecord[];
   /**
-   * Returns all records in order, in chunks that are read on demand. The first call begins with `first` and empties it.
+   * Returns all records in order, in chunks that are read on demand. The first call takes those that were read already.
    */
   chunks(): AsyncIterableIterator<readonly StoredRecord[], undefined>;
+  /** Releases what was read already and not taken. */
+  close(): void;
 }
 
 /** Waits until the store has reached `revision`. Throws 504 after a timeout, or at once if `waits` is false. */
@@ -189,35 +190,29 @@ export const allObjects = async <T extends KubeObject>(
  */
 const readList = async (resource: Resource, prefix: string, range: RangeRead): Promise<Listed> => {
   const {limit, filter} = range;
-  const kept: StoredRecord[] = [];
-  let size = 0;
+  const kept = new PageRecords(range.bytes);
   let count = 0;
   let rest: string | undefined;
-  let last: Chunk | undefined;
+  let next: string | undefined = range.start;
+  let revision = 0;
   for await (const chunk of readChunks(resource, range)) {
-    last = chunk;
+    const start: string = next!;
+    ({next, revision} = chunk);
     count += chunk.records.length;
     if (rest !== undefined) continue;
-    kept.push(...chunk.records);
-    for (const {value} of chunk.records) size += value.length;
-    if (chunk.next === undefined || count === limit || size < (limit ? bufferedPageBytes : range.bytes)) continue;
-    rest = chunk.next;
-    if (limit === 0) break;
+    if (!kept.add(chunk.records)) rest = start;
+    else if (limit === 0 && next !== undefined && kept.bytes >= range.bytes) {
+      rest = next;
+      break;
+    }
   }
-  const {revision, next} = last!;
-  const read = kept.length;
+  const isComplete = rest === undefined && !kept.isLong;
   const listed = {
     revision,
-    isComplete: rest === undefined,
-    first: kept,
-    chunks(): AsyncIterableIterator<readonly StoredRecord[], undefined> {
-      const buffered = kept.splice(0);
-      const from = buffered.length > 0 ? {start: rest, limit: limit && limit - read} : {start: range.start, limit};
-      return new RecordChunks(
-        buffered,
-        from.start === undefined ? undefined : readChunks(resource, {...range, ...from, start: from.start, revision}),
-      );
-    },
+    isComplete,
+    records: isComplete ? kept.records : [],
+    chunks: () => recordChunks(resource, {...range, revision}, kept, rest),
+    close: () => kept[Symbol.dispose](),
   };
   if (limit === 0 || count < limit || next === undefined) return listed;
   const token = encodeContinue(resource.settings.naming, prefix, {revision, start: next});
@@ -226,6 +221,22 @@ const readList = async (resource: Resource, prefix: string, range: RangeRead): P
     continue: token,
     ...(filter.all ? {remaining: await remainingAfter(resource, range, {next, revision, read: count})} : {}),
   };
+};
+
+/** Returns the records of a list: those that are kept and the rest; all of them anew if none are kept any more. */
+const recordChunks = (
+  resource: Resource,
+  range: RangeRead,
+  kept: PageRecords,
+  rest: string | undefined,
+): AsyncIterableIterator<readonly StoredRecord[], undefined> => {
+  const {limit} = range;
+  const first = kept.take();
+  const unread = first ? {start: rest, limit: limit && limit - kept.count} : {start: range.start, limit};
+  return new RecordChunks(
+    {first, kept, pause: turnsOf(resource, range)},
+    unread.start === undefined ? undefined : readChunks(resource, {...range, ...unread, start: unread.start}),
+  );
 };
 
 /** Returns the number of objects after a page. */
