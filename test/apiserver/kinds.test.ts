@@ -71,6 +71,11 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       const {kind: ownKind, apiVersion, ...item1} = created.json();
       t.deepEqual(listed.items, [item1]);
       t.deepEqual([listed.kind, listed.apiVersion], [`${ownKind}List`, apiVersion]);
+      for (const shape of ['Table', 'PartialObjectMetadataList']) {
+        const headers = {accept: `application/json;as=${shape};v=v1;g=${naming(namingName).group('meta')}`};
+        const [cut, made] = [await env.get(collection, {headers}), await env.get(`${collection}?pretty=true`, {headers})];
+        t.deepEqual(cut.json(), made.json(), 'what is cut from stored bytes is what is made of objects');
+      }
 
       const same = await env.put(item, created.json());
       t.is(same.status, 200, same.text);

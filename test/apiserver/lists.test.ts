@@ -1,7 +1,7 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
-import {encodeRecord, listJson} from '#src/apiserver/registry/record.js';
+import {encodeRecord, listJson, wholeListJson} from '#src/apiserver/registry/record.js';
 import {aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
 type List = KubeList<KubeObject>;
@@ -358,12 +358,17 @@ test('the bytes of a list are those of its objects, whatever they are and howeve
   ];
   for (const chosen of [[], [0], [1], [2], [0, 1], [2, 0, 1], [1, 1, 2, 0, 0]]) {
     const records = chosen.map((index, at) => ({value: encodeRecord(objects[index]!), revision: 10 ** at}));
-    const items = chosen.map((index, at) => {
-      const {apiVersion: _, kind: __, metadata, ...rest} = objects[index]!;
-      return {metadata: {resourceVersion: String(10 ** at), ...metadata}, ...rest};
+    const whole = chosen.map((index, at) => {
+      const {apiVersion, kind, metadata, ...rest} = objects[index]!;
+      return {kind, apiVersion, metadata: {resourceVersion: String(10 ** at), ...metadata}, ...rest};
     });
+    const items = whole.map(item => Object.fromEntries(Object.entries(item).filter(([name]) => name !== 'kind' && name !== 'apiVersion')));
 
-    for (const before of ['', '{"kind":"ÄList","items":'])
+    for (const before of ['', '{"kind":"ÄList","items":']) {
       t.is(listJson(records, `${before}[`, ']').toString(), `${before}${JSON.stringify(items)}`);
+      t.is(wholeListJson(records, `${before}[`, ']').toString(), `${before}${JSON.stringify(whole)}`);
+      const room = (bytes: number) => Buffer.alloc(bytes + 100, '?');
+      t.is(listJson(records, `${before}[`, ']', room).toString(), `${before}${JSON.stringify(items)}`);
+    }
   }
 });

@@ -159,6 +159,43 @@ test('a large page with a limit counts the rest, and continues after it', async 
   t.is(odd.metadata?.remainingItemCount, undefined);
 });
 
+test.serial('a limited page that is long is read once, and kept until it is sent', async t => {
+  const {open, ranges} = await start();
+  const keptBytes = () => caches().find(({name}) => name === 'list_records')!.bytes;
+
+  const body = await open('limit=36');
+  const reads = ranges.length;
+  t.true(keptBytes() > 300_000);
+  t.is((JSON.parse(await textOf(body)) as List).items.length, 36);
+  t.is(ranges.length, reads);
+  t.is(keptBytes(), 0);
+
+  const abandoned = await open('limit=36');
+  t.true(keptBytes() > 0);
+  abandoned.close();
+  t.is(keptBytes(), 0);
+});
+
+test('a page is written to the memory of one that its reader gave back, and no other', async t => {
+  const {open, made} = await start();
+  const readBack = async (gives: boolean): Promise<{texts: string[]; memory: Set<ArrayBufferLike>}> => {
+    const body = await open('');
+    const [texts, memory]: [string[], Set<ArrayBufferLike>] = [[], new Set()];
+    for (let page = await body.next(); page; page = await body.next()) {
+      texts.push(page.toString());
+      memory.add(page.buffer);
+      if (gives) body.reuse!(page);
+    }
+    return {texts, memory};
+  };
+  const [kept, reused] = [await readBack(false), await readBack(true)];
+
+  t.is(reused.texts.join(''), kept.texts.join(''));
+  t.is((JSON.parse(kept.texts.join('')) as List).items.length, made.length);
+  t.true(kept.memory.size > 4);
+  t.true(reused.memory.size < 4);
+});
+
 test('the rest is counted for the first page, and known from it for the next ones', async t => {
   const {get, remove, counted} = await start();
   const remaining: (number | undefined)[] = [];

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type {PagedBody} from '#src/api/request.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {maxObjectBytes} from '#src/apiserver/audit/response-object.js';
 import {withoutManagedFields} from '#src/apiserver/audit/managed-fields.js';
@@ -149,6 +150,7 @@ test('a list in pages is recorded whole when its last page is sent', async t => 
     signal: new AbortController().signal,
   });
   t.is(response.body.kind, 'pages');
+  t.is((response.body as PagedBody).reuse, undefined, 'pages that are recorded are kept');
   t.is(ofStage(log).length, 0);
   if (response.body.kind === 'pages') response.body.close();
   t.is(ofStage(log).length, 1);
