@@ -26,11 +26,11 @@ for (const bytes of [10, 200_000])
     const {body, given} = threePages(bytes);
     const waiting: (() => void)[] = [];
     let sent = '';
-    let before = '';
+    let before: string | undefined;
     const outlet = new Writable({
       highWaterMark: 1,
       write(chunk: Buffer, _encoding, done) {
-        before ||= given.join('');
+        before ??= given.join('');
         waiting.push(() => {
           sent += chunk.toString('latin1');
           done();

@@ -185,7 +185,7 @@ export class RequestAudit {
         return page;
       },
       // Pages that are gathered are kept until the end.
-      ...(pages ? {} : {reuse: (page: Buffer) => body.reuse?.(page)}),
+      ...(pages || !body.reuse ? {} : {reuse: (page: Buffer) => body.reuse!(page)}),
       async object() {
         const object = await body.object();
         await end();

@@ -291,7 +291,7 @@ const sizedPages = (body: PagedBody, size: Series['size']): PagedBody => {
       else sent += page.length;
       return page;
     },
-    reuse: page => body.reuse?.(page),
+    ...(body.reuse ? {reuse: (page: Buffer) => body.reuse!(page)} : {}),
     object: () => body.object(),
     close() {
       end();
