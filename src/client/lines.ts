@@ -1,4 +1,7 @@
-/** Splits a byte stream into lines; blank lines are dropped. */
+/**
+ * Splits a byte stream into lines; blank lines are dropped. All whole lines of a chunk are decoded together: no byte of
+ * a longer character is that of a line feed.
+ */
 export class Lines {
   readonly #each: (line: string) => void;
   #rest: Buffer[] = [];
@@ -8,22 +11,24 @@ export class Lines {
   }
 
   push(chunk: Buffer): void {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      this.#emit(chunk.subarray(start, end));
-      start = end + 1;
+    const end = chunk.lastIndexOf(10);
+    if (end === -1) {
+      if (chunk.length > 0) this.#rest.push(chunk);
+      return;
     }
-    if (start < chunk.length) this.#rest.push(start === 0 ? chunk : chunk.subarray(start));
+    const whole = this.#rest.length === 0 ? chunk.toString('utf8', 0, end) : Buffer.concat([...this.#rest, chunk.subarray(0, end)]).toString();
+    this.#rest = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
+    for (let from = 0; from < whole.length; ) {
+      const feed = whole.indexOf('\n', from);
+      const to = feed === -1 ? whole.length : feed;
+      const line = whole.slice(from, to);
+      if (line.trim() !== '') this.#each(line);
+      from = to + 1;
+    }
   }
 
   /** Whether a line is incomplete. */
   get isPartial(): boolean {
     return this.#rest.length > 0;
-  }
-
-  #emit(last: Buffer): void {
-    const line = this.#rest.length === 0 ? last.toString() : Buffer.concat([...this.#rest, last]).toString();
-    this.#rest = [];
-    if (line.trim() !== '') this.#each(line);
   }
 }

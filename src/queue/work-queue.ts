@@ -152,13 +152,13 @@ export class WorkQueue<T = string> {
   }
 
   /**
-   * Calls `callback` once for each item that can be taken, including those ready now, until the returned handle is
-   * disposed. The caller processes at most `concurrency` items at a time.
+   * Calls `callback` once for each item that becomes ready, until the returned handle is disposed, and at once for those
+   * that are. The caller processes at most `concurrency` items at a time, and takes others when it is done.
    */
   onReady(concurrency: number, callback: () => void): Disposable {
     this.#workers.set(callback, concurrency);
     this.#holdWhileBusy();
-    for (let waiting = this.#ready.size; waiting > 0; waiting--) callback();
+    for (let waiting = Math.min(concurrency, this.#ready.size); waiting > 0; waiting--) callback();
     return {
       [Symbol.dispose]: () => {
         this.#workers.delete(callback);

@@ -12,6 +12,7 @@ import {streamed} from '#src/transport/http2/streamed.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
 import {oneLine} from '#src/transport/one-line.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
+import {noPlatformAnchors} from '#src/transport/tls-handshake.js';
 import type {TlsMaterial} from '#src/transport/tls-material.js';
 
 export interface ChannelRequest {
@@ -50,9 +51,8 @@ export class Channel {
   /** Throws for invalid certificates here, not at the first request. */
   static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock, network = systemNetwork(clock)): Promise<Channel> {
     const {server, trust, source} = settings;
-    const material = {...(ca ? {ca} : {}), ...pair};
     try {
-      createSecureContext(material);
+      if (pair) createSecureContext({...pair, ...noPlatformAnchors});
     } catch (cause) {
       throw new Error(`${source}: the certificates or the key cannot be used: ${oneLine(cause)}`, {cause});
     }

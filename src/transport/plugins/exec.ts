@@ -5,6 +5,7 @@ import {confineErrors} from '#src/base/emitters/confined.js';
 import {messageOf} from '#src/base/message.js';
 import type {ClientPair, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
+import {noPlatformAnchors} from '#src/transport/tls-handshake.js';
 
 /**
  * The credentials from a plugin, and when they expire (ms since 1970); without expiry they are used until the server
@@ -116,7 +117,7 @@ const decoded = (printed: string): RawCredential => {
 
 const checkedPair = (pair: ClientPair): ClientPair => {
   try {
-    createSecureContext(pair);
+    createSecureContext({...pair, ...noPlatformAnchors});
     return pair;
   } catch (cause) {
     throw new Error(`failed parsing client key/certificate: ${messageOf(cause)}`, {cause});
