@@ -108,10 +108,10 @@ const script = {
   plugins: [requireLate, bundledLmdb],
 };
 
-/** Writes a bundle and its source map. */
-const writeBundle = (name, {outputFiles}) => {
+/** Writes a bundle and its source map. `use` runs the modules that run whenever it is loaded. */
+const writeBundle = (name, {outputFiles}, use) => {
   const [bundled, mapped] = ['.cjs', '.cjs.map'].map(end => outputFiles.find(({path}) => path.endsWith(end)).text);
-  const {text, map} = withOneKey(bundled, JSON.parse(mapped));
+  const {text, map} = withOneKey(bundled, JSON.parse(mapped), use, join(fresh, `${name}.cjs`));
   writeFileSync(join(fresh, `${name}.cjs`), text);
   writeFileSync(join(fresh, `${name}.cjs.map`), JSON.stringify(map));
 };
@@ -132,7 +132,13 @@ const {core, others} = await buildDivided({
   others: Object.values(entries).map(entry => ({...wrapped({core: "require('./core.cjs').moduleOf"}), entry})),
 });
 const scripts = {core, ...Object.fromEntries(Object.keys(entries).map((name, at) => [name, others[at]]))};
-for (const [name, made] of Object.entries(scripts)) writeBundle(name, made);
+/** Loads the public modules of the core, as an operator does. */
+const useCore = run => {
+  const [filename, module] = [resolve(fresh, 'core.cjs'), {exports: {}}];
+  run(createRequire(filename), module, filename);
+  for (const door of ofCore) module.exports.doors[door]();
+};
+for (const [name, made] of Object.entries(scripts)) writeBundle(name, made, name === 'core' ? useCore : undefined);
 // The YAML thread is started from its file, under the same name as without a bundle. Its functions have short names,
 // since it reports errors by their messages.
 const worker = await build({

@@ -16,9 +16,10 @@ export class Lines {
       if (chunk.length > 0) this.#rest.push(chunk);
       return;
     }
-    const whole = this.#rest.length === 0 ? chunk.toString('utf8', 0, end) : Buffer.concat([...this.#rest, chunk.subarray(0, end)]).toString();
+    const whole =
+      this.#rest.length === 0 ? chunk.toString('utf8', 0, end) : Buffer.concat([...this.#rest, chunk.subarray(0, end)]).toString();
     this.#rest = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
-    for (let from = 0; from < whole.length; ) {
+    for (let from = 0; from < whole.length;) {
       const feed = whole.indexOf('\n', from);
       const to = feed === -1 ? whole.length : feed;
       const line = whole.slice(from, to);

@@ -1,4 +1,6 @@
 /** The controller runtime for your own controllers: `import {defineController} from '@platio/plat/operator'`. */
+import type {RunManagerOptions} from './run-manager.js';
+
 export {
   anyOf,
   allOf,
@@ -52,7 +54,7 @@ export type {Runnable, RunnableContext} from './runnables.js';
 export {recordTo, type RecordToOptions} from './program/record-to.js';
 export type {FlightRecorder} from '#src/observe/flight-recorder.js';
 export {fromEvents, type EventSource, type Events, type EventsOptions, type OpenContext, type SubscribableEvents} from './events.js';
-export {runManager, type ProgramContext, type ProgramWebhooks, type RunManagerOptions} from './run-manager.js';
+export type {ProgramContext, ProgramWebhooks, RunManagerOptions} from './run-manager.js';
 export type {TracingOptions} from './tracing/managed-tracing.js';
 export type {WebhookOptions} from './managed-webhooks.js';
 export {defaulting, validating, type AdmissionRequest, type ValidationContext, type Webhook} from './webhooks/admission.js';
@@ -97,3 +99,18 @@ export {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.
 export type {Condition, KubeList, KubeObject, ObjectMeta, OwnerReference} from '#src/api/types.js';
 export {isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError, type Status} from '#src/api/status.js';
 export type {EventRecorder} from '#src/runtime/events/events.js';
+
+/**
+ * Runs an operator as a program: parses flags (`--help` lists them) and their variables (`OPERATOR_CONCURRENCY=4` for
+ * `--concurrency=4`), connects by a kubeconfig or the service account of the pod, serves health and metrics, and runs
+ * the controllers until SIGTERM or SIGINT. Then reconciles in progress end, the Lease is released, and the process
+ * exits with code 0. Invalid settings, a lost lead and reconciles that do not end make it exit with code 1 and one line
+ * on standard error. Never resolves.
+ *
+ *     await runManager({name: 'backups', controllers: [backups]});
+ */
+export const runManager = async (options: RunManagerOptions): Promise<void> => {
+  // Loaded late: operators that create a manager of their own need nothing of it.
+  const program = await import('./run-manager.js');
+  await program.runManager(options);
+};

@@ -4,12 +4,9 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Listener} from '#src/serving/listener.js';
-import {caBundleControllers} from './ca-bundles.js';
 import type {OperatorController} from './controller.js';
 import type {Webhook} from './webhooks/admission.js';
-import {followCertificate, type CertificateSource} from './webhooks/certificates.js';
-import {readCounts} from './webhooks/metrics.js';
-import {openWebhooks} from './webhooks/server.js';
+import type {CertificateSource} from './webhooks/certificates.js';
 
 /** The webhooks of a manager and their server. */
 export interface WebhookOptions {
@@ -43,7 +40,7 @@ interface ManagedWebhooksParts {
 /** The grace period for requests in progress at a stop. */
 const graceMs = 10_000;
 
-/** The webhooks of one manager, their certificate and their port. */
+/** The webhooks of one manager, their certificate and their port. What serves them is loaded when it is opened. */
 export class ManagedWebhooks {
   /** Resolves to the port number once it is open. */
   readonly port: Promise<number>;
@@ -68,6 +65,10 @@ export class ManagedWebhooks {
     const {handlers, certificate: source, hosts = [], configurations = [], bindAddress = '', port = 9443} = this.#options;
     const {client, clock, random, log, meter} = this.#parts;
     try {
+      const [{caBundleControllers}, {followCertificate, openWebhooks, readCounts}] = await Promise.all([
+        import('./ca-bundles.js'),
+        import('./webhooks/serving.js'),
+      ]);
       const all = ['localhost', '127.0.0.1', '::1', ...hosts];
       const certificate = await followCertificate(source, {client, clock, log, counts: readCounts(meter), hosts: all, signal});
       const {naming} = client;

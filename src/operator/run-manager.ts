@@ -70,15 +70,7 @@ export interface RunManagerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Runs an operator as a program: parses flags (`--help` lists them) and their variables (`OPERATOR_CONCURRENCY=4` for
- * `--concurrency=4`), connects by a kubeconfig or the service account of the pod, serves health and metrics, and runs
- * the controllers until SIGTERM or SIGINT. Then reconciles in progress end, the Lease is released, and the process
- * exits with code 0. Invalid settings, a lost lead and reconciles that do not end make it exit with code 1 and one line
- * on standard error. Never resolves.
- *
- *     await runManager({name: 'backups', controllers: [backups]});
- */
+/** Runs an operator as a program, as the public `runManager` says. */
 export const runManager = async (options: RunManagerOptions): Promise<void> => {
   const {name = nameOfScript(), controllers = [], argv = process.argv.slice(2), env = process.env} = options;
   const named = {...options, name};

@@ -152,8 +152,8 @@ export class WorkQueue<T = string> {
   }
 
   /**
-   * Calls `callback` once for each item that becomes ready, until the returned handle is disposed, and at once for those
-   * that are. The caller processes at most `concurrency` items at a time, and takes others when it is done.
+   * Calls `callback` once for each item that becomes ready, until the returned handle is disposed, and at once for
+   * those that are. The caller processes at most `concurrency` items at a time, and takes others when it is done.
    */
   onReady(concurrency: number, callback: () => void): Disposable {
     this.#workers.set(callback, concurrency);

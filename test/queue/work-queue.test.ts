@@ -30,6 +30,17 @@ test('returns keys in the order of addition, and each once however often it was 
   t.deepEqual(takeAll(), ['a', 'b', 'c']);
 });
 
+test('a worker is not told of more ready items at once than it may process', t => {
+  const {queue} = aQueue();
+  for (const item of ['a', 'b', 'c']) queue.add(item);
+  let calls = 0;
+  queue.onReady(2, () => void calls++);
+  t.is(calls, 2);
+
+  queue.add('d');
+  t.is(calls, 3);
+});
+
 test('a wait of fractions of milliseconds ends', async t => {
   const {clock, queue, takeAll} = aQueue();
   queue.addAfter('a', 30_408.935);

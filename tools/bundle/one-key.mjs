@@ -1,8 +1,40 @@
-// Gives the functions of all modules of a bundle one name. The bundler makes an object for each module, with the
-// module's path as the key of its function: as many keys cost as many hidden classes at each start, and their text.
+// Rewrites the functions of the modules of a bundle so that it starts faster. The bundler makes an object for each
+// module, with the module's path as the key of its function: as many keys cost as many hidden classes at each start,
+// and their text. All get the same key.
+//
+// The functions of modules that run whenever the script is loaded are put in parentheses. V8 takes this as a sign to
+// compile them with the script: without it, it reads over them first, and once more when they are called.
+import {runInThisContext} from 'node:vm';
 
 const key = 'run';
 const start = /\b(?:__esm|__commonJS)\(\{("[^"]*"|[\w$]+)\(/g;
+
+/** The bundler's own functions that take the function of a module. */
+const takers = /\b(__esm|__commonJS) ?= ?\((\w+), ?([^)]*)\) ?=>/g;
+
+/**
+ * Returns the text of each module's function in the order of the script, and whether `use` runs it, which is called
+ * with the script's function.
+ */
+const functionsOf = (text, filename, use) => {
+  const functions = [];
+  globalThis.noteModule = of => {
+    const [name] = Object.keys(of);
+    const run = of[name];
+    const noted = {text: run.toString(), runs: false};
+    functions.push(noted);
+    of[name] = function (...values) {
+      noted.runs = true;
+      return run.apply(this, values);
+    };
+  };
+  try {
+    use(runInThisContext(text.replace(takers, '$1=($2,$3,noted=noteModule($2))=>'), {filename}));
+  } finally {
+    delete globalThis.noteModule;
+  }
+  return functions;
+};
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const valueOf = new Map([...digits].map((digit, value) => [digit, value]));
@@ -27,14 +59,14 @@ const writeNumber = number => {
   return text;
 };
 
-/** Moves the columns of one line by what was taken out of it: `changes` are in the order of their columns. */
-const moved = (line, changes) => {
+/** Moves the columns of one line by its edits, which are in the order of their columns. */
+const moved = (line, edits) => {
   let [column, written, gone, next] = [0, 0, 0, 0];
   const segments = line.split(',').map(segment => {
     const [step, rest] = readNumber(segment);
     column += step;
-    for (; changes[next]?.to <= column; next++) gone += changes[next].to - changes[next].from - key.length;
-    const target = Math.min(column, changes[next]?.from ?? Infinity) - gone;
+    for (; edits[next]?.to <= column; next++) gone += edits[next].to - edits[next].from - edits[next].text.length;
+    const target = Math.min(column, edits[next]?.from ?? Infinity) - gone;
     const text = writeNumber(target - written) + rest;
     written = target;
     return text;
@@ -42,18 +74,47 @@ const moved = (line, changes) => {
   return segments.join(',');
 };
 
-/** Returns the text of a bundle with one key, and its source map. */
-export const withOneKey = (text, map) => {
+/** Returns the edits of a bundle in their order, each with its place and the text that takes it. */
+const editsOf = (text, functions) => {
+  const edits = [];
+  const starts = [...text.matchAll(start)];
+  if (functions && functions.length !== starts.length) throw new Error(`${starts.length} modules, but ${functions.length} functions`);
+  for (const [at, {0: match, 1: old, index}] of starts.entries()) {
+    const to = index + match.length - 1;
+    const from = to - old.length;
+    const {runs, text: whole} = functions?.[at] ?? {};
+    edits.push({from, to, text: runs ? `${key}:(function` : key});
+    if (!runs) continue;
+    if (!text.startsWith(whole, from)) throw new Error(`the function of ${old} is not where it should be`);
+    edits.push({from: from + whole.length, to: from + whole.length, text: ')'});
+  }
+  return edits.sort((one, other) => one.from - other.from);
+};
+
+/**
+ * Returns the text of a bundle with one key, and its source map. With `use`, the modules that it runs are compiled with
+ * the script: it is called with the script's function.
+ */
+export const withOneKey = (text, map, use, filename) => {
+  const edits = editsOf(text, use && functionsOf(text, filename, use));
   const lines = text.split('\n');
   const mappings = map.mappings.split(';');
+  let [begin, next] = [0, 0];
   for (const [at, line] of lines.entries()) {
-    const changes = [...line.matchAll(start)].map(({0: match, 1: old, index}) => {
-      const to = index + match.length - 1;
-      return {from: to - old.length, to};
-    });
-    if (changes.length === 0) continue;
-    lines[at] = line.replace(start, (match, old) => `${match.slice(0, -old.length - 1)}${key}(`);
-    if (mappings[at]) mappings[at] = moved(mappings[at], changes);
+    const own = [];
+    for (; edits[next]?.from <= begin + line.length; next++) {
+      const {from, to, text: put} = edits[next];
+      own.push({from: from - begin, to: to - begin, text: put});
+    }
+    begin += line.length + 1;
+    if (own.length === 0) continue;
+    let [written, last] = ['', 0];
+    for (const {from, to, text: put} of own) {
+      written += line.slice(last, from) + put;
+      last = to;
+    }
+    lines[at] = written + line.slice(last);
+    if (mappings[at]) mappings[at] = moved(mappings[at], own);
   }
   return {text: lines.join('\n'), map: {...map, mappings: mappings.join(';')}};
 };
