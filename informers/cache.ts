@@ -72,6 +72,21 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     return changesBetween(old, object);
   }
 
+  /** Adds objects of the first list. */
+  fill(objects: readonly Frozen<T>[]): readonly Change<T>[] {
+    const changes: Change<T>[] = [];
+    for (const object of objects) {
+      const key = keyText(keyOf(object));
+      if (this.#contents.objects.has(key)) {
+        changes.push(...this.apply(object)); // Pages of a list may have an object twice.
+        continue;
+      }
+      this.#contents.put(key, object, undefined);
+      changes.push({type: 'added', object, initial: true});
+    }
+    return changes;
+  }
+
   /** Removes an object; `object` is its last state. */
   remove(object: Frozen<T>): readonly Change<T>[] {
     const key = keyText(keyOf(object));

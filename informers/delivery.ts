@@ -1,3 +1,4 @@
+import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -26,8 +27,11 @@ interface Update<T extends KubeObject> {
 /** The changes of one update of the cache, with the subscribers at that time. */
 interface News<T extends KubeObject> {
   readonly changes: readonly Change<T>[];
+  /** Those that have not taken all of them at once. */
   readonly listeners: readonly Listener<T>[];
   readonly handled: () => void;
+  /** Whether they are objects of the first list, which some may have taken. */
+  readonly isListed: boolean;
   /** The number of changes that have been delivered to all, and of listeners that have received the next one. */
   delivered: number;
   received: number;
@@ -97,7 +101,10 @@ export class Delivery<T extends KubeObject> {
   }
 
   #announce(changes: readonly Change<T>[], handled: () => void): void {
-    this.#news = {changes, listeners: this.#options.listeners(), handled, delivered: 0, received: 0};
+    const listeners = this.#options.listeners();
+    const objects = firstListed(changes);
+    const left = objects ? listeners.filter(listener => !takesListed(listener, objects)) : listeners;
+    this.#news = {changes, listeners: left, handled, isListed: objects !== undefined, delivered: 0, received: 0};
   }
 
   /**
@@ -152,7 +159,7 @@ export class Delivery<T extends KubeObject> {
     }
     this.#news = undefined;
     if (!this.#isStopped) news.handled();
-    return undefined;
+    return news.isListed ? this.#pieces.pause() : undefined;
   }
 
   #goOnAfter(pause: Promise<void>): void {
@@ -167,3 +174,15 @@ export class Delivery<T extends KubeObject> {
     });
   }
 }
+
+/** Returns the objects of changes that are those of a first list; undefined for others. */
+const firstListed = <T extends KubeObject>(changes: readonly Change<T>[]): readonly Frozen<T>[] | undefined => {
+  if (changes.length < 2 || !changes.every(change => change.type === 'added' && change.initial)) return undefined;
+  return changes.map(({object}) => object);
+};
+
+/** Hands objects of a first list to a listener if it takes many at a time. Returns whether it does. */
+const takesListed = <T extends KubeObject>({listed}: Listener<T>, objects: readonly Frozen<T>[]): boolean => {
+  listed?.(objects);
+  return listed !== undefined;
+};

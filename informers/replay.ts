@@ -7,6 +7,8 @@ import type {Change} from './change.js';
 /** Receives changes in order. */
 export interface Listener<T extends KubeObject> {
   next(change: Change<T>): void;
+  /** Receives many objects of the first list instead of their changes. Absent: it receives these. */
+  readonly listed?: ((objects: readonly Frozen<T>[]) => void) | undefined;
   complete(): void;
 }
 
@@ -34,6 +36,12 @@ export class Replay<T extends KubeObject> implements Listener<T> {
   next(change: Change<T>): void {
     if (this.#isOver) this.#receiver.next(change);
     else this.#changes.push(change);
+  }
+
+  /** Undefined where the changes themselves are to be passed on, or kept. */
+  get listed(): Listener<T>['listed'] {
+    const {listed} = this.#receiver;
+    return this.#isOver ? listed : undefined;
   }
 
   complete(): void {

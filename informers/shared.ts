@@ -112,19 +112,22 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
 
   /**
    * Calls `listener` with each of `changes`. An error that it throws is logged, and the next change is delivered to it
-   * regardless.
+   * regardless. With `listed`, objects of the first list are handed to that instead, many at a time, before other
+   * listeners receive them one by one.
    */
-  listen(listener: (change: Change<T>) => void): Disposable {
+  listen(listener: (change: Change<T>) => void, listed?: (objects: readonly Frozen<T>[]) => void): Disposable {
+    const told = (tell: () => void, object: Frozen<T>) => {
+      if (receiver.closed) return;
+      try {
+        tell();
+      } catch (error) {
+        this.#stumbled(error, 'a listener failed on a change', object);
+      }
+    };
     const receiver = {
       closed: false,
-      next: (change: Change<T>) => {
-        if (receiver.closed) return;
-        try {
-          listener(change);
-        } catch (error) {
-          this.#stumbled(error, 'a listener failed on a change', change.object);
-        }
-      },
+      next: (change: Change<T>) => told(() => listener(change), change.object),
+      ...(listed ? {listed: (objects: readonly Frozen<T>[]) => told(() => listed(objects), objects[0]!)} : {}),
       complete: () => void (receiver.closed = true),
     };
     const replay = this.#replayTo(receiver);
@@ -261,7 +264,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   /** Adds the first list to the cache in slices: no reader relies on the cache before it is synced. */
   #fill(items: readonly Frozen<T>[]): void {
     for (let from = 0; from < items.length; from += pieceSize)
-      this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(item).map(initially)));
+      this.#delivery.add(() => this.#cache.fill(items.slice(from, from + pieceSize)));
   }
 
   /**
@@ -325,6 +328,3 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     });
   }
 }
-
-/** Marks an addition as one of the first list. */
-const initially = <T extends KubeObject>(change: Change<T>): Change<T> => (change.type === 'added' ? {...change, initial: true} : change);

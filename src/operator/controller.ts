@@ -1,8 +1,9 @@
 // A user's controller: its declaration, and the conversion to a controller of the runtime, which also runs the built-in
 // ones.
 
+import type {Change} from '#informers/change.js';
 import type {Source as InformerSource} from '#informers/selection.js';
-import type {ObjectKey} from '#src/api/key.js';
+import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
@@ -279,6 +280,10 @@ const ownWritesOf = <T extends KubeObject>(
 ): OwnWrites => {
   const parts = cachedParts(sources, scope, part => lister(part as InformerSource));
   const writes = new OwnWrites({name, parts, longestMs: msOf(ownWritesWait), clock, meter, signal});
-  for (const part of parts) listen(part.source as InformerSource, change => writes.heard(part, change));
+  for (const part of parts) {
+    const heard = (change: Change) => writes.heard(part, change);
+    const listed = (objects: readonly Frozen<KubeObject>[]) => writes.heardListed(part, objects);
+    listen(part.source as InformerSource, heard, listed);
+  }
   return writes;
 };

@@ -126,6 +126,12 @@ export class OwnWrites {
     }
   }
 
+  /** To be called with objects of the first list of a part. */
+  heardListed(part: CachedPart, objects: readonly Frozen<KubeObject>[]): void {
+    if (this.#keysOf.size === 0) return;
+    for (const object of objects) this.heard(part, {type: 'added', object, initial: true});
+  }
+
   /**
    * Resolves once the caches show what was written for the key, or the time is over; undefined if they show it now.
    * Waits of one key share their time.

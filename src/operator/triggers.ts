@@ -47,7 +47,12 @@ export const registerWatches = <T extends KubeObject>(
       for (const request of lowPriorityRequests(caches.list(primary))) enqueue(request.key, request);
     },
   });
-  const listen = (source: Source, when: Predicate | undefined, keys: (change: Change) => Iterable<ObjectKey>) => {
+  const listen = (
+    source: Source,
+    when: Predicate | undefined,
+    keys: (change: Change) => Iterable<ObjectKey>,
+    listed?: (objects: readonly Frozen<KubeObject>[]) => void,
+  ) => {
     const {kind} = kindOf(source);
     const listener = (change: Change) => {
       if (when && !when(change)) return;
@@ -55,9 +60,13 @@ export const registerWatches = <T extends KubeObject>(
       for (const key of keys(change)) enqueue(key, {priority, cause: () => causeOf(change, kind)});
     };
     const changes: Mapped<Change> = {kind, map: listener, fieldsOf: ({object}) => ({key: keyText(keyOf(object))})};
-    for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(changes, change));
+    for (const part of partsOf(source, scope)) context.listen(part, change => retries.attempt(changes, change), listed);
   };
-  listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)]);
+  const {kind} = kindOf(primary);
+  const queueListed = (objects: readonly Frozen<KubeObject>[]) =>
+    context.enqueueAll(objects.map(keyOf), {priority: 'low', cause: key => causeText('listed', kind, key)});
+  // Without a predicate, which may fail or take long, the keys of a first list are queued together.
+  listen(primary, definition.when as Predicate | undefined, change => [keyOf(change.object)], definition.when ? undefined : queueListed);
   for (const source of definition.owns ?? [])
     listen(source, undefined, change => statesOf(change).flatMap(object => controllerKey(object, kindOf(primary), naming) ?? []));
   for (const {source, keys, when} of definition.watches ?? [])
@@ -66,8 +75,10 @@ export const registerWatches = <T extends KubeObject>(
 };
 
 /** Returns what happened to which object, such as `updated Secret default/key`. */
+const causeText = (what: string, kind: string, key: ObjectKey): string => `${what} ${kind} ${keyText(key)}`;
+
 const causeOf = (change: Change, kind: string): string =>
-  `${isOnlyListed(change) ? 'listed' : change.type} ${kind} ${keyText(keyOf(change.object))}`;
+  causeText(isOnlyListed(change) ? 'listed' : change.type, kind, keyOf(change.object));
 
 /** Whether a change is none: an object of the initial list, or a resync. */
 const isOnlyListed = (change: Change): boolean => (change.type === 'added' && change.initial) || isResync(change);

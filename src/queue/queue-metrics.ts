@@ -26,7 +26,6 @@ const buckets = exponentialBuckets(1e-8, 10, 12);
 /** The metrics of a work queue, under the names of client-go. Times are monotonic. */
 export class QueueMetrics<T> implements Disposable {
   readonly #clock: Clock;
-  readonly #added = new Map<T, number>();
   readonly #started = new Map<T, number>();
   readonly #adds;
   readonly #retries;
@@ -82,19 +81,19 @@ export class QueueMetrics<T> implements Disposable {
     this.#retries.add(0);
   }
 
-  added(item: T): void {
-    this.#adds.add();
-    if (!this.#added.has(item)) this.#added.set(item, this.#clock.monotonic());
+  /** Counts items that were added. Returns since when they wait. */
+  added(count = 1): number {
+    this.#adds.add(count);
+    return this.#clock.monotonic();
   }
 
   retried(): void {
     this.#retries.add();
   }
 
-  taken(item: T): void {
+  taken(item: T, since: number): void {
     const now = this.#clock.monotonic();
-    this.#queueDuration.observe((now - (this.#added.get(item) ?? now)) / 1000);
-    this.#added.delete(item);
+    this.#queueDuration.observe((now - since) / 1000);
     this.#started.set(item, now);
   }
 

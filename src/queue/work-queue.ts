@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import {Delays} from './delays.js';
 import {QueueMetrics, type QueueLabels} from './queue-metrics.js';
-import {ReadyItems, type Priority} from './ready-items.js';
+import {ReadyItems, type Priority, type Waiting} from './ready-items.js';
 import {defaultLimiter, type RateLimiter} from './rate-limiter.js';
 
 export interface WorkQueueOptions<T> {
@@ -33,7 +33,7 @@ export class WorkQueue<T = string> {
   readonly #limiter: RateLimiter<T>;
   readonly #metrics: QueueMetrics<T>;
   readonly #ready = new ReadyItems<T>();
-  readonly #dirty = new Map<T, Priority>();
+  readonly #dirty = new Map<T, Waiting<T>>();
   readonly #processing = new Map<T, Priority>();
   /** Items in the delays that are to come back with low priority. */
   readonly #lowDelayed = new Set<T>();
@@ -69,12 +69,23 @@ export class WorkQueue<T = string> {
   /** Queues `item`. If it is queued already its priority is raised at most. Does nothing after shutdown. */
   add(item: T, priority: Priority = 'normal'): void {
     if (this.#closed) return;
-    const known = this.#dirty.get(item);
-    if (known === priority || known === 'normal') return;
-    this.#dirty.set(item, priority);
-    if (known) return void this.#ready.raise(item);
-    this.#metrics.added(item);
-    if (!this.#processing.has(item)) this.#enqueue(item, priority);
+    if (this.#isKnown(item, priority)) return;
+    if (this.#put({item, priority, since: this.#metrics.added()})) this.#announce(1);
+  }
+
+  /** As `add`, for many items, which costs less together. */
+  addAll(items: readonly T[], priority: Priority = 'normal'): void {
+    if (this.#closed) return;
+    const since = this.clock.monotonic();
+    let added = 0;
+    let ready = 0;
+    for (const item of items) {
+      if (this.#isKnown(item, priority)) continue;
+      added++;
+      if (this.#put({item, priority, since})) ready++;
+    }
+    this.#metrics.added(added);
+    if (ready > 0) this.#announce(ready);
   }
 
   /**
@@ -116,11 +127,12 @@ export class WorkQueue<T = string> {
 
   /** Returns the next item, which belongs to the caller until `done`; undefined when none is ready. */
   take(): T | undefined {
-    if (this.#ready.size === 0) return undefined;
-    const item = this.#ready.shift() as T;
-    this.#processing.set(item, this.#dirty.get(item) ?? 'normal');
+    const waiting = this.#ready.shift();
+    if (!waiting) return undefined;
+    const {item, priority, since} = waiting;
+    this.#processing.set(item, priority);
     this.#dirty.delete(item);
-    this.#metrics.taken(item);
+    this.#metrics.taken(item, since);
     this.#giveRoom();
     return item;
   }
@@ -130,8 +142,9 @@ export class WorkQueue<T = string> {
     if (!this.#processing.delete(item)) return;
     this.#metrics.done(item);
     const again = this.#dirty.get(item);
-    if (again) this.#enqueue(item, again);
-    this.#holdWhileBusy();
+    if (again) this.#ready.push(again);
+    if (again) this.#announce(1);
+    else this.#holdWhileBusy();
   }
 
   /**
@@ -179,10 +192,28 @@ export class WorkQueue<T = string> {
     this.#metrics[Symbol.dispose]();
   }
 
-  #enqueue(item: T, priority: Priority): void {
-    this.#ready.push(item, priority);
+  /** Returns whether an item is queued already, whose priority is then raised at most. */
+  #isKnown(item: T, priority: Priority): boolean {
+    const known = this.#dirty.get(item);
+    if (!known) return false;
+    if (known.priority === priority || known.priority === 'normal') return true;
+    if (this.#processing.has(item)) known.priority = priority;
+    else this.#ready.raise(known);
+    return true;
+  }
+
+  /** Adds an item that is not queued yet. Returns whether it can be taken now. */
+  #put(waiting: Waiting<T>): boolean {
+    this.#dirty.set(waiting.item, waiting);
+    if (this.#processing.has(waiting.item)) return false;
+    this.#ready.push(waiting);
+    return true;
+  }
+
+  /** Tells the workers of items that can be taken now. */
+  #announce(count: number): void {
     this.#holdWhileBusy();
-    for (const callback of this.#workers.keys()) callback();
+    for (const [callback, concurrency] of this.#workers) for (let left = Math.min(count, concurrency); left > 0; left--) callback();
   }
 
   #giveRoom(): void {

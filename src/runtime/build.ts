@@ -4,6 +4,7 @@
 
 import type {Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
+import {keyText, type ObjectKey} from '#src/api/key.js';
 import type {Client} from '#src/client/client.js';
 import {RecordedAttempts, type Cause, type LoopRecording} from '#src/runtime/recording/recorded-attempts.js';
 import {recordingClient} from '#src/runtime/recording/recording-client.js';
@@ -70,6 +71,9 @@ const loopsOf = (
   });
 };
 
+/** What keys that are queued together have in common. */
+type CommonOptions = Parameters<KeyedContext['enqueueAll']>[1];
+
 /** Returns `enqueue` for the queues of all loops. Requests made before `attach` are kept and delivered then. */
 const enqueuerOf = (trace: ReconcileTrace | undefined) => {
   let loops: readonly BuiltLoop[] | undefined;
@@ -85,11 +89,20 @@ const enqueuerOf = (trace: ReconcileTrace | undefined) => {
       else queue.add(text, priority);
     }
   };
+  /** Queues many keys for all loops. */
+  const enqueueAll = (keys: readonly ObjectKey[], {priority, cause}: CommonOptions, recorded: Cause) => {
+    if (loops && !trace && loops.every(({recording}) => !recording)) {
+      const texts = keys.map(keyText);
+      for (const {queue} of loops) queue.addAll(texts, priority);
+      return;
+    }
+    for (const key of keys) enqueue({key, afterMs: 0, priority, cause: () => cause(key)}, undefined, recorded);
+  };
   const attach = (built: readonly BuiltLoop[]) => {
     loops = built;
     for (const waiting of pending.splice(0)) enqueue(...waiting);
   };
-  return {enqueue, attach};
+  return {enqueue, enqueueAll, attach};
 };
 
 /** Collects the health check and debug pages that a controller registers during `create`. */
@@ -136,7 +149,7 @@ const buildKeyed = async (
   const sources = new Sources(environment, name);
   for (const source of [...(primary ? [primary] : []), ...reads]) sources.informer(source);
   const trace = environment.tracer && new ReconcileTrace(environment.tracer, name);
-  const {enqueue, attach} = enqueuerOf(trace);
+  const {enqueue, enqueueAll, attach} = enqueuerOf(trace);
   const registered = registrations();
   const client = await clientOf(environment, controller, shutdown);
   const records = recordedAttemptsOf(controller, environment);
@@ -146,6 +159,7 @@ const buildKeyed = async (
     ...(records ? recorded(records, client, sources, own.listen) : {}),
     enqueue: (key, {afterMs = 0, loop, priority = 'normal', cause} = {}) =>
       enqueue({key, afterMs, priority, cause}, loop, records?.heard ?? enqueued(afterMs)),
+    enqueueAll: (keys, options) => enqueueAll(keys, options, records?.heard ?? enqueued(0)),
     recordedAs: (key, act) => (records ? records.as(key, act) : act()),
     ...registered.context,
   };

@@ -102,8 +102,8 @@ export const contextOf = (
   return {
     name,
     lister: source => sources.lister(source),
-    listen(source, listener) {
-      const listening = sources.informer(source).listen(listener);
+    listen(source, listener, listed) {
+      const listening = sources.informer(source).listen(listener, listed);
       shutdown.stopping.addEventListener('abort', () => listening[Symbol.dispose](), {once: true});
     },
     writer: kind => writerOf(client, kind),

@@ -6,7 +6,7 @@ import type {Change} from '#informers/change.js';
 import type {Informers} from '#informers/factory.js';
 import type {Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
-import type {ObjectKey} from '#src/api/key.js';
+import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import {naming, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -43,9 +43,14 @@ export interface ControllerContext<O = unknown> {
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   /**
    * Calls `listener` with each change of a source until the controller stops, before the keys of the change are
-   * reconciled. To be called during `create`: listeners that are registered first are called first.
+   * reconciled. To be called during `create`: listeners that are registered first are called first. Objects of the first
+   * list may be handed to `listed` instead, many at a time.
    */
-  listen<T extends KubeObject>(source: Source<T>, listener: (change: Change<T>) => void): void;
+  listen<T extends KubeObject>(
+    source: Source<T>,
+    listener: (change: Change<T>) => void,
+    listed?: (objects: readonly Frozen<T>[]) => void,
+  ): void;
   writer<T extends KubeObject>(kind: Kind<T>): Writer<T>;
   /** The controller's own client, with its identity and rate limits. */
   readonly client: Client;
@@ -98,6 +103,8 @@ export interface EnqueueOptions {
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {
   /** Queues a key independently of any watch, `afterMs` later if set. */
   enqueue(key: ObjectKey, options?: EnqueueOptions): void;
+  /** Queues many keys at once; `cause` returns what queues one of them. */
+  enqueueAll(keys: readonly ObjectKey[], options: {readonly priority: Priority; cause(key: ObjectKey): string}): void;
   /** Calls `act`, whose writes are recorded as those of the reconcile of a key, also while others are in progress. */
   recordedAs<T>(key: ObjectKey, act: () => T): T;
 }

@@ -56,6 +56,7 @@ export const contextOver = <O, C extends KubeObject = KubeObject>(
     debugPages() {},
     recordedAs: (_, act) => act(),
     enqueue() {},
+    enqueueAll() {},
   };
 };
 
