@@ -43,8 +43,8 @@ export interface ControllerContext<O = unknown> {
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   /**
    * Calls `listener` with each change of a source until the controller stops, before the keys of the change are
-   * reconciled. To be called during `create`: listeners that are registered first are called first. Objects of the first
-   * list may be handed to `listed` instead, many at a time.
+   * reconciled. To be called during `create`: listeners that are registered first are called first. Objects of the
+   * first list may be handed to `listed` instead, many at a time.
    */
   listen<T extends KubeObject>(
     source: Source<T>,

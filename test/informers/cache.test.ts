@@ -36,3 +36,18 @@ for (const [title, before, now] of [
     t.is(cache.by(keys, 'a').filter(({metadata}) => metadata?.name === 'other').length, 1);
   });
 }
+
+test('an object that a first list has twice is added, and then updated if its version is newer', t => {
+  const cache = new Cache<ConfigMap>();
+  const [first, other, newer] = [aMap('map', 1, 'a'), aMap('other', 2, 'a'), aMap('map', 3, 'b')];
+
+  const changes = cache.fill([first, other, first, newer]);
+
+  t.deepEqual(changes, [
+    {type: 'added', object: first, initial: true},
+    {type: 'added', object: other, initial: true},
+    {type: 'updated', object: newer, old: first},
+  ]);
+  t.deepEqual(cache.list('default'), [newer, other]);
+  t.deepEqual(cache.by(keys, 'a'), [other]);
+});

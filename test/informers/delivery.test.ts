@@ -1,4 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
+import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds/index.js';
 import {expired} from '#src/api/status.js';
 import type {ConfigMap, KubeObject} from '#src/api/types.js';
@@ -82,6 +83,51 @@ test('the event loop runs between the listeners of one change that take long, an
     ['large-1', 'large-2'].flatMap(name => late.map((_, listener) => `${listener} ${name}`)),
   );
   t.true(clock.longestMs <= 12, `${clock.longestMs} ms in one turn`);
+});
+
+test('a listener may take the objects of the first list many at a time, and all that follows one by one', async t => {
+  const {clock, create, informer, received, life} = await crowded(t);
+  const listed: number[] = [];
+  const names = new Set<string>();
+  const changes: string[] = [];
+  informer.listen(
+    ({type, object}) => changes.push(`${type} ${object.metadata?.name}`),
+    objects => {
+      clock.work(4);
+      listed.push(objects.length);
+      for (const {metadata} of objects) names.add(metadata!.name!);
+      t.true(objects.every(object => informer.lister.get(keyOf(object)) === object));
+      if (listed.length === 1) void create('map-new');
+    },
+  );
+
+  informer.start(life.signal);
+  await clock.drain();
+
+  t.deepEqual(listed, [200, 50]);
+  t.is(names.size, count);
+  t.deepEqual(changes, ['added map-new']);
+  t.deepEqual([received.length, new Set(received).size], [count + 1, count + 1]);
+  t.true(informer.isSynced);
+  t.true(clock.longestMs <= 10, `${clock.longestMs} ms in one turn`);
+});
+
+test('a listener that fails on the objects of a first list is reported, and receives the rest of them', async t => {
+  const {clock, informer, life} = await crowded(t);
+  const listed: number[] = [];
+  informer.listen(
+    () => t.fail('no change follows'),
+    objects => {
+      listed.push(objects.length);
+      throw new Error('not these');
+    },
+  );
+
+  informer.start(life.signal);
+  await clock.drain();
+
+  t.deepEqual(listed, [200, 50]);
+  t.true(informer.isSynced);
 });
 
 test('changes during the delivery of a list follow it, and enter the cache then', async t => {

@@ -34,12 +34,25 @@ test('each reconcile is a trace with its cause and its result, in which the requ
       ended();
     },
   });
-  const manager = createManager({controllers: [controller], client, tracing: {endpoint}, log: noLog});
+  const names = ['one', 'two'];
+  for (const name of names) await client.create(ConfigMap, {metadata: {name, namespace: 'default', labels: {listed: 'yes'}}});
+  const left = new Set(names);
+  let haveBeen: () => void = () => {};
+  const reconciled = new Promise<void>(resolve => (haveBeen = resolve));
+  const lister = defineController({
+    name: 'listed',
+    for: selection(ConfigMap, {labelSelector: 'listed=yes'}),
+    async reconcile({key}) {
+      left.delete(key.name);
+      if (left.size === 0) haveBeen();
+    },
+  });
+  const manager = createManager({controllers: [controller, lister], client, tracing: {endpoint}, log: noLog});
   const stop = new AbortController();
   const run = manager.run(stop.signal);
   await manager.ready;
   await client.create(Secret, {metadata: {name: 'traced', namespace: 'default'}});
-  await done;
+  await Promise.all([done, reconciled]);
   stop.abort();
   await run;
   await plane.stop();
@@ -52,6 +65,8 @@ test('each reconcile is a trace with its cause and its result, in which the requ
       {cause: 'retry', result: 'success', retries: 1, status: 0},
     ],
   );
+  const ofListed = collector.spans.filter(({name}) => name === 'reconcile listed').map(({attributes: {cause}}) => cause);
+  t.deepEqual(ofListed.sort(), ['listed ConfigMap default/one', 'listed ConfigMap default/two']);
   const [root] = roots;
   const request = collector.spans.find(({name, parentId}) => name === 'HTTP POST' && parentId === root!.spanId);
   t.like(request, {traceId: root!.traceId, kind: 3});

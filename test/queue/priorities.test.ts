@@ -28,6 +28,39 @@ test('items of low priority are taken last, and one that is added with normal pr
   t.is(queue.size, 0);
 });
 
+test('items that are added together are each queued as if they were added alone', async t => {
+  const {queue, takeAll} = aQueue();
+  queue.add('working');
+  t.is(queue.take(), 'working');
+  queue.add('raised', 'low');
+  queue.add('known');
+  let calls = 0;
+  queue.onReady(5, () => void calls++);
+  calls = 0;
+
+  queue.addAll(['a', 'working', 'b', 'a', 'known'], 'low');
+  queue.addAll(['raised', 'c']);
+
+  t.is(calls, 3);
+  t.is(queue.size, 5);
+  queue.done('working');
+  t.deepEqual(takeAll(), ['known', 'raised', 'c', 'a', 'b', 'working']);
+  queue.shutDown();
+  queue.addAll(['late']);
+  t.is(queue.size, 0);
+});
+
+test('an item in process that was added with low priority and is added again has normal priority', t => {
+  const {queue, takeAll} = aQueue();
+  for (const item of ['a', 'b']) queue.add(item, 'low');
+  queue.take();
+  queue.add('a', 'low');
+  queue.add('a');
+  queue.done('a');
+
+  t.deepEqual(takeAll(), ['a', 'b']);
+});
+
 test('a retry keeps the priority of its item, unless the item changed meanwhile', async t => {
   const {clock, queue, takeAll} = aQueue();
   for (const item of ['a', 'b']) queue.add(item, 'low');
