@@ -73,7 +73,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   }
 
   /** Adds objects of the first list. */
-  fill(objects: readonly Frozen<T>[]): readonly Change<T>[] {
+  addListed(objects: readonly Frozen<T>[]): readonly Change<T>[] {
     const changes: Change<T>[] = [];
     for (const object of objects) {
       const key = keyText(keyOf(object));

@@ -264,7 +264,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   /** Adds the first list to the cache in slices: no reader relies on the cache before it is synced. */
   #fill(items: readonly Frozen<T>[]): void {
     for (let from = 0; from < items.length; from += pieceSize)
-      this.#delivery.add(() => this.#cache.fill(items.slice(from, from + pieceSize)));
+      this.#delivery.add(() => this.#cache.addListed(items.slice(from, from + pieceSize)));
   }
 
   /**

@@ -41,7 +41,7 @@ test('an object that a first list has twice is added, and then updated if its ve
   const cache = new Cache<ConfigMap>();
   const [first, other, newer] = [aMap('map', 1, 'a'), aMap('other', 2, 'a'), aMap('map', 3, 'b')];
 
-  const changes = cache.fill([first, other, first, newer]);
+  const changes = cache.addListed([first, other, first, newer]);
 
   t.deepEqual(changes, [
     {type: 'added', object: first, initial: true},
