@@ -5,6 +5,7 @@
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
+import {LinkedQueue, type Linked} from '#src/base/collections/linked-queue.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
 
 /** Pings of a session: their interval, and how long their answer may take. */
@@ -102,11 +103,23 @@ interface PooledSession {
   isDraining: boolean;
 }
 
-/** Sessions that are opened on demand. */
+/** A stream that waits for a place. */
+interface Waiting extends Linked<Waiting> {
+  begin(pooled: PooledSession): void;
+  fail(error: Error): void;
+}
+
+/**
+ * Sessions that are opened on demand. A stream for which none has a place waits for the first that gets one: by the end
+ * of another stream, or since it was opened. It fails if none can be opened while no other stream ends.
+ */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Set<PooledSession>();
+  readonly #waiting = new LinkedQueue<Waiting>();
   #opening: Promise<PooledSession> | undefined;
+  /** The number of streams that have ended. */
+  #ended = 0;
   #isClosed = false;
   #isDestroyed = false;
 
@@ -122,9 +135,9 @@ export class Sessions {
     if (this.#isClosed) throw new Error('the connection was closed');
     const pooled = this.#reserved() ?? (await this.#place());
     try {
-      return confineErrors(start(pooled.session)).once('close', () => leave(pooled));
+      return confineErrors(start(pooled.session)).once('close', () => this.#leave(pooled));
     } catch (error) {
-      leave(pooled);
+      this.#leave(pooled);
       throw error;
     }
   }
@@ -163,6 +176,7 @@ export class Sessions {
   async destroy(): Promise<void> {
     this.#isClosed = true;
     this.#isDestroyed = true;
+    this.#refuse(new Error('the connection was closed'));
     for (const {session} of this.#sessions) session.destroy();
     await this.#opening?.catch(() => {});
   }
@@ -186,19 +200,49 @@ export class Sessions {
     return undefined;
   }
 
-  async #place(): Promise<PooledSession> {
-    for (;;) {
-      const {session} = await this.#opened();
+  #place(): Promise<PooledSession> {
+    return new Promise((begin, fail) => {
+      this.#waiting.push({begin, fail, previous: undefined, next: undefined});
+      this.#grow();
+    });
+  }
+
+  /** Gives places to those that wait, and opens a session for the rest. */
+  #serve(): void {
+    for (let first = this.#waiting.first; first; first = this.#waiting.first) {
       const pooled = this.#reserved();
-      if (pooled) return pooled;
-      if (session.closed || session.destroyed) throw new Error('the server closed the connection');
+      if (!pooled) return this.#grow();
+      this.#waiting.remove(first);
+      first.begin(pooled);
     }
   }
 
+  #refuse(error: Error): void {
+    const refused = [...this.#waiting];
+    this.#waiting.clear();
+    for (const {fail} of refused) fail(error);
+  }
+
+  #grow(): void {
+    if (!this.#opening) this.#opened().catch(() => {});
+  }
+
   #opened(): Promise<PooledSession> {
-    return (this.#opening ??= this.#open().finally(() => {
+    const endedBefore = this.#ended;
+    const begun = (pooled: PooledSession): PooledSession => {
       this.#opening = undefined;
-    }));
+      const {session} = pooled;
+      if ((session.closed || session.destroyed) && !this.isConnected) this.#refuse(new Error('the server closed the connection'));
+      this.#serve();
+      return pooled;
+    };
+    const failed = (error: Error): never => {
+      this.#opening = undefined;
+      if (!this.isConnected || this.#ended === endedBefore) this.#refuse(error);
+      else this.#serve();
+      throw error;
+    };
+    return (this.#opening ??= this.#open().then(begun, failed));
   }
 
   async #open(): Promise<PooledSession> {
@@ -208,12 +252,27 @@ export class Sessions {
     this.#sessions.add(pooled);
     session.once('goaway', () => {
       pooled.isDraining = true;
+      this.#serve();
     });
-    session.once('close', () => this.#sessions.delete(pooled));
+    session.once('close', () => {
+      this.#sessions.delete(pooled);
+      this.#serve();
+    });
     session.unref();
     if (pings) keepAlive(pooled, clock, pings, idleMs);
     if (this.#isDestroyed) session.destroy();
     return pooled;
+  }
+
+  /** A session without streams does not keep the process running. */
+  #leave(pooled: PooledSession): void {
+    pooled.streams--;
+    this.#ended++;
+    this.#serve();
+    const {session, streams, isDraining} = pooled;
+    if (streams > 0 || session.destroyed) return;
+    if (isDraining) session.close();
+    else session.unref();
   }
 }
 
@@ -221,13 +280,6 @@ export class Sessions {
 const drain = (pooled: PooledSession): void => {
   pooled.isDraining = true;
   if (pooled.streams === 0) pooled.session.close();
-};
-
-/** A session without streams does not keep the process running. */
-const leave = (pooled: PooledSession): void => {
-  if (--pooled.streams > 0 || pooled.session.destroyed) return;
-  if (pooled.isDraining) pooled.session.close();
-  else pooled.session.unref();
 };
 
 /**

@@ -30,10 +30,13 @@ class Unanswered extends Error {
   }
 }
 
+/** How often a request is sent again that the server has not processed: one that ends many connections refuses many. */
+const mostRepeats = 6;
+
 /**
  * Runs a request. Resolves to the whole response, or with a sink at the head of a 200, whose body then goes there. Sent
- * once more if the server has not processed it, or if the method is safe and the connection, on which others had been
- * sent, ended before a response began.
+ * again if the server has not processed it (RFC 9113 §8.7), and once if the method is safe and the connection, on which
+ * others had been sent, ended before a response began.
  */
 export const streamed = async (
   sessions: Sessions,
@@ -42,15 +45,15 @@ export const streamed = async (
   sink?: StreamSink,
 ): Promise<StreamReply> => {
   const mayBeStale = sessions.isConnected && isSafe(request.method);
-  try {
-    return await attempt(sessions, request, signal, sink);
-  } catch (error) {
-    if (!(error instanceof Unanswered)) throw error;
-    if (signal?.aborted || !(error.isUnprocessed || mayBeStale)) throw error.cause ?? error;
+  for (let repeats = 0; ; repeats++) {
+    try {
+      return await attempt(sessions, request, signal, sink);
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      const isRepeated = error.isUnprocessed ? repeats < mostRepeats : mayBeStale && repeats === 0;
+      if (signal?.aborted || !isRepeated) throw error.cause ?? error;
+    }
   }
-  return attempt(sessions, request, signal, sink).catch((error: unknown) => {
-    throw error instanceof Unanswered ? (error.cause ?? error) : error;
-  });
 };
 
 const attempt = async (
