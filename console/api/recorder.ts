@@ -35,7 +35,7 @@ export const readRecords = async (
   most: number,
   signal?: AbortSignal,
 ): Promise<{readonly records: FlightRecord[]; readonly isWhole: boolean}> => {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   let next: string | undefined = new URLSearchParams([...given, ['limit', String(Math.min(most, 1000))]]).toString();
   const records: FlightRecord[] = [];
   while (next !== undefined && records.length < most) {

@@ -8,9 +8,18 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>;
 }
 
+/** The text of a part of an address, which may be none that was written here. */
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
 const parse = (hash: string): Route => {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
-  const [view = '', ...parts] = path.split('/').map(decodeURIComponent);
+  const [view = '', ...parts] = path.split('/').map(decoded);
   return {view: view || 'overview', parts, query: Object.fromEntries(new URLSearchParams(query))};
 };
 

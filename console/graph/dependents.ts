@@ -2,8 +2,9 @@
 
 import {together} from '#page/api/call.js';
 import {resources, type Resource} from '#page/api/kinds.js';
-import {listObjects, type OwnerReference} from '#page/api/objects.js';
+import {listObjects, readObject, type AnyObject, type OwnerReference} from '#page/api/objects.js';
 import type {Metadata} from '#page/api/table.js';
+import {ownsSelected, selectorOf} from './references.js';
 
 export interface Dependent {
   readonly resource: Resource;
@@ -22,16 +23,27 @@ const most = 1000;
 /** Events go with time, not with what they are about, and are many; some kinds are another name of others. */
 const isLookedAt = ({plural, verbs}: Resource): boolean => verbs.includes('list') && verbs.includes('delete') && plural !== 'events';
 
-/** Returns the metadata of the objects of all kinds in a namespace, or in all with the kinds without one. */
-export const scan = async (
+/** The pods that an object selects, if it has what it selects. */
+const selectedPods = (resource: Resource, object: AnyObject): string | undefined =>
+  ownsSelected(resource) ? selectorOf(object, resource) : undefined;
+
+/**
+ * Returns the metadata of the objects of all kinds in a namespace, or in all with the kinds without one. Where there
+ * are too many pods, those with the labels are among them.
+ */
+const scan = async (
   namespace: string,
+  labels: string | undefined,
   signal: AbortSignal,
 ): Promise<{readonly all: readonly Dependent[]; readonly isPartial: boolean}> => {
   let isPartial = false;
   const kinds = resources.value.filter(each => isLookedAt(each) && (namespace === '' || each.isNamespaced));
   const lists = await together(kinds, async resource => {
     try {
-      const {objects, isWhole} = await listObjects(resource, namespace, {most, signal, isMetadata: true});
+      const options = {most, signal, isMetadata: true};
+      let {objects, isWhole} = await listObjects(resource, namespace, options);
+      if (!isWhole && labels !== undefined && resource.plural === 'pods' && resource.group === '')
+        ({objects, isWhole} = await listObjects(resource, namespace, {...options, labels}));
       if (!isWhole) isPartial = true;
       return objects.map(({metadata}) => ({resource, metadata}));
     } catch (error) {
@@ -42,6 +54,10 @@ export const scan = async (
   });
   return {all: lists.flat(), isPartial};
 };
+
+/** Returns the metadata of what may belong to an object or have it. */
+export const scanAround = (resource: Resource, object: AnyObject, signal: AbortSignal): ReturnType<typeof scan> =>
+  scan(object.metadata.namespace ?? '', selectedPods(resource, object), signal);
 
 /** Returns those that an object owns, and those that they own in turn. */
 export const ownedBy = (uid: string, all: readonly Dependent[]): Dependent[] => {
@@ -69,6 +85,10 @@ export const dependentsOf = async (
   signal: AbortSignal,
 ): Promise<Dependents> => {
   const isNamespace = resource.plural === 'namespaces' && resource.group === '';
-  const {all, isPartial} = await scan(isNamespace ? name : namespace, signal);
-  return {dependents: isNamespace ? all : ownedBy(uid, all), isPartial};
+  if (isNamespace) {
+    const {all, isPartial} = await scan(name, undefined, signal);
+    return {dependents: all, isPartial};
+  }
+  const {all, isPartial} = await scanAround(resource, await readObject(resource, namespace, name, signal), signal);
+  return {dependents: ownedBy(uid, all), isPartial};
 };

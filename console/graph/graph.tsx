@@ -1,6 +1,6 @@
 // Draws the graph around an object: a column for each step away from it.
 
-import {useEffect, useMemo, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import type {AnyObject} from '#page/api/objects.js';
@@ -82,6 +82,16 @@ export function Graph({
     return () => closed.abort();
   }, [resource, namespace, name, resourceVersion]);
   const places = useMemo(() => (model ? placed(model) : new Map<string, Placed>()), [model]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const isRead = model !== undefined;
+  // Between many others the object itself may be far from the top.
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    const root = [...places.values()].find(({level}) => level === 0);
+    if (!element || !root) return;
+    element.scrollTop = root.y + (height - element.clientHeight) / 2;
+    element.scrollLeft = root.x + (width - element.clientWidth) / 2;
+  }, [isRead, resource, namespace, name]);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (!model) return <Notice>Reading…</Notice>;
   const all = [...places.values()];
@@ -94,7 +104,7 @@ export function Graph({
           {model.isPartial ? 'Some kinds could not be read whole.' : ''}
         </Notice>
       ) : null}
-      <div class="graph" tabIndex={0} role="group" aria-label={`Graph of ${name}`}>
+      <div class="graph" ref={scroller} tabIndex={0} role="group" aria-label={`Graph of ${name}`}>
         <div style={{width: `${size.width}px`, height: `${size.height}px`}}>
           <svg width={size.width} height={size.height} aria-hidden="true">
             <defs>

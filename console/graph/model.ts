@@ -3,7 +3,7 @@
 import {together} from '#page/api/call.js';
 import {kindNamed, kindOf, type Resource} from '#page/api/kinds.js';
 import {listObjects, readObject, type AnyObject} from '#page/api/objects.js';
-import {ownedBy, scan, type Dependent} from './dependents.js';
+import {ownedBy, scanAround, type Dependent} from './dependents.js';
 import {healthOf, type Health} from './health.js';
 import {referencesOf, selectorOf, type Reference} from './references.js';
 
@@ -159,10 +159,9 @@ const addSelected = async (builder: Builder, node: GraphNode, selector: string, 
 /** Reads the graph around an object. */
 export const readGraph = async (resource: Resource, object: AnyObject, signal: AbortSignal): Promise<GraphModel> => {
   const {metadata} = object;
-  const namespace = metadata.namespace ?? '';
   const builder = new Builder();
-  const root = builder.add(resource, namespace, metadata.name, 0)!;
-  const {all, isPartial} = await scan(namespace, signal);
+  const root = builder.add(resource, metadata.namespace ?? '', metadata.name, 0)!;
+  const {all, isPartial} = await scanAround(resource, object, signal);
   addOwners(builder, root, metadata, new Map(all.map(each => [each.metadata.uid, each])));
   if (!(resource.plural === 'namespaces' && resource.group === '')) addOwned(builder, root, metadata.uid, all);
   addReferences(builder, root, referencesOf(resource, object));

@@ -120,6 +120,18 @@ export const referencesOf = (resource: Resource, object: AnyObject): Reference[]
   });
 };
 
+const workloads: ReadonlySet<string> = new Set([
+  'deployments',
+  'replicasets',
+  'statefulsets',
+  'daemonsets',
+  'jobs',
+  'replicationcontrollers',
+]);
+
+/** Whether the pods that objects of a kind select are also theirs. */
+export const ownsSelected = ({plural}: Resource): boolean => workloads.has(plural);
+
 /** Returns the labels by which an object selects pods, as the text of a selector. */
 export const selectorOf = ({spec}: AnyObject, {plural}: Resource): string | undefined => {
   const selector =

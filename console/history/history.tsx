@@ -36,8 +36,19 @@ export interface Recorded {
   readonly error?: string;
 }
 
-/** Reads what is recorded of these kinds, and goes on with it. */
-export const useRecords = (kinds: string, limit = most): Recorded => {
+/** So many are shown before the others are read. */
+const firstRead = 400;
+
+/** Records in their order, each once. */
+const merged = (...lists: readonly (readonly FlightRecord[])[]): FlightRecord[] =>
+  [...new Map(lists.flat().map(each => [each.seq, each])).values()].sort((one, other) => one.seq - other.seq);
+
+/**
+ * Reads what is recorded of these kinds, and goes on with it. All that is recorded of an object, if one is given, is
+ * among it: of others only the latest, for what caused it.
+ */
+export const useRecords = (kinds: string, scope?: Scope, limit = most): Recorded => {
+  const {group, resource, namespace: inNamespace, name} = scope ?? {};
   const [state, setState] = useState<Recorded>({records: [], isWhole: true});
   useEffect(() => {
     const closed = new AbortController();
@@ -45,16 +56,26 @@ export const useRecords = (kinds: string, limit = most): Recorded => {
     const begin = async (): Promise<void> => {
       const recorder = await readRecorder(closed.signal);
       if ('why' in recorder) return setState({recorder, records: [], isWhole: true});
-      const {records, isWhole} = await readRecords({kind: kinds, order: 'desc'}, limit, closed.signal);
-      records.reverse();
-      setState({recorder, records, isWhole});
+      const {signal} = closed;
+      const all = {kind: kinds, order: 'desc'};
+      const latest = await readRecords(all, firstRead, signal);
+      const own =
+        resource === undefined ? latest : await readRecords({...all, group, resource, namespace: inNamespace, name}, limit, signal);
+      let records = merged(latest.records, own.records);
+      setState({recorder, records, isWhole: own.isWhole});
+      if (!latest.isWhole) {
+        const older = await readRecords({...all, before: String(latest.records.at(-1)?.seq)}, limit - firstRead, signal);
+        records = merged(records, older.records);
+        setState({recorder, records, isWhole: resource === undefined ? older.isWhole : own.isWhole});
+      }
       let waiting: FlightRecord[] = [];
       stop = followRecords({kind: kinds, after: String(records.at(-1)?.seq ?? 0)}, record => {
         if (waiting.push(record) > 1) return;
         setTimeout(() => {
           const more = waiting;
           waiting = [];
-          if (!closed.signal.aborted) setState(known => ({...known, records: [...known.records, ...more].slice(-limit)}));
+          if (!closed.signal.aborted)
+            setState(known => ({...known, records: [...known.records, ...more].slice(-Math.max(limit, records.length))}));
         }, 250);
       });
       if (closed.signal.aborted) stop();
@@ -64,7 +85,7 @@ export const useRecords = (kinds: string, limit = most): Recorded => {
       closed.abort();
       stop();
     };
-  }, [kinds, limit]);
+  }, [kinds, limit, group, resource, inNamespace, name]);
   return state;
 };
 
@@ -165,7 +186,7 @@ function ChangeRow({change, causes, isLater, isOpen, isOfOne, marks, toggle, mar
 }
 
 export function History({scope}: {readonly scope?: Scope}) {
-  const {recorder, records, isWhole, error} = useRecords('change,reconcile');
+  const {recorder, records, isWhole, error} = useRecords('change,reconcile', scope);
   const chosen = useCell(namespace);
   const shown = useCell(moment);
   const [open, setOpen] = useState<number>();

@@ -93,11 +93,14 @@ export const readQuery = (query: URLSearchParams): RecordQuery => {
 };
 
 /** Returns a quick check, without reading a record, that none which is selected fails. */
-export const quickCheck = ({object: {name, uid}, controller, request, since, until}: RecordQuery): ((entry: Entry) => boolean) => {
+export const quickCheck = ({object, controller, request, since, until}: RecordQuery): ((entry: Entry) => boolean) => {
+  const {group, resource, namespace, name, uid} = object;
+  const one = group !== undefined && resource && namespace && name ? {group, resource, namespace, name} : undefined;
   const parts = [name, uid, controller, request].filter(part => part !== undefined && part !== '').map(part => JSON.stringify(part));
   return entry => {
     if (entry.time < since || entry.time > until) return false;
-    if (parts.length === 0 || entry.form !== forms.json) return true;
+    if (entry.form !== forms.json) return !one || entry.isNamed(one);
+    if (parts.length === 0) return true;
     const {text} = entry;
     return parts.every(part => text.includes(part));
   };

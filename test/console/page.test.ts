@@ -164,6 +164,28 @@ inBrowser('before a deletion, what goes along is listed', async t => {
   });
 });
 
+inBrowser('what objects say is shown as text, and an address that is none is said to be none', async t => {
+  const html = '<img src=x onerror=alert(1)><b>bold</b>\u001b[31m';
+  const client = plane.client();
+  const metadata = {namespace: 'default', name: 'html', annotations: {html}};
+  await client.create(kinds.configMaps, {metadata, data: {'index.html': html}});
+  const regarding = {kind: 'ConfigMap', apiVersion: 'v1', namespace: 'default', name: 'html'};
+  const said = {reason: html, note: html, action: 'Shown', type: 'Warning', reportingController: 'example.com/a', reportingInstance: 'a'};
+  const eventTime = `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`;
+  await client.create(kinds.events, {metadata: {namespace: 'default', name: 'html'}, regarding, eventTime, ...said});
+  const dialogs: string[] = [];
+  page.on('dialog', dialog => void dialogs.push(dialog.message()));
+  for (const tab of ['yaml', 'edit', 'history', 'graph'])
+    await opened(t, `#/objects/core/configmaps/default/html?tab=${tab}`, async () => {
+      const word = {history: /created/, graph: /ConfigMap/}[tab] ?? /<img src=x onerror=alert\(1\)>/;
+      await page.locator('main', {hasText: word}).waitFor();
+      t.is(await page.locator('main img, main .message b, main code b').count(), 0, tab);
+    });
+  await opened(t, '#/overview', () => page.locator('main', {hasText: /onerror/}).waitFor());
+  t.deepEqual(dialogs, []);
+  await opened(t, '#/nowhere/%E0%A4%A', () => page.getByText('There is no view “nowhere”.').waitFor());
+});
+
 inBrowser('a graph joins owners, what they own, and references', async t => {
   await opened(t, '#/objects/apps/deployments/default/web?tab=graph', async () => {
     await page.locator('.node', {hasText: 'ReplicaSet'}).waitFor();
@@ -343,5 +365,27 @@ inBrowser('a list that is longer than its first page is shown whole, in order, a
     await page.getByRole('link', {name: 'many-399'}).waitFor();
     await client.delete(kinds.configMaps, {namespace: 'default', name: 'many-399'});
     await page.locator('.count', {hasText: /^399 of/}).waitFor();
+  });
+});
+
+inBrowser('among a thousand pods, those of a deployment are found, and all that was recorded of it', async t => {
+  const client = plane.client();
+  const spec = {schedulingGates: [{name: 'example.com/never'}], containers: [{name: 'a', image: 'a'}]};
+  const names = Array.from({length: 1000}, (_, at) => `a-${at}`);
+  await Promise.all(names.map(name => client.create(kinds.pods, {metadata: {name, namespace: 'default'}, spec})));
+  for (let revision = 1; revision <= 4000; revision++) {
+    const object = {group: '', resource: 'configmaps', namespace: 'default', name: 'busy'};
+    plane.recorder!.change({kind: 'change', type: 'updated', object, verb: 'update', revision, user: 'u'}, {jsonFrom: 0});
+  }
+  const web = '#/objects/apps/deployments/default/web';
+  await opened(t, `${web}?tab=graph`, async () => {
+    await page.locator('.node', {hasText: 'ReplicaSet'}).waitFor();
+    const edges = await page.locator('.graph-view ul li').allInnerTexts();
+    t.is(edges.filter(text => /^web-\w+ owns web-/.test(text)).length, 3);
+    await page.keyboard.press('d');
+    await page.getByRole('dialog').getByText('3 pods').waitFor();
+    await page.keyboard.press('Escape');
+    await goTo(`${web}?tab=history`);
+    await page.getByRole('row', {name: /created create/}).waitFor();
   });
 });

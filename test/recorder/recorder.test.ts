@@ -194,6 +194,8 @@ test('a user sees records of what the user may list, and none without the right 
 test('a parameter that is unknown or malformed is refused in words', async t => {
   await t.throwsAsync(get('/records?names=x'), {message: 'there is no parameter "names"'});
   await t.throwsAsync(get('/records?kind=chance'), {message: 'kind: "chance" is not one of change, reconcile, admission, scheduling'});
+  for (const at of ['2026-02-30T00:00:00Z', '2026-01-01T24:00:00Z', 'NaN', '-1', '9'.repeat(19)])
+    await t.throwsAsync(get(`/objects?resource=pods&at=${at}`), {message: /is neither a time as .* nor a resource version/});
   await t.throwsAsync(get('/records?since=yesterday'), {message: 'since: "yesterday" is no time as 2006-01-02T15:04:05Z'});
   await t.throwsAsync(get('/objects'), {message: 'resource: is required'});
 });

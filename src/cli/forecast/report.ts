@@ -1,4 +1,5 @@
 import {wireTime} from '#src/api/time.js';
+import {printable} from '#src/base/text/printable.js';
 import type {Difference, Folded, Timeline} from './timeline.js';
 
 /** What a forecast is about, and what it leaves out. */
@@ -56,11 +57,12 @@ const head = ({from, until, objects, notes}: About): string[] => [
 ];
 
 /** Returns the lines of a forecast: what happens, in order, and how often by kind. */
-export const textReport = (about: About, {all, more}: Timeline): string[] => [
-  ...head(about),
-  ...(all.length > 0 ? bounded(all.map(lineOf), more) : ['nothing happens']),
-  ...(all.length > 0 ? ['', ...summary(all)] : []),
-];
+export const textReport = (about: About, {all, more}: Timeline): string[] =>
+  [
+    ...head(about),
+    ...(all.length > 0 ? bounded(all.map(lineOf), more) : ['nothing happens']),
+    ...(all.length > 0 ? ['', ...summary(all)] : []),
+  ].map(printable);
 
 /** Returns the lines of the difference that a change makes. */
 export const differenceReport = (about: About, {onlyWith, onlyWithout, changed}: Difference): string[] => {
@@ -73,7 +75,7 @@ export const differenceReport = (about: About, {onlyWith, onlyWithout, changed}:
       changed.map(({without, with: now}) => `${lineOf(now)} (without it: ${without.count} times, first at ${wireTime(without.first)})`),
     ),
   ];
-  return [...head(about).slice(0, -1), ...(lines.length > 0 ? lines : ['', 'the change makes no difference'])];
+  return [...head(about).slice(0, -1), ...(lines.length > 0 ? lines : ['', 'the change makes no difference'])].map(printable);
 };
 
 const asData = ({first, next, last, ...rest}: Folded): object => ({

@@ -2,13 +2,14 @@ import test from 'ava';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {printable} from '#src/base/text/printable.js';
 import {documentsWithLines} from '#src/base/yaml/field-lines.js';
 import {ServedKinds} from '#src/client/served-kinds.js';
 import {loadOf, loadsIn} from '#src/cli/forecast/load.js';
 import {differenceReport, textReport} from '#src/cli/forecast/report.js';
 import {forecast, type RunOptions} from '#src/cli/forecast/run.js';
 import {readCluster, type Source} from '#src/cli/forecast/source.js';
-import {difference, type Timeline} from '#src/cli/forecast/timeline.js';
+import {difference, Timeline} from '#src/cli/forecast/timeline.js';
 import {createAuthority, authorityPem} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {issueClientCertificate} from '#src/pki/issuing.js';
@@ -209,6 +210,19 @@ test('a report is a line for each thing in order, and a summary by kind', t => {
   ]);
   t.true(lines.includes('2026-03-29T01:30:00Z  CronJob default/daily runs: schedule 30 3 * * * in the zone Europe/Berlin'));
   t.regex(lines.at(-1) ?? '', /^\w+ \(\d\): /);
+});
+
+test('what an object says of itself cannot move the cursor of the terminal', t => {
+  const said = new Timeline();
+  said.add({at: 0, object: 'Pod default/a', what: 'Killed\u001b[2J', because: '\u001b]0;title\u0007 \u009b1A'});
+  const about = {from: 0, until: hour, objects: 1, notes: []};
+  const lines = [...textReport(about, said), ...differenceReport(about, {onlyWith: said.all, onlyWithout: [], changed: []})];
+
+  t.true(lines.includes(String.raw`1970-01-01T00:00:00Z  Pod default/a Killed\x1b[2J: \x1b]0;title\x07 \x9b1A`));
+  t.deepEqual(
+    lines.filter(line => printable(line) !== line),
+    [],
+  );
 });
 
 test('loads are refused with what is wrong about them', t => {
