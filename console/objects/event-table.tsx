@@ -26,7 +26,7 @@ export function EventTable({
     .slice(0, isShort ? 8 : most);
   if (rows.length === 0) return <p class="empty">{state.isComplete ? empty : 'Reading…'}</p>;
   return (
-    <div class="scrolling">
+    <div class="scrolling" tabIndex={0} role="region" aria-label="Events">
       <table class="events">
         <thead>
           <tr>

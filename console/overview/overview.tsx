@@ -64,7 +64,7 @@ function Controllers({controllers}: {readonly controllers: readonly ControllerSt
       <Notice>The process of the API server has no controllers: what their queues do is on the metrics ports of their own programs.</Notice>
     );
   return (
-    <div class="scrolling tall">
+    <div class="scrolling tall" tabIndex={0} role="region" aria-label="Controllers">
       <table>
         <thead>
           <tr>

@@ -29,7 +29,13 @@ export function Namespaces() {
   return (
     <label class="namespaces">
       <span>Namespace</span>
-      <select ref={select} value={chosen} onFocus={read} onChange={event => namespace.set(event.currentTarget.value)}>
+      <select
+        ref={select}
+        aria-label="Namespace"
+        value={chosen}
+        onFocus={read}
+        onChange={event => namespace.set(event.currentTarget.value)}
+      >
         <option value="">all</option>
         {listed.map(name => (
           <option key={name} value={name}>

@@ -57,6 +57,16 @@ const overlaps = `(() => {
     .map(each => node.data.trim() + ' | ' + each.node.data.trim()));
 })()`;
 
+/**
+ * Returns what scrolls and takes no key, what is chosen from without a name, and lists of links too low to be hit (WCAG
+ * 2.2).
+ */
+const hardToReach = `[
+  ...[...document.querySelectorAll('.scrolling')].filter(each => each.tabIndex < 0 || !each.ariaLabel),
+  ...[...document.querySelectorAll('select')].filter(each => !each.ariaLabel && !each.labels.length),
+  ...[...document.querySelectorAll('.kinds li a, .views a')].filter(each => each.getBoundingClientRect().height < 24),
+].map(each => each.outerHTML.slice(0, 80))`;
+
 /** What has to be there to read. */
 const views: readonly (readonly [hash: string, words: readonly RegExp[]])[] = [
   ['#/overview', [/Nodes\s*3/, /Pods\s*5/, /Running 4/, /Pending 1/, /FailedScheduling\s*pod\/waits/, /deployment/]],
@@ -116,6 +126,7 @@ for (const width of [1280, 390])
         t.is(await page.evaluate('document.documentElement.scrollWidth'), width, hash);
         t.true((await page.locator('main').evaluate(element => element.scrollWidth - element.clientWidth)) <= 0, hash);
         t.deepEqual(await page.evaluate(overlaps), [], hash);
+        t.deepEqual(await page.evaluate(hardToReach), [], hash);
       }
       t.deepEqual(errors.splice(0), []);
     },
