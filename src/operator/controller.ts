@@ -7,6 +7,7 @@ import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import {
   defineController as defineRuntimeController,
@@ -254,12 +255,28 @@ const reconcilerOf = <T extends KubeObject>(
     writes,
   );
   const cluster = clusterOf(primary);
-  const attempted = async (key: ObjectKey, {log, retries, signal}: Attempt): Promise<Result> => {
+  const attempted = async (key: ObjectKey, attempt: Attempt): Promise<Result> => {
+    const {retries, signal} = attempt;
     const object = caches.get(definition.for as Source<T>, key) as Stored<T> | undefined;
-    const own = clients.of(key, object, signal);
-    const there = cluster === undefined ? own : own.cluster(cluster);
-    const given: ReconcileContext<T> = {key, object, caches, client: own, events, log, clock, retries, signal};
+    const own = lazily(() => clients.of(key, object, signal));
+    // Many reconciles find that nothing is to be done: neither a client nor a logger is created for them.
+    const given: ReconcileContext<T> = {
+      key,
+      object,
+      caches,
+      get client() {
+        return own();
+      },
+      events,
+      get log() {
+        return attempt.log;
+      },
+      clock,
+      retries,
+      signal,
+    };
     if (!object || finalizer === undefined || finalize === undefined) return (await reconcile(given)) ?? settled;
+    const there = cluster === undefined ? own() : own().cluster(cluster);
     if (!(object as AnyObject).metadata?.deletionTimestamp) {
       const kept = (object as AnyObject).metadata?.finalizers?.includes(finalizer) ? object : await there.addFinalizer(object, finalizer);
       return (await reconcile({...given, object: kept})) ?? settled;

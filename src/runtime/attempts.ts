@@ -18,8 +18,13 @@ export interface AttemptsParts {
 }
 
 /** An attempt in progress, until it is disposed of. */
-interface InProgress extends Disposable {
+export interface InProgress extends Disposable {
   readonly signal: AbortSignal;
+}
+
+/** What holds the clock, and can be told not to. */
+interface Holding {
+  pauseHold(): Disposable;
 }
 
 interface Running {
@@ -43,15 +48,15 @@ export class Attempts {
   }
 
   /**
-   * Begins an attempt. Its signal aborts when the loop stops, or the time is up. `pauseHold` has it not hold the clock
-   * until the result is disposed of.
+   * Begins an attempt. Its signal aborts when the loop stops, or the time is up. `pauseHold` of the attempt has it not
+   * hold the clock until the result is disposed of.
    */
-  begin(key: string, pauseHold: () => Disposable): InProgress {
+  begin(key: string, attempt: Holding): InProgress {
     const {limitMs, clock, signal} = this.#parts;
     const running = {key, startedAt: clock.monotonic()};
     this.#running.add(running);
     if (!this.#timer && !signal.aborted) this.#arm(longMs);
-    const limited = limitMs === undefined ? undefined : this.#limited(key, limitMs, pauseHold);
+    const limited = limitMs === undefined ? undefined : this.#limited(key, limitMs, attempt);
     return {
       signal: limited?.signal ?? signal,
       [Symbol.dispose]: () => {
@@ -72,7 +77,7 @@ export class Attempts {
       throw new Error(`reconciling ${oldest!.key} has not ended after ${formatDuration(ms)}, its limit is ${formatDuration(limitMs)}`);
   }
 
-  #limited(key: string, limitMs: number, pauseHold: () => Disposable): InProgress {
+  #limited(key: string, limitMs: number, attempt: Holding): InProgress {
     const {clock, log, metrics, signal} = this.#parts;
     const own = new AbortController();
     const following = onAbort(signal, () => own.abort(signal.reason));
@@ -83,7 +88,7 @@ export class Attempts {
       pause?.[Symbol.dispose]();
       pause = undefined;
     };
-    const stalls = clock.whenStalled?.(() => (pause ??= pauseHold()));
+    const stalls = clock.whenStalled?.(() => (pause ??= attempt.pauseHold()));
     const timer = clock.schedule(limitMs, () => {
       goOn();
       metrics.timedOut();

@@ -1,14 +1,13 @@
 // The one place that turns the outcome of a reconciliation into queue operations, metrics and a log line: settled keys
 // are forgotten, others are added after a time or with backoff, and terminal errors are not retried.
 
-import {keyText, parseKey} from '#src/api/key.js';
+import {keyText, parseKey, type ObjectKey} from '#src/api/key.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
-import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
-import {Attempts} from './attempts.js';
-import type {Loop, Reconcile} from './controller.js';
+import {Attempts, type InProgress} from './attempts.js';
+import type {Attempt, Loop, Reconcile} from './controller.js';
 import type {ReconcileMetrics, ReconcileResult} from './reconcile-metrics.js';
 import {withinSpan, type ReconcileTrace} from './reconcile-trace.js';
 import {isTransient} from './transient.js';
@@ -83,27 +82,13 @@ export const reconcileHandler = ({
     }
   };
 
+  const loop: LoopParts = {queue, clock, log, attempts};
   return async text => {
     const key = parseKey(text);
     const admitted = admit?.(key);
     if (admitted) return void admitted.then(() => signal.aborted || queue.add(text));
     const started = clock.monotonic();
-    const pauseHold = nested(() => queue.pauseHold());
-    using inProgress = attempts.begin(text, pauseHold);
-    const pause = async (ms: number) => {
-      using _ = pauseHold();
-      await sleep(clock, ms, inProgress.signal);
-    };
-    // Created on demand: most attempts log nothing, and a child logger costs as much as a short attempt.
-    const logOfKey = lazily(() => log.child({key: keyText(key)}));
-    const attempt = {
-      get log() {
-        return logOfKey();
-      },
-      retries: queue.retries(text),
-      signal: inProgress.signal,
-      pause,
-    };
+    using attempt = new CurrentAttempt(key, text, loop);
     metrics.started();
     const span = trace?.begin({key, retries: attempt.retries, startedAt: started});
     const act = () => reconcile(key, attempt);
@@ -129,18 +114,55 @@ export const reconcileHandler = ({
   };
 };
 
-/** Returns a function that begins something, which goes on until all that its calls returned are disposed of. */
-const nested = (begin: () => Disposable): (() => Disposable) => {
-  let count = 0;
-  let begun: Disposable | undefined;
-  return () => {
-    if (count++ === 0) begun = begin();
+/** What an attempt needs of its loop. */
+interface LoopParts extends Pick<ReconcileHandlerOptions, 'queue' | 'clock' | 'log'> {
+  readonly attempts: Attempts;
+}
+
+/** An attempt in progress, until it is disposed of. It creates on demand what most attempts do not use. */
+class CurrentAttempt implements Attempt, Disposable {
+  readonly retries: number;
+  readonly signal: AbortSignal;
+  readonly #key: ObjectKey;
+  readonly #loop: LoopParts;
+  readonly #inProgress: InProgress;
+  #log: Log | undefined;
+  #pauses = 0;
+  #paused: Disposable | undefined;
+
+  constructor(key: ObjectKey, text: string, loop: LoopParts) {
+    this.#key = key;
+    this.#loop = loop;
+    this.retries = loop.queue.retries(text);
+    this.#inProgress = loop.attempts.begin(text, this);
+    this.signal = this.#inProgress.signal;
+  }
+
+  /** A child logger costs as much as a short attempt. */
+  get log(): Log {
+    return (this.#log ??= this.#loop.log.child({key: keyText(this.#key)}));
+  }
+
+  get pause(): Attempt['pause'] {
+    return async ms => {
+      using _ = this.pauseHold();
+      await sleep(this.#loop.clock, ms, this.signal);
+    };
+  }
+
+  /** Has the attempt not hold the clock, until all that the calls returned are disposed of. */
+  pauseHold(): Disposable {
+    if (this.#pauses++ === 0) this.#paused = this.#loop.queue.pauseHold();
     let isOpen = true;
     return {
-      [Symbol.dispose]() {
-        if (isOpen && --count === 0) begun?.[Symbol.dispose]();
+      [Symbol.dispose]: () => {
+        if (isOpen && --this.#pauses === 0) this.#paused?.[Symbol.dispose]();
         isOpen = false;
       },
     };
-  };
-};
+  }
+
+  [Symbol.dispose](): void {
+    this.#inProgress[Symbol.dispose]();
+  }
+}

@@ -1,6 +1,6 @@
 import {Subject} from 'rxjs';
 import test, {type ExecutionContext} from 'ava';
-import {noLog} from '#src/base/log.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {yieldToEventLoop} from '#src/base/turn.js';
 import {seededRandom} from '#src/base/random.js';
 import {
@@ -12,6 +12,7 @@ import {
   selection,
   type ManagerOptions,
   type ObjectKey,
+  type ReconcileContext,
   type RateLimit,
 } from '#src/operator/index.js';
 import {ConfigMap, Namespace, Secret} from '#src/operator/kinds.js';
@@ -58,6 +59,29 @@ const noting = (name: string, seen: string[], more: object = {}) =>
     },
     ...more,
   });
+
+test('the client and the log of a reconcile are made once, when they are read', async t => {
+  const {create, run} = aWorld(t);
+  await create('map');
+  const keys: unknown[] = [];
+  const log: Log = {
+    ...noLog,
+    child(fields) {
+      if ('key' in fields) keys.push(fields['key']);
+      return log;
+    },
+  };
+  const same: boolean[] = [];
+  const reading = async (context: ReconcileContext): Promise<void> => {
+    const {client, log: own} = context;
+    same.push(client === context.client, own === context.log);
+    return Promise.resolve();
+  };
+  await run({log, controllers: [noting('reads', [], {reconcile: reading}), noting('reads-neither', [])]});
+
+  t.deepEqual(same, [true, true]);
+  t.deepEqual(keys, ['default/map']);
+});
 
 test('what changed is reconciled before what was only listed, and a change of a listed object lets it pass the others', async t => {
   const {create, change, run} = aWorld(t);
