@@ -167,6 +167,10 @@ export interface Action<In extends KubeObject = KubeObject> {
   /** Applies defaults before admission. */
   default?(object: In): void;
   validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;
+  /**
+   * Completes the object between changing and validating admission. Throws the refusals that come before the latter.
+   */
+  prepare?(object: In, context: ActionContext): Promise<void>;
   /** Returns the object of the response (201). */
   run(object: In, context: ActionContext): Promise<KubeObject>;
 }

@@ -56,6 +56,13 @@ const token = (header: unknown, payload: unknown): string => {
   return `${input}.${sign('sha256', Buffer.from(input), {key: p256, dsaEncoding: 'ieee-p1363'}).toString('base64url')}`;
 };
 
+test('a token without a signature is signed by no key', t => {
+  const read = readToken(`${encoded({alg: 'none'})}.${encoded({iss: 'a'})}.`);
+
+  t.like(read, {claims: {iss: 'a'}});
+  for (const [, key] of keys) t.false(read!.isSignedBy(key));
+});
+
 test('an invalid token is not accepted', t => {
   const good = {alg: 'ES256'};
   for (const text of [

@@ -120,6 +120,7 @@ export const runAction = async (
   await writes.admission.run('admit', attributes);
   const actionContext = actionContextOf(services, asked, writing);
   checkSent(asked, object, actionContext);
+  await action.prepare?.(object, actionContext);
   await writes.admission.run('validate', attributes);
   const {
     kind = action.kind.kind,

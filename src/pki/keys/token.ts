@@ -101,12 +101,13 @@ const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims | und
 };
 
 /**
- * Parses a compact token; undefined if it is invalid. Tokens with critical extensions are rejected, since none is
+ * Parses a compact token; undefined if it is invalid. One without a signature, as of the algorithm `none`, is signed by
+ * no key. Tokens with critical extensions are rejected, since none is
  * supported (RFC 7515 §4.1.11).
  */
 export const readToken = (text: string): UnverifiedToken | undefined => {
   const [head = '', body = '', signature = '', ...rest] = text.split('.');
-  if (rest.length > 0 || !isBase64Url(signature)) return undefined;
+  if (rest.length > 0 || !(signature === '' || isBase64Url(signature))) return undefined;
   const header = part(head);
   const payload = part(body);
   const claims = payload && claimsOf(payload);

@@ -149,23 +149,31 @@ const signed = async (claims: TokenClaims, tokens: TokenIssuer): Promise<string>
   }
 };
 
-const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
-  const {naming, namespace, name, clock, tokens, warn} = context;
+/** Completes a request, as validating admission sees it. */
+const prepare = async (request: TokenRequest, context: ActionContext): Promise<void> => {
+  const {naming, namespace, name, clock, tokens} = context;
   if (!tokens) throw notFound({group: '', resource: 'serviceaccounts/token'}, name);
   const refusal = (of: string, errors: readonly FieldError[]) =>
     invalidObject({group: naming.group('authentication'), kind: 'TokenRequest'}, of, errors);
-  const requested = request.metadata?.name;
+  const {name: requested, namespace: _, uid: requestedUid, creationTimestamp: __, ...metadata} = request.metadata ?? {};
   if (requested && requested !== name)
     throw refusal(name, [invalid('metadata.name', requested, 'must match the service account name if specified')]);
   const account = await existing(context, kinds.serviceAccounts, namespace, name);
   const uid = account.metadata?.uid ?? '';
-  checkUid(request.metadata?.uid ?? uid, uid, context);
+  checkUid(requestedUid ?? uid, uid, context);
   const errors = collectErrors(wellFormed(request));
   if (errors.length > 0) throw refusal('', errors);
+  request.metadata = {name, namespace, uid: requestedUid ?? uid, creationTimestamp: wireTime(clock.now()), ...metadata};
+  if (!request.spec.audiences?.length) request.spec.audiences = [...tokens.audiences];
+  delete request.status;
+};
 
+const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
+  const {namespace, name, clock, warn} = context;
+  const tokens = context.tokens!;
+  const account = await existing(context, kinds.serviceAccounts, namespace, name);
   const bound = await boundTo(request, context);
-  const {audiences: wanted = [], expirationSeconds = usualSeconds, boundObjectRef = null} = request.spec;
-  const audiences = wanted.length > 0 ? wanted : [...tokens.audiences];
+  const {audiences = [], expirationSeconds = usualSeconds, boundObjectRef = null} = request.spec;
   const isCapped = tokens.maxSeconds > 0 && expirationSeconds > tokens.maxSeconds;
   if (isCapped) warn(`requested expiration of ${expirationSeconds} seconds shortened to ${tokens.maxSeconds} seconds`);
   const seconds = isCapped ? tokens.maxSeconds : expirationSeconds;
@@ -173,7 +181,7 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   const token = await signed(claimsOf(account, bound, lifetimeOf(seconds, audiences, bound, tokens), audiences, context), tokens);
   const {deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata} = request.metadata ?? {};
   return {
-    metadata: {...metadata, name, namespace, uid: metadata.uid ?? uid, creationTimestamp: wireTime(now)},
+    metadata,
     spec: {audiences, expirationSeconds: seconds, boundObjectRef: boundObjectRef as NonNullable<typeof boundObjectRef>},
     status: {
       token,
@@ -190,5 +198,6 @@ export const tokenRequest: Action<TokenRequest> = {
   kind: kinds.tokenRequests,
   needs: 'tokens',
   default: ({spec}) => void (spec.expirationSeconds ??= usualSeconds),
+  prepare,
   run,
 };

@@ -331,3 +331,29 @@ test('without a signing key no token is issued, and invalid key files are report
     message: '--service-account-signing-key-file: /dev/null: data does not contain a valid RSA, ECDSA or Ed25519 private key',
   });
 });
+
+test('validating admission sees a token request with its account and audiences', async t => {
+  const {plane, client, account, request} = await aPlane();
+  await using _ = plane;
+  const apiVersion = plane.naming.apiVersion('admissionregistration', 'v1');
+  await client.resource(kinds.validatingAdmissionPolicies).create({
+    apiVersion,
+    metadata: {name: 'tokens'},
+    spec: {
+      matchConstraints: {
+        resourceRules: [{apiGroups: [''], apiVersions: ['*'], operations: ['CREATE'], resources: ['serviceaccounts/token']}],
+      },
+      validations: [
+        {expression: 'false', messageExpression: "[object.metadata.name, object.metadata.uid, object.spec.audiences[0]].join(' ')"},
+      ],
+    },
+  } as never);
+  await client.resource(kinds.validatingAdmissionPolicyBindings).create({
+    apiVersion,
+    metadata: {name: 'tokens'},
+    spec: {policyName: 'tokens', validationActions: ['Deny']},
+  } as never);
+
+  const {message} = (await t.throwsAsync(request()))!;
+  t.true(message.endsWith(`denied request: robot ${account.metadata!.uid} ${issuer}`), message);
+});

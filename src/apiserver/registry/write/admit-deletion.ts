@@ -3,15 +3,27 @@ import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
-/** Runs the admission of a deletion. `oldObject` is the stored object, as far as it is known. Throws the refusal. */
+interface Target {
+  readonly namespace: string;
+  readonly name: string;
+  /** The stored object, as far as it is known. */
+  readonly oldObject: Readonly<KubeObject>;
+}
+
+/**
+ * Runs the admission of a deletion. `validated` are its options as validating plugins see them, with the grace period
+ * that is in force. Throws the refusal.
+ */
 export const admitDeletion = async (
   resource: Resource,
-  {namespace, name, oldObject}: {readonly namespace: string; readonly name: string; readonly oldObject: Readonly<KubeObject>},
+  target: Target,
   deletion: DeleteOptions,
   context: WriteContext,
+  validated = deletion,
 ): Promise<void> => {
   const {admission} = resource.settings.writes;
-  const attributes = requestAttributes(resource, context, {operation: 'DELETE', deletion, subresource: '', namespace, name, oldObject});
-  await admission.run('admit', attributes);
-  await admission.run('validate', attributes);
+  const attributesOf = (options: DeleteOptions) =>
+    requestAttributes(resource, context, {operation: 'DELETE', deletion: options, subresource: '', ...target});
+  await admission.run('admit', attributesOf(deletion));
+  await admission.run('validate', attributesOf(validated));
 };

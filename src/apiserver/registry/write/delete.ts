@@ -62,7 +62,8 @@ const deleteOnce = async (
   const {key, value, revision} = record;
   const old = (await objects.inPieces(key, value, revision, settings.clock)) ?? objects.of(key, value, revision);
   checkDeletePreconditions(resource, name, old, options);
-  if (!context.isAdmitted) await admitDeletion(resource, {namespace, name, oldObject: old}, options, context);
+  if (!context.isAdmitted)
+    await admitDeletion(resource, {namespace, name, oldObject: old}, options, context, withGracePeriod(resource, old, options));
 
   // A kind without steps of its own changes metadata alone, and shares the rest.
   const object = definition.deletion?.begin
@@ -114,18 +115,24 @@ const storeThenRemove = async (resource: Resource, record: StoredRecord, object:
 /** Converts seconds to milliseconds with the overflow of a signed 64-bit number of nanoseconds, as in the original. */
 const millisecondsOf = (seconds: number): number => Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 
+/** A negative grace period is the shortest one. */
+const requestedSecondsOf = ({gracePeriodSeconds: seconds}: DeleteOptions): number | undefined =>
+  seconds !== undefined && seconds < 0 ? 1 : seconds;
+
+/** Returns the options with the grace period that the object gets, if its kind has them. */
+const withGracePeriod = ({definition}: Resource, object: Readonly<KubeObject>, options: DeleteOptions): DeleteOptions => {
+  if (!definition.deletion?.gracePeriod || object.metadata!.deletionTimestamp) return options;
+  return {...options, gracePeriodSeconds: definition.deletion.gracePeriod(object, requestedSecondsOf(options))};
+};
+
 /**
  * Sets or shortens the grace period of an object. Returns its seconds; `pending` when the object is terminating and its
  * grace period stays; undefined for a kind without grace periods and when the grace period is over.
  */
-const applyGracePeriod = (
-  {definition, settings}: Resource,
-  object: KubeObject,
-  {gracePeriodSeconds}: DeleteOptions,
-): number | 'pending' | undefined => {
+const applyGracePeriod = ({definition, settings}: Resource, object: KubeObject, options: DeleteOptions): number | 'pending' | undefined => {
   if (!definition.deletion?.gracePeriod) return undefined;
   const meta = object.metadata!;
-  const requestedSeconds = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
+  const requestedSeconds = requestedSecondsOf(options);
   if (!meta.deletionTimestamp) {
     const seconds = definition.deletion.gracePeriod(object, requestedSeconds);
     meta.deletionTimestamp = wireTime(settings.clock.now() + millisecondsOf(seconds));
