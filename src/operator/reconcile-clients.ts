@@ -3,7 +3,6 @@
 import {keyOf, type ObjectKey} from '#src/api/key.js';
 import {apiVersionOf, type Kind} from '#src/api/kinds/index.js';
 import type {Clock} from '#src/base/clock.js';
-import {lazily} from '#src/base/lazily.js';
 import type {Client as ResourceClients} from '#src/client/client.js';
 import type {Caches} from './caches.js';
 import {AppliedConfigurations} from './client/applied.js';
@@ -68,12 +67,8 @@ export class ReconcileClients {
     if (!found) return undefined;
     const {client, resolver, cached} = found;
     const {name, clock, recordedAs} = this.#parts;
-    // Most reconciles send nothing.
-    const noting = lazily(() => notingClient(client, {writes: this.#writes, key: of.key, cluster, recordedAs}));
     return new TypedClient({
-      get client() {
-        return noting();
-      },
+      client: notingClient(client, {writes: this.#writes, key: of.key, cluster, recordedAs}),
       clock,
       fieldManager: name,
       resolver,

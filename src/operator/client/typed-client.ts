@@ -48,39 +48,25 @@ export interface TypedClientParts {
 const isKind = (value: object): value is Kind => 'plural' in value && 'listKind' in value;
 
 export class TypedClient implements Client {
+  readonly naming: ResourceClients['naming'];
+  readonly watchList: ResourceClients['watchList'];
+  readonly isProbed: ResourceClients['isProbed'];
+  readonly resource: ResourceClients['resource'];
+  readonly metadata: ResourceClients['metadata'];
+  readonly request: ResourceClients['request'];
   readonly #parts: TypedClientParts;
   readonly #defaults: {readonly fieldManager: string; readonly signal?: AbortSignal};
 
   constructor(parts: TypedClientParts) {
-    const {fieldManager, signal} = parts;
+    const {client, fieldManager, signal} = parts;
     this.#parts = parts;
     this.#defaults = {fieldManager, ...(signal ? {signal} : {})};
-  }
-
-  // The client itself may be created when it is first used.
-
-  get naming(): ResourceClients['naming'] {
-    return this.#parts.client.naming;
-  }
-
-  get watchList(): ResourceClients['watchList'] {
-    return this.#parts.client.watchList;
-  }
-
-  get isProbed(): ResourceClients['isProbed'] {
-    return this.#parts.client.isProbed;
-  }
-
-  get resource(): ResourceClients['resource'] {
-    return kind => this.#parts.client.resource(kind);
-  }
-
-  get metadata(): ResourceClients['metadata'] {
-    return kind => this.#parts.client.metadata(kind);
-  }
-
-  get request(): ResourceClients['request'] {
-    return (...call) => this.#parts.client.request(...call);
+    this.naming = client.naming;
+    this.watchList = client.watchList;
+    this.isProbed = client.isProbed;
+    this.resource = kind => client.resource(kind);
+    this.metadata = kind => client.metadata(kind);
+    this.request = (...call) => client.request(...call);
   }
 
   async get<T extends KubeObject>(
