@@ -379,9 +379,9 @@ inBrowser('among a thousand pods, those of a deployment are found, and all that 
   }
   const web = '#/objects/apps/deployments/default/web';
   await opened(t, `${web}?tab=graph`, async () => {
-    await page.locator('.node', {hasText: 'ReplicaSet'}).waitFor();
-    const edges = await page.locator('.graph-view ul li').allInnerTexts();
-    t.is(edges.filter(text => /^web-\w+ owns web-/.test(text)).length, 3);
+    const owned = page.locator('.graph-view ul li', {hasText: /^web-\w+ owns web-/});
+    await owned.nth(2).waitFor({state: 'attached'});
+    t.is(await owned.count(), 3);
     await page.keyboard.press('d');
     await page.getByRole('dialog').getByText('3 pods').waitFor();
     await page.keyboard.press('Escape');

@@ -109,6 +109,14 @@ test('a body that says another kind or version is refused in words, and one that
   t.is((await client.create(Secret, secret)).kind, 'Secret');
 });
 
+test('a client may be spread, and be the prototype of another, as wrappers in tests do', async t => {
+  const client = (await aPlane(t)).client();
+  for (const wrapped of [{...client}, Object.create(client) as typeof client]) {
+    t.is(wrapped.naming, client.naming);
+    t.truthy(wrapped.resource(ConfigMap).list);
+  }
+});
+
 test('objects are created, replaced, patched and deleted, by key or by what was read', async t => {
   const client = (await aPlane(t)).client();
 
