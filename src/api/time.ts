@@ -1,3 +1,5 @@
+import {daysInMonth} from '#src/base/calendar/days-in-month.js';
+
 /** Caches the last formatted second: most times of a server are in the current one. */
 let lastFormatted = {second: Number.NaN, text: ''};
 
@@ -26,15 +28,10 @@ export const zonedTime = (ms: number, zoneMinutes: number): string => {
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-const daysIn = (year: number, month: number): number => {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
-};
-
 /** Whether a time has a day that its month has, and an hour of the day: the engine goes on to the next ones. */
 const isOnCalendar = (text: string): boolean => {
   const day = Number(text.slice(8, 10));
-  return (day <= 28 || day <= daysIn(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) && !text.startsWith('24', 11);
+  return (day <= 28 || day <= daysInMonth(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) && !text.startsWith('24', 11);
 };
 
 /** Returns the ms since the epoch of an RFC 3339 time; undefined for anything else. */

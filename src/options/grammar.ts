@@ -1,7 +1,7 @@
-import {naming} from '#src/api/naming.js';
 import {closest} from '#src/base/text/closest.js';
 import type {FlagRow, FlagTable} from './flag.js';
 import {OptionError} from './option-error.js';
+import {ownFlagName} from './original-flags.js';
 import {flagTypes} from './types.js';
 
 /** One occurrence of a flag: its canonical name and its value as text. */
@@ -19,22 +19,6 @@ export interface ParsedArguments {
   readonly args: readonly string[];
 }
 
-/** The words of the original's flags, and what they are here. */
-const renamedWords: ReadonlyMap<string, string> = (() => {
-  const [original, own] = [naming('kubernetes'), naming('plat')].map(({flagWords, component}) => [
-    ...flagWords,
-    component('').slice(0, -1),
-  ]);
-  return new Map(original!.map((word, at) => [word, own![at]!]));
-})();
-
-/** Returns the name of an original's flag here. */
-const renamed = (flag: string): string =>
-  flag
-    .split('-')
-    .map(word => renamedWords.get(word) ?? word)
-    .join('-');
-
 /**
  * Thrown for a flag that a program does not have. The message names the one that the original calls so, or a similar
  * one.
@@ -43,7 +27,8 @@ export class UnknownFlagError extends OptionError {
   readonly flag: string;
 
   constructor(flag: string, known: readonly string[]) {
-    const similar = known.includes(renamed(flag)) ? renamed(flag) : closest(flag, known);
+    const renamed = ownFlagName(flag);
+    const similar = known.includes(renamed) ? renamed : closest(flag, known);
     super(`unknown flag: --${flag}${similar === undefined ? '' : ` (did you mean --${similar}?)`}`);
     this.flag = flag;
   }

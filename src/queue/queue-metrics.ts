@@ -81,10 +81,8 @@ export class QueueMetrics<T> implements Disposable {
     this.#retries.add(0);
   }
 
-  /** Counts items that were added. Returns since when they wait. */
-  added(count = 1): number {
+  added(count: number): void {
     this.#adds.add(count);
-    return this.#clock.monotonic();
   }
 
   retried(): void {

@@ -70,7 +70,8 @@ export class WorkQueue<T = string> {
   add(item: T, priority: Priority = 'normal'): void {
     if (this.#closed) return;
     if (this.#isKnown(item, priority)) return;
-    if (this.#put({item, priority, since: this.#metrics.added()})) this.#announce(1);
+    this.#metrics.added(1);
+    if (this.#put({item, priority, since: this.clock.monotonic()})) this.#announce(1);
   }
 
   /** As `add`, for many items, which costs less together. */

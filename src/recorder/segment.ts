@@ -123,7 +123,8 @@ export class MemorySegment implements Segment, Records {
   }
 
   #indexed(): KindIndex {
-    for (let index = 0; index < this.count && !this.#isIndexed; index++) {
+    if (this.#isIndexed) return this.#kinds;
+    for (let index = 0; index < this.count; index++) {
       const entry = this.entry(index);
       if (entry.form !== forms.json) this.#kinds.add(entry.kind(), index);
     }

@@ -157,7 +157,7 @@ export interface Count {
 }
 
 /** What a POST does instead of storing its body. */
-export interface Action<In extends KubeObject = KubeObject> {
+export interface Action<In extends KubeObject = KubeObject, Prepared = unknown> {
   /** The kind of request and response; discovery shows its group and version. */
   readonly kind: Kind<In>;
   /** Further accepted versions of its group with the same fields. */
@@ -168,11 +168,12 @@ export interface Action<In extends KubeObject = KubeObject> {
   default?(object: In): void;
   validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;
   /**
-   * Completes the object between changing and validating admission. Throws the refusals that come before the latter.
+   * Completes the object between changing and validating admission, and returns what `run` needs of that. Throws the
+   * refusals that come before validating admission.
    */
-  prepare?(object: In, context: ActionContext): Promise<void>;
-  /** Returns the object of the response (201). */
-  run(object: In, context: ActionContext): Promise<KubeObject>;
+  prepare?(object: In, context: ActionContext): Promise<Prepared>;
+  /** Returns the object of the response (201). `prepared` is what `prepare` has returned. */
+  run(object: In, context: ActionContext, prepared: Prepared): Promise<KubeObject>;
 }
 
 /** The context of a connect request, which is relayed to a node or to what runs there. */

@@ -120,13 +120,13 @@ export const runAction = async (
   await writes.admission.run('admit', attributes);
   const actionContext = actionContextOf(services, asked, writing);
   checkSent(asked, object, actionContext);
-  await action.prepare?.(object, actionContext);
+  const prepared = await action.prepare?.(object, actionContext);
   await writes.admission.run('validate', attributes);
   const {
     kind = action.kind.kind,
     apiVersion = naming.apiVersion(action.kind.group, action.kind.version),
     ...outcome
-  } = await action.run(object, actionContext);
+  } = await action.run(object, actionContext, prepared);
   return responseOf(accepted, {kind, apiVersion, ...outcome}, isPretty(context));
 };
 

@@ -1,7 +1,7 @@
+import {daysInMonth} from '#src/base/calendar/days-in-month.js';
+
 const form =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[-+](\d\d):(\d\d))|(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?))?$/;
-
-const daysOf = (year: number, month: number): number => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 
 /** Reports whether a text is a time of YAML 1.1 in one of the forms that the original knows. */
 export const isTimestamp = (text: string): boolean => {
@@ -13,7 +13,7 @@ export const isTimestamp = (text: string): boolean => {
     month >= 1 &&
     month <= 12 &&
     day >= 1 &&
-    day <= daysOf(year, month) &&
+    day <= daysInMonth(year, month) &&
     Math.max(hour, otherHour) < 24 &&
     Math.max(minute, second, otherMinute, otherSecond) < 60 &&
     zoneHour <= 24 &&

@@ -1,5 +1,6 @@
 // Durations and timestamps of CEL: parsing, formatting, limits, and time zones. Both count nanoseconds as bigint.
 
+import {daysInMonth} from '#src/base/calendar/days-in-month.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {intOverflow} from './numbers.js';
@@ -59,8 +60,6 @@ export const timestampOf = (nanos: bigint, eastMinutes = 0): Value =>
 
 const instant = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-
 const utc = (year: number, month: number, day: number): number => {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -72,7 +71,7 @@ export const parseTimestamp = (text: string): Value | undefined => {
   const found = instant.exec(text);
   if (!found) return undefined;
   const [year, month, day, hours, minutes, seconds] = found.slice(1, 7).map(Number) as [number, number, number, number, number, number];
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hours > 23 || minutes > 59 || seconds > 59) return undefined;
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month) || hours > 23 || minutes > 59 || seconds > 59) return undefined;
   const [eastHours, eastMinutes] = [Number(found[9] ?? 0), Number(found[10] ?? 0)];
   if (eastHours > 24 || eastMinutes > 59) return undefined;
   const east = (found[8] === '-' ? -1 : 1) * (eastHours * 60 + eastMinutes);

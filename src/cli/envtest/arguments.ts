@@ -1,23 +1,20 @@
 // Translates the command line of the original API server into that of plat-apiserver or `plat up`: flags that name the
 // store, the node agent or the self service differ by those names.
 
-import {naming} from '#src/api/naming.js';
 import {OptionError} from '#src/options/option-error.js';
-
-/** Prefixes of flags in the original, and here. */
-const prefixes = naming('kubernetes').flagWords.map((word, at) => [`${word}-`, `${naming('plat').flagWords[at]}-`] as const);
+import {flagPrefixes} from '#src/options/original-flags.js';
 
 /** A flag of older releases, which test environments still set to 0 where `--help` lists it. */
 const insecurePort = 'insecure-port';
 
 const ownName = (flag: string): string => {
-  const found = prefixes.find(([prefix]) => flag.startsWith(prefix));
+  const found = flagPrefixes().find(([prefix]) => flag.startsWith(prefix));
   return found ? `${found[1]}${flag.slice(found[0].length)}` : flag;
 };
 
 /** Returns a text of help with the names of flags as in the original. */
 export const withOriginalFlags = (help: string): string =>
-  prefixes.reduce((text, [prefix, renamed]) => text.replaceAll(`--${renamed}`, `--${prefix}`), help);
+  flagPrefixes().reduce((text, [prefix, renamed]) => text.replaceAll(`--${renamed}`, `--${prefix}`), help);
 
 /**
  * Returns the arguments with the names of this program's flags. Throws an `OptionError` for an insecure port, which no

@@ -2,6 +2,7 @@ import {naming} from '#src/api/naming.js';
 import {controllerNames, validateSelection} from '#src/options/controller-names.js';
 import {flagSection} from '#src/options/flag.js';
 import {validateLeaseTimes} from '#src/options/rules.js';
+import {serverConnection} from '#src/options/shared/kubeconfig.js';
 import {featureGates, help, logging, metrics, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 
@@ -60,8 +61,7 @@ export const general = flagSection('Controller selection and misc', {
     type: 'bool',
     help: 'Do not detach a volume by force when unmounting takes too long. Recovery then needs the non-graceful node shutdown feature.',
   },
-  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.', aliases: ['kubeconfig']},
-  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
+  ...serverConnection,
   'terminated-pod-gc-threshold': {
     type: 'int32',
     help: 'Number of terminated pods that may exist before the pod garbage collector deletes some. 0 or less disables it.',

@@ -1,17 +1,13 @@
 import {flagSection, flagTable} from '#src/options/flag.js';
 import type {OptionsOf} from '#src/options/flag.js';
+import {serverConnection} from '#src/options/shared/kubeconfig.js';
 import {commandLogging, help} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 
 /** Flags of the commands that connect to an API server. */
 export const commandConnection = {
-  platconfig: {
-    type: 'path',
-    help: 'The kubeconfig file: the address of the API server and the credentials.',
-    shownDefault: 'the file named by KUBECONFIG, or that of a plane in ./.plat or ./.plat-plat',
-    aliases: ['kubeconfig'],
-  },
-  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
+  ...serverConnection,
+  platconfig: {...serverConnection.platconfig, shownDefault: 'the file named by KUBECONFIG, or that of a plane in ./.plat or ./.plat-plat'},
 } as const;
 
 /** Flags of the commands that choose among the clusters of a file, too. */

@@ -1,6 +1,7 @@
 import {rates} from '#src/options/controller-manager/limits.js';
 import {flagSection, flagTable} from '#src/options/flag.js';
 import type {OptionsOf} from '#src/options/flag.js';
+import {serverConnection} from '#src/options/shared/kubeconfig.js';
 import {featureGates, help, logging, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 
@@ -99,13 +100,8 @@ const listening = flagSection('Listening', {
 });
 
 const connection = flagSection('Connection and misc', {
-  platconfig: {
-    type: 'path',
-    help: 'The kubeconfig file: the address of the API server and the credentials.',
-    shownDefault: 'the service account of the pod',
-    aliases: ['kubeconfig'],
-  },
-  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
+  ...serverConnection,
+  platconfig: {...serverConnection.platconfig, shownDefault: 'the service account of the pod'},
   ...clientNaming,
   'plat-api-qps': qps,
   'plat-api-burst': burst,

@@ -2,6 +2,7 @@ import {isIP} from 'node:net';
 import {naming} from '#src/api/naming.js';
 import {flagSection, flagTable, type OptionsOf} from '#src/options/flag.js';
 import {rates} from '#src/options/controller-manager/limits.js';
+import {serverConnection} from '#src/options/shared/kubeconfig.js';
 import {featureGates, help, logging, metrics, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 
@@ -32,8 +33,7 @@ const general = flagSection('General', {
     type: 'bool',
     help: 'Do what needs all privileges of root, and exit. After that the proxy can run with the capability CAP_NET_ADMIN alone.',
   },
-  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.', aliases: ['kubeconfig']},
-  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
+  ...serverConnection,
   'hostname-override': {type: 'string', help: 'The name of the Node that the proxy runs on, instead of that of the host.'},
   ...clientNaming,
   ...help,

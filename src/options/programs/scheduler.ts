@@ -4,6 +4,7 @@ import {rates} from '#src/options/controller-manager/limits.js';
 import {serving} from '#src/options/controller-manager/serving.js';
 import {flagSection, flagTable} from '#src/options/flag.js';
 import type {OptionsOf} from '#src/options/flag.js';
+import {serverConnection} from '#src/options/shared/kubeconfig.js';
 import {emulation, featureGates, help, logging, metrics, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 
@@ -24,8 +25,7 @@ const misc = flagSection('Scheduling and misc', {
     type: 'path',
     help: `The file that configures scheduling: a PlatSchedulerConfiguration of ${plat.prefix}scheduler.${plat.group('config')}/v1, or the corresponding names of the kubernetes naming. Flags take precedence.`,
   },
-  platconfig: {type: 'path', help: 'The kubeconfig file: the address of the API server and the credentials.', aliases: ['kubeconfig']},
-  master: {type: 'string', help: 'The address of the API server. Takes precedence over the file.'},
+  ...serverConnection,
   'pod-max-in-unschedulable-pods-duration': {
     type: 'duration',
     help: 'How long an unschedulable pod waits for an event before scheduling is retried regardless.',

@@ -149,8 +149,14 @@ const signed = async (claims: TokenClaims, tokens: TokenIssuer): Promise<string>
   }
 };
 
+/** What a token is issued by, and for. */
+interface Prepared {
+  readonly tokens: TokenIssuer;
+  readonly account: Readonly<ServiceAccount>;
+}
+
 /** Completes a request, as validating admission sees it. */
-const prepare = async (request: TokenRequest, context: ActionContext): Promise<void> => {
+const prepare = async (request: TokenRequest, context: ActionContext): Promise<Prepared> => {
   const {naming, namespace, name, clock, tokens} = context;
   if (!tokens) throw notFound({group: '', resource: 'serviceaccounts/token'}, name);
   const refusal = (of: string, errors: readonly FieldError[]) =>
@@ -166,12 +172,11 @@ const prepare = async (request: TokenRequest, context: ActionContext): Promise<v
   request.metadata = {name, namespace, uid: requestedUid ?? uid, creationTimestamp: wireTime(clock.now()), ...metadata};
   if (!request.spec.audiences?.length) request.spec.audiences = [...tokens.audiences];
   delete request.status;
+  return {tokens, account};
 };
 
-const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
-  const {namespace, name, clock, warn} = context;
-  const tokens = context.tokens!;
-  const account = await existing(context, kinds.serviceAccounts, namespace, name);
+const run = async (request: TokenRequest, context: ActionContext, {tokens, account}: Prepared): Promise<TokenRequest> => {
+  const {clock, warn} = context;
   const bound = await boundTo(request, context);
   const {audiences = [], expirationSeconds = usualSeconds, boundObjectRef = null} = request.spec;
   const isCapped = tokens.maxSeconds > 0 && expirationSeconds > tokens.maxSeconds;
@@ -194,7 +199,7 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
  * TokenRequest: issues a token of the account with lifetime and audiences, optionally bound to an object (the API
  * reference, TokenRequest). Nothing is stored.
  */
-export const tokenRequest: Action<TokenRequest> = {
+export const tokenRequest: Action<TokenRequest, Prepared> = {
   kind: kinds.tokenRequests,
   needs: 'tokens',
   default: ({spec}) => void (spec.expirationSeconds ??= usualSeconds),

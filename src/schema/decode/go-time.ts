@@ -1,3 +1,4 @@
+import {daysInMonth} from '#src/base/calendar/days-in-month.js';
 import {DecodeError} from './error.js';
 
 const quote = (text: string): string => JSON.stringify(text);
@@ -72,8 +73,6 @@ const utc = (year: number, month: number, day: number, hour: number, minute: num
   return date;
 };
 
-const daysIn = (year: number, month: number): number => utc(year, month + 1, 0, 0, 0, 0).getUTCDate();
-
 interface ParsedTime {
   readonly date: Date;
   /** Six digits. */
@@ -101,7 +100,7 @@ const read = (text: string, layout: string, micro: boolean): ParsedTime => {
   if (micro && fraction === undefined) reader.mismatch('.000000');
   const offset = zone(reader);
   if (reader.rest !== '') reader.fail(`extra text: ${quote(reader.rest)}`);
-  reader.within(day, 1, daysIn(year, month), 'day');
+  reader.within(day, 1, daysInMonth(year, month), 'day');
   return {date: utc(year, month, day, hour, minute - offset, second), micros: (fraction ?? '').slice(1, 7).padEnd(6, '0')};
 };
 
@@ -128,7 +127,7 @@ const isCanonical = (value: string): boolean => {
   const [month, day] = [pairAt(value, 5), pairAt(value, 8)];
   if (month < 1 || month > 12 || day < 1 || pairAt(value, 11) > 23 || pairAt(value, 14) > 59 || pairAt(value, 17) > 59) return false;
   // Every month has 28 days.
-  return day <= 28 || day <= daysIn(Number(value.slice(0, 4)), month);
+  return day <= 28 || day <= daysInMonth(Number(value.slice(0, 4)), month);
 };
 
 /**
