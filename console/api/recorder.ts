@@ -6,6 +6,7 @@ import type {Moment} from '#page/base/moment.js';
 import {messageOf} from '#src/base/message.js';
 import {ApiError, call} from './call.js';
 import type {AnyObject} from './objects.js';
+import {followSocket} from './socket.js';
 
 export type {RecordedObject, ReconcileCause} from '#src/observe/flight-recorder.js';
 export type {ChangeRecord, FlightRecord, RecorderInfo, ReconcileRecord} from '#src/recorder/records.js';
@@ -88,11 +89,33 @@ export const changeWithState = async ({seq}: ChangeRecord, signal?: AbortSignal)
 /** Names an object in records. */
 export const keyOf = ({group, resource, namespace = '', name = ''}: RecordedObject): string => `${group}/${resource}/${namespace}/${name}`;
 
-/** Follows records as they are made. */
-export const followRecords = (query: RecordQuery, listener: (record: FlightRecord) => void): (() => void) => {
+const retryMs = 2000;
+
+/** The record of an event of the stream; undefined if it is none. */
+const recordOf = (event: string): FlightRecord | undefined => {
+  const data = /^data: (.*)$/m.exec(event)?.[1];
+  return data === undefined ? undefined : (JSON.parse(data) as FlightRecord);
+};
+
+/** Follows records behind a position as they are made, by WebSocket: of event streams a browser opens only six. */
+export const followRecords = (query: RecordQuery, from: number, signal: AbortSignal, listener: (record: FlightRecord) => void): void => {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
-  const source = new EventSource(`/recorder/v1/records?${new URLSearchParams([...given, ['watch', '1']])}`);
-  for (const kind of ['change', 'reconcile', 'admission', 'scheduling'])
-    source.addEventListener(kind, event => listener(JSON.parse((event as MessageEvent<string>).data) as FlightRecord));
-  return () => source.close();
+  let after = from;
+  const open = (): void => {
+    if (signal.aborted) return;
+    const parameters = new URLSearchParams([...given, ['after', String(after)], ['watch', '1']]);
+    let rest = '';
+    followSocket(`/recorder/v1/records?${parameters}`, signal, {
+      message(text) {
+        const events = (rest + text).split('\n\n');
+        rest = events.pop()!;
+        for (const record of events.flatMap(event => recordOf(event) ?? [])) {
+          after = record.seq;
+          listener(record);
+        }
+      },
+      ended: () => void setTimeout(open, retryMs),
+    });
+  };
+  open();
 };

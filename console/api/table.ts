@@ -1,6 +1,7 @@
 // A collection as the server's table of it, kept up to date by a watch.
 
 import {Cell} from '#page/base/cell.js';
+import {fieldSelector} from '#src/api/selectors/field-selector.js';
 import {messageOf} from '#src/base/message.js';
 import {ApiError, respond} from './call.js';
 import {collectionPath, type Resource} from './kinds.js';
@@ -53,6 +54,10 @@ export interface Selection {
   readonly labels?: string;
   readonly fields?: string;
 }
+
+/** Returns the field selector of the objects that have these values. */
+export const withFields = (values: Readonly<Record<string, string>>): string =>
+  fieldSelector(Object.entries(values).map(([field, value]) => ({field, operator: '=', value}))).toString();
 
 const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 

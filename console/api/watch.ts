@@ -1,4 +1,4 @@
-// Watches by WebSocket: a browser opens only six other connections to one server.
+import {followSocket} from './socket.js';
 
 interface WatchEvent<T> {
   readonly type: string;
@@ -14,25 +14,20 @@ export const watch = <T>(
   listener: {event(type: string, object: T): void; ended(isGone: boolean): void},
 ): void => {
   const parameters = new URLSearchParams({...query, watch: '1', allowWatchBookmarks: '1', 'console-accept': accept});
-  const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${path}?${parameters}`);
-  let isOver = false;
+  const over = new AbortController();
   const end = (isGone: boolean): void => {
-    if (isOver) return;
-    isOver = true;
-    // A browser reports a connection that is closed before it is open as an error.
-    if (socket.readyState === WebSocket.CONNECTING) socket.addEventListener('open', () => socket.close());
-    else socket.close();
-    if (!signal.aborted) listener.ended(isGone);
+    if (over.signal.aborted) return;
+    over.abort();
+    listener.ended(isGone);
   };
-  const receive = (text: string): void => {
-    if (isOver) return;
-    const {type, object} = JSON.parse(text) as WatchEvent<T>;
-    if (type === 'ERROR') end((object as {code?: number}).code === 410);
-    else listener.event(type, object);
-  };
-  socket.binaryType = 'arraybuffer';
-  const decoder = new TextDecoder();
-  socket.addEventListener('message', ({data}) => receive(typeof data === 'string' ? data : decoder.decode(data as ArrayBuffer)));
-  socket.addEventListener('close', () => end(false));
-  signal.addEventListener('abort', () => end(false), {once: true});
+  signal.addEventListener('abort', () => over.abort(), {once: true, signal: over.signal});
+  if (signal.aborted) return;
+  followSocket(`${path}?${parameters}`, over.signal, {
+    message(text) {
+      const {type, object} = JSON.parse(text) as WatchEvent<T>;
+      if (type === 'ERROR') end((object as {code?: number}).code === 410);
+      else listener.event(type, object);
+    },
+    ended: () => end(false),
+  });
 };

@@ -3,6 +3,7 @@
 import {useMemo, useState} from 'preact/hooks';
 import {shortDuration, useNow} from '#page/base/format.js';
 import {clusterNow} from '#page/base/now.js';
+import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import {call} from '#page/api/call.js';
 import {objectPath, type Resource} from '#page/api/kinds.js';
@@ -81,7 +82,7 @@ export function Request({object, resource}: {readonly object: AnyObject; readonl
   return (
     <div class="request">
       <p class="verdict">
-        <Status of={word} tone={word === 'Issued' ? 'good' : word === 'Denied' || word === 'Failed' ? 'bad' : 'waiting'} /> {text}
+        <Status of={word} tone={word === 'Issued' ? 'good' : word === 'Denied' || word === 'Failed' ? 'bad' : 'waiting'} /> {visible(text)}
       </p>
       <dl>
         {rows
@@ -89,7 +90,7 @@ export function Request({object, resource}: {readonly object: AnyObject; readonl
           .map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{value}</dd>
+              <dd>{visible(value)}</dd>
             </div>
           ))}
       </dl>

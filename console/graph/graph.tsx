@@ -1,6 +1,7 @@
 // Draws the graph around an object: a column for each step away from it.
 
 import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import type {AnyObject} from '#page/api/objects.js';
@@ -51,7 +52,7 @@ function Node({node: {x, y, resource, namespace, name, health, isMissing, level}
       title={health?.message}
     >
       <small>{resource.kind}</small>
-      <b>{name}</b>
+      <b>{visible(name)}</b>
       {isMissing ? <Status of="does not exist" tone="bad" /> : health ? <Status of={health.word} tone={health.tone} /> : null}
     </a>
   );

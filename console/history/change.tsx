@@ -1,3 +1,4 @@
+import {visible} from '#page/base/visible.js';
 import {kindOf} from '#page/api/kinds.js';
 import type {ChangeRecord, RecordedObject} from '#page/api/recorder.js';
 import {objectHref} from '#page/objects/hrefs.js';
@@ -6,14 +7,15 @@ import {Causes, causeText} from './causes.js';
 /** A link to an object that a record names, if its kind is known. */
 export function ObjectLink({of: {group, resource, namespace, name}}: {readonly of: RecordedObject}) {
   const kind = kindOf(resource, group);
-  const text = `${resource} ${namespace ? `${namespace}/` : ''}${name ?? ''}`;
+  const text = visible(`${resource} ${namespace ? `${namespace}/` : ''}${name ?? ''}`);
   return kind && name ? <a href={objectHref(kind, namespace, name)}>{text}</a> : <span>{text}</span>;
 }
 
 /** A user without what all parts of a cluster have in common. */
 export const userText = (user: string): string => user.replace(/^system:(serviceaccount:kube-system:)?/, '');
 
-const valueText = (value: unknown): string => (value === undefined ? '—' : typeof value === 'string' ? value : JSON.stringify(value));
+const valueText = (value: unknown): string =>
+  value === undefined ? '—' : visible(typeof value === 'string' ? value : JSON.stringify(value));
 
 /** What a change was, and the way back to what caused it. */
 export function ChangeDetails({change, causes}: {readonly change: ChangeRecord; readonly causes: Causes}) {

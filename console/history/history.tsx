@@ -4,6 +4,7 @@ import type {ComponentChildren} from 'preact';
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {useCell} from '#page/base/cell.js';
 import {moment, type Moment} from '#page/base/moment.js';
+import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import {
   followRecords,
@@ -36,6 +37,9 @@ export interface Recorded {
   readonly error?: string;
 }
 
+/** How often what is new is drawn. */
+const drawMs = 250;
+
 /** So many are shown before the others are read. */
 const firstRead = 400;
 
@@ -52,7 +56,6 @@ export const useRecords = (kinds: string, scope?: Scope, limit = most): Recorded
   const [state, setState] = useState<Recorded>({records: [], isWhole: true});
   useEffect(() => {
     const closed = new AbortController();
-    let stop = (): void => {};
     const begin = async (): Promise<void> => {
       const recorder = await readRecorder(closed.signal);
       if ('why' in recorder) return setState({recorder, records: [], isWhole: true});
@@ -69,22 +72,22 @@ export const useRecords = (kinds: string, scope?: Scope, limit = most): Recorded
         setState({recorder, records, isWhole: resource === undefined ? older.isWhole : own.isWhole});
       }
       let waiting: FlightRecord[] = [];
-      stop = followRecords({kind: kinds, after: String(records.at(-1)?.seq ?? 0)}, record => {
-        if (waiting.push(record) > 1) return;
-        setTimeout(() => {
+      const kept = Math.max(limit, records.length);
+      let drawing: ReturnType<typeof setTimeout> | undefined;
+      followRecords({kind: kinds}, records.at(-1)?.seq ?? 0, signal, record => {
+        waiting.push(record);
+        // A page that is not seen may draw once a minute.
+        if (waiting.length >= 2 * kept) waiting = waiting.slice(-kept);
+        drawing ??= setTimeout(() => {
+          drawing = undefined;
           const more = waiting;
           waiting = [];
-          if (!closed.signal.aborted)
-            setState(known => ({...known, records: [...known.records, ...more].slice(-Math.max(limit, records.length))}));
-        }, 250);
+          if (!signal.aborted) setState(known => ({...known, records: [...known.records, ...more].slice(-kept)}));
+        }, drawMs);
       });
-      if (closed.signal.aborted) stop();
     };
     begin().catch((error: unknown) => closed.signal.aborted || setState(known => ({...known, error: messageOf(error)})));
-    return () => {
-      closed.abort();
-      stop();
-    };
+    return () => closed.abort();
   }, [kinds, limit, group, resource, inNamespace, name]);
   return state;
 };
@@ -158,7 +161,7 @@ function ChangeRow({change, causes, isLater, isOpen, isOfOne, marks, toggle, mar
             {opener(
               <>
                 {object.resource} {object.namespace ? `${object.namespace}/` : ''}
-                {object.name}
+                {visible(object.name ?? '')}
               </>,
             )}
           </td>

@@ -1,6 +1,7 @@
 // Deleting, after a look at what goes along.
 
 import {useEffect, useState} from 'preact/hooks';
+import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import {deleteObject, type Propagation} from '#page/api/objects.js';
@@ -38,7 +39,7 @@ function Along({found, isOrphaning}: {readonly found: Dependents; readonly isOrp
                 {' '}
                 {own
                   .slice(0, shownNames)
-                  .map(({metadata}) => metadata.name)
+                  .map(({metadata}) => visible(metadata.name))
                   .join(', ')}
                 {own.length > shownNames ? ' …' : ''}
               </small>
@@ -69,7 +70,7 @@ export function DeleteDialog({resource, of, close}: DeleteProps) {
     );
   };
   return (
-    <Dialog title={`Delete ${resource.plural} ${of.namespace ? `${of.namespace}/` : ''}${of.name}`} close={close}>
+    <Dialog title={visible(`Delete ${resource.plural} ${of.namespace ? `${of.namespace}/` : ''}${of.name}`)} close={close}>
       {found ? <Along found={found} isOrphaning={policy === 'Orphan'} /> : error ? null : <Notice>Looking for what goes along…</Notice>}
       {error ? <Notice tone="bad">{error}</Notice> : null}
       <fieldset>

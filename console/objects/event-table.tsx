@@ -1,11 +1,12 @@
 import {shortDuration, useNow} from '#page/base/format.js';
+import {visible} from '#page/base/visible.js';
 import type {Row, TableState} from '#page/api/table.js';
 import {Status} from '#page/ui/parts.js';
 
 /** The cell of a row by the name of its column. */
 export const cellOf = (state: TableState, {cells}: Row, name: string): string => {
   const value = cells[state.columns.findIndex(column => column.name === name)];
-  return value === null || value === undefined ? '' : String(value);
+  return value === null || value === undefined ? '' : visible(String(value));
 };
 
 const most = 100;

@@ -1,14 +1,34 @@
 import {useMemo} from 'preact/hooks';
-import {kindOf} from '#page/api/kinds.js';
+import {kindOf, type Resource} from '#page/api/kinds.js';
 import type {AnyObject} from '#page/api/objects.js';
+import {withFields, type TableState} from '#page/api/table.js';
 import {Notice} from '#page/ui/parts.js';
 import {EventTable} from './event-table.js';
 import {useTable} from './list.js';
 
-/** The Events about an object. */
-export function Events({object: {metadata}}: {readonly object: AnyObject}) {
-  const resource = useMemo(() => kindOf('events'), []);
-  const state = useTable(resource, metadata.namespace ?? '', '', `involvedObject.uid=${metadata.uid}`);
+const both = (one: TableState, other: TableState): TableState => {
+  const error = one.error ?? other.error;
+  return {
+    columns: one.columns.length > 0 ? one.columns : other.columns,
+    rows: [...one.rows, ...other.rows],
+    isComplete: one.isComplete && other.isComplete,
+    version: one.version + other.version,
+    ...(error === undefined ? {} : {error}),
+  };
+};
+
+/**
+ * The Events about an object: those that name its uid, and those of its kind and name that name none. Agents put the
+ * name of their node in the place of its uid.
+ */
+export function Events({object: {metadata}, resource: {kind, plural, group}}: {readonly object: AnyObject; readonly resource: Resource}) {
+  const events = useMemo(() => kindOf('events'), []);
+  const {uid, name, namespace = ''} = metadata;
+  const isNode = plural === 'nodes' && group === '';
+  const ofUid = useTable(events, namespace, '', withFields({'involvedObject.uid': uid}));
+  const named = {'involvedObject.kind': kind, 'involvedObject.name': name, 'involvedObject.uid': isNode ? name : ''};
+  const ofName = useTable(events, namespace, '', withFields(named));
+  const state = useMemo(() => both(ofUid, ofName), [ofUid, ofName]);
   if (state.error) return <Notice tone="bad">{state.error}</Notice>;
   return <EventTable state={state} empty="There are no Events about it." />;
 }

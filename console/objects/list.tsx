@@ -6,6 +6,7 @@ import {shortDuration, useNow} from '#page/base/format.js';
 import {moment} from '#page/base/moment.js';
 import {useKeys} from '#page/base/keys.js';
 import {amend, go, type Route} from '#page/base/route.js';
+import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import {pastTable} from '#page/api/past.js';
@@ -59,7 +60,7 @@ const textOf = (column: Column, at: number, {cells, metadata}: Row, now: number 
   if (column.name === 'Age' && metadata.creationTimestamp && now !== undefined)
     return shortDuration(now - Date.parse(metadata.creationTimestamp));
   const value = cells[at];
-  return value === null || value === undefined ? '' : String(value);
+  return value === null || value === undefined ? '' : visible(String(value));
 };
 
 const columnsOf = (state: TableState, showsNamespace: boolean, isWide: boolean, now: number | undefined): GridColumn<Row>[] => {

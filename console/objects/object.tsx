@@ -5,10 +5,12 @@ import {useCell} from '#page/base/cell.js';
 import {useKeys} from '#page/base/keys.js';
 import {moment} from '#page/base/moment.js';
 import {go, type Route} from '#page/base/route.js';
+import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import {ApiError} from '#page/api/call.js';
 import {collectionPath, type Resource} from '#page/api/kinds.js';
 import {readObject, type AnyObject} from '#page/api/objects.js';
+import {withFields} from '#page/api/table.js';
 import {watch} from '#page/api/watch.js';
 import {Request} from '#page/certificates/request.js';
 import {Graph} from '#page/graph/graph.js';
@@ -49,7 +51,7 @@ const useObject = (resource: Resource, namespace: string, name: string): Reading
       if (shown !== undefined || !resource.verbs.includes('watch')) return;
       watch<AnyObject>(
         collectionPath(resource, namespace),
-        {fieldSelector: `metadata.name=${name}`, resourceVersion},
+        {fieldSelector: withFields({'metadata.name': name}), resourceVersion},
         'application/json',
         signal,
         {
@@ -98,7 +100,7 @@ function Tab({id, object, place, done}: {readonly id: string; readonly object: A
     case 'graph':
       return <Graph place={place} object={object} />;
     case 'events':
-      return <Events object={object} />;
+      return <Events object={object} resource={place.resource} />;
     case 'history':
       return (
         <History scope={{group: place.resource.group, resource: place.resource.plural, namespace: place.namespace, name: place.name}} />
@@ -139,7 +141,7 @@ export function ObjectPage({resource, namespace, name, at}: Place & {readonly at
       <header class="bar">
         <h1>
           <a href={listHref(resource)}>{resource.plural}</a> / {namespace ? <small>{namespace} / </small> : null}
-          {name}
+          {visible(name)}
         </h1>
         {isGone ? <Status of="Deleted" tone="bad" /> : health ? <Status of={health.word} tone={health.tone} /> : null}
         <span class="spacer" />

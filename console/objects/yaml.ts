@@ -1,5 +1,7 @@
 // Writes an object as YAML, and remembers which field each line belongs to.
 
+import {hasHidden, visible} from '#page/base/visible.js';
+
 export interface YamlLine {
   readonly text: string;
   /** The field: the names and places on the way to it, as JSON. */
@@ -14,13 +16,14 @@ const words = /^(?:true|false|null|yes|no|on|off|y|n|~)$/i;
 /** Texts that no reader of YAML takes for something else are written as they are. */
 const scalarText = (value: unknown): string => {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null';
-  return plain.test(value) && !words.test(value) ? value : JSON.stringify(value);
+  return plain.test(value) && !words.test(value) ? value : visible(JSON.stringify(value));
 };
 
 const isBlock = (value: unknown): value is string =>
   typeof value === 'string' &&
   value.includes('\n') &&
-  !/[^\n\x20-\x7e\u00a0-\uffff]/.test(value) &&
+  !value.includes('\t') &&
+  !hasHidden(value) &&
   !/^[ \n]/.test(value) &&
   !/[ ]$/m.test(value);
 

@@ -4,6 +4,7 @@ import {methodUnknown} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {jsonText, type AdministrativeRequest} from '#src/serving/administration/route.js';
+import {textOverWebSocket, wantsWebSocket} from '#src/serving/streams/websocket-text.js';
 import {objectsAt, type StoredObjects} from './objects.js';
 import {readQuery} from './query.js';
 import {readPage} from './read.js';
@@ -43,6 +44,8 @@ export class ReadApi {
     if (!isYes(given.get('watch'))) return jsonText(await readPage(query, given, {recorder, clock, shown: record => own.shown(record)}));
     const last = Number(request.headers['last-event-id']);
     const source = recordStream(Number.isSafeInteger(last) && last > 0 ? {...query, after: last} : query, {recorder, clock, visible});
+    // Of connections that stay open, browsers have few to one server, but many WebSockets.
+    if (wantsWebSocket(request)) return textOverWebSocket(request, source, clock);
     const headers = {'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache, private', 'X-Content-Type-Options': 'nosniff'};
     return {status: 200, headers, body: {kind: 'stream', source}};
   }
