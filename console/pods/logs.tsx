@@ -1,69 +1,95 @@
-import {useEffect, useRef, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {useKeys} from '#page/base/keys.js';
 import {messageOf} from '#src/base/message.js';
-import {respond} from '#page/api/call.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {Notice} from '#page/ui/parts.js';
 import {containersOf, podPath} from './containers.js';
 import {ContainerChoice} from './container-choice.js';
+import {LogLines, type LogBlock} from './log-lines.js';
+import {readLog} from './log-source.js';
 
-/** The most of a log that the page keeps; what is older goes. */
-const mostLines = 5000;
-const tailLines = '1000';
+/** How often what has been read is drawn. */
+const drawMs = 100;
 
-interface Source {
-  readonly container: string;
-  readonly isPrevious: boolean;
+interface LogState {
+  readonly blocks: readonly LogBlock[];
+  readonly count: number;
+  /** Why there is no more. */
+  readonly end: string;
 }
 
-/** Reads a log to its end, and as it grows. */
-const follow = async (
-  path: string,
-  {container, isPrevious}: Source,
-  signal: AbortSignal,
-  add: (lines: string[]) => void,
-): Promise<void> => {
-  const query = new URLSearchParams({container, tailLines, ...(isPrevious ? {previous: 'true'} : {follow: 'true'})});
-  const {body} = await respond(`${path}?${query}`, {accept: 'text/plain', signal});
-  if (!body) return;
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    const lines = (rest + part.value).split('\n');
-    rest = lines.pop()!;
-    if (lines.length > 0) add(lines);
-  }
-  if (rest) add([rest]);
+const nothing: LogState = {blocks: [], count: 0, end: ''};
+
+/** Follows a log while it is shown. */
+const useLog = (path: string, container: string, isPrevious: boolean): LogState => {
+  const [state, setState] = useState(nothing);
+  useEffect(() => {
+    const closed = new AbortController();
+    const {signal} = closed;
+    const lines = new LogLines();
+    let drawing: ReturnType<typeof setTimeout> | undefined;
+    const draw = (end: string): void => {
+      clearTimeout(drawing);
+      drawing = undefined;
+      if (!signal.aborted) setState({blocks: lines.blocks, count: lines.count, end});
+    };
+    const ended = (end: string): void => {
+      lines.end();
+      draw(end);
+    };
+    setState(nothing);
+    readLog({path, container, isPrevious}, signal, text => {
+      lines.add(text);
+      drawing ??= setTimeout(() => draw(''), drawMs);
+    }).then(
+      () => ended('The log has ended.'),
+      (error: unknown) => ended(messageOf(error)),
+    );
+    return () => {
+      closed.abort();
+      clearTimeout(drawing);
+    };
+  }, [path, container, isPrevious]);
+  return state;
 };
+
+/** Returns the lines that have a text, in the blocks that they are in. */
+const useFiltered = (blocks: readonly LogBlock[], wanted: string): readonly LogBlock[] => {
+  // Only what is new is looked at.
+  const known = useMemo(() => new WeakMap<LogBlock, LogBlock>(), [wanted]);
+  return useMemo(() => {
+    if (wanted === '') return blocks;
+    return blocks.map(block => {
+      const found = known.get(block) ?? {id: block.id, lines: block.lines.filter(line => line.toLowerCase().includes(wanted))};
+      known.set(block, found);
+      return found;
+    });
+  }, [blocks, wanted]);
+};
+
+/** Lines that are drawn once, while others come and go. */
+function Lines({lines}: {readonly lines: readonly string[]}) {
+  return useMemo(() => <div>{lines.map(line => `${line}\n`).join('')}</div>, [lines]);
+}
 
 export function Logs({pod}: {readonly pod: AnyObject}) {
   const containers = containersOf(pod);
   const [container, setContainer] = useState(containers[0]?.name ?? '');
   const [isPrevious, setPrevious] = useState(false);
-  const [lines, setLines] = useState<readonly string[]>([]);
-  const [state, setState] = useState('');
   const [text, setText] = useState('');
   const [isAtEnd, setAtEnd] = useState(true);
   const output = useRef<HTMLPreElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const path = podPath(pod, 'log');
   useKeys({'/': () => field.current?.focus()});
-  useEffect(() => {
-    const closed = new AbortController();
-    const {signal} = closed;
-    setLines([]);
-    setState('');
-    follow(path, {container, isPrevious}, signal, more => setLines(known => [...known, ...more].slice(-mostLines))).then(
-      () => setState('The log has ended.'),
-      (error: unknown) => signal.aborted || setState(messageOf(error)),
-    );
-    return () => closed.abort();
-  }, [path, container, isPrevious]);
-  useEffect(() => {
-    if (isAtEnd && output.current) output.current.scrollTop = output.current.scrollHeight;
-  }, [lines, text, isAtEnd]);
+  const {blocks, count, end} = useLog(path, container, isPrevious);
   const wanted = text.toLowerCase();
-  const shown = wanted ? lines.filter(line => line.toLowerCase().includes(wanted)) : lines;
+  const shown = useFiltered(blocks, wanted);
+  const shownCount = wanted ? shown.reduce((sum, {lines}) => sum + lines.length, 0) : count;
+  // In the same step as the lines are drawn: otherwise it looks as if the reader had scrolled.
+  useLayoutEffect(() => {
+    if (isAtEnd && output.current) output.current.scrollTop = output.current.scrollHeight;
+  }, [shown, isAtEnd]);
   return (
     <div class="logs">
       <div class="bar">
@@ -80,7 +106,7 @@ export function Logs({pod}: {readonly pod: AnyObject}) {
           value={text}
           onInput={event => setText(event.currentTarget.value)}
         />
-        <span class="count">{shown.length.toLocaleString('en')} lines</span>
+        <span class="count">{shownCount.toLocaleString('en')} lines</span>
         {isAtEnd ? null : (
           <button type="button" onClick={() => setAtEnd(true)}>
             To the end
@@ -94,9 +120,11 @@ export function Logs({pod}: {readonly pod: AnyObject}) {
         aria-label="Log"
         onScroll={({currentTarget: {scrollTop, scrollHeight, clientHeight}}) => setAtEnd(scrollTop + clientHeight >= scrollHeight - 20)}
       >
-        {shown.join('\n')}
+        {shown.map(({id, lines}) => (
+          <Lines key={id} lines={lines} />
+        ))}
       </pre>
-      {state ? <Notice>{state}</Notice> : null}
+      {end ? <Notice>{end}</Notice> : null}
     </div>
   );
 }
