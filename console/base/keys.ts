@@ -18,7 +18,7 @@ export const setLetterKeys = (areOn: boolean): void => {
   letterKeys.set(areOn);
 };
 
-const stack: {keys: Keys}[] = [];
+const stack: {keys: Keys; readonly isModal: boolean}[] = [];
 let prefix = '';
 
 const isField = (target: EventTarget | null): boolean =>
@@ -35,17 +35,18 @@ addEventListener('keydown', event => {
     return;
   }
   for (let at = stack.length - 1; at >= 0; at--) {
-    const act = stack[at]!.keys[key];
-    if (!act) continue;
-    event.preventDefault();
-    act(event);
-    return;
+    const {keys, isModal} = stack[at]!;
+    const act = keys[key];
+    if (act) {
+      event.preventDefault();
+      act(event);
+    }
+    if (act || isModal) return;
   }
 });
 
-/** Handles keys while the part is shown, before the parts around it. `g x` is g, then x. */
-export const useKeys = (keys: Keys): void => {
-  const entry = useRef({keys});
+const useEntry = (keys: Keys, isModal: boolean): void => {
+  const entry = useRef({keys, isModal});
   entry.current.keys = keys;
   useEffect(() => {
     const own = entry.current;
@@ -53,3 +54,9 @@ export const useKeys = (keys: Keys): void => {
     return () => void stack.splice(stack.indexOf(own), 1);
   }, []);
 };
+
+/** Handles keys while the part is shown, before the parts around it. `g x` is g, then x. */
+export const useKeys = (keys: Keys): void => useEntry(keys, false);
+
+/** Handles keys while a dialog is shown: what is behind it gets none. */
+export const useDialogKeys = (keys: Keys): void => useEntry(keys, true);

@@ -52,6 +52,8 @@ export function Grid<R>({label, columns, rows, keyOf, open, hrefOf, sorted, sort
     if (!row) return;
     setSelected(keyOf(row));
     const element = scroller.current!;
+    // Otherwise Enter would open the row with the focus instead of the selected one.
+    if (element.contains(document.activeElement)) element.focus({preventScroll: true});
     const top = rows.indexOf(row) * rowHeight;
     const visible = element.clientHeight - rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;

@@ -3,7 +3,7 @@
 import type {ComponentChildren} from 'preact';
 import {useEffect, useRef} from 'preact/hooks';
 import {Cell, useCell} from '#page/base/cell.js';
-import {useKeys} from '#page/base/keys.js';
+import {useDialogKeys} from '#page/base/keys.js';
 
 const good = new Set([
   'Running',
@@ -107,7 +107,7 @@ export function Dialog({
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  useKeys({Escape: close});
+  useDialogKeys({Escape: close});
   return (
     <dialog
       ref={element}
