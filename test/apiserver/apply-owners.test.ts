@@ -93,6 +93,25 @@ test('a writer may bring entries, malformed ones are passed over', async t => {
   t.deepEqual(ownersOf(brought), ['brought Apply']);
 });
 
+test('entries of versions that are not served, and entries without fields, are dropped at once', async t => {
+  const {post, patch} = await startApply();
+  const entry = {operation: 'Update', fieldsType: 'FieldsV1', time: '2026-01-01T00:00:00Z'};
+  const one = {...entry, manager: 'one', apiVersion: 'v1', fieldsV1: {'f:data': {'f:a': {}}}};
+  const sent = [
+    one,
+    {...entry, manager: 'old', apiVersion: 'v9', fieldsV1: {'f:data': {'f:a': {}}}},
+    {...entry, manager: 'x'.repeat(200), apiVersion: 'v1', fieldsV1: {}},
+  ];
+  await post(configMaps, aConfigMap('a', {data: {a: '1'}}));
+  const patched = await patch(url, {metadata: {managedFields: sent}});
+  const made = await post(`${configMaps}?fieldManager=maker`, {data: {b: '1'}, metadata: {name: 'b', managedFields: sent}});
+
+  t.is(patched.status, 200, patched.text);
+  t.deepEqual(entriesOf(patched.json()), [one]);
+  t.is(made.status, 201, made.text);
+  t.deepEqual(ownersOf(made.json()), ['maker Update', 'one Update']);
+});
+
 test('subresources own only the fields they write', async t => {
   const {post, put, apply} = await startApply();
   const made = (

@@ -5,10 +5,10 @@ import {untrackedMetadata} from './compare.js';
 import {ApplyConflict, type Conflict} from './conflicts.js';
 import {difference, intersection, isEmpty, isEqual, setOf, type FieldSet} from './field-set.js';
 import {fieldsOf} from './intent.js';
-import {identityOf, inOrder, managersOf, type ManagedFieldsEntry} from './managers.js';
+import {identityOf, inOrder, type ManagedFieldsEntry} from './managers.js';
 import {mergeIntent} from './merge.js';
 import {prune} from './prune.js';
-import {reconciled} from './reconcile.js';
+import {reconciledManagers} from './reconcile.js';
 import {Differences, type Writer} from './tracking.js';
 import {newEntry, removeOwnership, trackUpdate, type Owner} from './update.js';
 
@@ -70,25 +70,6 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
 /** Returns the managed fields. If the object has none, its fields are owned by `before-first-apply`. */
 const trackedEntries = ({live, node, entries}: ApplyInput, writer: Writer): readonly ManagedFieldsEntry[] =>
   entries.length > 0 ? entries : trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply});
-
-/** Returns the entries, adapted to the current schemas. */
-const reconciledManagers = (
-  entries: readonly ManagedFieldsEntry[],
-  node: SchemaNode,
-  {apiVersion, versions}: Writer,
-): Map<string, ManagedFieldsEntry> => {
-  const managers = managersOf(entries);
-  for (const [identity, entry] of managers) {
-    const schema = entry.apiVersion === apiVersion ? node : versions.schemaOf(entry.apiVersion);
-    if (!schema) {
-      managers.delete(identity);
-      continue;
-    }
-    const fields = reconciled(entry.fieldsV1, schema);
-    if (fields !== entry.fieldsV1) managers.set(identity, {...entry, fieldsV1: fields});
-  }
-  return managers;
-};
 
 /** Throws `ApplyConflict` when another manager owns a changed field. */
 const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, differences: Differences, self: string): void => {

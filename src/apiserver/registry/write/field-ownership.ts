@@ -7,6 +7,7 @@ import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Endpoint, WrittenPaths} from '#src/resources/definition.js';
 import {fitsSchema} from '#src/schema/apply/type-mismatches.js';
+import {currentEntries} from '#src/schema/apply/reconcile.js';
 import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
@@ -101,21 +102,21 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 /**
  * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its
  * key. With `isChecked` (custom resources, whose validation may accept values of another type) an object that does not
- * fit its schema has none.
+ * fit its schema has none. With `areStored` the entries are those of a stored object whose schema does not change.
  */
 const entriesAfterWrite = (
   before: PlainObject,
   after: PlainObject,
   entries: readonly ManagedFieldsEntry[],
   writer: Writer,
-  isChecked = false,
+  {isChecked, areStored}: {readonly isChecked: boolean; readonly areStored: boolean},
 ): readonly ManagedFieldsEntry[] => {
   const {versions: known, apiVersion} = writer;
   const node = known.schemaOf(apiVersion);
   if (!node) return entries;
   if (isChecked && !fitsSchema(after, node)) return [];
   try {
-    return trackUpdate({before, after, node}, entries, writer);
+    return trackUpdate({before, after, node}, areStored ? entries : currentEntries(entries, node, writer), writer);
   } catch (error) {
     if (isConversionPending(error)) throw error;
     return [];
@@ -156,13 +157,10 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   const sent = sentEntries(meta);
   return setTrackedEntries(resource, context, meta, sent, versions => {
     const writer = writerOf(resource, context, {subresource: ''}, writesOf(resource.definition.main).create, versions);
-    return entriesAfterWrite(
-      {},
-      versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion),
-      sent,
-      writer,
-      resource.isCustom,
-    );
+    return entriesAfterWrite({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer, {
+      isChecked: resource.isCustom,
+      areStored: false,
+    });
   });
 };
 
@@ -176,7 +174,13 @@ export const recordUnstored = (resource: Resource, kind: Kind, object: KubeObjec
   const meta = (object.metadata ??= {});
   setEntries(
     meta,
-    entriesAfterWrite({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}),
+    entriesAfterWrite(
+      {},
+      object as PlainObject,
+      [],
+      {...writerOf(resource, context, {subresource}, everything, versions), apiVersion},
+      {isChecked: false, areStored: true},
+    ),
   );
 };
 
@@ -211,7 +215,8 @@ export const recordUpdate = (
     const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
     const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
     const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
-    return entriesAfterWrite(before, after, entries, writer, resource.isCustom);
+    const {isCustom} = resource;
+    return entriesAfterWrite(before, after, entries, writer, {isChecked: isCustom, areStored: entries === stored && !isCustom});
   });
 };
 
