@@ -23,7 +23,6 @@ for (const [method, url] of [
   ['PUT', `${csrs}/a/__proto__`],
   ['GET', `${csrs}/a/toString`],
   ['GET', '/nothing'],
-  ['GET', '/api/v1/watch'],
   ['POST', '/apis/authorization.plat.io/v1/localsubjectaccessreviews'],
   ['POST', '/apis/authentication.plat.io/v1/tokenreviews/a'],
 ] as const) {
@@ -88,6 +87,16 @@ for (const [method, url] of [
 ] as const) {
   test(`${method} ${url} is answered as GET is`, async t => {
     t.is((await send(method, url)).text, (await send('GET', url)).text);
+  });
+}
+
+for (const url of ['/api/v1/watch', '/api/v1/proxy/', '/apis/apps/v1/watch?resourceVersion=0']) {
+  test(`${url} lacks a resource`, async t => {
+    const {status: code, text} = await send('GET', url);
+
+    t.is(code, 500);
+    const reason = `failed to create RequestInfo: unable to determine kind and namespace from url, ${url}`;
+    t.is(text, `Internal Server Error: "${url}": ${reason}\n`);
   });
 }
 

@@ -126,6 +126,14 @@ test('malformed metadata of stored objects is dropped field by field', t => {
   t.deepEqual(object as PlainObject, {metadata: {name: 'x'}, spec: {template: {metadata: {namespace: 'y'}}}});
 });
 
+test('empty lists of the metadata of embedded objects are absent, also field owners', t => {
+  const empty = {managedFields: [], finalizers: [], labels: {}};
+  const object = {metadata: {managedFields: []}, spec: {template: {metadata: {name: 'x', ...empty}}}};
+  withSpec(template).coerce(object);
+
+  t.deepEqual(copy(object) as PlainObject, {metadata: {managedFields: []}, spec: {template: {metadata: {name: 'x'}}}});
+});
+
 test('embedded objects are validated as whole ones', t => {
   const errors = texts(
     withSpec(template).validate({

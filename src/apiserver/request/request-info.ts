@@ -8,7 +8,7 @@ import {badRequest} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import {MalformedRequest} from './plain-refusal.js';
+import {internalRefusal, MalformedRequest, type PlainRefusal} from './plain-refusal.js';
 
 /** The attributes of a request, from its method and URL alone. */
 export interface RequestInfo {
@@ -102,7 +102,9 @@ const classified = (method: string, url: string): RequestInfo => {
   const group = (isGrouped && parts[2]) || '';
   const versionAt = isGrouped ? 3 : 2;
   const version = parts[versionAt];
-  const isOldWatch = parts[versionAt + 1] === 'watch' && parts.length > versionAt + 2;
+  const first = parts[versionAt + 1];
+  if ((first === 'watch' || first === 'proxy') && parts.length === versionAt + 2) throw lacksResource(url);
+  const isOldWatch = first === 'watch';
   const at = versionAt + (isOldWatch ? 2 : 1);
   const rest = segmentsBelow(parts, at);
   if (!version || (isGrouped && group === '') || rest < 0) return {verb: method.toLowerCase(), path, query};
@@ -125,6 +127,10 @@ const classified = (method: string, url: string): RequestInfo => {
     resource: {group, version, resource, subresource, namespace, name, item, ...(spaced && namespace === '' ? {inNoNamespace: true} : {})},
   };
 };
+
+/** The refusal of a path that ends with the verb it begins with. */
+const lacksResource = (url: string): PlainRefusal =>
+  internalRefusal(url, `failed to create RequestInfo: unable to determine kind and namespace from url, ${url}`);
 
 /**
  * Where the segments below a resource begin, of a path whose segments from `at` on name it, perhaps in a namespace; -1

@@ -93,6 +93,14 @@ export class MetadataReader {
       if (!(error instanceof DecodeError)) throw error;
       throw refused(invalid(`${path}.metadata`, inKeyOrder(object['metadata']), error.message), error);
     }
+    this.#dropEmpty(object['metadata']);
+  }
+
+  /** Drops what means something if it is empty, but only in the metadata of a whole object. */
+  #dropEmpty(metadata: unknown): void {
+    if (!isPlainObject(metadata)) return;
+    for (const [name, {omitsEmptyNested}] of this.#node.properties ?? [])
+      if (omitsEmptyNested && Array.isArray(metadata[name]) && metadata[name].length === 0) delete metadata[name];
   }
 }
 
