@@ -172,6 +172,41 @@ test('compacted history is an error event in the stream', async t => {
   t.true(stream.ended);
 });
 
+test('a watch whose time is over ends at once, with an error if it has to ask for the latest version', async t => {
+  const {watch, clock, last} = await start();
+  using latest = await watch(`${configMaps}?watch=1&timeoutSeconds=-5`);
+  using known = await watch(`${configMaps}?watch=1&timeoutSeconds=-5&resourceVersion=${last}`);
+  await settled(clock);
+
+  t.deepEqual(latest.events as unknown, [
+    {
+      type: 'ERROR',
+      object: {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: 'context deadline exceeded',
+        reason: 'InternalError',
+        code: 500,
+      },
+    },
+  ]);
+  t.deepEqual([latest.ended, known.events, known.ended], [true, [], true]);
+});
+
+test('a watch for lists of metadata ends with the first object, which is no list', async t => {
+  const {watch, patch, clock, last} = await start();
+  const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.plat.io';
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${last}`, {headers: {accept}});
+  await settled(clock);
+  t.false(stream.ended);
+  await patch(`${configMaps}/a`, {data: {x: '1'}});
+  await settled(clock);
+
+  t.deepEqual([stream.events, stream.ended], [[], true]);
+});
+
 test('invalid parameters are refused before the stream begins', async t => {
   const {get} = await startWire();
 

@@ -61,7 +61,7 @@ type Wanted = 'item' | 'list' | 'watch' | 'outcome';
 const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
   item: new Set(['object', 'Table', 'PartialObjectMetadata']),
   list: new Set(['object', 'Table', 'PartialObjectMetadataList']),
-  watch: new Set(['object', 'Table', 'PartialObjectMetadata']),
+  watch: new Set(['object', 'Table', 'PartialObjectMetadata', 'PartialObjectMetadataList']),
   outcome: new Set(['object', 'PartialObjectMetadata']),
 };
 

@@ -192,7 +192,13 @@ export class WatchStream implements Disposable {
 
   /** False when the consumer applies backpressure. */
   #send(event: EncodedEvent): boolean {
-    return this.#phase !== 'ended' && this.#consumer.send(event);
+    if (this.#phase === 'ended') return false;
+    // No event is a list: a stream of lists ends with the first object, which cannot be written as one.
+    if (this.#request.representation.accepted.shape === 'PartialObjectMetadataList' && event.type !== 'ERROR') {
+      this.end();
+      return false;
+    }
+    return this.#consumer.send(event);
   }
 
   /** Sends a bookmark, after the events before it. */

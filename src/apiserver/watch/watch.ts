@@ -2,6 +2,7 @@
 // `stream.ts`.
 
 import type {ApiResponse} from '#src/api/request.js';
+import {statusError} from '#src/api/status.js';
 import {chunkBytes, waitForRevision, scopeOf} from '#src/apiserver/registry/read/list.js';
 import {readChunks} from '#src/apiserver/registry/read/chunks.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
@@ -27,7 +28,10 @@ export const watchObjects = async (resource: Resource, request: WatchRequest, se
 
 const startOf = async (resource: Resource, {namespace, filter, options, representation: {raw}}: WatchRequest): Promise<WatchStart> => {
   const {store} = resource.settings;
-  const {resourceVersion: requestedVersion, sendInitialEvents, match} = options;
+  const {resourceVersion: requestedVersion, sendInitialEvents, match, timeoutSeconds} = options;
+  // The latest version is asked for first, and there is no time left for it.
+  if (requestedVersion === undefined && timeoutSeconds !== undefined && timeoutSeconds < 0)
+    return {after: 0, from: 0, initial: undefined, marksEnd: false, refusal: statusError('InternalError', 'context deadline exceeded')};
   const wantsInitial = sendInitialEvents ?? (match === '' && !requestedVersion);
   if (!wantsInitial) {
     const current = await store.revision();
