@@ -258,3 +258,18 @@ test('every version shows every object, whichever is stored', async t => {
     'v2',
   ]);
 });
+
+test('an object loses its field owners with a field that another version in which it has owners does not declare', async t => {
+  using env = await startCustom();
+  const version = (name: string, field: string) =>
+    aVersion({name, storage: name === 'v1', spec: {properties: {size: {type: 'integer'}, [field]: {type: 'string'}}}});
+  await env.define(aDefinition([version('v1', 'a'), version('v2', 'b')]));
+  const second = widgets.replace('/v1/', '/v2/');
+  const owners = async (spec: object) =>
+    (await env.patch(`${second}/a?fieldManager=two`, {spec})).json().metadata?.managedFields?.map(({manager}) => manager);
+  await env.post(`${widgets}?fieldManager=one`, aWidget('a', {size: 1, a: 'x'}));
+
+  t.deepEqual(await owners({size: 2}), ['one', 'two']);
+  t.is(await owners({b: 'y'}), undefined);
+  t.is(await owners({size: 3}), undefined);
+});

@@ -102,7 +102,7 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 /**
  * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its
  * key. With `isChecked` (custom resources, whose validation may accept values of another type) an object that does not
- * fit its schema has none. With `areStored` the entries are those of a stored object whose schema does not change.
+ * fit its schema, or that of another version in which it has owners, has none. With `areStored` the entries are those of a stored object whose schema does not change.
  */
 const entriesAfterWrite = (
   before: PlainObject,
@@ -114,13 +114,27 @@ const entriesAfterWrite = (
   const {versions: known, apiVersion} = writer;
   const node = known.schemaOf(apiVersion);
   if (!node) return entries;
-  if (isChecked && !fitsSchema(after, node)) return [];
   try {
-    return trackUpdate({before, after, node}, areStored ? entries : currentEntries(entries, node, writer), writer);
+    const current = areStored ? entries : currentEntries(entries, node, writer);
+    if (isChecked && !fitsVersions({before, after}, current, writer)) return [];
+    return trackUpdate({before, after, node}, current, writer);
   } catch (error) {
     if (isConversionPending(error)) throw error;
     return [];
   }
+};
+
+/** Whether the object, as it was and as it is, fits the schemas of the versions of the writer and the entries. */
+const fitsVersions = (
+  {before, after}: {readonly before: PlainObject; readonly after: PlainObject},
+  entries: readonly ManagedFieldsEntry[],
+  {apiVersion: own, versions}: Writer,
+): boolean => {
+  for (const version of new Set([own, ...entries.map(({apiVersion}) => apiVersion)])) {
+    const node = versions.schemaOf(version);
+    if (node && ![before, after].every(state => fitsSchema(versions.convert(state, own, version), node))) return false;
+  }
+  return true;
 };
 
 /** A kind without other versions. */
