@@ -87,7 +87,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   // object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
   if (custom && !served.resource.hasPart(target.subresource) && isAddress(served, {...target, subresource: ''})) {
-    return () => {
+    return ({warnings}) => {
+      if (custom.deprecationWarning) warnings.add(custom.deprecationWarning);
       throw notFound(served.resource.ref, target.name);
     };
   }
@@ -123,7 +124,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
     return writes.has(verb) ? acknowledging(served.resource, moving) : moving;
   }
   return ({warnings}) => {
-    if (definition.virtual && warning) warnings.add(warning);
+    if ((definition.virtual || custom) && warning) warnings.add(warning);
     throw custom || (definition.virtual && verb === 'watch') ? methodNotAllowed(served.resource.ref, verb) : methodUnknown();
   };
 };

@@ -107,13 +107,7 @@ const refusals: readonly [title: string, intent: unknown, query: string, code: n
     'PatchOptions.meta.plat.io "" is invalid: fieldManager: Required value: is required for apply patch',
   ],
   ['of another kind', {...aConfigMap('a'), kind: 'Secret'}, 'fieldManager=me', 400, 'invalid object type: /v1, Kind=Secret'],
-  [
-    'of another version',
-    {...aConfigMap('a'), apiVersion: 'v2'},
-    'fieldManager=me',
-    400,
-    'Incorrect version specified in apply patch. Specified patch version: v2, expected: v1',
-  ],
+  ['of another version', {...aConfigMap('a'), apiVersion: 'v2'}, 'fieldManager=me', 400, 'invalid object type: /v2, Kind=ConfigMap'],
   [
     'with managed fields',
     aConfigMap('a', {metadata: {name: 'a', managedFields: []}}),

@@ -273,3 +273,15 @@ test('an object loses its field owners with a field that another version in whic
   t.is(await owners({b: 'y'}), undefined);
   t.is(await owners({size: 3}), undefined);
 });
+
+test('a deprecated version warns of itself also where it lacks a subresource or a verb', async t => {
+  using env = await startCustom();
+  await env.define(aDefinition([aVersion({deprecated: true, deprecationWarning: 'go away'})]));
+  await env.post(widgets, aWidget('a'));
+  const answers = [await env.get(`${widgets}/a`), await env.patch(`${widgets}/a/status`, {}), await env.put(widgets, {})];
+
+  t.deepEqual(
+    answers.map(({status, header}) => [status, header('warning')]),
+    [200, 404, 405].map(code => [code, ['299 - "go away"']]),
+  );
+});

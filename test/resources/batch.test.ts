@@ -25,6 +25,15 @@ test('a job is filled in and given a selector of its own', async t => {
   t.is(made.metadata?.generation, 1);
 });
 
+test('labels of another job are refused, and shown in order', async t => {
+  const {of} = await startEnvironment();
+  const labels = {'job-name': 'other', app: 'a'};
+  const marked = aJob({template: {...template, metadata: {labels}}});
+  const {message = ''} = await t.throwsAsync(of(kinds.jobs).create(marked));
+
+  t.regex(message, /labels\[job-name\]: Invalid value: \{"app":"a",("[^,]+,){3}"job-name":"other"\}: must be 'j'/);
+});
+
 test('a job without labels gets those of its pods, with the generated selector', async t => {
   const jobs = (await startEnvironment()).of(kinds.jobs);
   const [shared, labelled, bare] = [
@@ -103,6 +112,11 @@ const jobCases: [title: string, spec: Partial<JobSpec>, expected: string[]][] = 
       'spec.podFailurePolicy.rules[0].onExitCodes.values[2]: Duplicate value: 2',
       'spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: [2,0,2]: must be ordered',
     ],
+  ],
+  [
+    'looks at codes',
+    {podFailurePolicy: {rules: [{action: 'Ignore', onExitCodes: {operator: 'In'} as never}]}},
+    ['spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: null: at least one value is required'],
   ],
   [
     'looks at something',

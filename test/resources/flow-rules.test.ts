@@ -38,6 +38,13 @@ testCreations(kinds.flowSchemas, [
   ],
   ['one before the first', schema({matchingPrecedence: -1}), ['spec.matchingPrecedence: Invalid value: -1: must be a positive value']],
   [
+    'another one for everything',
+    {...schema({matchingPrecedence: 5}), metadata: {name: 'catch-all'}},
+    [
+      'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"p"},"MatchingPrecedence":5,"DistinguisherMethod":null,"Rules":[{"Subjects":[{"Kind":"User","User":{"Name":"u"},"Group":null,"ServiceAccount":null}],"ResourceRules":null,"NonResourceRules":[{"Verbs":["get"],"NonResourceURLs":["/a"]}]}]}: spec of \'catch-all\' must equal the fixed value',
+    ],
+  ],
+  [
     'an odd level and an odd method',
     schema({priorityLevelConfiguration: {name: 'P'}, distinguisherMethod: {type: 'Odd'}}),
     [
@@ -223,7 +230,7 @@ testCreations(kinds.priorityLevelConfigurations, [
     {metadata: {name: 'exempt'}, ...limited({})},
     [
       "spec.type: Invalid value: \"Limited\": must be 'Exempt' if and only if `name` is 'exempt'",
-      'spec: Invalid value: {"type":"Limited","limited":{"limitResponse":{"type":"Reject"},"nominalConcurrencyShares":30,"lendablePercent":0}}: spec of \'exempt\' except the \'spec.exempt\' field must equal the fixed value',
+      'spec: Invalid value: {"Type":"Limited","Limited":{"NominalConcurrencyShares":30,"LimitResponse":{"Type":"Reject","Queuing":null},"LendablePercent":0,"BorrowingLimitPercent":null},"Exempt":null}: spec of \'exempt\' except the \'spec.exempt\' field must equal the fixed value',
     ],
   ],
   ['an exempt one with shares', {metadata: {name: 'exempt'}, spec: {type: 'Exempt', exempt: {nominalConcurrencyShares: 5}}}, []],

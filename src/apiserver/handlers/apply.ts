@@ -174,17 +174,12 @@ const intentProblem = (error: DecodeError): string => {
   return error.message.startsWith('yaml: ') ? `error converting YAML to JSON: ${error.message}` : error.message;
 };
 
-const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.split('/', 1)[0]! : '');
-
 const groupVersion = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion : `/${apiVersion}`);
 
 const checkKind = (body: ParsedBody, apiVersion: string, kind: string): void => {
   const {metadata} = body.value as PlainObject;
-  if (body.kind !== kind || groupOf(body.apiVersion) !== groupOf(apiVersion))
+  if (body.kind !== kind || body.apiVersion !== apiVersion)
     throw badRequest(`invalid object type: ${groupVersion(body.apiVersion)}, Kind=${body.kind}`);
-  if (body.apiVersion !== apiVersion) {
-    throw badRequest(`Incorrect version specified in apply patch. Specified patch version: ${body.apiVersion}, expected: ${apiVersion}`);
-  }
   if (isPlainObject(metadata) && ownValue(metadata, 'managedFields') !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil');
 };

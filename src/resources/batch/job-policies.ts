@@ -4,11 +4,12 @@ import {duplicate, invalid, invalidUnshown, notSupported, required, tooLong, too
 import type {kinds, ObjectOf} from '#src/api/kinds/index.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {internalForm} from '#src/schema/error-texts/internal-form.js';
+import {internalForm, internalList} from '#src/schema/error-texts/internal-form.js';
 import {countIndexes, IndexesError} from './indexes.js';
 
 export type JobSpec = NonNullable<ObjectOf<typeof kinds.jobs>['spec']>;
 type FailureRule = NonNullable<JobSpec['podFailurePolicy']>['rules'][number];
+type ExitCodes = NonNullable<FailureRule['onExitCodes']>;
 type SuccessRule = NonNullable<JobSpec['successPolicy']>['rules'][number];
 
 const maxRules = 20;
@@ -26,8 +27,9 @@ function* oneOf(path: string, value: string | undefined, supported: readonly str
   else if (!supported.includes(value)) yield notSupported(path, value, supported);
 }
 
-function* validateExitCodeValues(values: readonly number[], operator: string | undefined, path: string): Iterable<FieldError> {
-  if (values.length === 0) yield invalid(path, values, 'at least one value is required');
+function* validateExitCodeValues(codes: ExitCodes, path: string): Iterable<FieldError> {
+  const {operator, values = []} = codes;
+  if (values.length === 0) yield invalid(path, internalList(codes, 'values'), 'at least one value is required');
   else if (values.length > maxExitCodes) yield tooMany(path, values.length, maxExitCodes);
   const seen = new Set<number>();
   for (const [i, value] of values.entries()) {
@@ -38,16 +40,13 @@ function* validateExitCodeValues(values: readonly number[], operator: string | u
   if (values.some((value, i) => i > 0 && values[i - 1]! > value)) yield invalid(path, values, 'must be ordered');
 }
 
-function* validateExitCodes(
-  {operator, containerName, values = []}: NonNullable<FailureRule['onExitCodes']>,
-  path: string,
-  containers: ReadonlySet<string>,
-): Iterable<FieldError> {
+function* validateExitCodes(codes: ExitCodes, path: string, containers: ReadonlySet<string>): Iterable<FieldError> {
+  const {operator, containerName} = codes;
   yield* oneOf(`${path}.operator`, operator, operators);
   if (typeof containerName === 'string' && !containers.has(containerName)) {
     yield invalid(`${path}.containerName`, containerName, 'must be one of the container or initContainer names in the pod template');
   }
-  yield* validateExitCodeValues(values, operator, `${path}.values`);
+  yield* validateExitCodeValues(codes, `${path}.values`);
 }
 
 function* validatePatterns(patterns: NonNullable<FailureRule['onPodConditions']>, path: string): Iterable<FieldError> {

@@ -114,7 +114,7 @@ function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> 
   for (const [key, value] of Object.entries(expected)) {
     const path = `spec.template.metadata.labels[${key}]`;
     if (labels[key] === undefined) yield required(path, `must be '${value}'`);
-    else if (labels[key] !== value) yield invalid(path, labels, `must be '${value}'`);
+    else if (labels[key] !== value) yield invalid(path, internalForm('Map', labels), `must be '${value}'`);
   }
   const selector = selectorOrNone(spec.selector);
   if (selector && !selector.matches(expected))

@@ -133,7 +133,8 @@ function* validate({metadata, spec, status}: Readonly<FlowSchema>, _old: unknown
   const name = metadata?.name ?? '';
   yield* validateSpec(name, spec ?? {});
   const fixed = mandatoryObjects(naming).schemas.find(schema => schema.metadata?.name === name);
-  if (fixed && !semanticallyEqual(spec, fixed.spec)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
+  if (fixed && !semanticallyEqual(spec, fixed.spec))
+    yield invalid('spec', internalForm('FlowSchemaSpec', spec ?? {}), `spec of '${name}' must equal the fixed value`);
   yield* validateTypes(status?.conditions);
 }
 

@@ -3,6 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
+import {internalForm} from '#src/schema/error-texts/internal-form.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {mandatoryObjects, type PriorityLevel} from './bootstrap.js';
 import {validateTypes} from './flowschema.js';
@@ -83,12 +84,13 @@ function* validate({metadata, spec, status}: Readonly<PriorityLevel>, _old: unkn
     yield forbiddenField('metadata.annotations', `annotation '${preserving}' is forbidden`);
   yield* validateSpec(name, spec ?? {});
   const fixed = mandatoryObjects(naming).levels.find(level => level.metadata?.name === name)?.spec;
+  const shown = internalForm('PriorityLevelConfigurationSpec', spec ?? {});
   if (fixed && name === 'exempt') {
     const {exempt: _, ...rest} = spec ?? ({} as Spec);
     const {exempt: __, ...fixedRest} = fixed;
     if (!semanticallyEqual(rest, fixedRest))
-      yield invalid('spec', spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
-  } else if (fixed && !semanticallyEqual(spec, fixed)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
+      yield invalid('spec', shown, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
+  } else if (fixed && !semanticallyEqual(spec, fixed)) yield invalid('spec', shown, `spec of '${name}' must equal the fixed value`);
   yield* validateTypes(status?.conditions);
 }
 
