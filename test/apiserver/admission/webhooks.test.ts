@@ -343,6 +343,25 @@ test('a validating webhook for the deletion of a pod gets the grace period that 
   );
 });
 
+test('a pod without a grace period is validated once more as it is stored before its end, and one that is going already is not', async t => {
+  using env = await startWebhookEnvironment();
+  await using server = await aHookServer();
+  const pods = env.of(kinds.pods);
+  await pods.create({
+    metadata: {name: 'a', namespace: 'default'},
+    spec: {nodeName: 'n', terminationGracePeriodSeconds: 7, containers: [{name: 'c', image: 'i'}]},
+  } as never);
+  await env.validating('v', aHook(server, {rules: everything}));
+  const graceSeen = () =>
+    server.requested.splice(0).map(({oldObject}) => (oldObject as KubeObject).metadata?.deletionGracePeriodSeconds ?? 'none');
+  await pods.delete('a', {namespace: 'default'});
+  t.deepEqual(graceSeen(), ['none']);
+  await pods.delete('a', {namespace: 'default'});
+  t.deepEqual(graceSeen(), []);
+  await pods.delete('a', {namespace: 'default', gracePeriodSeconds: 0} as never);
+  t.deepEqual(graceSeen(), [7, 0]);
+});
+
 test('a webhook for a status update gets the status subresource, and its changes to other fields are dropped', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() =>

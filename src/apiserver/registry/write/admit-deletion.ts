@@ -10,20 +10,30 @@ interface Target {
   readonly oldObject: Readonly<KubeObject>;
 }
 
+/** Runs the admission of a deletion. Throws the refusal. */
+export const admitDeletion = async (resource: Resource, target: Target, deletion: DeleteOptions, context: WriteContext): Promise<void> => {
+  await mutateDeletion(resource, target, deletion, context);
+  await validateDeletion(resource, target, deletion, context);
+};
+
+const attributesOf = (resource: Resource, target: Target, deletion: DeleteOptions, context: WriteContext) =>
+  requestAttributes(resource, context, {operation: 'DELETE', deletion, subresource: '', ...target});
+
+/** Runs the mutating admission of a deletion. Throws the refusal. */
+export const mutateDeletion = async (resource: Resource, target: Target, deletion: DeleteOptions, context: WriteContext): Promise<void> => {
+  if (context.isAdmitted) return;
+  await resource.settings.writes.admission.run('admit', attributesOf(resource, target, deletion, context));
+};
+
 /**
- * Runs the admission of a deletion. `validated` are its options as validating plugins see them, with the grace period
- * that is in force. Throws the refusal.
+ * Runs the validating admission of a deletion, whose options have the grace period that is in force. Throws the refusal.
  */
-export const admitDeletion = async (
+export const validateDeletion = async (
   resource: Resource,
   target: Target,
   deletion: DeleteOptions,
   context: WriteContext,
-  validated = deletion,
 ): Promise<void> => {
-  const {admission} = resource.settings.writes;
-  const attributesOf = (options: DeleteOptions) =>
-    requestAttributes(resource, context, {operation: 'DELETE', deletion: options, subresource: '', ...target});
-  await admission.run('admit', attributesOf(deletion));
-  await admission.run('validate', attributesOf(validated));
+  if (context.isAdmitted) return;
+  await resource.settings.writes.admission.run('validate', attributesOf(resource, target, deletion, context));
 };

@@ -8,7 +8,7 @@ import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {copyJson} from '#src/base/json/json-copy.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {admitDeletion} from './admit-deletion.js';
+import {mutateDeletion, validateDeletion} from './admit-deletion.js';
 import {releaseAllocated} from './allocation.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {untilUncontended} from './races.js';
@@ -62,8 +62,11 @@ const deleteOnce = async (
   const {key, value, revision} = record;
   const old = (await objects.inPieces(key, value, revision, settings.clock)) ?? objects.of(key, value, revision);
   checkDeletePreconditions(resource, name, old, options);
-  if (!context.isAdmitted)
-    await admitDeletion(resource, {namespace, name, oldObject: old}, options, context, withGracePeriod(resource, old, options));
+  const target = {namespace, name, oldObject: old};
+  await mutateDeletion(resource, target, options, context);
+  if (isGracePending(resource, old, options)) return {object: old, value: record.value, revision: record.revision, removed: false};
+  const validated = withGracePeriod(resource, old, options);
+  await validateDeletion(resource, target, validated, context);
 
   // A kind without steps of its own changes metadata alone, and shares the rest.
   const object = definition.deletion?.begin
@@ -76,14 +79,13 @@ const deleteOnce = async (
       : forbidden(resource.refIn(context.served), name, start.forbidden);
   const isTerminating = Boolean(old.metadata!.deletionTimestamp);
   const grace = applyGracePeriod(resource, object, options);
-  if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};
   // The propagation policy of a terminating object may still be changed, except while a grace period runs.
   const finalizersChanged = setPropagationFinalizer(resource, object, options);
   const isBlocked = start === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
-  if (grace !== undefined)
-    return isBlocked || grace > 0
-      ? storeTerminating(resource, record, object, context)
-      : storeThenRemove(resource, record, object, context);
+  if (grace !== undefined) {
+    const marked = await storeTerminating(resource, record, object, context);
+    return isBlocked || grace > 0 ? marked : removeMarked(resource, {record, marked, target, options: validated}, context);
+  }
   if (!isBlocked) return remove(resource, record, old, context);
   if (isTerminating && !finalizersChanged) return {object: old, value: record.value, revision: record.revision, removed: false};
   // A kind that keeps its objects itself has set the deletion timestamp already.
@@ -103,13 +105,19 @@ const storeTerminating = async (resource: Resource, record: StoredRecord, object
   removed: false,
 });
 
-/**
- * Stores an object whose grace period is over before it is removed, so that watches receive the modification before the
- * deletion.
- */
-const storeThenRemove = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => {
-  const marked = await storeTerminating(resource, record, object, context);
-  return remove(resource, {...record, value: marked.value, revision: marked.revision}, marked.object, context);
+interface Marking {
+  readonly record: StoredRecord;
+  /** The object that was stored with a grace period that is over, so that watches receive that before the deletion. */
+  readonly marked: Stored;
+  readonly target: {readonly namespace: string; readonly name: string};
+  readonly options: DeleteOptions;
+}
+
+/** Removes an object whose grace period is over. Admission validates the deletion of what was stored. */
+const removeMarked = async (resource: Resource, {record, marked, target, options}: Marking, context: WriteContext): Promise<Deleted> => {
+  const {object, value, revision} = marked;
+  if (!context.dryRun) await validateDeletion(resource, {...target, oldObject: object}, options, context);
+  return remove(resource, {...record, value, revision}, object, context);
 };
 
 /** Converts seconds to milliseconds with the overflow of a signed 64-bit number of nanoseconds, as in the original. */
@@ -125,11 +133,18 @@ const withGracePeriod = ({definition}: Resource, object: Readonly<KubeObject>, o
   return {...options, gracePeriodSeconds: definition.deletion.gracePeriod(object, requestedSecondsOf(options))};
 };
 
+/** Whether an object is terminating, and its grace period stays as it is. */
+const isGracePending = ({definition}: Resource, {metadata}: Readonly<KubeObject>, options: DeleteOptions): boolean => {
+  const before = metadata?.deletionGracePeriodSeconds ?? 0;
+  if (!definition.deletion?.gracePeriod || !metadata?.deletionTimestamp || before === 0) return false;
+  return (requestedSecondsOf(options) ?? before) >= before;
+};
+
 /**
- * Sets or shortens the grace period of an object. Returns its seconds; `pending` when the object is terminating and its
- * grace period stays; undefined for a kind without grace periods and when the grace period is over.
+ * Sets or shortens the grace period of an object. Returns its seconds; undefined for a kind without grace periods and
+ * when the grace period is over.
  */
-const applyGracePeriod = ({definition, settings}: Resource, object: KubeObject, options: DeleteOptions): number | 'pending' | undefined => {
+const applyGracePeriod = ({definition, settings}: Resource, object: KubeObject, options: DeleteOptions): number | undefined => {
   if (!definition.deletion?.gracePeriod) return undefined;
   const meta = object.metadata!;
   const requestedSeconds = requestedSecondsOf(options);
@@ -141,8 +156,7 @@ const applyGracePeriod = ({definition, settings}: Resource, object: KubeObject, 
     return seconds;
   }
   const before = meta.deletionGracePeriodSeconds ?? 0;
-  if (before === 0) return undefined;
-  if (requestedSeconds === undefined || requestedSeconds >= before) return 'pending';
+  if (before === 0 || requestedSeconds === undefined) return undefined;
   const at = parseTime(meta.deletionTimestamp)! + millisecondsOf(requestedSeconds) - millisecondsOf(before);
   const now = settings.clock.now();
   // The time is not moved into the past. A deletion that is graceful stays so: whoever ends the object learns of it.
