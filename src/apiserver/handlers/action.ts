@@ -1,3 +1,4 @@
+import type {Kind} from '#src/api/kinds/index.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
@@ -5,6 +6,7 @@ import {badRequest, StatusError, type Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action, ActionContext} from '#src/resources/definition.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
+import {fillAlwaysPresent} from '#src/apiserver/registry/always-present.js';
 import {namespaceMismatch, requestAttributes} from '#src/apiserver/registry/address.js';
 import {recordUnstored} from '#src/apiserver/registry/write/field-ownership.js';
 import {registryWriter} from '#src/apiserver/registry/write/writer.js';
@@ -12,7 +14,8 @@ import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
-import type {ServedResource} from '#src/apiserver/registry/resource.js';
+import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
+import {zeroValue} from '#src/schema/decode/zero-value.js';
 import {parseWriteQuery, type WriteQuery} from '#src/apiserver/registry/options.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 import {noteSent} from './audited.js';
@@ -89,6 +92,12 @@ const checkSent = ({served, action}: Asked, object: KubeObject, actionContext: A
   throw invalidObject({group: settings.naming.group(action.kind.group), kind}, name, errors);
 };
 
+/** Adds what objects of a built-in kind always show, as admission sees them. Nobody owns it. */
+const fillZeros = ({settings: {schemas}}: Resource, {group, version, kind}: Kind, object: KubeObject): void => {
+  const node = schemas.of(group, version, kind);
+  if (node) fillAlwaysPresent(object, zeroValue(node));
+};
+
 /** Runs the action of a POST that does not store its body, and responds with its result. */
 export const runAction = async (
   services: ResourceServices,
@@ -109,6 +118,7 @@ export const runAction = async (
   const object = await readSent(asked, query.fieldValidation);
   const writing = writeContext(context, served, query.dryRun);
   recordUnstored(resource, action.kind, object, subresource, writing);
+  fillZeros(resource, action.kind, object);
   const attributes = requestAttributes(resource, writing, {
     operation: 'CREATE',
     kind: action.kind.kind,

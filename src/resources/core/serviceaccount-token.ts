@@ -171,7 +171,7 @@ const prepare = async (request: TokenRequest, context: ActionContext): Promise<P
   if (errors.length > 0) throw refusal('', errors);
   request.metadata = {name, namespace, uid: requestedUid ?? uid, creationTimestamp: wireTime(clock.now()), ...metadata};
   if (!request.spec.audiences?.length) request.spec.audiences = [...tokens.audiences];
-  delete request.status;
+  request.status = {token: '', expirationTimestamp: null as unknown as string};
   return {tokens, account};
 };
 

@@ -318,7 +318,7 @@ test('a webhook for an action subresource gets the body that was sent', async t 
   t.like(server.requested[0], {
     operation: 'CREATE',
     kind: {group, version: 'v1', kind: 'SubjectAccessReview'},
-    object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}},
+    object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}, status: {allowed: false}},
   });
   t.false('namespace' in server.requested[0]!);
 });

@@ -26,7 +26,8 @@ export const mutateDeletion = async (resource: Resource, target: Target, deletio
 };
 
 /**
- * Runs the validating admission of a deletion, whose options have the grace period that is in force. Throws the refusal.
+ * Runs the validating admission of a deletion, whose options have the grace period that is in force. Throws the
+ * refusal.
  */
 export const validateDeletion = async (
   resource: Resource,

@@ -102,7 +102,8 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 /**
  * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its
  * key. With `isChecked` (custom resources, whose validation may accept values of another type) an object that does not
- * fit its schema, or that of another version in which it has owners, has none. With `areStored` the entries are those of a stored object whose schema does not change.
+ * fit its schema, or that of another version in which it has owners, has none. With `areStored` the entries are those
+ * of a stored object whose schema does not change.
  */
 const entriesAfterWrite = (
   before: PlainObject,
