@@ -1,5 +1,6 @@
 import test from 'ava';
 import {maxFilteredKeys, PageReader} from '#src/storage/local/page.js';
+import {MemoryEngine} from '#src/storage/memory/engine.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {storeSuite} from './suite.js';
 
@@ -12,4 +13,32 @@ test('a page ends where a filter has looked at many keys, whatever it let throug
   t.true(page.isFull);
   t.false(page.add({key: '/x', value: Buffer.from('x'), revision: 1, created: 1}));
   t.deepEqual([page.records, page.more, page.reached], [[], true, `/${maxFilteredKeys - 1}`]);
+});
+
+test('pages of an earlier revision are read without looking through the keys behind them', t => {
+  const keys = Array.from({length: 10_000}, (_, at) => `/k/${String(at).padStart(5, '0')}`);
+  const engine = new MemoryEngine();
+  const change = (key: string, revision: number) => {
+    const record = {key, value: Buffer.from(key), revision, created: revision};
+    void engine.commit({changes: [{key, revision, record, previous: engine.get(key)}], granted: [], forgotten: []});
+  };
+  for (const [at, key] of keys.entries()) change(key, at + 2);
+  change('/z', keys.length + 2);
+  const readAll = (revision: number | undefined): number => {
+    const begin = performance.now();
+    const extent = {limit: 10, bytes: Infinity};
+    let count = 0;
+    for (let start = '/k/', isMore = true; isMore;) {
+      const {records, more} = revision === undefined ? engine.range(start, '/l', extent) : engine.rangeAt(start, '/l', extent, revision);
+      count += records.length;
+      start = `${records.at(-1)!.key}\0`;
+      isMore = more;
+    }
+    t.is(count, keys.length);
+    return performance.now() - begin;
+  };
+  const fastest = (revision: number | undefined) => Math.min(...Array.from({length: 3}, () => readAll(revision)));
+  const [newest, earlier] = [fastest(undefined), fastest(keys.length + 1)];
+  // Looking through the rest for each page takes hundreds of times as long.
+  t.true(earlier < 30 * newest, `${earlier} ms, of the newest ${newest} ms`);
 });

@@ -91,7 +91,7 @@ export class MemoryEngine implements StorageEngine {
   }
 
   rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
-    return undo(this.#newest(start, end), this.#previousRecords(start, end, revision), extent);
+    return undo(this.#newest(start, end), this.#changedRecords(start, end, revision), extent);
   }
 
   count(start: string, end: string): KeyCount {
@@ -216,10 +216,16 @@ export class MemoryEngine implements StorageEngine {
     }
   }
 
-  *#previousRecords(start: string, end: string, revision: number): Generator<PreviousRecord> {
+  /**
+   * The records at a revision of all keys that have changes, also of those that have not changed since: passing over
+   * these would look for the next that has, through all keys of the range, for each page.
+   */
+  *#changedRecords(start: string, end: string, revision: number): Generator<PreviousRecord> {
     for (const key of this.#changedKeys.between(start, end)) {
-      const next = this.#changesByKey.get(key)!.find(change => change.revision > revision);
-      if (next) yield {key, revision: next.previous?.revision ?? 0, read: () => next.previous};
+      const changes = this.#changesByKey.get(key)!;
+      const next = changes.at(-1)!.revision > revision ? changes.find(change => change.revision > revision) : undefined;
+      const record = next ? next.previous : this.#records.get(key);
+      yield {key, revision: record?.revision ?? 0, read: () => record};
     }
   }
 }
