@@ -88,3 +88,29 @@ test('an upgrade that is refused, or that is no watch, is answered as an ordinar
   for (const origin of [undefined, 'null', 'page'])
     t.is(await status(open(plane, path, {authorization: 'Bearer sesame', origin})), 403, origin);
 });
+
+test.serial('records come over WebSocket as the text of their event stream, and nothing warns of listeners', async t => {
+  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  const warnings: string[] = [];
+  const warned = ({message}: Error): void => void warnings.push(message);
+  process.on('warning', warned);
+  t.teardown(() => process.off('warning', warned));
+  const client = open(plane, '/recorder/v1/records?watch=1&kind=change&resource=configmaps&name=seen', {authorization: 'Bearer sesame'});
+  let text = '';
+  const told = new Promise<void>(resolve =>
+    client.on('message', (data: Buffer) => {
+      text += data.toString();
+      if (/^data: .*\n\n/m.test(text)) resolve();
+    }),
+  );
+  await opened(client);
+  await plane
+    .client()
+    .resource(kinds.configMaps)
+    .create({metadata: {name: 'seen', namespace: 'default'}});
+  await told;
+  client.close();
+
+  t.regex(text, /^:\n\nid: \d+\nevent: change\ndata: \{.*"name":"seen".*\}\n\n$/);
+  t.deepEqual(warnings, []);
+});

@@ -110,6 +110,7 @@ export const openWebSocket = async (
   const {'sec-websocket-protocol': _, ...headers} = request.headers;
   const upgradeRequest: UpgradeRequest = {method: 'GET', headers: headers as IncomingMessage['headers'], protocol};
   const connection = pacedWebSocket(socket, head, clock, maxMessageBytes);
+  socket.setMaxListeners(0); // Each part that it has passed listens for its end.
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(new Error('the caller went away')));
     ready.handleUpgrade(upgradeRequest as unknown as IncomingMessage, connection, noHead, client =>
