@@ -75,7 +75,8 @@ const addOwners = (builder: Builder, node: GraphNode, owned: Dependent['metadata
   }
 };
 
-const addOwned = (builder: Builder, root: GraphNode, rootUid: string, all: readonly Dependent[]): void => {
+/** Adds what an object owns, and returns the uids of all of it. */
+const addOwned = (builder: Builder, root: GraphNode, rootUid: string, all: readonly Dependent[]): ReadonlySet<string> => {
   const levels = new Map([[rootUid, root]]);
   const owned = ownedBy(rootUid, all);
   // Owners come before what they own.
@@ -95,6 +96,7 @@ const addOwned = (builder: Builder, root: GraphNode, rootUid: string, all: reado
       return false;
     });
   }
+  return new Set(owned.map(each => each.metadata.uid));
 };
 
 const addReferences = (builder: Builder, node: GraphNode, references: readonly Reference[]): void => {
@@ -146,13 +148,21 @@ const addReferring = async (builder: Builder, node: GraphNode, signal: AbortSign
   });
 };
 
-const addSelected = async (builder: Builder, node: GraphNode, selector: string, signal: AbortSignal): Promise<void> => {
+/** Adds the pods that an object selects, besides those that it owns. */
+const addSelected = async (
+  builder: Builder,
+  node: GraphNode,
+  selector: string,
+  owned: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<void> => {
   const pods = kindOf('pods');
   if (!pods || !node.namespace) return;
   const {objects} = await listObjects(pods, node.namespace, {labels: selector, most: mostOfLevel + 1, signal});
   for (const {metadata} of objects) {
+    if (owned.has(metadata.uid)) continue;
     const pod = builder.add(pods, metadata.namespace ?? '', metadata.name, node.level + 1);
-    if (pod && ![...builder.edges.values()].some(({to, why}) => to === pod.id && why === 'owns')) builder.link(node, pod, 'selects');
+    builder.link(node, pod, 'selects');
   }
 };
 
@@ -163,10 +173,11 @@ export const readGraph = async (resource: Resource, object: AnyObject, signal: A
   const root = builder.add(resource, metadata.namespace ?? '', metadata.name, 0)!;
   const {all, isPartial} = await scanAround(resource, object, signal);
   addOwners(builder, root, metadata, new Map(all.map(each => [each.metadata.uid, each])));
-  if (!(resource.plural === 'namespaces' && resource.group === '')) addOwned(builder, root, metadata.uid, all);
+  const isNamespace = resource.plural === 'namespaces' && resource.group === '';
+  const owned = isNamespace ? new Set<string>() : addOwned(builder, root, metadata.uid, all);
   addReferences(builder, root, referencesOf(resource, object));
   const selector = selectorOf(object, resource);
-  if (selector) await addSelected(builder, root, selector, signal);
+  if (selector) await addSelected(builder, root, selector, owned, signal);
   await addReferring(builder, root, signal);
   await together([...builder.nodes.values()].slice(0, mostRead), async node => {
     try {
