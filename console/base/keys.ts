@@ -1,7 +1,7 @@
 // The keys of the page. A key belongs to the innermost part that has asked for it; while a field has the focus, only
 // Escape does.
 
-import {useEffect, useRef} from 'preact/hooks';
+import {useLayoutEffect, useRef} from 'preact/hooks';
 import {Cell} from './cell.js';
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
@@ -48,7 +48,8 @@ addEventListener('keydown', event => {
 const useEntry = (keys: Keys, isModal: boolean): void => {
   const entry = useRef({keys, isModal});
   entry.current.keys = keys;
-  useEffect(() => {
+  // At once: the next key may follow before the part is painted.
+  useLayoutEffect(() => {
     const own = entry.current;
     stack.push(own);
     return () => void stack.splice(stack.indexOf(own), 1);

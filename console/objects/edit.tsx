@@ -18,8 +18,9 @@ interface EditProps {
 
 /** What the server would store, in the form in which it is shown. */
 const shown = (object: AnyObject): string => {
-  const {resourceVersion: _, ...metadata} = withoutManaged(object).metadata;
-  return yamlText({...object, metadata});
+  const clean = withoutManaged(object);
+  const {resourceVersion: _, ...metadata} = clean.metadata;
+  return yamlText({...clean, metadata});
 };
 
 export function Edit({place: {resource, namespace, name}, object, done}: EditProps) {

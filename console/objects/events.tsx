@@ -25,10 +25,10 @@ export function Events({object: {metadata}, resource: {kind, plural, group}}: {r
   const events = useMemo(() => kindOf('events'), []);
   const {uid, name, namespace = ''} = metadata;
   const isNode = plural === 'nodes' && group === '';
-  const ofUid = useTable(events, namespace, '', withFields({'involvedObject.uid': uid}));
-  const named = {'involvedObject.kind': kind, 'involvedObject.name': name, 'involvedObject.uid': isNode ? name : ''};
-  const ofName = useTable(events, namespace, '', withFields(named));
-  const state = useMemo(() => both(ofUid, ofName), [ofUid, ofName]);
+  const named = {'involvedObject.kind': kind, 'involvedObject.name': name};
+  const ofUid = useTable(isNode ? undefined : events, namespace, '', withFields({'involvedObject.uid': uid}));
+  const ofName = useTable(events, namespace, '', withFields(isNode ? named : {...named, 'involvedObject.uid': ''}));
+  const state = useMemo(() => (isNode ? ofName : both(ofUid, ofName)), [ofUid, ofName]);
   if (state.error) return <Notice tone="bad">{state.error}</Notice>;
   return <EventTable state={state} empty="There are no Events about it." />;
 }

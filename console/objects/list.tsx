@@ -146,7 +146,7 @@ export function List({resource, at}: {readonly resource: Resource; readonly at: 
           {rows.length === state.rows.length
             ? rows.length.toLocaleString('en')
             : `${rows.length.toLocaleString('en')} of ${state.rows.length.toLocaleString('en')}`}
-          {state.isComplete ? '' : ' …'}
+          {state.isComplete || state.error ? '' : ' …'}
         </span>
         <button type="button" aria-pressed={wide !== ''} onClick={() => amend({wide: wide ? '' : '1'})} title="All columns (w)">
           Wide

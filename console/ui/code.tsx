@@ -3,16 +3,17 @@
 
 import {defaultKeymap, history, historyKeymap, indentWithTab} from '@codemirror/commands';
 import {yaml} from '@codemirror/lang-yaml';
-import {HighlightStyle, syntaxHighlighting, foldGutter} from '@codemirror/language';
+import {HighlightStyle, syntaxHighlighting, foldGutter, foldKeymap} from '@codemirror/language';
 import {MergeView, unifiedMergeView} from '@codemirror/merge';
 import {EditorState, type Extension} from '@codemirror/state';
 import {EditorView, highlightActiveLine, keymap, lineNumbers} from '@codemirror/view';
 import {tags} from '@lezer/highlight';
-import {useEffect, useRef} from 'preact/hooks';
+import {useLayoutEffect, useRef, useState} from 'preact/hooks';
 
 const look = EditorView.theme({
   '&': {height: '100%', fontSize: '12.5px', backgroundColor: 'var(--ground)', color: 'var(--text)'},
-  '&.cm-focused': {outline: '2px solid var(--accent)', outlineOffset: '-2px'},
+  // What is around it shows the focus: the gutters would be drawn over it.
+  '&.cm-focused': {outline: 'none'},
   '.cm-scroller': {fontFamily: 'var(--mono)', lineHeight: '1.5', overflow: 'auto'},
   '.cm-gutters': {backgroundColor: 'var(--surface)', color: 'var(--muted)', border: 'none'},
   '.cm-activeLine, .cm-activeLineGutter': {backgroundColor: 'var(--raised)'},
@@ -24,6 +25,7 @@ const look = EditorView.theme({
   '.cm-deletedChunk, &.cm-merge-a .cm-changedLine': {backgroundColor: 'var(--removed) !important'},
   '.cm-deletedText': {background: 'var(--changed) !important'},
   '.cm-collapsedLines': {background: 'var(--surface) !important', color: 'var(--muted)'},
+  '.cm-collapsedLines::before, .cm-collapsedLines::after': {content: '"…" !important'},
 });
 
 const colours = syntaxHighlighting(
@@ -45,7 +47,7 @@ const readOnly: Extension = [
 /** Shows what `make` puts into a shadow root, until the inputs change. */
 const useShadow = (make: (root: ShadowRoot) => () => void, inputs: readonly unknown[]) => {
   const host = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = host.current!;
     const root = element.shadowRoot ?? element.attachShadow({mode: 'open'});
     return make(root);
@@ -70,7 +72,7 @@ export function Editor({text, changed, save}: {readonly text: string; changed(te
           history(),
           foldGutter(),
           highlightActiveLine(),
-          keymap.of([{key: 'Mod-s', run}, {key: 'Mod-Enter', run}, indentWithTab, ...historyKeymap, ...defaultKeymap]),
+          keymap.of([{key: 'Mod-s', run}, {key: 'Mod-Enter', run}, indentWithTab, ...historyKeymap, ...foldKeymap, ...defaultKeymap]),
           EditorView.updateListener.of(update => {
             if (update.docChanged) handlers.current.changed(update.state.doc.toString());
           }),
@@ -87,13 +89,18 @@ export function Editor({text, changed, save}: {readonly text: string; changed(te
 
 const collapse = {margin: 3, minSize: 6};
 
-/** The difference between two texts: side by side where there is room, otherwise below each other. */
+/**
+ * The difference between two texts: side by side where there is room, otherwise below each other. Lines that do not
+ * differ are left out, unless they are asked for.
+ */
 export function Difference({before, after}: {readonly before: string; readonly after: string}) {
+  const [isWhole, setWhole] = useState(false);
+  const collapsed = isWhole ? {} : {collapseUnchanged: collapse};
   const host = useShadow(
     root => {
       if (innerWidth >= 900) {
         const side = (doc: string) => ({doc, extensions: [common, readOnly]});
-        const view = new MergeView({root, parent: root, a: side(before), b: side(after), collapseUnchanged: collapse, gutter: true});
+        const view = new MergeView({root, parent: root, a: side(before), b: side(after), ...collapsed, gutter: true});
         view.dom.style.height = '100%';
         view.dom.style.overflow = 'auto';
         return () => view.destroy();
@@ -102,11 +109,18 @@ export function Difference({before, after}: {readonly before: string; readonly a
         root,
         parent: root,
         doc: after,
-        extensions: [common, readOnly, unifiedMergeView({original: before, mergeControls: false, collapseUnchanged: collapse})],
+        extensions: [common, readOnly, unifiedMergeView({original: before, mergeControls: false, ...collapsed})],
       });
       return () => view.destroy();
     },
-    [before, after],
+    [before, after, isWhole],
   );
-  return <div class="code" ref={host} />;
+  return (
+    <div class="differing">
+      <label>
+        <input type="checkbox" checked={isWhole} onChange={event => setWhole(event.currentTarget.checked)} /> All lines
+      </label>
+      <div class="code" ref={host} />
+    </div>
+  );
 }

@@ -1,7 +1,7 @@
 // The small parts that all views share.
 
 import type {ComponentChildren} from 'preact';
-import {useEffect, useRef} from 'preact/hooks';
+import {useLayoutEffect, useRef} from 'preact/hooks';
 import {Cell, useCell} from '#page/base/cell.js';
 import {useDialogKeys} from '#page/base/keys.js';
 
@@ -98,7 +98,8 @@ export function Dialog({
   readonly isWide?: boolean;
 }) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // At once: what is typed after the key that opens it is for it.
+  useLayoutEffect(() => {
     const dialog = element.current!;
     const before = document.activeElement;
     dialog.showModal();
