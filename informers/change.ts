@@ -11,6 +11,9 @@ export type Change<T extends KubeObject = KubeObject> =
   | {readonly type: 'updated'; readonly object: Frozen<T>; readonly old: Frozen<T>}
   | {readonly type: 'deleted'; readonly object: Frozen<T>; readonly tombstone: boolean};
 
+/** Returns whether a change is none: an object of the first list, or a resync. */
+export const isOnlyListed = (change: Change): boolean => (change.type === 'added' && change.initial) || isResync(change);
+
 /** Returns whether a change is a resync, or has the same resource version again. */
 export const isResync = (change: Change): boolean =>
   change.type === 'updated' && change.object.metadata?.resourceVersion === change.old.metadata?.resourceVersion;

@@ -1,6 +1,6 @@
 // The changes that queue keys of a controller, and their priority.
 
-import {isResync, type Change} from '#informers/change.js';
+import {isOnlyListed, type Change} from '#informers/change.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
@@ -79,6 +79,3 @@ const causeText = (what: string, kind: string, key: ObjectKey): string => `${wha
 
 const causeOf = (change: Change, kind: string): string =>
   causeText(isOnlyListed(change) ? 'listed' : change.type, kind, keyOf(change.object));
-
-/** Whether a change is none: an object of the initial list, or a resync. */
-const isOnlyListed = (change: Change): boolean => (change.type === 'added' && change.initial) || isResync(change);

@@ -78,9 +78,9 @@ type CommonOptions = Parameters<KeyedContext['enqueueAll']>[1];
 const enqueuerOf = (trace: ReconcileTrace | undefined) => {
   let loops: readonly BuiltLoop[] | undefined;
   const pending: Parameters<Enqueue>[] = [];
-  const enqueue: Enqueue = (request, only, cause) => {
-    if (!loops) return void pending.push([request, only, cause]);
-    const {text, afterMs, priority} = toQueueItem(request);
+  const enqueue: Enqueue = (request, only, cause, unset) => {
+    if (!loops) return void pending.push([request, only, cause, unset]);
+    const {text, afterMs, priority} = toQueueItem(request, unset);
     if (trace && 'key' in request && request.cause) trace.caused(text, request.cause());
     for (const {name, queue, recording} of loops) {
       if (only !== undefined && only !== name) continue;

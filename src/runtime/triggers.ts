@@ -1,4 +1,4 @@
-import {isResync, type Change} from '#informers/change.js';
+import {isOnlyListed, isResync, type Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
 import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
 import {parseDuration} from '#src/api/duration.js';
@@ -20,8 +20,8 @@ import {
   type EnqueueRequest,
 } from './watches.js';
 
-/** Queues a key, of one loop or of all. */
-export type Enqueue = (request: EnqueueRequest, loop: string | undefined, cause: Cause) => void;
+/** Queues a key, of one loop or of all: with a priority if the request has none. */
+export type Enqueue = (request: EnqueueRequest, loop: string | undefined, cause: Cause, priority?: Priority) => void;
 
 /** Returns the sources that a controller declares. */
 export const sourcesOf = (controller: Controller): readonly Source[] => {
@@ -48,8 +48,9 @@ const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedControl
 };
 
 /**
- * Registers a controller's watches, so that each change queues the keys that it concerns. Periodic watches begin with
- * `startPeriods`.
+ * Registers a controller's watches, so that each change queues the keys that it concerns. Keys of objects of first
+ * lists and of resyncs have low priority: those of actual changes are reconciled before them, also while a controller
+ * begins. Periodic watches begin with `startPeriods`.
  */
 export const registerTriggers = (
   controller: KeyedController,
@@ -64,8 +65,10 @@ export const registerTriggers = (
   ];
   const listeners = changes.map(watch =>
     sources.informer(watch.source).listen(change => {
+      const priority = isOnlyListed(change) ? 'low' : 'normal';
       let cause: Cause | undefined;
-      for (const request of watch.map(change, context)) enqueue(request, watch.loop, (cause ??= {change, kind: kindOf(watch.source)}));
+      for (const request of watch.map(change, context))
+        enqueue(request, watch.loop, (cause ??= {change, kind: kindOf(watch.source)}), priority);
     }),
   );
   const allKeys = (): Iterable<EnqueueRequest> => (primary ? context.lister(primary).list().map(keyOf) : [singletonKey]);
@@ -95,7 +98,10 @@ const periodOf = ({period}: PeriodicWatch, options: unknown): number => {
 };
 
 /** Returns the queue item, delay and priority of a request. */
-export const toQueueItem = (request: EnqueueRequest): {readonly text: string; readonly afterMs: number; readonly priority: Priority} =>
+export const toQueueItem = (
+  request: EnqueueRequest,
+  priority: Priority = 'normal',
+): {readonly text: string; readonly afterMs: number; readonly priority: Priority} =>
   'key' in request
-    ? {text: keyText(request.key), afterMs: request.afterMs, priority: request.priority ?? 'normal'}
-    : {text: keyText(request), afterMs: 0, priority: 'normal'};
+    ? {text: keyText(request.key), afterMs: request.afterMs, priority: request.priority ?? priority}
+    : {text: keyText(request), afterMs: 0, priority};

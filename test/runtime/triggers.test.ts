@@ -32,6 +32,28 @@ test('a dependent enqueues its owner, before and after a change of owner, and re
   t.deepEqual(seen, []);
 });
 
+test('keys of changes are reconciled before those of a first list and of a resync', async t => {
+  const seen: string[] = [];
+  const controller = noting(async (key, attempt) => {
+    if (seen.push(key.name) === 1) await attempt.pause(1000);
+    return settled;
+  });
+  const {client, clock, create, start} = startManager(t, [controller], {minResyncMs: 60 * minute});
+  for (const name of ['a', 'b', 'c', 'd']) await create(kinds.configMaps, aMap(name));
+  await start();
+  t.deepEqual(seen, ['a']);
+
+  await create(kinds.configMaps, aMap('new'));
+  await client.resource(kinds.configMaps).patch('d', 'merge', {data: {k: 'v'}}, {namespace: 'default'});
+  await clock.drain();
+  t.deepEqual(seen, ['a']);
+  await clock.advance(1000);
+
+  t.deepEqual(seen.splice(0), ['a', 'new', 'd', 'b', 'c']);
+  await clock.advance(120 * minute);
+  t.deepEqual([...new Set(seen)].toSorted(), ['a', 'b', 'c', 'd', 'new']);
+});
+
 test('a mapping names any keys, at once or later, and may read caches', async t => {
   const seen: string[] = [];
   const controller = noting(
