@@ -46,6 +46,11 @@ export interface RecordFilter {
   known(key: string, revision: number): boolean | undefined;
   /** Returns whether a record passes, by its value. */
   passes(record: StoredRecord): boolean;
+  /**
+   * Returns the least key that may pass behind one that does not; undefined where the key itself may. A store need not
+   * read the keys between. Absent where that is always the next one.
+   */
+  readonly next?: ((key: string) => string | undefined) | undefined;
 }
 
 export interface RangeQuery extends ReadOptions {

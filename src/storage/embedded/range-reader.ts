@@ -26,6 +26,9 @@ const maxCatchUp = 1000;
  */
 const maxRefiltered = 50;
 
+/** After so many keys in a row that a filter rules out, the next one that may pass is looked up. */
+const keysBeforeJump = 16;
+
 /** The page of a range that holds nothing. */
 const noRecords: Page = {records: [], more: false};
 
@@ -170,7 +173,33 @@ export class RangeReader {
   }
 
   #read(start: string, end: string, extent: Extent): Page {
-    return this.#pageOf(this.#records.walk(tables.head, start, end, extent.filter ? Infinity : extent.limit + 1), extent, extent.limit);
+    const {filter, limit} = extent;
+    const records = filter?.next
+      ? this.#candidates(start, end, filter.next)
+      : this.#records.walk(tables.head, start, end, filter ? Infinity : limit + 1);
+    return this.#pageOf(records, extent, limit);
+  }
+
+  /** The records of a range, without most of those that a filter rules out by their key. */
+  *#candidates(start: string, end: string, next: (key: string) => string | undefined) {
+    for (let from: string | undefined = start; from !== undefined && isKeyInRange(from, start, end);)
+      from = yield* this.#untilJump(from, end, next);
+  }
+
+  /** The records from a key on, until many in a row are ruled out. Returns where to go on. */
+  *#untilJump(
+    from: string,
+    end: string,
+    next: (key: string) => string | undefined,
+  ): Generator<{key: string; revision: number}, string | undefined> {
+    let ruledOut = 0;
+    for (const record of this.#records.walk(tables.head, from, end)) {
+      yield record;
+      const following = next(record.key);
+      ruledOut = following === undefined ? 0 : ruledOut + 1;
+      if (ruledOut === keysBeforeJump) return following;
+    }
+    return undefined;
   }
 
   /** The page of the first of at most so many records. */

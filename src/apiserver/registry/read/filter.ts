@@ -5,7 +5,8 @@ import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {ownValue} from '#src/base/own.js';
 import type {SelectionRules} from '#src/resources/definition.js';
-import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
+import {compareKeys} from '#src/storage/local/keys.js';
+import {endOfPrefix, type RecordFilter, type StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
 import type {RecordAttributes, Labels} from '#src/apiserver/registry/selection-cache.js';
@@ -157,5 +158,15 @@ export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter
     id: filter.id,
     known: (key, revision) => filter.decide(key, attributes.known(key, revision)),
     passes: record => passes(resource, filter, record),
+    ...(filter.name && resource.kind.namespaced ? {next: nextOfName(resource, filter.name)} : {}),
   };
 };
+
+/** Returns what finds the next key of an object of a name: in the same namespace, or in those behind it. */
+const nextOfName =
+  (resource: Resource, required: string) =>
+  (key: string): string | undefined => {
+    const {namespace, name} = resource.parseKey(key);
+    if (name === required) return undefined;
+    return compareKeys(name, required) < 0 ? resource.key(namespace, required) : endOfPrefix(resource.prefixOf(namespace));
+  };
