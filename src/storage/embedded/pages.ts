@@ -138,6 +138,7 @@ class Checker {
       const visits = levels.at(-1)!;
       if (levels.length === depth) await this.#leaves(levels.pop()!, walk);
       else if (visits.length === 0) levels.pop();
+      else if (levels.length === depth - 1 && extent === 'branches') this.#lastBranch(visits.pop()!, walk);
       else levels.push(this.#branch(visits.pop()!, walk));
     }
     const counted = extent === 'all' ? (['branches', 'leaves', 'overflows', 'entries'] as const) : (['branches', 'leaves'] as const);
@@ -160,6 +161,16 @@ class Checker {
       to: children[index + 1]?.key ?? visit.to,
     }));
     return visits.toReversed();
+  }
+
+  /** Checks a branch above leaves that are not read, and that they are there. Nothing is kept of its entries. */
+  #lastBranch(visit: Visit, walk: Walk): void {
+    const bytes = this.#read(visit.page, flags.branch, this.#window.subarray(0, this.#meta.pageSize));
+    walk.found.branches++;
+    this.#nodes(visit, bytes, 0, flags.branch, walk, ({child}) => {
+      this.#enter(child, 1);
+      walk.found.leaves++;
+    });
   }
 
   /** Checks that the leaves under one branch are there, and what is in them if all pages are read. */
