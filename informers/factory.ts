@@ -27,10 +27,13 @@ export interface InformerFactoryOptions extends Omit<
 export type Informers = Pick<InformerFactory, 'informer' | 'borrowMetadata'>;
 
 /**
- * The informers of a user that may go before the others do. Disposing of it releases them all; an informer stops when
- * nobody uses it any more.
+ * The informers of a user that may begin and go before the others do. Disposing of it releases them all; an informer
+ * stops when nobody uses it any more.
  */
-export type InformerScope = Informers & Disposable;
+export interface InformerScope extends Informers, Disposable {
+  /** Starts the informers of this user, also those that it requests later. */
+  start(): void;
+}
 
 /** A shared informer. */
 interface Entry {
@@ -87,14 +90,20 @@ export class InformerFactory {
   /** Returns a view of this factory whose informers are released when it is disposed of. */
   scope(): InformerScope {
     const used = new Set<Entry>();
+    let isStarted = false;
     return {
       informer: <T extends KubeObject>(source: Source<T>) => {
         const entry = this.#entry(source as Source);
         if (!used.has(entry)) entry.users++;
         used.add(entry);
+        if (isStarted) begin(entry);
         return entry.informer as unknown as SharedInformer<T>;
       },
       borrowMetadata: (kind, missed) => this.borrowMetadata(kind, missed),
+      start: () => {
+        isStarted = true;
+        used.forEach(begin);
+      },
       [Symbol.dispose]: () => {
         for (const entry of used) this.#release(entry);
         used.clear();
@@ -111,7 +120,7 @@ export class InformerFactory {
     this.#informers.set(selection.id, entry);
     const kindId = this.#kindId(selection.kind);
     if (isComplete(selection) && !this.#complete.has(kindId)) this.#complete.set(kindId, entry);
-    if (this.#started) informer.start(entry.stop.signal);
+    if (this.#started) begin(entry);
     return entry;
   }
 
@@ -156,7 +165,7 @@ export class InformerFactory {
   /** Starts every informer, also those that are requested later. */
   start(): void {
     this.#started = true;
-    for (const {informer, stop} of this.#informers.values()) informer.start(stop.signal);
+    this.#informers.forEach(begin);
   }
 
   /**
@@ -171,6 +180,7 @@ export class InformerFactory {
   #shared(entry: Entry): Borrowed {
     let isHeld = true;
     entry.users++;
+    begin(entry); // Its other users may wait for their start.
     return {
       informer: entry.informer,
       [Symbol.dispose]: () => {
@@ -226,3 +236,5 @@ export class InformerFactory {
     return lent;
   }
 }
+
+const begin = ({informer, stop}: Entry): void => informer.start(stop.signal);

@@ -60,10 +60,13 @@ export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions):
   };
   const server = await serve(inputs, open, undo);
   const work = await startWork(server, undo);
-  if (inputs.manifests.length > 0)
+  if (inputs.manifests.length > 0) {
+    work.fillCaches();
     await unlessStopped(given, Promise.race([server.manifests.apply(inputs.manifests, given.webhooks), work.failed]));
+  }
   if (server.port) await writeKubeconfig(inputs, server.port, undo);
   given.signal?.throwIfAborted();
+  work.fillCaches();
   const cleanup = undo.move();
   const plane = embeddedPlane(server, {...work, ready: Promise.resolve(), stop: () => cleanup[Symbol.asyncDispose]()});
   return withParts(plane, server, work.manager);
@@ -102,7 +105,7 @@ const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlane
   const starting = inputs.clock.hold();
   const working = new Undo();
   const work = startWork(server, working, 1).finally(() => starting[Symbol.dispose]());
-  const ready = work.then(() => {});
+  const ready = work.then(({fillCaches}) => fillCaches());
   const failed = work.then(each => each.failed);
   for (const optional of [ready, failed]) optional.catch(() => {}); // Handled by those who await them.
   const cleanup = undo.move();

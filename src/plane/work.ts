@@ -46,21 +46,33 @@ const publishClusterInfo = async ({apiserver}: PlaneInputs, {settings, address}:
 
 export const unlessStopped = <T>({signal}: PlaneOptions, step: Promise<T>): Promise<T> => (signal ? unlessAborted(step, signal) : step);
 
+/** The controller manager and the scheduler of a plane. */
+interface Work {
+  readonly manager: Manager;
+  /** Rejects when one of them ends by itself. */
+  readonly failed: Promise<never>;
+  /** Has the caches filled that are not filled by then, with which the other controllers begin. */
+  fillCaches(): void;
+}
+
 /**
- * Starts the controller manager and the scheduler, and waits until both are ready. `failed` rejects when one of them
- * ends by itself.
+ * Starts the controller manager and the scheduler, and waits until both are ready, or until new namespaces get what
+ * pods need.
  */
-const startComponents = async (
-  inputs: PlaneInputs,
-  processes: Processes,
-  api: RunningApiServer,
-  undo: Undo,
-): Promise<{readonly manager: Manager; readonly failed: Promise<never>}> => {
+const startComponents = async (inputs: PlaneInputs, processes: Processes, api: RunningApiServer, undo: Undo): Promise<Work> => {
   const {options, controllerManager, scheduler, naming, clock, random, log} = inputs;
   const {handler, recorder} = api;
   const stopping = new AbortController();
+  const isEarly = options.waitForCaches === false && !(clock instanceof VirtualClock);
+  let fillCaches = (): void => {};
+  const others = new Promise<void>(resolve => (fillCaches = resolve));
   const environment = {clock, random, log, recorder, freeze: options.freeze ?? false, stopping: stopping.signal};
-  const start = <R>(component: Component<R>, parsed: Parsed<R>, own: Processes['manager']): Promise<RunningComponent> => {
+  const start = <R>(
+    component: Component<R>,
+    parsed: Parsed<R>,
+    own: Processes['manager'],
+    names: readonly string[] = [],
+  ): Promise<RunningComponent> => {
     const connection = inProcessConnection({
       role: component.role,
       handler,
@@ -69,11 +81,11 @@ const startComponents = async (
       options: parsed.options as never,
       set: parsed.set,
     });
-    return runComponent(component, parsed, connection, {...environment, ...own}, undo);
+    return runComponent(component, parsed, connection, {...environment, ...own, first: isEarly ? {names, others} : undefined}, undo);
   };
   const {controllers} = await import('#controllers/index.js');
   const running = [
-    await start(controllerManagerComponent(controllers), controllerManager, processes.manager),
+    await start(controllerManagerComponent(controllers), controllerManager, processes.manager, neededByNamespaces),
     await start(schedulerComponent, scheduler, processes.scheduler),
   ] as const;
   undo.defer(() => stopping.abort()); // Both stop at once.
@@ -82,10 +94,9 @@ const startComponents = async (
     stopping.signal,
   );
   const whenReady = readiness(running, failed);
-  const isEarly = options.waitForCaches === false && !(clock instanceof VirtualClock);
-  const early = isEarly ? [running[0].manager.untilRunning(neededByNamespaces)] : [];
+  const early = isEarly ? [running[0].manager.firstRunning] : [];
   await unlessStopped(options, Promise.race([whenReady, failed, ...early]));
-  return {manager: running[0].manager, failed: isEarly ? failureOfEither(failed, whenReady) : failed};
+  return {manager: running[0].manager, failed: isEarly ? failureOfEither(failed, whenReady) : failed, fillCaches};
 };
 
 const startNodes = async (nodes: PlaneNodes, api: RunningApiServer, undo: Undo): Promise<void> => {

@@ -3,10 +3,11 @@
 import {setMaxListeners} from 'node:events';
 import {InformerFactory, type InformerScope} from '#informers/factory.js';
 import {ListRefused} from '#informers/refusal.js';
-import {sleep} from '#src/base/clock.js';
+import {sleep, withClockHeld} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {jittered} from '#src/base/random.js';
 import {onAbort, unlessAborted} from '#src/base/signals.js';
+import {yieldInTurn} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import type {HealthChecks} from '#src/observe/health.js';
 import {build} from './build.js';
@@ -34,6 +35,8 @@ export interface LiveControllersOptions extends Omit<RuntimeEnvironment, 'inform
   readonly minResyncMs: number;
   /** The minimum watch timeout to request, where the informers' default is unsuitable. */
   readonly watchSeconds?: number;
+  /** By default all caches are filled at once. */
+  readonly first?: FirstControllers | undefined;
   /** The release of the server, if it is older than the controllers. */
   readonly release?: string;
   /** Whether cached objects are deeply frozen, for tests. */
@@ -45,6 +48,21 @@ const restartMs = 1_000;
 
 /** How long a stop without time limit waits before it cancels pending calls. */
 const unlimitedGraceMs = 5_000;
+
+/** Which controllers run before the caches of the others are filled. */
+export interface FirstControllers {
+  readonly names: readonly string[];
+  /** Resolves when the caches of the others are to be filled. */
+  readonly others: Promise<void>;
+}
+
+/** The start of controllers. */
+interface Starting {
+  /** Resolves once those that go first run. */
+  readonly first: Promise<unknown>;
+  /** Resolves once the caches of all are synced. */
+  readonly synced: Promise<unknown>;
+}
 
 /** A controller that has been built. */
 interface Live {
@@ -60,8 +78,6 @@ interface Live {
 
 /** What a run is told of its controllers. */
 export interface LiveControllersEvents {
-  /** Called when a controller runs, with its name. */
-  running(name: string): void;
   /** Called when the server refuses a list that a controller needs. */
   refused(error: ListRefused): void;
   /** Called when an essential controller has failed. */
@@ -92,28 +108,44 @@ export class LiveControllers {
     const scope = this.#informers.scope();
     this.#warm.set(controller.name, scope);
     for (const source of sourcesOf(controller)) scope.informer(source);
-    this.#informers.start();
+    scope.start();
   }
 
   /**
-   * Builds all controllers and then starts them. Returns a promise for the time when all of them run. Rejects if one
+   * Builds all controllers and then starts them: at once, or those that go first and later the others. Rejects if one
    * cannot be built, or the signal aborts.
    */
-  async start(controllers: readonly Controller[], signal: AbortSignal): Promise<{readonly synced: Promise<unknown>}> {
+  async start(controllers: readonly Controller[], signal: AbortSignal): Promise<Starting> {
     const built: Live[] = [];
     for (const controller of controllers) {
       signal.throwIfAborted();
       built.push(...(await this.#build(controller, signal)));
     }
-    this.#informers.start();
     for (const {name} of controllers) this.#cool(name); // Those that are built have their informers.
-    return {synced: Promise.all(built.map(live => this.#run(live)))};
+    const {names, others} = this.#options.first ?? {names: built.map(live => live.built.name), others: undefined};
+    const goesFirst = ({built: {name}}: Live) => names.includes(name);
+    const first = built.filter(goesFirst).map(live => this.#run(live));
+    const later = others?.then(() => this.#runLater(built.filter(live => !goesFirst(live))));
+    return {first: Promise.all(first.map(({running}) => running)), synced: Promise.all([...first.map(({synced}) => synced), later])};
+  }
+
+  /**
+   * Starts controllers that waited, unless they were removed meanwhile: each in a turn of the event loop of its own, so
+   * that a request waits for the lists of one of them only.
+   */
+  async #runLater(waiting: readonly Live[]): Promise<void> {
+    const synced: Promise<void>[] = [];
+    for (const live of waiting) {
+      await withClockHeld(this.#options.clock, () => yieldInTurn());
+      if (this.#live.get(live.built.name) === live && !live.stopping.signal.aborted) synced.push(this.#run(live).synced);
+    }
+    await Promise.all(synced);
   }
 
   /** Builds and starts a further controller. Resolves once it runs. */
   async add(controller: Controller): Promise<void> {
     const [live] = await this.#build(controller, this.#stopping.signal);
-    if (live) await this.#run(live);
+    if (live) await this.#run(live).synced;
   }
 
   /** Stops a controller and releases its informers. Returns whether its work ended in time. */
@@ -219,11 +251,14 @@ export class LiveControllers {
     return enabled === true ? undefined : enabled;
   }
 
-  /** Starts a controller. Resolves once its caches are synced. */
-  #run(live: Live): Promise<void> {
-    const synced = this.#synced(live.built, live.stopping.signal);
-    live.ended = this.#runOne(live.built, synced, live.stopping.signal);
-    return synced;
+  /** Starts a controller and its informers. */
+  #run(live: Live): {readonly synced: Promise<void>; readonly running: Promise<void>} {
+    const {signal} = live.stopping;
+    live.scope.start();
+    const synced = this.#synced(live.built, signal);
+    synced.catch(() => {}); // Also while the others are being started.
+    const running = new Promise<void>(resolve => (live.ended = this.#runOne(live.built, synced, {signal, running: resolve})));
+    return {synced, running};
   }
 
   /** Resolves once a controller's caches are synced, however long the server refuses. */
@@ -239,8 +274,15 @@ export class LiveControllers {
     }
   }
 
-  /** Runs one controller after its caches are synced and its start delay has passed. Never rejects. */
-  async #runOne(controller: BuiltController, synced: Promise<void>, signal: AbortSignal): Promise<void> {
+  /**
+   * Runs one controller after its caches are synced and its start delay has passed, and calls `running` then. Never
+   * rejects.
+   */
+  async #runOne(
+    controller: BuiltController,
+    synced: Promise<void>,
+    {signal, running}: {readonly signal: AbortSignal; running(): void},
+  ): Promise<void> {
     const {clock, random, startIntervalMs, meter, log} = this.#options;
     const {name} = controller;
     const gauge = meter.gauge({
@@ -256,7 +298,7 @@ export class LiveControllers {
       return; // Stopped before it started.
     }
     gauge.set(1, labels);
-    this.#events.running(name);
+    running();
     while (!signal.aborted) {
       try {
         log.v(1).info({controller: name}, 'controller starts');

@@ -36,9 +36,10 @@ const isEverywhere = (controller: Controller): boolean => controller.shape === '
 
 /**
  * Runs controllers. Start order: those of every replica; leader election, if configured; the server responds; all
- * selected controllers are built; informers start; each controller runs once its caches are synced. A stop is the
- * reverse: controllers take no more work and finish what they have, pending calls are cancelled at half of the timeout,
- * informers stop, the lead is given up, and those of every replica end last.
+ * selected controllers are built; informers start, those of controllers that go first before the others; each
+ * controller runs once its caches are synced. A stop is the reverse: controllers take no more work and finish what they
+ * have, pending calls are cancelled at half of the timeout, informers stop, the lead is given up, and those of every
+ * replica end last.
  */
 export class Manager {
   /** Resolves once every selected controller runs, with all its caches synced. Rejects if the run ends before. */
@@ -48,6 +49,8 @@ export class Manager {
    * The run continues in that case.
    */
   readonly ready: Promise<void>;
+  /** Resolves once the controllers that go first run, whether or not the others do. */
+  readonly firstRunning: Promise<void>;
   readonly #options: ManagerOptions;
   readonly #elector: Elector | undefined;
   #controllers: Controller[];
@@ -57,9 +60,7 @@ export class Manager {
   #warming: LiveControllers | undefined;
   /** The others, while they run. */
   #leading: LiveControllers | undefined;
-  /** The names of the controllers that run, and what waits for some of them. */
-  readonly #running = new Set<string>();
-  readonly #awaited: {readonly names: readonly string[]; resolve(): void}[] = [];
+  #resolveFirst: () => void = () => {};
   #resolveStarted: () => void = () => {};
   #rejectStarted: (why: unknown) => void = () => {};
   #rejectReady: (why: ListRefused) => void = () => {};
@@ -72,6 +73,7 @@ export class Manager {
       this.#resolveStarted = resolve;
       this.#rejectStarted = reject;
     });
+    this.firstRunning = new Promise(resolve => (this.#resolveFirst = resolve));
     this.ready = new Promise((resolve, reject) => {
       this.#rejectReady = reject;
       this.started.then(resolve, reject);
@@ -79,20 +81,6 @@ export class Manager {
     this.ready.catch(() => {}); // Handled by callers that await it; awaiting is optional.
     if (!options.election) return;
     this.#elector = new Elector({...options, ...options.election, coordinated: options.election.candidate !== undefined});
-  }
-
-  /**
-   * Resolves once controllers of these names run, whether or not the others do; never if one of them is not selected.
-   */
-  untilRunning(names: readonly string[]): Promise<void> {
-    return new Promise(resolve => {
-      this.#awaited.push({names, resolve});
-      this.#resolveAwaited();
-    });
-  }
-
-  #resolveAwaited(): void {
-    for (const {names, resolve} of this.#awaited) if (names.every(name => this.#running.has(name))) resolve();
   }
 
   /** Returns the manager's health, as its health endpoint does. */
@@ -115,10 +103,6 @@ export class Manager {
     const events = {
       refused: this.#rejectReady,
       failed: (error: unknown) => ending.fail(error),
-      running: (name: string) => {
-        this.#running.add(name);
-        this.#resolveAwaited();
-      },
     };
     const everywhere = new LiveControllers(this.#options, events);
     const leading = new LiveControllers(this.#options, events);
@@ -224,7 +208,6 @@ export class Manager {
   }
 
   #forget(name: string): void {
-    this.#running.delete(name);
     this.#controllers = this.#controllers.filter(each => each.name !== name);
   }
 
@@ -232,9 +215,10 @@ export class Manager {
     try {
       await this.#waitForServer(signal);
       const controllers = this.#controllers.filter(controller => !isEverywhere(controller));
-      const {synced} = await live.start(controllers, signal);
+      const {first, synced} = await live.start(controllers, signal);
       this.#warming = undefined;
       this.#leading = live;
+      void first.then(() => this.#resolveFirst());
       synced.then(
         () => this.#resolveStarted(),
         () => {},

@@ -51,6 +51,40 @@ test('a factory shares one informer a selection', async t => {
   );
 });
 
+test('the informers of a user start with it, also those requested later, while those of others wait', async t => {
+  const {clock, factory, create} = manufacturing(t);
+  await create('x', 'one');
+  const [early, late] = [factory.scope(), factory.scope()];
+  const maps = early.informer(kinds.configMaps);
+  const shared = late.informer({kind: kinds.configMaps, namespace: 'x'});
+  const waiting = late.informer(kinds.secrets);
+
+  early.start();
+  const later = early.informer(kinds.services);
+  t.is(early.informer({kind: kinds.configMaps, namespace: 'x'}), shared);
+  await clock.drain();
+  t.deepEqual(
+    [maps, later, shared, waiting].map(({isSynced}) => isSynced),
+    [true, true, true, false],
+  );
+
+  late.start();
+  await clock.drain();
+  t.true(waiting.isSynced);
+});
+
+test('what is borrowed runs, also while the user waits that requested all of the kind', async t => {
+  const {clock, factory, create} = manufacturing(t);
+  await create('x', 'one');
+  const whole = factory.scope().informer(kinds.configMaps);
+
+  const borrowed = factory.borrowMetadata(foundMaps);
+  await clock.drain();
+
+  t.is(borrowed.informer as unknown, whole);
+  t.is(whole.lister.size, 1);
+});
+
 /** Config maps as a client gets them from discovery alone. */
 const foundMaps = kindOnWire(naming('plat'), {group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true});
 

@@ -6,6 +6,12 @@ import {noLog} from '#src/base/log.js';
 import {startPlane} from '#src/plane/plane.js';
 import {eventually} from '#test/cli/eventually.js';
 
+const labels = {app: 'web'};
+const aDeployment = {
+  metadata: {namespace: 'default', name: 'web'},
+  spec: {selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'main', image: 'web'}]}}},
+};
+
 test('a plane that does not wait for caches is ready once namespaces get service accounts, and ends where a list is refused', async t => {
   // A list counts as refused after 30 s.
   const clock: Clock = {
@@ -21,4 +27,22 @@ test('a plane that does not wait for caches is ready once namespaces get service
   await client.resource(kinds.namespaces).create({metadata: {name: 'new'}});
   await eventually(() => client.resource(kinds.serviceAccounts).get('default', {namespace: 'new'}));
   await t.throwsAsync(plane.failed, {instanceOf: ListRefused, message: /batch/});
+});
+
+test('the caches of the scheduler and of most controllers are filled once such a plane is ready, and those of its forks', async t => {
+  await using plane = await startPlane({listen: false, nodes: 1, waitForCaches: false, log: noLog});
+  const lists = () => plane.api.metrics.value('apiserver_request_total', {verb: 'LIST', resource: 'statefulsets', code: '200'}) ?? 0;
+  t.is(lists(), 0);
+
+  await using fork = await plane.fork();
+  for (const {client} of [plane, fork]) {
+    const deployments = client().resource(kinds.deployments);
+    await deployments.create(aDeployment);
+    await eventually(async () => {
+      const {status} = await deployments.get('web', {namespace: 'default'});
+      return status?.readyReplicas;
+    });
+  }
+
+  t.true(lists() > 0);
 });

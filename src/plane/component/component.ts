@@ -80,6 +80,8 @@ export interface ComponentEnvironment {
   readonly recorder?: FlightRecorder | undefined;
   /** Whether cached objects are deeply frozen. */
   readonly freeze?: boolean;
+  /** The controllers that run before the caches of the others are filled. */
+  readonly first?: ManagerOptions['first'];
 }
 
 /** A component, ready to run. */
@@ -127,7 +129,7 @@ const electionIn = <R>({component, parsed, connection, environment}: Composition
 
 const managerOf = <R>(composition: Composition<R>, {lock, ...plan}: ManagerPlan & {readonly lock?: SecondLock}): Manager => {
   const {component, parsed, connection, environment, checks, debugPages} = composition;
-  const {clock, random, log, metrics, recorder, freeze = false} = environment;
+  const {clock, random, log, metrics, recorder, freeze = false, first} = environment;
   const {naming} = connection;
   const election = electionIn(composition, lock);
   return new Manager({
@@ -142,6 +144,7 @@ const managerOf = <R>(composition: Composition<R>, {lock, ...plan}: ManagerPlan 
     checks,
     debugPages,
     freeze,
+    first,
     meter: metrics,
     gates: {enabled: gateOf(parsed)},
     release: parsed.versions.emulated,

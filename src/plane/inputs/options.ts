@@ -61,8 +61,8 @@ export interface PlaneOptions {
   readonly schedulerArgs?: readonly string[];
   /**
    * Whether the start waits until all controllers have filled their caches. Otherwise the plane is ready as soon as new
-   * namespaces get what pods need, and the caches of a large store are filled meanwhile. True by default, and on a
-   * virtual clock.
+   * namespaces get what pods need, and the other controllers and the scheduler fill their caches and begin after that.
+   * True by default, and on a virtual clock.
    */
   readonly waitForCaches?: boolean;
   /** Manifests to apply before the plane is ready, as `apply` does. */
