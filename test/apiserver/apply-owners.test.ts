@@ -196,6 +196,20 @@ test('a kind with two names has one ownership', async t => {
   );
 });
 
+test('a field that every event has stays when its manager goes on in the other group', async t => {
+  const {get, apply} = await startApply();
+  const core = '/api/v1/namespaces/default/events/e';
+  const events = '/apis/events.plat.io/v1/namespaces/default/events/e';
+  const about = {kind: 'Pod', name: 'p', namespace: 'default'};
+  const meta = {kind: 'Event', metadata: {name: 'e'}, reason: 'r'};
+  const firstTimestamp = '2024-01-01T00:00:00Z';
+  await apply(core, {apiVersion: 'v1', ...meta, involvedObject: about, message: 'm', count: 1, firstTimestamp});
+  const moved = {apiVersion: 'events.plat.io/v1', ...meta, regarding: about, note: 'm', deprecatedCount: 2};
+  t.regex((await apply(events, moved)).json<Status>().message!, /is invalid: count: Invalid value: 2: field is immutable$/);
+  t.is((await apply(events, {...moved, deprecatedCount: 1})).status, 200);
+  t.like((await get(core)).json(), {firstTimestamp, count: 1});
+});
+
 test('lease renewals do not update managed fields', async t => {
   const {post, put} = await startApply();
   const leases = '/apis/coordination.plat.io/v1/namespaces/default/leases';

@@ -1,8 +1,9 @@
-import type {PlainObject} from '#src/schema/decode/plain.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {difference, intersection, isEmpty, union, unionOf, type FieldSet} from './field-set.js';
 import {fieldsOf, withNamedFields} from './intent.js';
 import type {ManagedFieldsEntry, Managers} from './managers.js';
+import {structFields} from './merge-type.js';
 import {removeFields} from './remove.js';
 import type {Versions, Writer} from './tracking.js';
 
@@ -23,11 +24,25 @@ interface VersionedObject {
   readonly node: SchemaNode;
 }
 
-const seen = ({object, version}: VersionedObject, to: string, versions: Versions): VersionedObject => ({
-  object: versions.convert(object, version, to),
-  version: to,
-  node: versions.schemaOf(to)!,
-});
+const seen = (from: VersionedObject, to: string, versions: Versions): VersionedObject => {
+  const node = versions.schemaOf(to)!;
+  if (from.version === to) return {object: from.object, version: to, node};
+  return {object: written(versions.convert(from.object, from.version, to), node) as PlainObject, version: to, node};
+};
+
+/** Returns a value with the fields that its type always writes: conversion cannot leave them out. */
+const written = (value: unknown, node: SchemaNode): unknown => {
+  if (Array.isArray(value)) return node.items ? value.map(item => written(item, node.items!)) : value;
+  const fields = structFields(node);
+  if (!isPlainObject(value) || !fields) return value;
+  const result = {...value};
+  for (const name of node.properties!.keys()) {
+    const field = fields.get(name)!;
+    const own = value[name] ?? field.zero;
+    if (own !== undefined) result[name] = written(own, field.node);
+  }
+  return result;
+};
 
 const allFields = ({object, node}: VersionedObject): FieldSet => withNamedFields(fieldsOf(object, node), node);
 const without = ({object, version, node}: VersionedObject, set: FieldSet): VersionedObject => ({
