@@ -80,6 +80,25 @@ test('objects go with their definition even when no version of them is served an
   t.is((await env.get(`${definitions}/widgets.example.com`)).status, 404);
 });
 
+test('a watch sees the objects of a definition go, and ends with it', async t => {
+  using env = await startCustom();
+  await env.define();
+  await env.post(widgets, aWidget('free'));
+  const held = aWidget('held');
+  await env.post(widgets, {...held, metadata: {...held.metadata, finalizers: ['example.com/held']}});
+  using stream = await env.watch(`${widgets}?watch=1`);
+  await env.remove(`${definitions}/widgets.example.com`);
+  await env.clock.advance(4_000);
+  const seen = () => stream.events.map(({type, object}) => `${type} ${object.metadata?.name}`);
+
+  t.deepEqual(seen(), ['ADDED free', 'ADDED held', 'DELETED free', 'MODIFIED held']);
+  t.false(stream.ended);
+  await env.patch(`${widgets}/held`, {metadata: {finalizers: null}});
+  await env.clock.advance(70_000);
+  t.is(seen().at(-1), 'DELETED held');
+  t.true(stream.ended);
+});
+
 test('a body is pruned, defaulted, and validated by its schema', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion(sized)]));

@@ -5,7 +5,7 @@
 import {andThen} from '#src/base/eventually.js';
 import {kinds} from '#src/api/kinds/index.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
-import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
+import {customFamily, isEnding, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import {longRecordBytes, type ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {listAndWatchRecords} from '#src/apiserver/registry/read/list-watch.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
@@ -45,6 +45,11 @@ class Entry {
 
   get definition(): Definition {
     return (this.#definition ??= this.#objects.of(this.#record.key, this.#record.value, this.#record.revision) as Definition);
+  }
+
+  /** Lets the watches of an earlier state of the definition go on until this one is retired. */
+  retires(earlier: Entry): void {
+    this.retired.signal.addEventListener('abort', () => earlier.retired.abort(), {once: true});
   }
 
   resources(make: (definition: Definition, signal: AbortSignal) => EntryResources): EntryResources {
@@ -162,7 +167,8 @@ export class CustomCatalog implements CustomResources {
     if (before && now && sameService(before.definition, now.definition)) return;
     if (now) this.#entries.set(name, now);
     else this.#entries.delete(name);
-    before?.retired.abort();
+    if (before && now && isEnding(before.definition, now.definition)) now.retires(before);
+    else before?.retired.abort();
     if (!this.#isListing) this.#parts.registry.notifyChange();
   }
 

@@ -46,6 +46,17 @@ export const sameService = (a: Definition, b: Definition): boolean =>
   isTrue(a, 'Terminating') === isTrue(b, 'Terminating') &&
   sameJson(a.status?.acceptedNames, b.status?.acceptedNames);
 
+/**
+ * Reports whether a definition has changed in nothing but that it is being deleted: its objects are as they were, and
+ * go while they are watched.
+ */
+export const isEnding = (before: Definition, now: Definition): boolean =>
+  now.metadata?.deletionTimestamp !== undefined &&
+  isServed(now) &&
+  before.metadata?.uid === now.metadata?.uid &&
+  sameJson(before.spec, now.spec) &&
+  sameJson(before.status?.acceptedNames, now.status?.acceptedNames);
+
 /** Returns the kind of one version. */
 const kindOf = ({spec, status}: Definition, {name}: Version, naming: Naming): Kind => {
   const {plural, singular, kind, listKind} = {...spec.names, ...status?.acceptedNames};
