@@ -51,6 +51,8 @@ export interface RecordFilter {
    * read the keys between. Absent where that is always the next one.
    */
   readonly next?: ((key: string) => string | undefined) | undefined;
+  /** Whether `passes` may parse the value, as for a field; labels are read without. Absent means that it may. */
+  readonly parses?: boolean | undefined;
 }
 
 export interface RangeQuery extends ReadOptions {

@@ -90,6 +90,7 @@ const translatedRange = (
   {filter, ...query}: Parameters<Store['range']>[0],
 ): ReturnType<Store['range']> => {
   const early = filter && {
+    parses: filter.parses,
     known: (key: string, revision: number) => filter.known(key, revision),
     passes: (record: StoredRecord) => !translation.isCurrent(record) || filter.passes(record),
   };

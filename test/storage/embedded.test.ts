@@ -5,6 +5,7 @@ import {yieldToEventLoop} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HotRanges, pageOf} from '#src/storage/embedded/hot-ranges.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
+import {maxFilteredKeys} from '#src/storage/local/page.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {brief, Follower} from './follower.js';
 import {modelSuite} from './suite-model.js';
@@ -133,6 +134,41 @@ test('pages of a range that is kept are taken from it, unless they are small', a
   t.false((await store.range({...all, limit: 4})).more);
   t.false((await store.range({...all, start: '/k/b\0', limit: 2})).more);
   t.true(await isKept(all.start, 3, revision + 1));
+  await store.close();
+});
+
+test('a filter is applied to the records of a range that is kept, and what it selects is remembered', async t => {
+  const store = await openEmbeddedStore({directory: fresh(), naming: 'plat', clock: new VirtualClock(), hot: {minRecords: 2, minLimit: 1}});
+  const all = {start: '/k/', end: '/k0'};
+  const count = maxFilteredKeys + 3;
+  await Promise.all(Array.from({length: count}, (_, index) => store.create(`/k/${index}`, bytes(String(index)))));
+  await store.range(all);
+  const {records, revision} = await store.range(all);
+  await store.create('/other', bytes('x'));
+  let examined = 0;
+  const passes = ({value}: StoredRecord): boolean => {
+    examined++;
+    return ['7', '2001'].includes(value.toString());
+  };
+  const filter = {id: 'two', known: () => undefined, passes, parses: false};
+  const selected = async () => {
+    const first = await store.range({...all, filter});
+    if (!first.more) return first.records;
+    const rest = await store.range({...all, filter, start: `${first.reached}\0`, revision: first.revision});
+    t.false(rest.more);
+    return [...first.records, ...rest.records];
+  };
+
+  const found = await selected();
+  t.deepEqual(
+    found.map(({key}) => key),
+    ['/k/2001', '/k/7'],
+  );
+  t.true(found.every(record => records.includes(record)));
+  t.is(examined, count);
+  t.deepEqual(await selected(), found);
+  t.is(examined, count + 2, 'of a selection that is remembered only its own records are examined');
+  t.is((await store.range({...all, filter, revision})).records.length, 2);
   await store.close();
 });
 

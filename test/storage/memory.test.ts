@@ -42,3 +42,12 @@ test('pages of an earlier revision are read without looking through the keys beh
   // Looking through the rest for each page takes hundreds of times as long.
   t.true(earlier < 30 * newest, `${earlier} ms, of the newest ${newest} ms`);
 });
+
+test('a page has fewer records of which a filter parses the values than of which it reads the labels', t => {
+  const examined = (parses: boolean | undefined): number => {
+    const page = new PageReader({limit: Infinity, bytes: 800, filter: {known: () => undefined, passes: () => false, parses}});
+    for (let i = 0; ; i++) if (!page.add({key: `/${i}`, value: Buffer.alloc(100), revision: 1, created: 1})) return i;
+  };
+
+  t.deepEqual([examined(undefined), examined(true), examined(false)], [2, 2, 64]);
+});

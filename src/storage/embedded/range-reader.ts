@@ -123,7 +123,7 @@ export class RangeReader {
 
   /**
    * Reads the records that pass a filter: from the keys that it selected last and the changes since, where these are
-   * known.
+   * known, otherwise from the cached range.
    */
   #rangeOf(filter: RecordFilter, start: string, end: string, extent: Extent): Page {
     const id = filter.id!;
@@ -131,7 +131,8 @@ export class RangeReader {
     const found = this.#found.find(id, start, end);
     if (found && this.#catchUpFound(filter, found, newest)) return this.#pageOf(this.#newestOf(found.keys), extent, found.keys.length);
     if (found) this.#found.forget(id, found);
-    const page = this.#readNewest(start, end, extent);
+    const hot = filter.next ? undefined : this.#current(start, end, extent.limit);
+    const page = hot ? pageOf(hot, start, extent) : this.#readNewest(start, end, extent);
     this.#found.recordRead(id, {start, end, at: newest}, page);
     return page;
   }
@@ -234,12 +235,13 @@ export class RangeReader {
   }
 
   rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
-    const hot = this.#hot.find(start, end, extent.limit);
-    if (hot?.at === revision) return pageOf(hot, start, extent);
-    const page = this.#readAt(start, end, extent, revision);
-    if (extent.limit !== Infinity) return page;
-    if (!extent.filter) this.#hot.recordRead(start, end, revision, page);
-    else if (extent.filter.id !== undefined) this.#found.recordRead(extent.filter.id, {start, end, at: revision}, page);
+    const {filter, limit} = extent;
+    const hot = this.#hot.find(start, end, limit);
+    const isHot = hot?.at === revision;
+    const page = isHot ? pageOf(hot, start, extent) : this.#readAt(start, end, extent, revision);
+    if (limit !== Infinity) return page;
+    if (filter?.id !== undefined) this.#found.recordRead(filter.id, {start, end, at: revision}, page);
+    else if (!filter && !isHot) this.#hot.recordRead(start, end, revision, page);
     return page;
   }
 

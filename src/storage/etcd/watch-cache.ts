@@ -75,6 +75,7 @@ export class WatchCache {
     const extent = {
       ...bounds,
       filter: filter && {
+        parses: filter.parses,
         known: (key: string, at: number) => filter.known(key, at),
         passes: (record: StoredRecord) => filter.passes(this.#readable(record)),
       },

@@ -29,6 +29,9 @@ export const maxFilteredKeys = 2000;
 /** Parsing a record for a filter costs about as much as sending this many times its bytes. */
 const parsingWeight = 4;
 
+/** The same for reading its labels. */
+const labelsWeight = 1 / 8;
+
 /** Collects the records of a page. */
 export class PageReader implements Page {
   readonly records: StoredRecord[] = [];
@@ -72,7 +75,7 @@ export class PageReader implements Page {
     this.#examined++;
     const known = filter.known(key, revision);
     if (known !== undefined) return known;
-    this.#bytes += parsingWeight * value.length;
+    this.#bytes += (filter.parses === false ? labelsWeight : parsingWeight) * value.length;
     return filter.passes(record);
   }
 }

@@ -156,6 +156,7 @@ export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter
   attributes.touch();
   return {
     id: filter.id,
+    parses: filter.looksAtFields,
     known: (key, revision) => filter.decide(key, attributes.known(key, revision)),
     passes: record => passes(resource, filter, record),
     ...(filter.name && resource.kind.namespaced ? {next: nextOfName(resource, filter.name)} : {}),
