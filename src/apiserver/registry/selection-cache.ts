@@ -67,6 +67,7 @@ export class SelectionCache {
   readonly #maxBytes: number;
   /** The most recently used one is last. */
   readonly #collections = new Set<CollectionAttributes>();
+  #latest: CollectionAttributes | undefined;
   #bytes = 0;
 
   constructor(meter: Meter, maxBytes = defaultSelectionBytes) {
@@ -94,12 +95,15 @@ export class SelectionCache {
       this.#bytes -= oldest.evict(this.#bytes - target);
       if (this.#bytes <= target) return;
       this.#collections.delete(oldest);
+      if (oldest === this.#latest) this.#latest = undefined;
     }
   }
 
   touch(collection: CollectionAttributes): void {
+    if (collection === this.#latest) return;
     this.#collections.delete(collection);
     this.#collections.add(collection);
+    this.#latest = collection;
   }
 }
 
