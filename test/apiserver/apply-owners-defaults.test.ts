@@ -229,3 +229,14 @@ test('the reporter of an event owns it in the version it was sent in', async t =
     'f:type',
   ]);
 });
+
+test('who takes the times and the reporter from an event owns them, as they are written without a value', async t => {
+  const {post, put} = await startWire();
+  const events = '/api/v1/namespaces/default/events';
+  const at = '2026-01-01T00:00:00Z';
+  const event = {metadata: {name: 'e', namespace: 'default'}, involvedObject: {namespace: 'default'}, reason: 'r', message: 'm'};
+  await post(`${events}?fieldManager=maker`, {...event, firstTimestamp: at, lastTimestamp: at, reportingComponent: 'c'});
+  const bare = (await put(`${events}/e?fieldManager=taker`, event)).json<KubeObject>();
+
+  t.deepEqual(fieldsOf(bare, 'taker'), {'f:firstTimestamp': {}, 'f:lastTimestamp': {}, 'f:reportingComponent': {}});
+});

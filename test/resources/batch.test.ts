@@ -193,6 +193,10 @@ test('the template of a job is immutable, except the scheduling of one that neve
     spec: {...job.spec!, template: {...job.spec!.template, spec: {...job.spec!.template.spec!, nodeSelector: {a: 'b'}}}},
   });
 
+  const {template: old} = resting.spec!;
+  await t.notThrowsAsync(
+    jobs.update({...resting, spec: {...resting.spec!, template: {...old, spec: {...old.spec!, affinity: {}}}}}, {dryRun: 'All'} as never),
+  );
   await t.notThrowsAsync(jobs.update(moved(resting)));
   t.regex(
     (await problems(jobs.update(moved(running)))).join(),

@@ -176,10 +176,11 @@ test('an allocation is made whole, reserved, kept, and shown', async t => {
   ]);
 
   const allocated = await write({
-    allocation: {devices: {results: [result]}},
+    allocation: {devices: {results: [{...result, tolerations: [{key: 'k', value: 'v'}]}]}},
     reservedFor: [consumer],
     devices: [{driver: 'example.com', pool: 'p', device: 'd'}],
   });
+  t.deepEqual(allocated.status?.allocation?.devices?.results?.[0]?.tolerations, [{key: 'k', operator: 'Equal', value: 'v'}]);
   t.is((await row(kinds.resourceClaims, allocated))['State'], 'allocated,reserved');
   t.regex(
     (await problems(write({allocation: {devices: {results: [{...result, device: 'e'}]}}}, allocated))).join(),

@@ -15,7 +15,8 @@ const withAffinityOf = (spec: PodSpec, before: PodSpec): PodSpec => {
   const {nodeAffinity: __, ...others} = before.affinity ?? {};
   const requested = spec.affinity?.nodeAffinity;
   const affinity = {...others, ...(requested ? {nodeAffinity: requested} : {})};
-  return isEmpty(affinity) ? rest : {...rest, affinity};
+  // One that is given without terms stays as it is.
+  return isEmpty(affinity) && !spec.affinity ? rest : {...rest, affinity};
 };
 
 /** Returns the template with the old scheduling fields (KEP-2926). */

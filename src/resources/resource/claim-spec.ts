@@ -35,8 +35,13 @@ export const defaultClaimSpec = (spec: ClaimSpec): void => {
   for (const request of deviceRequests(spec)) {
     request.allocationMode ||= 'ExactCount';
     if (request.allocationMode === 'ExactCount') request.count ||= 1;
-    for (const toleration of request.tolerations ?? []) toleration.operator ||= 'Equal';
+    defaultTolerations(request.tolerations);
   }
+};
+
+/** Makes tolerations without an operator `Equal`, of requests and of what was allocated for them. */
+export const defaultTolerations = (tolerations: DeviceRequest['tolerations']): void => {
+  for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 };
 
 /** Returns the names of requests, and of alternatives as `request/alternative`. */

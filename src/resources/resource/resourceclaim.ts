@@ -5,7 +5,14 @@ import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {sameFieldsVersion} from '#src/resources/versions.js';
 import {adminAccess, mayAllocateToAdmin} from './admin-access.js';
-import {defaultClaimSpec, dropDisabledClaimFields, readyForClaim, validateClaimSpec, type ResourceClaim} from './claim-spec.js';
+import {
+  defaultClaimSpec,
+  defaultTolerations,
+  dropDisabledClaimFields,
+  readyForClaim,
+  validateClaimSpec,
+  type ResourceClaim,
+} from './claim-spec.js';
 import {dropDeallocated, dropDisabledStatusFields, validateClaimStatus} from './claim-status.js';
 import {flatRequests} from './older-versions.js';
 
@@ -32,6 +39,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
     const spec = (claim.spec ??= {});
     spec.devices ??= {};
     defaultClaimSpec(spec);
+    for (const {tolerations} of claim.status?.allocation?.devices?.results ?? []) defaultTolerations(tolerations);
   },
   allocation: {allocate: adminAccess<ResourceClaim>(kinds.resourceClaims, ({spec}) => spec)},
   main: {

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
-import {isNullWhenUnset} from '#src/schema/decode/zero-value.js';
+import {whenUnset} from '#src/schema/decode/zero-value.js';
 import {keyElement, valueElement} from './fields-v1.js';
 
 // How a schema node is merged and owned: as a leaf, a map or a list, with the path elements of its fields and items.
@@ -60,7 +60,7 @@ class StructFields {
     const {required, ref} = this.#node;
     // A required struct that is not held by value is absent until it is set.
     const written = ref && (field.type === 'object' ? isEmptyStruct(field.default) : required?.has(name));
-    const zero = written ? zeroOf(field) : ref && isNullWhenUnset(ref, name, field) ? null : undefined;
+    const zero = written ? zeroOf(field) : ref && whenUnset(ref, name, field);
     const made = {node: field, element: `f:${name}`, zero};
     this.#known.set(name, made);
     return made;

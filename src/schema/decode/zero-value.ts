@@ -13,7 +13,7 @@ const additionalZeros: Readonly<Record<string, PlainObject>> = {
   'apps/v1.StatefulSetStatus': {availableReplicas: 0},
   'authentication/v1.TokenRequestSpec': {boundObjectRef: null},
   'autoscaling/v2.HorizontalPodAutoscalerStatus': {currentMetrics: null},
-  '/v1.Event': {reportingComponent: '', reportingInstance: ''},
+  '/v1.Event': {eventTime: null, firstTimestamp: null, lastTimestamp: null, reportingComponent: '', reportingInstance: ''},
   'discovery/v1.EndpointSlice': {ports: null},
   'events/v1.Event': {deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null},
   'flowcontrol.apiserver/v1.FlowSchemaSpec': {matchingPrecedence: 0},
@@ -28,10 +28,15 @@ const nameOf = (ref: TypeRef | undefined): string => (ref ? `${ref.group}/${ref.
 /** Types whose lists are null in new objects only, and absent when they are removed later. */
 const nullOnlyWhenNew: ReadonlySet<string> = new Set(['apiextensions/v1.CustomResourceDefinitionStatus']);
 
-/** Reports whether an optional field of a built-in type is always written, as null where it has no value. */
-export const isNullWhenUnset = (type: TypeRef, name: string, field: SchemaNode): boolean => {
+/**
+ * Returns how an optional field of a built-in type is written where it has no value: as null or empty text. Returns
+ * undefined for a field that is left out then.
+ */
+export const whenUnset = (type: TypeRef, name: string, field: SchemaNode): null | '' | undefined => {
+  if (field.showsNull) return null;
   const typeName = nameOf(type);
-  return field.showsNull === true || (!nullOnlyWhenNew.has(typeName) && ownValue(additionalZeros[typeName], name) === null);
+  const zero = nullOnlyWhenNew.has(typeName) ? undefined : ownValue(additionalZeros[typeName], name);
+  return zero === null || zero === '' ? zero : undefined;
 };
 
 const zeroOf = (node: SchemaNode): unknown => {
