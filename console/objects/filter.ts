@@ -33,7 +33,14 @@ export const parseFilter = (text: string): Filter => {
   };
 };
 
-const textOf = ({cells, metadata: {namespace = ''}}: Row): string => `${namespace} ${cells.join(' ')}`.toLowerCase();
+/** The texts of rows that have not changed are not made again. */
+const texts = new WeakMap<Row, string>();
+
+const textOf = (row: Row): string => {
+  let text = texts.get(row);
+  if (text === undefined) texts.set(row, (text = `${row.metadata.namespace ?? ''} ${row.cells.join(' ')}`.toLowerCase()));
+  return text;
+};
 
 /** Returns the rows that have all words; those that begin with ! must be absent. */
 export const filtered = (rows: readonly Row[], words: readonly string[]): readonly Row[] =>
@@ -60,16 +67,57 @@ const sizeOf = (text: string): number | undefined => {
 /** Made once: it takes longer than a thousand comparisons. */
 const {compare} = new Intl.Collator('en', {numeric: true});
 
-/** Returns rows in the order of a column. */
-export const sortedRows = (rows: readonly Row[], of: (row: Row) => unknown, isDown: boolean): readonly Row[] => {
-  const keyed = rows.map(row => {
-    const value = of(row);
-    const text = String(value ?? '');
-    return {row, text, size: typeof value === 'number' ? value : sizeOf(text)};
-  });
-  keyed.sort((one, other) =>
-    one.size !== undefined && other.size !== undefined && one.size !== other.size ? one.size - other.size : compare(one.text, other.text),
-  );
-  if (isDown) keyed.reverse();
-  return keyed.map(({row}) => row);
+interface Keyed {
+  readonly row: Row;
+  readonly text: string;
+  readonly size: number | undefined;
+  /** The place before sorting, which decides between equals. */
+  at: number;
+}
+
+const inOrder = (one: Keyed, other: Keyed): number => {
+  if (one.size !== undefined && other.size !== undefined && one.size !== other.size) return one.size - other.size;
+  return compare(one.text, other.text) || one.at - other.at;
 };
+
+/**
+ * Rows in the order of a column, again and again while some of them change: what has not changed is not looked at
+ * anew, and sorting begins with the order of before, which takes a comparison for each row.
+ */
+export class SortedRows {
+  readonly #of: (row: Row) => unknown;
+  readonly #keys = new WeakMap<Row, Keyed>();
+  #places = new Map<string, number>();
+
+  constructor(of: (row: Row) => unknown) {
+    this.#of = of;
+  }
+
+  /** Returns rows in the order of the column. */
+  sorted(rows: readonly Row[], isDown: boolean): readonly Row[] {
+    const before: Keyed[] = [];
+    const added: Keyed[] = [];
+    for (const [at, row] of rows.entries()) {
+      const keyed = this.#keyed(row);
+      keyed.at = at;
+      const place = this.#places.get(row.key);
+      if (place === undefined) added.push(keyed);
+      else before[place] = keyed;
+    }
+    // Where rows have gone, there are holes.
+    const keyed = [...before.filter(Boolean), ...added].sort(inOrder);
+    this.#places = new Map(keyed.map(({row}, place) => [row.key, place]));
+    const result = keyed.map(({row}) => row);
+    return isDown ? result.toReversed() : result;
+  }
+
+  #keyed(row: Row): Keyed {
+    const known = this.#keys.get(row);
+    if (known) return known;
+    const value = this.#of(row);
+    const text = String(value ?? '');
+    const keyed = {row, text, size: typeof value === 'number' ? value : sizeOf(text), at: 0};
+    this.#keys.set(row, keyed);
+    return keyed;
+  }
+}

@@ -15,7 +15,7 @@ import {namespace} from '#page/shell/namespaces.js';
 import {Grid, type GridColumn} from '#page/ui/grid.js';
 import {Notice, Status} from '#page/ui/parts.js';
 import {DeleteDialog} from './delete.js';
-import {filtered, parseFilter, sortedRows} from './filter.js';
+import {filtered, parseFilter, SortedRows} from './filter.js';
 import {objectHref} from './hrefs.js';
 
 const nothing: TableState = {columns: [], rows: [], isComplete: false, version: 0};
@@ -86,10 +86,10 @@ const columnsOf = (state: TableState, showsNamespace: boolean, isWide: boolean, 
 };
 
 /** The value by which a column sorts its rows. */
-const sortValue = (state: TableState, by: string): ((row: Row) => unknown) => {
-  if (by === 'Namespace' && !state.columns.some(({name}) => name === by)) return ({metadata}) => metadata.namespace;
+const sortValue = (columns: readonly Column[], by: string): ((row: Row) => unknown) => {
+  if (by === 'Namespace' && !columns.some(({name}) => name === by)) return ({metadata}) => metadata.namespace;
   if (by === 'Age') return ({metadata}) => -Date.parse(metadata.creationTimestamp ?? '');
-  const at = state.columns.findIndex(({name}) => name === by);
+  const at = columns.findIndex(({name}) => name === by);
   return ({cells}) => cells[at];
 };
 
@@ -104,10 +104,11 @@ export function List({resource, at}: {readonly resource: Resource; readonly at: 
   const now = isPast ? undefined : time;
   const [deleted, setDeleted] = useState<Row>();
   const [by = '', direction] = sort.split(':');
+  const order = useMemo(() => (by ? new SortedRows(sortValue(state.columns, by)) : undefined), [state.columns, by]);
   const rows = useMemo(() => {
     const kept = filtered(state.rows, words);
-    return by ? sortedRows(kept, sortValue(state, by), direction === 'down') : kept;
-  }, [state, words, by, direction]);
+    return order ? order.sorted(kept, direction === 'down') : kept;
+  }, [state, words, order, direction]);
   const showsNamespace = resource.isNamespaced && chosen === '';
   const columns = useMemo(
     () => columnsOf(state, showsNamespace, wide !== '', now),

@@ -298,3 +298,29 @@ inBrowser('a difference is shown whole by keys, and its buttons can be read unde
   await page.emulateMedia({colorScheme: 'light'});
   for (let times = 0; times < 2; times++) await page.keyboard.press('Escape');
 });
+
+inBrowser('a long list that changes all the time is drawn some times a second, in its order', async t => {
+  const {page, goTo} = shown;
+  const client = plane.client();
+  const data = (size: number) => Object.fromEntries(Array.from({length: size}, (_, at) => [`key-${at}`, '']));
+  const names = Array.from({length: 2000}, (_, at) => `changes-${String(at).padStart(4, '0')}`);
+  await Promise.all(names.map((name, at) => client.create(kinds.configMaps, {metadata: {name, namespace}, data: data(at % 3)})));
+  await goTo('#/objects/core/configmaps?filter=changes-&sort=Data:down');
+  await page.locator('.count', {hasText: /^2,000 of/}).waitFor();
+  const first = page.getByRole('row').nth(1);
+  await page.evaluate(`(() => {
+    globalThis.drawn = {times: 0, since: performance.now()};
+    new MutationObserver(() => drawn.times++).observe(document.querySelector('.grid'), {subtree: true, characterData: true, childList: true});
+  })()`);
+  for (let change = 0; change < 150; change++)
+    await client.resource(kinds.configMaps).patch(names[change % 2]!, 'merge', {data: {[`more-${change}`]: ''}}, {namespace});
+  await first.filter({hasText: /changes-0001\s*default\s*76/}).waitFor();
+  const [times, ms] = (await page.evaluate('[drawn.times, performance.now() - drawn.since]')) as [number, number];
+
+  // Rows are drawn after 50 ms at most; ages each second.
+  t.true(times <= ms / 50 + ms / 1000 + 3, `${times} in ${ms} ms`);
+  t.regex(await page.getByRole('row').nth(2).innerText(), /changes-0000\s*default\s*75/);
+  t.regex(await page.getByRole('row').nth(3).innerText(), /changes-\d+\s*default\s*2/);
+  await client.delete(kinds.configMaps, {namespace, name: 'changes-0001'});
+  await first.filter({hasText: 'changes-0000'}).waitFor();
+});
