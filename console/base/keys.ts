@@ -1,5 +1,5 @@
-// The keys of the page. A key belongs to the innermost part that has asked for it; while a field has the focus, only
-// Escape does.
+// The keys of the page. A key belongs to the innermost part that has asked for it; those of a field are the field's,
+// but for Escape, which leaves it.
 
 import {useLayoutEffect, useRef} from 'preact/hooks';
 import {Cell} from './cell.js';
@@ -26,7 +26,11 @@ const isField = (target: EventTarget | null): boolean =>
 
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (isField(event.target) && event.key !== 'Escape') return;
+  if (isField(event.target)) {
+    if (event.key !== 'Escape') return;
+    // In a dialog it closes the dialog.
+    if (!stack.at(-1)?.isModal) return (document.activeElement as HTMLElement | null)?.blur();
+  }
   if (event.key.length === 1 && !letterKeys.value) return;
   const key = prefix + event.key;
   prefix = '';

@@ -1,6 +1,6 @@
 // Editing: the text, then the difference that the server makes of it without writing anything, then the write.
 
-import {useMemo, useState} from 'preact/hooks';
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {useKeys} from '#page/base/keys.js';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
@@ -55,19 +55,20 @@ export function Edit({place: {resource, namespace, name}, object, done}: EditPro
   };
   const tryOut = () => void run(true);
   useKeys({
-    Escape: event => {
-      if (tried) back();
-      else if (event.target instanceof Element && event.target.shadowRoot) (document.activeElement as HTMLElement | null)?.blur();
-      else done();
-    },
+    Escape: () => (tried ? back() : done()),
   });
+  // The text that had the focus is gone.
+  const verdict = useRef<HTMLSpanElement>(null);
+  useEffect(() => verdict.current?.focus(), [tried]);
   const [before, after] = tried ? [shown(base), shown(tried)] : ['', ''];
   return (
     <div class="edit">
       <div class="bar">
         {tried ? (
           <>
-            <span>{before === after ? 'The server would change nothing.' : 'What the server would change:'}</span>
+            <span ref={verdict} tabIndex={-1}>
+              {before === after ? 'The server would change nothing.' : 'What the server would change:'}
+            </span>
             <span class="spacer" />
             <button type="button" onClick={back}>
               Back to the text

@@ -118,10 +118,7 @@ export function List({resource, at}: {readonly resource: Resource; readonly at: 
   useKeys({
     '/': () => field.current?.focus(),
     w: () => amend({wide: wide ? '' : '1'}),
-    Escape: () => {
-      if (document.activeElement === field.current) field.current?.blur();
-      else if (text) amend({filter: ''});
-    },
+    Escape: () => text && amend({filter: ''}),
   });
   const tab =
     (id: string) =>

@@ -64,13 +64,18 @@ export function Ports({pod}: {readonly pod: AnyObject}) {
                       <a href={hrefOf(forward.local)} target="_blank" rel="noreferrer noopener">
                         {hrefOf(forward.local)}
                       </a>{' '}
-                      <button type="button" onClick={() => act('DELETE', {local: forward.local})}>
-                        End
-                      </button>
                     </>
-                  ) : protocol === 'TCP' ? (
-                    <button type="button" onClick={() => act('POST', {namespace, pod: name, port: containerPort})}>
-                      Forward
+                  ) : null}
+                  {protocol === 'TCP' ? (
+                    // One button, so that the focus stays.
+                    <button
+                      type="button"
+                      key="act"
+                      onClick={() =>
+                        forward ? act('DELETE', {local: forward.local}) : act('POST', {namespace, pod: name, port: containerPort})
+                      }
+                    >
+                      {forward ? 'End' : 'Forward'}
                     </button>
                   ) : (
                     'only TCP can be forwarded'

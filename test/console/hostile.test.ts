@@ -243,6 +243,42 @@ inBrowser('on a phone, long names and texts are broken, and no control covers an
   }
   await goTo(`${pod}ports`);
   await button('End').click();
+  await button('Forward').waitFor();
+});
+
+inBrowser('by keys, Escape leaves a field and then the view, and the focus stays near what was done', async t => {
+  const {page, goTo} = shown;
+  const focused = () => page.evaluate('document.activeElement.textContent');
+  const pod = '#/objects/core/pods/default/hostile';
+  await goTo(`${pod}?tab=logs`);
+  await page.locator('.output', {hasText: 'the last'}).waitFor();
+  await page.keyboard.type('/bold');
+  await page.locator('.logs .count', {hasText: '1 lines'}).waitFor();
+  await page.keyboard.press('Escape');
+  t.regex(page.url(), /tab=logs$/);
+  await page.keyboard.press('Escape');
+  await page.waitForURL(/pods\/default\/hostile$/);
+
+  await goTo(`${pod}?tab=ports`);
+  await page.getByRole('button', {name: 'Forward', exact: true}).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', {name: 'End'}).waitFor();
+  t.is(await focused(), 'End');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', {name: 'Forward', exact: true}).waitFor();
+  t.is(await focused(), 'Forward');
+
+  await goTo(`${pod}?tab=edit`);
+  await page.locator('.cm-content').waitFor();
+  await page.keyboard.press('Control+s');
+  await page.getByText('The server would change nothing.').waitFor();
+  await page.keyboard.press('Tab');
+  t.is(await focused(), 'Back to the text');
+  await page.keyboard.press('Escape');
+  await page.locator('.cm-content').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.waitForURL(/pods\/default\/hostile$/);
 });
 
 inBrowser('of many pods, those that the graph leaves out are not shown as if nothing owned them', async t => {
