@@ -19,6 +19,9 @@ import {externalAddress} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {admin, type Processes, type Server} from './server.js';
 
+/** More nodes are registered beside the other controllers. */
+const fewNodes = 10;
+
 /**
  * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has
  * done what is due before the next begins, so that planes with the same seed begin alike. `ownHolds` are the caller's
@@ -32,6 +35,8 @@ export const startWork = async ({inputs, processes, port, nodes, api}: Server, u
   await settled();
   const work = await startComponents(inputs, processes, api, undo);
   await settled();
+  // Nodes are written again for what controllers do to them late.
+  if ((options.nodes ?? 0) > fewNodes) work.fillCaches();
   await startNodes(nodes, api, undo);
   await settled();
   if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);

@@ -5,6 +5,7 @@ import {systemClock, type Clock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {startPlane} from '#src/plane/plane.js';
 import {eventually} from '#test/cli/eventually.js';
+import {recordingLog} from '#test/runtime/environment.js';
 
 const labels = {app: 'web'};
 const aDeployment = {
@@ -45,4 +46,12 @@ test('the caches of the scheduler and of most controllers are filled once such a
   }
 
   t.true(lists() > 0);
+});
+
+test('the other controllers of such a plane begin before many nodes are registered', async t => {
+  const {log, lines, fields} = recordingLog();
+  await using _ = await startPlane({listen: false, nodes: 20, waitForCaches: false, log});
+
+  const begun = lines.flatMap((line, index) => (line === 'info controller starts' ? [fields[index]!['controller']] : []));
+  t.true(begun.includes('certificatesigningrequest-cleaner-controller'), begun.join());
 });
