@@ -15,11 +15,11 @@ const coloursOf = (selector: string): ReadonlyMap<string, string> => {
 
 /** What is written, and on which grounds. */
 const texts: Readonly<Record<string, readonly string[]>> = {
-  text: ['ground', 'surface', 'raised', 'selected', 'added', 'removed', 'changed', 'waiting-ground'],
-  muted: ['ground', 'surface', 'raised', 'selected'],
+  text: ['ground', 'surface', 'raised', 'selected', 'selection', 'added', 'removed', 'changed', 'waiting-ground'],
+  muted: ['ground', 'surface', 'raised', 'selected', 'selection', 'added', 'removed', 'changed'],
   accent: ['ground', 'surface', 'selected', 'raised'],
-  key: ['ground'],
-  string: ['ground'],
+  key: ['ground', 'raised', 'selection', 'added', 'removed', 'changed'],
+  string: ['ground', 'raised', 'selection', 'added', 'removed', 'changed'],
   good: ['ground', 'surface', 'selected', 'good-ground'],
   waiting: ['ground', 'surface', 'selected', 'waiting-ground'],
   bad: ['ground', 'surface', 'selected', 'raised', 'bad-ground'],
