@@ -423,6 +423,8 @@ export interface SelectionRules<T extends KubeObject> {
 /** How objects are shown in tables and as partial objects. */
 export interface Presentation<T extends KubeObject> {
   readonly columns?: readonly Column<T>[];
+  /** Compares two objects for the order of their rows in a table; absent if that is the order of the list. */
+  compareRows?(a: Readonly<T>, b: Readonly<T>): number;
   /** Returns the conditions of an object's table row, for example that it is finished. */
   rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
   /**

@@ -212,6 +212,24 @@ test('an empty table has columns and no rows', async t => {
   t.deepEqual(table.rows, []);
 });
 
+test('flow schemas are in the order of their precedence in a table, and of their names in a list', async t => {
+  const schemas = '/apis/flowcontrol.apiserver.plat.io/v1/flowschemas';
+  const rule = {subjects: [{kind: 'User', user: {name: 'u'}}], nonResourceRules: [{verbs: ['get'], nonResourceURLs: ['/a']}]};
+  for (const [name, matchingPrecedence] of Object.entries({b: 30, c: 10, a: 30}))
+    await post(schemas, {metadata: {name}, spec: {matchingPrecedence, priorityLevelConfiguration: {name: 'p'}, rules: [rule]}});
+  const isOurs = (name = '') => name.length === 1;
+  const {rows} = (await get(schemas, {headers: {accept: as('Table')}})).json<{rows: {object: KubeObject}[]}>();
+  const {items} = (await get(schemas)).json<{items: KubeObject[]}>();
+
+  t.deepEqual(
+    [rows.map(({object}) => object.metadata?.name).filter(isOurs), items.map(({metadata}) => metadata?.name).filter(isOurs)],
+    [
+      ['c', 'a', 'b'],
+      ['a', 'b', 'c'],
+    ],
+  );
+});
+
 test('a page of a table carries its token', async t => {
   const {post: add, get: read} = await startWire();
   for (const name of ['a', 'b']) await add(configMaps, aConfigMap(name));

@@ -122,6 +122,7 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isJoined
   const {resource} = served;
   const {naming, clock} = resource.settings;
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
+  const compareRows = resource.definition.presentation?.compareRows;
   // Columns read objects of the version that is stored.
   const empty = lazily(() => emptyOf(served, resource.kind));
   const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) =>
@@ -141,7 +142,7 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isJoined
   return {
     ...base,
     key: `${form}table/${metaVersion}/${includeObject}/${apiVersion}`,
-    writeItem: isJoined ? writeRow : undefined,
+    writeItem: isJoined && !compareRows ? writeRow : undefined,
     one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
     event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
     bookmark: (object, first) =>
@@ -153,7 +154,7 @@ const asTable = ({served, includeObject, apiVersion, metaVersion, form, isJoined
         cell: column => cell(column, {...empty(), metadata: {}}),
         shown: same,
       }),
-    list: (objects, meta) => table(objects, meta, true),
+    list: (objects, meta) => table(compareRows ? objects.toSorted(compareRows) : objects, meta, true),
   };
 };
 

@@ -138,6 +138,10 @@ function* validate({metadata, spec, status}: Readonly<FlowSchema>, _old: unknown
   yield* validateTypes(status?.conditions);
 }
 
+/** The order in which schemas are matched; by name, as in the list, where it is the same. */
+const byPrecedence = (a: Readonly<FlowSchema>, b: Readonly<FlowSchema>): number =>
+  (a.spec?.matchingPrecedence ?? 0) - (b.spec?.matchingPrecedence ?? 0);
+
 const columns: readonly Column<FlowSchema>[] = [
   nameColumn,
   {
@@ -174,5 +178,5 @@ export const flowSchemas = defineResource<FlowSchema>({
   },
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
-  presentation: {columns},
+  presentation: {columns, compareRows: byPrecedence},
 });
