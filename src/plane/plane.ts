@@ -6,6 +6,7 @@ import {join} from 'node:path';
 import {parseKey} from '#src/api/key.js';
 import {systemClock} from '#src/base/clock.js';
 import {Undo} from '#src/base/undo.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Manager} from '#src/runtime/manager.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import type {StoreSnapshot} from '#src/storage/store.js';
@@ -60,6 +61,8 @@ export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions):
   };
   const server = await serve(inputs, open, undo);
   const work = await startWork(server, undo);
+  if (!(inputs.clock instanceof VirtualClock))
+    await unlessStopped(given, Promise.race([server.manifests.untilPodsAreTaken(), work.failed]));
   if (inputs.manifests.length > 0) {
     work.fillCaches();
     await unlessStopped(given, Promise.race([server.manifests.apply(inputs.manifests, given.webhooks), work.failed]));

@@ -187,7 +187,7 @@ const startApiServer = async (
 };
 
 /** What applies manifests to the plane, for its own start and for its owner. */
-const manifestsOf = async ({directory, disk, material, controllerManager, clock}: PlaneInputs, client: () => Client) => {
+const manifestsOf = async ({directory, disk, material, controllerManager, clock, log}: PlaneInputs, client: () => Client) => {
   const {controllers} = await import('#controllers/index.js');
   const makesAccounts = selectControllers(controllers, controllerManager.options.controllers).selected.some(
     ({name}) => name === 'serviceaccount-controller',
@@ -195,6 +195,12 @@ const manifestsOf = async ({directory, disk, material, controllerManager, clock}
   const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock, disk)); // Two concurrent calls would mix their files.
   return {
     webhookPair,
+    /** Resolves once pods can be created in the namespace `default`; after a time also where its account is not made. */
+    async untilPodsAreTaken() {
+      if (!makesAccounts) return;
+      const {accountIn} = await import('./manifests/apply.js');
+      await accountIn('default', {client: client(), clock}).catch((error: unknown) => log.warn({err: error}, 'pods cannot be created yet'));
+    },
     async apply(documents: readonly Document[], webhooks: LocalWebhooks | undefined) {
       const {applyManifests} = await import('./manifests/apply.js');
       const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};

@@ -30,6 +30,13 @@ test('a plane that does not wait for caches is ready once namespaces get service
   await t.throwsAsync(plane.failed, {instanceOf: ListRefused, message: /batch/});
 });
 
+for (const waitForCaches of [true, false])
+  test(`pods can be created in the namespace default once a plane has started${waitForCaches ? '' : ' that does not wait for caches'}`, async t => {
+    await using plane = await startPlane({listen: false, log: noLog, waitForCaches});
+    const {metadata, spec} = {metadata: {namespace: 'default', name: 'web'}, spec: aDeployment.spec.template.spec};
+    await t.notThrowsAsync(plane.client().resource(kinds.pods).create({metadata, spec}, {namespace: 'default'}));
+  });
+
 test('the caches of the scheduler and of most controllers are filled once such a plane is ready, and those of its forks', async t => {
   await using plane = await startPlane({listen: false, nodes: 1, waitForCaches: false, log: noLog});
   const lists = () => plane.api.metrics.value('apiserver_request_total', {verb: 'LIST', resource: 'statefulsets', code: '200'}) ?? 0;

@@ -71,8 +71,8 @@ const applyOne = async (document: Document, served: ServedKinds, parts: ApplyPar
 const inNamespace = (object: NamedObject, namespace: string | undefined): NamedObject =>
   namespace ? {...object, metadata: {...object.metadata, namespace}} : object;
 
-/** Waits for the default service account of a new namespace. */
-const accountIn = (namespace: string, {client, clock}: ApplyParts): Promise<void> =>
+/** Waits for the default service account of a new namespace, without which pods are refused. */
+export const accountIn = (namespace: string, {client, clock}: Pick<ApplyParts, 'client' | 'clock'>): Promise<void> =>
   waitFor({
     client,
     clock,
