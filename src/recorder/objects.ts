@@ -17,10 +17,19 @@ interface Table {
   readonly rows: readonly unknown[];
 }
 
+/** An object of the server at present. */
+export interface StoredObject {
+  /** Empty or absent: cluster-scoped. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  /** Parses the object, as it was when it was listed. */
+  read(): Readonly<KubeObject> | Promise<Readonly<KubeObject>>;
+}
+
 /** The objects of the server at present. */
 export interface StoredObjects {
   /** Returns those of a resource, in a namespace or of a name if one is given; none of a resource that there is not. */
-  list(object: RecordedObject): Promise<readonly Readonly<KubeObject>[]>;
+  list(object: RecordedObject): Promise<readonly StoredObject[]>;
   /**
    * Returns a table of objects with the columns of their resource, and ages at a time; undefined without the resource.
    */
@@ -168,11 +177,14 @@ const allAt = async (
       else if (await mayList(report.object)) found.set(id, entry);
     }
   }
-  for (const each of present) {
-    const {namespace, name} = each.metadata ?? {};
+  for (const {namespace, name, read} of present) {
     const own = {...object, namespace, name};
     const id = objectId(own);
-    if (!known.has(id) && moment.had(each) && (await mayList(own))) found.set(id, each);
+    if (known.has(id)) continue; // Most have a record, and are not parsed.
+    const pause = pieces.pause();
+    if (pause) await pause;
+    const each = await read();
+    if (moment.had(each) && (await mayList(own))) found.set(id, each);
   }
   return {found, time};
 };

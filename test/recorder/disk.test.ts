@@ -109,6 +109,32 @@ const presentIn = async (recorder: Recorder, resource: string) => {
   return {objects, looked: recorder.log.lookedAt - before};
 };
 
+test('a list of a moment parses those objects of the store alone that have no record', async t => {
+  const recorder = await opened(aFolder(t));
+  revise(recorder, [1, 2]);
+  const read: string[] = [];
+  const stored = {
+    list: () =>
+      Promise.resolve(
+        ['a', 'kept'].map(name => ({
+          namespace: 'default',
+          name,
+          read: () => {
+            read.push(name);
+            return {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name, namespace: 'default'}};
+          },
+        })),
+      ),
+    table: () => undefined,
+  };
+  const given = new URLSearchParams({group: '', resource: 'configmaps'});
+  const {objects} = await objectsAt(readQuery(given), given, {recorder, clock, stored, mayList: () => Promise.resolve(true)});
+  await recorder.close();
+
+  t.deepEqual(read, ['a']);
+  t.is(objects?.length, 2);
+});
+
 test('a list of a moment looks at the records of its resource alone, in memory and on disk', async t => {
   const path = aFolder(t);
   const many = Array.from({length: 100}, (_, at) => at + 1);

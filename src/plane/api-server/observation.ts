@@ -3,15 +3,18 @@
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import type {Route} from '#src/apiserver/handlers/route.js';
 import {tableAt} from '#src/apiserver/present/representation.js';
-import {allObjects} from '#src/apiserver/registry/read/list.js';
+import {passAll} from '#src/apiserver/registry/read/filter.js';
+import {readRange, scopeOf} from '#src/apiserver/registry/read/list.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {zPages} from '#src/plane/component/zpages.js';
 import type {RecordedObject} from '#src/observe/flight-recorder.js';
-import type {StoredObjects} from '#src/recorder/objects.js';
+import type {StoredObject, StoredObjects} from '#src/recorder/objects.js';
 import {Recorder} from '#src/recorder/recorder.js';
 import {ReadApi} from '#src/recorder/routes.js';
+import type {StoredRecord} from '#src/storage/store.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
@@ -51,17 +54,24 @@ export const recorderRoutes = ({recorder, clock}: ApiServerParts, registry: Regi
 const storedObjects = (registry: Registry): StoredObjects => {
   const resourceOf = ({group, resource}: RecordedObject) =>
     registry.served.find(({resource: {ref}}) => ref.group === group && ref.resource === resource)?.resource;
+  const storedObject = (resource: Resource, record: StoredRecord): StoredObject => ({
+    ...resource.parseKey(record.key),
+    read: () => resource.object(record),
+  });
   return {
     async list(object) {
       const resource = resourceOf(object);
       if (!resource) return [];
       const {namespace = '', name} = object;
-      if (name === undefined || (resource.kind.namespaced && namespace === '')) {
-        const all = await allObjects(resource, {namespace: resource.kind.namespaced ? namespace : ''});
-        return name === undefined ? all : all.filter(({metadata}) => metadata?.name === name);
+      if (name !== undefined && !(resource.kind.namespaced && namespace === '')) {
+        const record = await resource.settings.store.get(resource.key(namespace, name));
+        return record ? [storedObject(resource, record)] : [];
       }
-      const record = await resource.settings.store.get(resource.key(namespace, name));
-      return record ? [await resource.object(record)] : [];
+      const scope = scopeOf(resource, resource.kind.namespaced ? namespace : '', passAll);
+      const all: StoredObject[] = [];
+      for await (const {records} of readRange(resource, scope, undefined))
+        for (const record of records) all.push(storedObject(resource, record));
+      return name === undefined ? all : all.filter(each => each.name === name);
     },
     table(object, objects, now) {
       const resource = resourceOf(object);
