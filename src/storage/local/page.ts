@@ -30,7 +30,7 @@ export const maxFilteredKeys = 2000;
 const parsingWeight = 4;
 
 /** The same for reading its labels. */
-const labelsWeight = 1 / 8;
+const labelsWeight = 1;
 
 /** Collects the records of a page. */
 export class PageReader implements Page {
