@@ -116,7 +116,7 @@ const entriesAfterWrite = (
   const node = known.schemaOf(apiVersion);
   if (!node) return entries;
   try {
-    const current = areStored ? entries : currentEntries(entries, node, writer);
+    const current = areStored || entries.length === 0 ? entries : currentEntries(entries, node, writer);
     if (isChecked && !fitsVersions({before, after}, current, writer)) return [];
     return trackUpdate({before, after, node}, current, writer);
   } catch (error) {
