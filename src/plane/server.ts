@@ -195,7 +195,9 @@ const manifestsOf = async ({directory, disk, material, controllerManager, clock,
   const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock, disk)); // Two concurrent calls would mix their files.
   return {
     webhookPair,
-    /** Resolves once pods can be created in the namespace `default`; after a time also where its account is not made. */
+    /**
+     * Resolves once pods can be created in the namespace `default`; after a time also where its account is not made.
+     */
     async untilPodsAreTaken() {
       if (!makesAccounts) return;
       const {accountIn} = await import('./manifests/apply.js');
