@@ -62,9 +62,12 @@ for (const {kind, resource} of stored) {
 
     const before = await client.get(name, at);
     await client.delete(name, {...at, gracePeriodSeconds: 0});
-    for (const [phase, {operation, object, oldObject}] of taken(2)) {
+    // The deletion of a pod is validated once more as it is stored before its end.
+    const [admitted, validated, ...more] = taken(kind.plural === 'pods' ? 3 : 2);
+    for (const [phase, {operation, object, oldObject}] of [admitted!, validated!])
       t.deepEqual([operation, object, versionOf(oldObject)], ['DELETE', undefined, versionOf(before)], phase);
-    }
+    for (const [phase, {operation, object, oldObject}] of more)
+      t.deepEqual([phase, operation, object, oldObject?.metadata?.name], ['validate', 'DELETE', undefined, name]);
     // Services also create the objects of their addresses.
     function ofKind(): Shown[] {
       return shown.splice(0).filter(([, {resource, group: of}]) => resource === kind.plural && of === group);
