@@ -200,7 +200,7 @@ const manifestsOf = async ({directory, disk, material, controllerManager, clock,
      */
     async untilPodsAreTaken() {
       if (!makesAccounts) return;
-      const {accountIn} = await import('./manifests/apply.js');
+      const {accountIn} = await import('./manifests/account.js');
       await accountIn('default', {client: client(), clock}).catch((error: unknown) => log.warn({err: error}, 'pods cannot be created yet'));
     },
     async apply(documents: readonly Document[], webhooks: LocalWebhooks | undefined) {

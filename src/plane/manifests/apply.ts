@@ -5,6 +5,7 @@ import type {Client} from '#src/client/client.js';
 import {ServedKinds} from '#src/client/served-kinds.js';
 import {conditionOf, isTrue} from '#src/resources/apiextensions/conditions.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
+import {accountIn} from './account.js';
 import {isOf, stagesOf} from './order.js';
 import {failureAt, type Document, type NamedObject} from './read.js';
 import {waitTimeoutMs, waitFor} from './wait-for.js';
@@ -70,18 +71,6 @@ const applyOne = async (document: Document, served: ServedKinds, parts: ApplyPar
 
 const inNamespace = (object: NamedObject, namespace: string | undefined): NamedObject =>
   namespace ? {...object, metadata: {...object.metadata, namespace}} : object;
-
-/** Waits for the default service account of a new namespace, without which pods are refused. */
-export const accountIn = (namespace: string, {client, clock}: Pick<ApplyParts, 'client' | 'clock'>): Promise<void> =>
-  waitFor({
-    client,
-    clock,
-    kind: kinds.serviceAccounts,
-    name: 'default',
-    namespace,
-    isThere: () => true,
-    late: () => `the namespace ${namespace} has no service account "default" yet`,
-  });
 
 /** Reasons of a condition that is about to change. */
 const transientReasons: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
