@@ -84,13 +84,12 @@ function* validate({metadata, spec, status}: Readonly<PriorityLevel>, _old: unkn
     yield forbiddenField('metadata.annotations', `annotation '${preserving}' is forbidden`);
   yield* validateSpec(name, spec ?? {});
   const fixed = mandatoryObjects(naming).levels.find(level => level.metadata?.name === name)?.spec;
-  const shown = internalForm('PriorityLevelConfigurationSpec', spec ?? {});
+  const unequal = (message: string) => invalid('spec', internalForm('PriorityLevelConfigurationSpec', spec ?? {}), message);
   if (fixed && name === 'exempt') {
     const {exempt: _, ...rest} = spec ?? ({} as Spec);
     const {exempt: __, ...fixedRest} = fixed;
-    if (!semanticallyEqual(rest, fixedRest))
-      yield invalid('spec', shown, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
-  } else if (fixed && !semanticallyEqual(spec, fixed)) yield invalid('spec', shown, `spec of '${name}' must equal the fixed value`);
+    if (!semanticallyEqual(rest, fixedRest)) yield unequal("spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
+  } else if (fixed && !semanticallyEqual(spec, fixed)) yield unequal(`spec of '${name}' must equal the fixed value`);
   yield* validateTypes(status?.conditions);
 }
 
