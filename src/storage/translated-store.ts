@@ -91,6 +91,7 @@ const translatedRange = (
 ): ReturnType<Store['range']> => {
   const early = filter && {
     parses: filter.parses,
+    next: filter.next,
     known: (key: string, revision: number) => filter.known(key, revision),
     passes: (record: StoredRecord) => !translation.isCurrent(record) || filter.passes(record),
   };
