@@ -53,6 +53,7 @@ if (executablePath) {
     await plane?.stop();
     if (folder) rmSync(folder, {recursive: true});
   });
+  test.afterEach.always('what a page shows that fails', t => shown?.explain(t));
 }
 
 inBrowser('a log is shown without what colours it; what is not seen is written out, and a long line is cut', async t => {

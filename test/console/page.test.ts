@@ -31,6 +31,7 @@ if (executablePath) {
     await browser?.close();
     await plane?.stop();
   });
+  test.afterEach.always('what a page shows that fails', t => shown?.explain(t));
 }
 
 /** The page that the tests go through. What the browser reports as an error fails the test. */

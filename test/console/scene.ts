@@ -5,7 +5,8 @@ import {kinds} from '#src/api/kinds/index.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {ServedConsole} from '#src/console/served-console.js';
 import type {Plane} from '#src/plane/plane.js';
-import type {Browser, Page} from 'playwright-core';
+import type {ExecutionContext} from 'ava';
+import type {Browser, Page, Request} from 'playwright-core';
 
 /** Returns the path of a Chromium of this machine; undefined without one. */
 export const chromiumPath = (): string | undefined =>
@@ -60,10 +61,50 @@ export interface ShownPage {
   readonly errors: string[];
   /** Shows a place, as `#/pods`. */
   goTo(hash: string): Promise<unknown>;
+  /** Logs what the page shows and waits for, if a test has failed. */
+  explain(t: ExecutionContext): Promise<void>;
 }
 
+/** So many failures are kept, and so much of each. */
+const [keptFailures, failureLength] = [20, 160];
+
+/** Returns what says why a page does not show what it should. */
+const explainer = (page: Page): ShownPage['explain'] => {
+  const asked = new Set<Request>();
+  let failures: string[] = [];
+  const keep = (text: string): void => {
+    failures = [...failures, text.slice(0, failureLength)].slice(-keptFailures);
+  };
+  page.on('request', request => void asked.add(request));
+  page.on('requestfinished', request => void asked.delete(request));
+  page.on('requestfailed', request => {
+    asked.delete(request);
+    keep(`${request.failure()?.errorText} ${request.url()}`);
+  });
+  page.on('pageerror', error => keep(error.message));
+  page.on('console', message => {
+    if (message.type() === 'error') keep(message.text());
+  });
+  page.on('response', response => {
+    if (!response.ok()) keep(`${response.status()} ${response.url()}`);
+  });
+  const textOf = (place: string): Promise<string> =>
+    page
+      .locator(place)
+      .first()
+      .innerText({timeout: 2000})
+      .catch(() => 'none');
+  return async t => {
+    if (t.passed) return;
+    t.log(`the page is at ${page.url()}`);
+    for (const place of ['dialog', 'main', '.messages']) t.log(`${place}:\n${await textOf(place)}`);
+    t.log(`it waits for:\n${[...asked].map(request => `${request.method()} ${request.url()}`).join('\n') || 'nothing'}`);
+    t.log(`failures:\n${failures.join('\n') || 'none'}`);
+  };
+};
+
 /** Opens the console of a plane in Chromium. */
-export const shownPage = async (plane: Plane, executablePath: string): Promise<ShownPage> => {
+export const shownPage = async (plane: Pick<Plane, 'console'>, executablePath: string): Promise<ShownPage> => {
   const served = await plane.console();
   const {chromium} = await import('playwright-core');
   const browser = await chromium.launch({executablePath, args: chromiumFlags});
@@ -75,8 +116,9 @@ export const shownPage = async (plane: Plane, executablePath: string): Promise<S
     // A refusal of the server, which the page shows, is reported too.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) errors.push(message.text());
   });
+  const explain = explainer(page);
   await page.goto(served.link());
   const goTo = (hash: string) =>
     page.evaluate(place => void ((globalThis as unknown as {location: {hash: string}}).location.hash = place), hash);
-  return {browser, page, served, errors, goTo};
+  return {browser, page, served, errors, goTo, explain};
 };

@@ -31,6 +31,7 @@ if (executablePath) {
     await shown?.browser.close();
     await plane?.stop();
   });
+  test.afterEach.always('what a page shows that fails', t => shown?.explain(t));
 }
 
 /** Whether two rectangles have more in common than an edge. */
