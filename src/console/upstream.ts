@@ -15,9 +15,19 @@ export const upstreamInProcess =
 
 const roots = ['/api', '/apis', '/openapi', '/version', '/metrics', '/readyz', '/livez', '/healthz', '/recorder/v1'];
 
-/** The decoded parts of a path; undefined if a server may take it for another path than it looks. */
+/** What is in no name, once it is decoded. */
+const signs = ['/', '%', '\0'];
+
+/** What servers take for a step in a path. */
+const isDots = (text: string): boolean => text === '.' || text === '..';
+
+/**
+ * The decoded parts of a path; undefined if a server may take it for another path than it looks. A backslash that is
+ * encoded is part of a name, as a ClusterRole may have it; one that is not is a slash to some.
+ */
 const partsOf = (path: string): readonly string[] | undefined => {
   const parts: string[] = [];
+  if (path.includes('\\')) return undefined;
   for (const part of path.slice(1).split('/')) {
     try {
       parts.push(decodeURIComponent(part));
@@ -26,7 +36,7 @@ const partsOf = (path: string): readonly string[] | undefined => {
     }
   }
   const isPlain = parts.every(
-    (part, at) => (part !== '' || at === parts.length - 1) && part !== '.' && part !== '..' && !part.includes('/') && !part.includes('\\'),
+    (part, at) => (part !== '' || at === parts.length - 1) && !signs.some(sign => part.includes(sign)) && !part.split('\\').some(isDots),
   );
   return isPlain ? parts : undefined;
 };

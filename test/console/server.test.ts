@@ -2,6 +2,7 @@ import {once} from 'node:events';
 import test from 'ava';
 import {WebSocket} from 'ws';
 import {seededRandom} from '#src/base/random.js';
+import {kinds} from '#src/api/kinds/index.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {openConsole} from '#src/console/console.js';
@@ -188,6 +189,34 @@ test('only the paths of the API are relayed', async t => {
     '/console/v1/other',
   ])
     t.is((await page.send(path)).status, 404, path);
+});
+
+test('a backslash in a name is relayed where it is encoded, and a path that could be taken for another is not', async t => {
+  const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+  await plane.client().create(kinds.clusterRoles, {metadata: {name: String.raw`team\admin`}});
+
+  const {status, text} = await page.send(`${roles}/team%5Cadmin`);
+  t.is(status, 200);
+  t.is((JSON.parse(text) as {metadata: {name: string}}).metadata.name, String.raw`team\admin`);
+  t.is((await page.send(`${roles}/team%5cadmin`)).status, 200);
+  for (const name of [
+    String.raw`team\admin`,
+    'team%2Fadmin',
+    'team%00admin',
+    'team%255Cadmin',
+    'team%25admin',
+    '..',
+    '%2e%2e',
+    '..%5Croles',
+    'team%5C..%5Cadmin',
+    '%252e%252e',
+    'team%E0%A4%A',
+  ]) {
+    const refused = await page.send(`${roles}/${name}`);
+    t.true(refused.status >= 400, name);
+    // The API server would name what it does not find.
+    t.notRegex(refused.text, /clusterroles/, name);
+  }
 });
 
 test('what pods, services and nodes serve is not relayed: it would be a page of this origin', async t => {
