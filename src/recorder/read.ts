@@ -7,7 +7,7 @@ import type {FlightRecord, RecordPage} from './records.js';
 
 /** The most records that one page looks at: a page may end early, and the next one goes on. */
 const maxLookedAt = 100_000;
-/** A page of whole objects ends when it has as many bytes. */
+/** The bytes of a page of whole objects. */
 const maxPageBytes = 8 * 1024 * 1024;
 
 interface ReadParts {
@@ -15,10 +15,13 @@ interface ReadParts {
   readonly clock: Clock;
   /** Returns a record as far as it may be shown; by default all of it. */
   shown?(record: FlightRecord): Promise<FlightRecord | undefined>;
+  /** A page of whole objects ends when it has as many bytes. */
+  readonly maxBytes?: number;
 }
 
 /** Returns a page of the records that are selected, in their order. `next` continues the given parameters. */
-export const readPage = async (query: RecordQuery, given: URLSearchParams, {recorder, clock, shown}: ReadParts): Promise<RecordPage> => {
+export const readPage = async (query: RecordQuery, given: URLSearchParams, parts: ReadParts): Promise<RecordPage> => {
+  const {recorder, clock, shown, maxBytes = maxPageBytes} = parts;
   const {log} = recorder;
   using _ = log.reading();
   const pieces = new Yielder(clock);
@@ -32,8 +35,7 @@ export const readPage = async (query: RecordQuery, given: URLSearchParams, {reco
     const all = await (isOfKind ? segment.recordsOf({group, resource}) : segment.read());
     for (const entry of isDescending ? backward(all, before) : forward(all, after)) {
       if (isDescending ? entry.seq <= after : entry.seq >= before) return {records};
-      if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxPageBytes)
-        return {records, next: nextOf(given, isDescending, at)};
+      if (records.length >= limit || lookedAt >= maxLookedAt || bytes >= maxBytes) return {records, next: nextOf(given, isDescending, at)};
       at = entry.seq;
       lookedAt++;
       log.looked(1);

@@ -3,13 +3,16 @@
 import {Readable} from 'node:stream';
 import {runEvery, type Clock} from '#src/base/clock.js';
 import {readPage} from './read.js';
+import type {RecordLog} from './log.js';
 import type {RecordQuery} from './query.js';
 import type {Recorder} from './recorder.js';
 import type {FlightRecord} from './records.js';
 import type {Visible} from './visible.js';
 
-/** A reader that has so many bytes to read is disconnected. */
-const maxOutboxBytes = 4 * 1024 * 1024;
+/** So many bytes wait for a reader, and one page of records: what it does not read stays where it is recorded. */
+const waitingBytes = 64 << 10;
+/** The bytes of a page of whole objects. */
+const pageBytes = 256 << 10;
 /** How long the answers of the authorizer count in one stream. */
 const answersMs = 10_000;
 /** A comment now and then shows both sides whether the connection is alive. */
@@ -24,10 +27,19 @@ interface StreamParts {
 
 const eventOf = (record: FlightRecord): string => `id: ${record.seq}\nevent: ${record.kind}\ndata: ${JSON.stringify(record)}\n\n`;
 
-/** Returns the stream of the selected records behind `after`, or from now on. It ends when its reader is too slow. */
+/**
+ * Returns the stream of the selected records behind `after`, or from now on. It ends when its reader is so slow that
+ * what it has not read is no longer kept.
+ */
 export const recordStream = (query: RecordQuery, {recorder, clock, visible}: StreamParts): Readable => {
-  const source = new Readable({read() {}});
-  let after = query.after ?? recorder.log.lastSeq;
+  const {log} = recorder;
+  let hasRoom = true;
+  const read = (): void => {
+    hasRoom = true;
+    trySend();
+  };
+  const source = new Readable({read, highWaterMark: waitingBytes});
+  let after = Math.max(query.after ?? log.lastSeq, lastDropped(log));
   let isSending = false;
   let [own, ownSince] = [visible(), clock.monotonic()];
   const shown = (record: FlightRecord) => {
@@ -37,16 +49,14 @@ export const recordStream = (query: RecordQuery, {recorder, clock, visible}: Str
   const send = async (): Promise<void> => {
     if (isSending) return;
     isSending = true;
-    while (!source.destroyed && after < recorder.log.lastSeq) {
-      const upTo = recorder.log.lastSeq;
-      const page = await readPage({...query, after, before: upTo + 1, isDescending: false}, new URLSearchParams(), {
-        recorder,
-        clock,
-        shown,
-      });
+    while (!source.destroyed && after < log.lastSeq) {
+      if (after < lastDropped(log)) return void source.destroy();
+      if (!hasRoom) break;
+      const upTo = log.lastSeq;
+      const parts = {recorder, clock, shown, maxBytes: pageBytes};
+      const page = await readPage({...query, after, before: upTo + 1, isDescending: false}, new URLSearchParams(), parts);
       after = page.next === undefined ? upTo : Number(new URLSearchParams(page.next).get('after'));
-      for (const record of page.records) source.push(eventOf(record));
-      if (source.readableLength > maxOutboxBytes) source.destroy();
+      for (const record of page.records) hasRoom = source.push(eventOf(record));
     }
     isSending = false;
   };
@@ -68,8 +78,11 @@ export const recordStream = (query: RecordQuery, {recorder, clock, visible}: Str
     listening[Symbol.dispose]();
     quiet.abort();
   });
-  runEvery(clock, quietMs, quiet.signal, () => void source.push(':\n\n'));
+  runEvery(clock, quietMs, quiet.signal, () => void (hasRoom && source.push(':\n\n')));
   source.push(':\n\n');
   trySend();
   return source;
 };
+
+/** The position of the last record that is no longer kept. */
+const lastDropped = (log: RecordLog): number => (log.segments[0]?.firstSeq ?? 1) - 1;

@@ -32,17 +32,44 @@ test('what built-in plugins change is recorded with the fields', async t => {
   });
 });
 
-test('a reader of a stream that reads nothing is disconnected', async t => {
+/** A recorder, the stream of its records with whole objects, and what makes a record of 100 kB. */
+const aStream = (maxBytes: number) => {
   const clock = new VirtualClock();
-  const recorder = new Recorder({clock, maxBytes: 64 << 20});
+  const recorder = new Recorder({clock, maxBytes});
   const allowed = new Visible({authorize: () => ({decision: 'allow', reason: ''})} as unknown as Authorizer, admin, '/recorder/v1/records');
   const stream = recordStream({...readQuery(new URLSearchParams()), after: 0, objects: true}, {recorder, clock, visible: () => allowed});
-  const closed = once(stream, 'close');
   const after = Buffer.from(JSON.stringify({metadata: {name: 'large'}, data: {filler: 'x'.repeat(100_000)}}));
-  for (let revision = 1; revision <= 60; revision++) {
+  let revision = 0;
+  const record = (): void => {
     const object = {group: '', resource: 'configmaps', namespace: 'default', name: 'large'};
-    recorder.change({kind: 'change', type: 'created', object, verb: 'create', revision, user: 'u'}, {after, jsonFrom: 0});
+    recorder.change({kind: 'change', type: 'created', object, verb: 'create', revision: ++revision, user: 'u'}, {after, jsonFrom: 0});
+  };
+  return {stream, record};
+};
+
+test('what the reader of a stream does not read stays where it is recorded, and is sent once it reads', async t => {
+  const {stream, record} = aStream(64 << 20);
+  for (let count = 0; count < 100; count++) {
+    record();
+    await new Promise(setImmediate);
+    t.true(stream.readableLength < 512 << 10, `${stream.readableLength} bytes`);
   }
+
+  let text = '';
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    text += chunk.toString();
+    if (text.includes('\nid: 100\n') && text.endsWith('\n\n')) break;
+  }
+  t.deepEqual(
+    [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id)),
+    Array.from({length: 100}, (_, at) => at + 1),
+  );
+});
+
+test('the reader of a stream that has not read what is no longer kept is disconnected', async t => {
+  const {stream, record} = aStream(4 << 20);
+  const closed = once(stream, 'close');
+  for (let count = 0; count < 60; count++) record();
 
   await closed;
   t.true(stream.destroyed);
