@@ -5,6 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import {isLoopback} from '#src/base/ip-address.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
+import {Deliveries} from '#src/serving/deliveries.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {limitedByPeer} from '#src/serving/limits/peer-limit.js';
 import {listenPlain} from '#src/serving/plain-listener.js';
@@ -33,6 +34,11 @@ export interface ConsoleParts {
 /** The most requests that wait for an answer. */
 const maxWaiting = 200;
 
+/**
+ * The bytes that wait for all readers together. Beyond, those are disconnected that have not read for the longest time.
+ */
+const waitingBytes = 64 << 20;
+
 /** Serves a console until it is disposed of. Rejects if the address is not one of this machine alone. */
 export const openConsole = async ({upstream, server, version, time, clock, random, log, at}: ConsoleParts): Promise<ServedConsole> => {
   if (!isLoopback(at.address))
@@ -50,6 +56,7 @@ export const openConsole = async ({upstream, server, version, time, clock, rando
     handler: createHttpServer(limitedByPeer(handler, maxWaiting), {
       clock,
       random,
+      deliveries: new Deliveries(clock, waitingBytes),
       compresses: false, // Over loopback it takes longer than it saves.
       onFault: error => log.error({err: error}, 'answering a request of the console failed'),
     }),
