@@ -61,6 +61,25 @@ export const respond = async (path: string, options: CallOptions = {}): Promise<
 
 export const call = async <T>(path: string, options?: CallOptions): Promise<T> => (await (await respond(path, options)).json()) as T;
 
+/** Whether a failure may pass: that of a connection, or of a server that is busy or ill. */
+export const mayPass = (error: unknown): boolean =>
+  !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
+
+/** How long is waited before what failed is tried again. */
+const againMs = [300, 1200];
+
+/** Returns the result of a task, which is tried again where its failure may pass. */
+export const persistently = async <T>(run: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+  for (const wait of againMs)
+    try {
+      return await run();
+    } catch (error) {
+      if (signal?.aborted || !mayPass(error)) throw error;
+      await new Promise(resolve => setTimeout(resolve, wait));
+    }
+  return run();
+};
+
 /** Runs tasks, some at a time, and returns their results in order. */
 export const together = async <T, R>(items: readonly T[], run: (item: T) => Promise<R>, most = 5): Promise<R[]> => {
   const results: R[] = [];

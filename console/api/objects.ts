@@ -2,7 +2,7 @@
 
 import type {ManagedFields} from '#page/objects/owners.js';
 import {moment} from '#page/base/moment.js';
-import {ApiError, call} from './call.js';
+import {ApiError, call, persistently} from './call.js';
 import {collectionPath, objectPath, type Resource} from './kinds.js';
 import {objectsAt} from './recorder.js';
 import type {Metadata} from './table.js';
@@ -66,10 +66,8 @@ export const listObjects = async (
     return {objects: objects.slice(0, most), isWhole: objects.length <= most};
   }
   const query = new URLSearchParams({limit: String(most), ...(labels ? {labelSelector: labels} : {})});
-  const list = await call<ObjectList>(`${collectionPath(resource, namespace)}?${query}`, {
-    signal,
-    ...(isMetadata ? {accept: metadataOnly} : {}),
-  });
+  const path = `${collectionPath(resource, namespace)}?${query}`;
+  const list = await persistently(() => call<ObjectList>(path, {signal, ...(isMetadata ? {accept: metadataOnly} : {})}), signal);
   return {objects: list.items, isWhole: !list.metadata.continue};
 };
 

@@ -4,9 +4,9 @@ import type {RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord, ObjectsAt, RecorderInfo, RecordPage} from '#src/recorder/records.js';
 import type {Moment} from '#page/base/moment.js';
 import {messageOf} from '#src/base/message.js';
-import {ApiError, call} from './call.js';
+import {ApiError, call, mayPass} from './call.js';
 import type {AnyObject} from './objects.js';
-import {followSocket} from './socket.js';
+import {follow} from './follow.js';
 
 export type {RecordedObject, ReconcileCause} from '#src/observe/flight-recorder.js';
 export type {ChangeRecord, FlightRecord, RecorderInfo, ReconcileRecord} from '#src/recorder/records.js';
@@ -18,7 +18,7 @@ export const readRecorder = async (signal?: AbortSignal): Promise<Recorder> => {
   try {
     return {info: await call<RecorderInfo>('/recorder/v1', {signal})};
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted || mayPass(error)) throw error;
     if (error instanceof ApiError && error.status === 404)
       return {
         why: 'This server records nothing: its history is not known. plat up and startPlane have a recorder where it is turned on (docs/recorder.md); other clusters have none.',
@@ -89,33 +89,47 @@ export const changeWithState = async ({seq}: ChangeRecord, signal?: AbortSignal)
 /** Names an object in records. */
 export const keyOf = ({group, resource, namespace = '', name = ''}: RecordedObject): string => `${group}/${resource}/${namespace}/${name}`;
 
-const retryMs = 2000;
-
 /** The record of an event of the stream; undefined if it is none. */
 const recordOf = (event: string): FlightRecord | undefined => {
   const data = /^data: (.*)$/m.exec(event)?.[1];
   return data === undefined ? undefined : (JSON.parse(data) as FlightRecord);
 };
 
+interface RecordListener {
+  record(record: FlightRecord): void;
+  /** Called with why what is shown does not follow, or late; with undefined once it follows. */
+  behind(why: string | undefined): void;
+}
+
+/** The most records that one request asks for which stands for a WebSocket. */
+const mostAsked = 4000;
+
 /** Follows records behind a position as they are made, by WebSocket: of event streams a browser opens only six. */
-export const followRecords = (query: RecordQuery, from: number, signal: AbortSignal, listener: (record: FlightRecord) => void): void => {
+export const followRecords = (query: RecordQuery, from: number, signal: AbortSignal, {record, behind}: RecordListener): void => {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
   let after = from;
-  const open = (): void => {
-    if (signal.aborted) return;
-    const parameters = new URLSearchParams([...given, ['after', String(after)], ['watch', '1']]);
-    let rest = '';
-    followSocket(`/recorder/v1/records?${parameters}`, signal, {
-      message(text) {
-        const events = (rest + text).split('\n\n');
-        rest = events.pop()!;
-        for (const record of events.flatMap(event => recordOf(event) ?? [])) {
-          after = record.seq;
-          listener(record);
-        }
-      },
-      ended: () => void setTimeout(open, retryMs),
-    });
+  let rest = '';
+  const take = (one: FlightRecord): void => {
+    after = one.seq;
+    record(one);
   };
-  open();
+  follow(signal, {
+    path() {
+      rest = '';
+      return `/recorder/v1/records?${new URLSearchParams([...given, ['after', String(after)], ['watch', '1']])}`;
+    },
+    message(text) {
+      const events = (rest + text).split('\n\n');
+      rest = events.pop()!;
+      for (const event of events) {
+        const one = recordOf(event);
+        if (one) take(one);
+      }
+    },
+    async ask() {
+      const {records} = await readRecords({...query, after: String(after)}, mostAsked, signal);
+      records.forEach(take);
+    },
+    behind,
+  });
 };

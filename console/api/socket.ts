@@ -1,6 +1,8 @@
 // WebSockets, for what stays open: a browser opens only six other connections to one server, for all its windows.
 
 interface SocketListener {
+  /** Called once it is open. */
+  opened?(): void;
   /** Called with a text, or with a part of the text that the messages are together. */
   message(text: string): void;
   /** Called once it is over, unless it was ended here. */
@@ -8,7 +10,7 @@ interface SocketListener {
 }
 
 /** Reads a WebSocket of the server until the signal aborts. */
-export const followSocket = (path: string, signal: AbortSignal, {message, ended}: SocketListener): void => {
+export const followSocket = (path: string, signal: AbortSignal, {opened, message, ended}: SocketListener): void => {
   const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${path}`);
   const decoder = new TextDecoder();
   let isOpen = false;
@@ -16,6 +18,7 @@ export const followSocket = (path: string, signal: AbortSignal, {message, ended}
   socket.addEventListener('open', () => {
     isOpen = true;
     if (signal.aborted) socket.close();
+    else opened?.();
   });
   socket.addEventListener('message', ({data}) => {
     if (!signal.aborted) message(typeof data === 'string' ? data : decoder.decode(data as ArrayBuffer, {stream: true}));

@@ -3,7 +3,7 @@
 import {Cell} from '#page/base/cell.js';
 import {fieldSelector} from '#src/api/selectors/field-selector.js';
 import {messageOf} from '#src/base/message.js';
-import {ApiError, respond} from './call.js';
+import {mayPass, respond} from './call.js';
 import {collectionPath, type Resource} from './kinds.js';
 import {TableText} from './table-text.js';
 import {watch} from './watch.js';
@@ -45,6 +45,8 @@ export interface TableState {
   /** Whether all pages are there. */
   readonly isComplete: boolean;
   readonly error?: string;
+  /** Why the rows do not follow the collection, or late. */
+  readonly behind?: string | undefined;
   /** Counts the changes. */
   readonly version: number;
 }
@@ -106,6 +108,7 @@ export class LiveTable {
   #shownAt = 0;
   #isComplete = false;
   #error: string | undefined;
+  #behind: string | undefined;
 
   constructor(resource: Resource, {namespace = '', labels = '', fields = ''}: Selection) {
     this.#path = collectionPath(resource, namespace);
@@ -134,8 +137,7 @@ export class LiveTable {
       if (signal.aborted) return;
       this.#error = messageOf(error);
       this.#draw(true);
-      const isForbidden = error instanceof ApiError && [400, 401, 403, 404, 405].includes(error.status);
-      if (!isForbidden) setTimeout(() => signal.aborted || void this.#list(), retryMs);
+      if (mayPass(error)) setTimeout(() => signal.aborted || void this.#list(), retryMs);
       return;
     }
     for (const key of this.#rows.keys()) if (!found.has(key)) this.#rows.delete(key);
@@ -175,9 +177,9 @@ export class LiveTable {
 
   #watch(from: string): void {
     const {signal} = this.#closed;
-    let revision = from;
-    watch<Table>(this.#path, {...this.#query, resourceVersion: revision}, accept, signal, {
+    watch<Table>(this.#path, this.#query, from, accept, signal, {
       event: (type, table) => {
+        let revision: string | undefined;
         for (const row of rowsOf(table)) {
           revision = row.metadata.resourceVersion ?? revision;
           if (type === 'BOOKMARK') continue;
@@ -185,14 +187,14 @@ export class LiveTable {
           else this.#rows.set(row.key, row);
         }
         if (type !== 'BOOKMARK') this.#draw(false);
+        return revision;
       },
-      ended: isGone => {
-        setTimeout(() => {
-          if (signal.aborted) return;
-          if (isGone) void this.#list();
-          else this.#watch(revision);
-        }, retryMs);
+      behind: why => {
+        if (why === this.#behind) return;
+        this.#behind = why;
+        this.#draw(true);
       },
+      ended: afterMs => void setTimeout(() => signal.aborted || void this.#list(), afterMs),
     });
   }
 
@@ -220,6 +222,7 @@ export class LiveTable {
       isComplete: this.#isComplete,
       version: ++this.#version,
       ...(this.#error === undefined ? {} : {error: this.#error}),
+      behind: this.#behind,
     });
   }
 }

@@ -3,6 +3,7 @@
 
 import {useLayoutEffect, useRef} from 'preact/hooks';
 import {Cell} from './cell.js';
+import {route} from './route.js';
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
@@ -19,34 +20,42 @@ export const setLetterKeys = (areOn: boolean): void => {
 };
 
 const stack: {keys: Keys; readonly isModal: boolean}[] = [];
-let prefix = '';
+
+/** How long the second of two keys is waited for. */
+const prefixMs = 1500;
+let prefix = {key: '', since: 0};
+
+const forgetPrefix = (): void => {
+  prefix = {key: '', since: 0};
+};
+
+// What is typed there is meant for what is seen there.
+route.follow(forgetPrefix);
 
 const isField = (target: EventTarget | null): boolean =>
   target instanceof Element && (target.matches('input, textarea, select, [contenteditable=true]') || target.shadowRoot !== null);
 
 addEventListener('keydown', event => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.key === 'Shift') return;
+  const before = performance.now() - prefix.since < prefixMs ? prefix.key : '';
+  forgetPrefix();
   if (isField(event.target)) {
     if (event.key !== 'Escape') return;
     // In a dialog it closes the dialog.
-    if (!stack.at(-1)?.isModal) return (document.activeElement as HTMLElement | null)?.blur();
+    if (!stack.some(({isModal}) => isModal)) return (document.activeElement as HTMLElement | null)?.blur();
   }
   if (event.key.length === 1 && !letterKeys.value) return;
-  const key = prefix + event.key;
-  prefix = '';
+  const key = before + event.key;
   if (key === 'g') {
-    prefix = 'g ';
+    prefix = {key: 'g ', since: performance.now()};
     return;
   }
-  for (let at = stack.length - 1; at >= 0; at--) {
-    const {keys, isModal} = stack[at]!;
-    const act = keys[key];
-    if (act) {
-      event.preventDefault();
-      act(event);
-    }
-    if (act || isModal) return;
-  }
+  // A part behind a dialog may have come after it.
+  const dialog = stack.findLast(({isModal}) => isModal);
+  const act = dialog ? dialog.keys[key] : stack.findLast(({keys}) => keys[key])?.keys[key];
+  if (!act) return;
+  event.preventDefault();
+  act(event);
 });
 
 const useEntry = (keys: Keys, isModal: boolean): void => {

@@ -1,6 +1,7 @@
 // What belongs to an object by owner references, directly or through others; of a namespace, all that is in it.
 
-import {together} from '#page/api/call.js';
+import {messageOf} from '#src/base/message.js';
+import {ApiError, persistently, together} from '#page/api/call.js';
 import {resources, type Resource} from '#page/api/kinds.js';
 import {listObjects, readObject, type AnyObject, type OwnerReference} from '#page/api/objects.js';
 import type {Metadata} from '#page/api/table.js';
@@ -13,15 +14,22 @@ export interface Dependent {
 
 export interface Dependents {
   readonly dependents: readonly Dependent[];
-  /** Whether some kinds could not be read, or not whole. */
-  readonly isPartial: boolean;
+  /** The kinds that could not be read, or not whole. */
+  readonly unread: readonly string[];
 }
 
 /** The most objects of a kind that are looked at. */
 const most = 1000;
 
+/** So many kinds are named that could not be read. */
+const shownUnread = 4;
+
 /** Events go with time, not with what they are about, and are many; some kinds are another name of others. */
 const isLookedAt = ({plural, verbs}: Resource): boolean => verbs.includes('list') && verbs.includes('delete') && plural !== 'events';
+
+/** Names a kind that could not be read, and why. */
+export const unreadKind = ({plural}: Resource, error: unknown): string =>
+  `${plural} (${error instanceof ApiError && error.status === 403 ? 'forbidden' : messageOf(error)})`;
 
 /** The pods that an object selects, if it has what it selects. */
 const selectedPods = (resource: Resource, object: AnyObject): string | undefined =>
@@ -35,8 +43,8 @@ const scan = async (
   namespace: string,
   labels: string | undefined,
   signal: AbortSignal,
-): Promise<{readonly all: readonly Dependent[]; readonly isPartial: boolean}> => {
-  let isPartial = false;
+): Promise<{readonly all: readonly Dependent[]; readonly unread: readonly string[]}> => {
+  const unread: string[] = [];
   const kinds = resources.value.filter(each => isLookedAt(each) && (namespace === '' || each.isNamespaced));
   const lists = await together(kinds, async resource => {
     try {
@@ -44,15 +52,15 @@ const scan = async (
       let {objects, isWhole} = await listObjects(resource, namespace, options);
       if (!isWhole && labels !== undefined && resource.plural === 'pods' && resource.group === '')
         ({objects, isWhole} = await listObjects(resource, namespace, {...options, labels}));
-      if (!isWhole) isPartial = true;
+      if (!isWhole) unread.push(resource.plural);
       return objects.map(({metadata}) => ({resource, metadata}));
     } catch (error) {
       if (signal.aborted) throw error;
-      isPartial = true;
+      unread.push(unreadKind(resource, error));
       return [];
     }
   });
-  return {all: lists.flat(), isPartial};
+  return {all: lists.flat(), unread};
 };
 
 /** Returns the metadata of what may belong to an object or have it. */
@@ -86,9 +94,16 @@ export const dependentsOf = async (
 ): Promise<Dependents> => {
   const isNamespace = resource.plural === 'namespaces' && resource.group === '';
   if (isNamespace) {
-    const {all, isPartial} = await scan(name, undefined, signal);
-    return {dependents: all, isPartial};
+    const {all, unread} = await scan(name, undefined, signal);
+    return {dependents: all, unread};
   }
-  const {all, isPartial} = await scanAround(resource, await readObject(resource, namespace, name, signal), signal);
-  return {dependents: ownedBy(uid, all), isPartial};
+  const object = await persistently(() => readObject(resource, namespace, name, signal), signal);
+  const {all, unread} = await scanAround(resource, object, signal);
+  return {dependents: ownedBy(uid, all), unread};
+};
+
+/** Says which kinds could not be read whole, and why where they could not be read at all. */
+export const unreadText = (unread: readonly string[]): string => {
+  const more = unread.length - shownUnread;
+  return `Not read whole: ${unread.slice(0, shownUnread).join(', ')}${more > 0 ? ` and ${more} more kinds` : ''}.`;
 };

@@ -7,6 +7,7 @@ import type {Resource} from '#page/api/kinds.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {objectHref} from '#page/objects/hrefs.js';
 import {Notice, Status} from '#page/ui/parts.js';
+import {unreadText} from './dependents.js';
 import {readGraph, type GraphModel, type GraphNode} from './model.js';
 
 const [width, height, gapX, gapY, margin] = [216, 54, 92, 14, 12];
@@ -79,7 +80,13 @@ export function Graph({
   useEffect(() => {
     const closed = new AbortController();
     const {signal} = closed;
-    readGraph(resource, object, signal).then(setModel, (failure: unknown) => signal.aborted || setError(messageOf(failure)));
+    readGraph(resource, object, signal).then(
+      read => {
+        setModel(read);
+        setError('');
+      },
+      (failure: unknown) => signal.aborted || setError(messageOf(failure)),
+    );
     return () => closed.abort();
   }, [resource, namespace, name, resourceVersion]);
   const places = useMemo(() => (model ? placed(model) : new Map<string, Placed>()), [model]);
@@ -93,16 +100,16 @@ export function Graph({
     element.scrollTop = root.y + (height - element.clientHeight) / 2;
     element.scrollLeft = root.x + (width - element.clientWidth) / 2;
   }, [isRead, resource, namespace, name]);
-  if (error) return <Notice tone="bad">{error}</Notice>;
-  if (!model) return <Notice>Reading…</Notice>;
+  if (!model) return error ? <Notice tone="bad">{error}</Notice> : <Notice>Reading…</Notice>;
   const all = [...places.values()];
   const size = {width: Math.max(...all.map(({x}) => x)) + width + margin, height: Math.max(...all.map(({y}) => y)) + height + margin};
   return (
     <div class="graph-view">
-      {model.omitted > 0 || model.isPartial ? (
+      {error ? <Notice tone="bad">{error}</Notice> : null}
+      {model.omitted > 0 || model.unread.length > 0 ? (
         <Notice>
           {model.omitted > 0 ? `${model.omitted} more are not shown. ` : ''}
-          {model.isPartial ? 'Some kinds could not be read whole.' : ''}
+          {model.unread.length > 0 ? unreadText(model.unread) : ''}
         </Notice>
       ) : null}
       <div class="graph" ref={scroller} tabIndex={0} role="group" aria-label={`Graph of ${name}`}>

@@ -3,7 +3,7 @@
 import {together} from '#page/api/call.js';
 import {kindNamed, kindOf, type Resource} from '#page/api/kinds.js';
 import {listObjects, readObject, type AnyObject} from '#page/api/objects.js';
-import {ownedBy, scanAround, type Dependent} from './dependents.js';
+import {ownedBy, scanAround, unreadKind, type Dependent} from './dependents.js';
 import {healthOf, type Health} from './health.js';
 import {referencesOf, selectorOf, type Reference} from './references.js';
 
@@ -29,7 +29,8 @@ export interface GraphModel {
   readonly edges: readonly GraphEdge[];
   /** How many nodes are left out. */
   readonly omitted: number;
-  readonly isPartial: boolean;
+  /** The kinds that could not be read, or not whole. */
+  readonly unread: readonly string[];
 }
 
 /** More than these in one column are left out. */
@@ -44,6 +45,18 @@ class Builder {
   readonly nodes = new Map<string, GraphNode>();
   readonly edges = new Map<string, GraphEdge>();
   omitted = 0;
+  readonly unread = new Set<string>();
+
+  /** Lists a kind, of which nothing is shown if it cannot be read. */
+  async list(resource: Resource, namespace: string, options: Parameters<typeof listObjects>[2]): Promise<readonly AnyObject[]> {
+    try {
+      return (await listObjects(resource, namespace, options)).objects;
+    } catch (error) {
+      if (options.signal.aborted) throw error;
+      this.unread.add(unreadKind(resource, error));
+      return [];
+    }
+  }
 
   add(resource: Resource, namespace: string, name: string, level: number): GraphNode | undefined {
     const id = idOf(resource, namespace, name);
@@ -139,7 +152,7 @@ const addReferring = async (builder: Builder, node: GraphNode, signal: AbortSign
   await together(referring[node.resource.plural] ?? [], async ([plural, group]) => {
     const resource = kindOf(plural, group);
     if (!resource) return;
-    const {objects} = await listObjects(resource, node.namespace, {most: mostReferring, signal});
+    const objects = await builder.list(resource, node.namespace, {most: mostReferring, signal});
     for (const item of objects) {
       const reference = referencesOf(resource, item).find(each => idOf(each.resource, each.namespace, each.name) === node.id);
       if (reference)
@@ -158,7 +171,7 @@ const addSelected = async (
 ): Promise<void> => {
   const pods = kindOf('pods');
   if (!pods || !node.namespace) return;
-  const {objects} = await listObjects(pods, node.namespace, {labels: selector, most: mostOfLevel + 1, signal});
+  const objects = await builder.list(pods, node.namespace, {labels: selector, most: mostOfLevel + 1, signal});
   for (const {metadata} of objects) {
     if (owned.has(metadata.uid)) continue;
     const pod = builder.add(pods, metadata.namespace ?? '', metadata.name, node.level + 1);
@@ -171,7 +184,8 @@ export const readGraph = async (resource: Resource, object: AnyObject, signal: A
   const {metadata} = object;
   const builder = new Builder();
   const root = builder.add(resource, metadata.namespace ?? '', metadata.name, 0)!;
-  const {all, isPartial} = await scanAround(resource, object, signal);
+  const {all, unread} = await scanAround(resource, object, signal);
+  for (const kind of unread) builder.unread.add(kind);
   addOwners(builder, root, metadata, new Map(all.map(each => [each.metadata.uid, each])));
   const isNamespace = resource.plural === 'namespaces' && resource.group === '';
   const owned = isNamespace ? new Set<string>() : addOwned(builder, root, metadata.uid, all);
@@ -187,5 +201,5 @@ export const readGraph = async (resource: Resource, object: AnyObject, signal: A
       node.isMissing = (error as {status?: number}).status === 404;
     }
   });
-  return {nodes: [...builder.nodes.values()], edges: [...builder.edges.values()], omitted: builder.omitted, isPartial};
+  return {nodes: [...builder.nodes.values()], edges: [...builder.edges.values()], omitted: builder.omitted, unread: [...builder.unread]};
 };

@@ -6,6 +6,7 @@ import {useCell} from '#page/base/cell.js';
 import {moment, type Moment} from '#page/base/moment.js';
 import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
+import {mayPass} from '#page/api/call.js';
 import {
   followRecords,
   keyOf,
@@ -17,6 +18,7 @@ import {
   type Recorder,
 } from '#page/api/recorder.js';
 import {namespace} from '#page/shell/namespaces.js';
+import {ReadingNotices} from '#page/ui/reading-notices.js';
 import {Notice} from '#page/ui/parts.js';
 import {Causes, causeText} from './causes.js';
 import {ChangeDetails, userText} from './change.js';
@@ -35,7 +37,11 @@ export interface Recorded {
   readonly records: readonly FlightRecord[];
   readonly isWhole: boolean;
   readonly error?: string;
+  /** Why what is shown does not follow the recorder, or late. */
+  readonly behind?: string | undefined;
 }
+
+const [leastRetryMs, mostRetryMs] = [2000, 30_000];
 
 /** How often what is new is drawn. */
 const drawMs = 250;
@@ -74,19 +80,30 @@ export const useRecords = (kinds: string, scope?: Scope, limit = most): Recorded
       let waiting: FlightRecord[] = [];
       const kept = Math.max(limit, records.length);
       let drawing: ReturnType<typeof setTimeout> | undefined;
-      followRecords({kind: kinds}, records.at(-1)?.seq ?? 0, signal, record => {
-        waiting.push(record);
-        // A page that is not seen may draw once a minute.
-        if (waiting.length >= 2 * kept) waiting = waiting.slice(-kept);
-        drawing ??= setTimeout(() => {
-          drawing = undefined;
-          const more = waiting;
-          waiting = [];
-          if (!signal.aborted) setState(known => ({...known, records: [...known.records, ...more].slice(-kept)}));
-        }, drawMs);
+      followRecords({kind: kinds}, records.at(-1)?.seq ?? 0, signal, {
+        record(record) {
+          waiting.push(record);
+          // A page that is not seen may draw once a minute.
+          if (waiting.length >= 2 * kept) waiting = waiting.slice(-kept);
+          drawing ??= setTimeout(() => {
+            drawing = undefined;
+            const more = waiting;
+            waiting = [];
+            if (!signal.aborted) setState(known => ({...known, records: [...known.records, ...more].slice(-kept)}));
+          }, drawMs);
+        },
+        behind: why => setState(known => (known.behind === why ? known : {...known, behind: why})),
       });
     };
-    begin().catch((error: unknown) => closed.signal.aborted || setState(known => ({...known, error: messageOf(error)})));
+    let wait = leastRetryMs;
+    const tryBegin = (): void =>
+      void begin().catch((error: unknown) => {
+        if (closed.signal.aborted) return;
+        setState(known => ({...known, error: messageOf(error)}));
+        if (mayPass(error)) setTimeout(() => closed.signal.aborted || tryBegin(), wait);
+        wait = Math.min(2 * wait, mostRetryMs);
+      });
+    tryBegin();
     return () => closed.abort();
   }, [kinds, limit, group, resource, inNamespace, name]);
   return state;
@@ -189,7 +206,7 @@ function ChangeRow({change, causes, isLater, isOpen, isOfOne, marks, toggle, mar
 }
 
 export function History({scope}: {readonly scope?: Scope}) {
-  const {recorder, records, isWhole, error} = useRecords('change,reconcile', scope);
+  const {recorder, records, isWhole, error, behind} = useRecords('change,reconcile', scope);
   const chosen = useCell(namespace);
   const shown = useCell(moment);
   const [open, setOpen] = useState<number>();
@@ -210,8 +227,7 @@ export function History({scope}: {readonly scope?: Scope}) {
             .includes(wanted),
       );
   }, [records, causes, scope && keyOf(scope), chosen, showsAll, text]);
-  if (error) return <Notice tone="bad">{error}</Notice>;
-  if (!recorder) return <Notice>Reading…</Notice>;
+  if (!recorder) return error ? <Notice tone="bad">{error}</Notice> : <Notice>Reading…</Notice>;
   if ('why' in recorder) return <Notice>{recorder.why}</Notice>;
   const first = records[0] ?? recorder.info.first;
   const last = records.at(-1) ?? recorder.info.last;
@@ -219,6 +235,7 @@ export function History({scope}: {readonly scope?: Scope}) {
   const listed = changes.slice(-shownChanges).toReversed();
   return (
     <div class="history">
+      <ReadingNotices state={{error, behind}} />
       <Slider first={Date.parse(first.time)} last={Date.parse(last.time)} records={changes} />
       <div class="bar">
         <input

@@ -5,7 +5,7 @@ import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
 import {deleteObject, type Propagation} from '#page/api/objects.js';
-import {dependentsOf, type Dependents} from '#page/graph/dependents.js';
+import {dependentsOf, unreadText, type Dependents} from '#page/graph/dependents.js';
 import {Dialog, Notice, say} from '#page/ui/parts.js';
 
 interface DeleteProps {
@@ -17,16 +17,21 @@ interface DeleteProps {
 const shownNames = 40;
 
 function Along({found, isOrphaning}: {readonly found: Dependents; readonly isOrphaning: boolean}) {
-  const {dependents, isPartial} = found;
+  const {dependents, unread} = found;
   const kinds = [...new Set(dependents.map(({resource}) => resource))];
+  const missing = unread.length > 0 ? <Notice tone="waiting">There may be more. {unreadText(unread)}</Notice> : null;
   if (dependents.length === 0)
-    return <Notice>{isPartial ? 'Nothing that goes along was found; not all kinds could be read.' : 'Nothing else goes along.'}</Notice>;
+    return missing ? (
+      <>
+        <Notice>Nothing that goes along was found.</Notice>
+        {missing}
+      </>
+    ) : (
+      <Notice>Nothing else goes along.</Notice>
+    );
   return (
     <div class="along">
-      <p>
-        {isOrphaning ? 'These stay, without an owner' : 'These go along'}
-        {isPartial ? ' (there may be more: some kinds could not be read whole)' : ''}:
-      </p>
+      <p>{isOrphaning ? 'These stay, without an owner' : 'These go along'}:</p>
       <ul>
         {kinds.map(kind => {
           const own = dependents.filter(({resource}) => resource === kind);
@@ -47,6 +52,7 @@ function Along({found, isOrphaning}: {readonly found: Dependents; readonly isOrp
           );
         })}
       </ul>
+      {missing}
     </div>
   );
 }

@@ -2,9 +2,9 @@ import {useMemo} from 'preact/hooks';
 import {kindOf, type Resource} from '#page/api/kinds.js';
 import type {AnyObject} from '#page/api/objects.js';
 import {withFields, type TableState} from '#page/api/table.js';
-import {Notice} from '#page/ui/parts.js';
 import {EventTable} from './event-table.js';
 import {useTable} from './list.js';
+import {ReadingNotices} from '#page/ui/reading-notices.js';
 
 const both = (one: TableState, other: TableState): TableState => {
   const error = one.error ?? other.error;
@@ -13,6 +13,7 @@ const both = (one: TableState, other: TableState): TableState => {
     rows: [...one.rows, ...other.rows],
     isComplete: one.isComplete && other.isComplete,
     version: one.version + other.version,
+    behind: one.behind ?? other.behind,
     ...(error === undefined ? {} : {error}),
   };
 };
@@ -29,6 +30,10 @@ export function Events({object: {metadata}, resource: {kind, plural, group}}: {r
   const ofUid = useTable(isNode ? undefined : events, namespace, '', withFields({'involvedObject.uid': uid}));
   const ofName = useTable(events, namespace, '', withFields(isNode ? named : {...named, 'involvedObject.uid': ''}));
   const state = useMemo(() => (isNode ? ofName : both(ofUid, ofName)), [ofUid, ofName]);
-  if (state.error) return <Notice tone="bad">{state.error}</Notice>;
-  return <EventTable state={state} empty="There are no Events about it." />;
+  return (
+    <>
+      <ReadingNotices state={state} />
+      {state.error && state.rows.length === 0 ? null : <EventTable state={state} empty="There are no Events about it." />}
+    </>
+  );
 }

@@ -13,10 +13,11 @@ import {pastTable} from '#page/api/past.js';
 import {LiveTable, type Column, type Row, type TableState} from '#page/api/table.js';
 import {namespace} from '#page/shell/namespaces.js';
 import {Grid, type GridColumn} from '#page/ui/grid.js';
-import {Notice, Status} from '#page/ui/parts.js';
+import {Status} from '#page/ui/parts.js';
 import {DeleteDialog} from './delete.js';
 import {filtered, parseFilter, SortedRows} from './filter.js';
 import {objectHref} from './hrefs.js';
+import {ReadingNotices} from '#page/ui/reading-notices.js';
 
 const nothing: TableState = {columns: [], rows: [], isComplete: false, version: 0};
 
@@ -150,7 +151,7 @@ export function List({resource, at}: {readonly resource: Resource; readonly at: 
           Wide
         </button>
       </header>
-      {state.error ? <Notice tone="bad">{state.error}</Notice> : null}
+      <ReadingNotices state={state} />
       <Grid
         label={resource.plural}
         columns={columns}

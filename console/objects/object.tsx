@@ -7,7 +7,7 @@ import {moment} from '#page/base/moment.js';
 import {go, type Route} from '#page/base/route.js';
 import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
-import {ApiError} from '#page/api/call.js';
+import {ApiError, mayPass} from '#page/api/call.js';
 import {collectionPath, type Resource} from '#page/api/kinds.js';
 import {readObject, type AnyObject} from '#page/api/objects.js';
 import {withFields} from '#page/api/table.js';
@@ -25,8 +25,17 @@ import {Edit} from './edit.js';
 import {Events} from './events.js';
 import {listHref, objectHref} from './hrefs.js';
 import {OwnedYaml} from './owned-yaml.js';
+import {ReadingNotices} from '#page/ui/reading-notices.js';
 
-type Reading = {readonly object?: AnyObject; readonly error?: string; readonly isGone?: boolean};
+interface Reading {
+  readonly object?: AnyObject | undefined;
+  readonly error?: string;
+  readonly isGone?: boolean;
+  /** Why the object does not follow the cluster, or late. */
+  readonly behind?: string | undefined;
+}
+
+const retryMs = 2000;
 
 /** Follows one object while it is shown. */
 const useObject = (resource: Resource, namespace: string, name: string): Reading => {
@@ -35,31 +44,41 @@ const useObject = (resource: Resource, namespace: string, name: string): Reading
   useEffect(() => {
     const closed = new AbortController();
     const {signal} = closed;
+    // What was read stays where it cannot be read again: somebody may be about to act on it.
+    let known: Reading = {};
+    const show = (change: Reading): void => {
+      known = {...known, ...change};
+      setReading(known);
+    };
     const read = async (): Promise<void> => {
       try {
         const object = await readObject(resource, namespace, name, signal);
-        setReading({object});
+        const {behind} = known;
+        known = {behind};
+        show({object});
         follow(object.metadata.resourceVersion ?? '');
       } catch (error) {
         if (signal.aborted) return;
-        setReading({error: messageOf(error)});
-        if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500)
-          setTimeout(() => signal.aborted || void read(), 2000);
+        if (known.object && error instanceof ApiError && error.status === 404) return show({isGone: true});
+        show({error: messageOf(error)});
+        if (mayPass(error)) setTimeout(() => signal.aborted || void read(), retryMs);
       }
     };
     const follow = (resourceVersion: string): void => {
       if (shown !== undefined || !resource.verbs.includes('watch')) return;
       watch<AnyObject>(
         collectionPath(resource, namespace),
-        {fieldSelector: withFields({'metadata.name': name}), resourceVersion},
+        {fieldSelector: withFields({'metadata.name': name})},
+        resourceVersion,
         'application/json',
         signal,
         {
           event(type, object) {
-            if (type === 'DELETED') setReading({object, isGone: true});
-            else if (type !== 'BOOKMARK') setReading({object});
+            if (type !== 'BOOKMARK') show({object, isGone: type === 'DELETED'});
+            return object.metadata.resourceVersion;
           },
-          ended: () => void setTimeout(() => signal.aborted || void read(), 1000),
+          behind: why => why === known.behind || show({behind: why}),
+          ended: afterMs => void setTimeout(() => signal.aborted || void read(), afterMs),
         },
       );
     };
@@ -119,8 +138,8 @@ function Tab({id, object, place, done}: {readonly id: string; readonly object: A
 }
 
 export function ObjectPage({resource, namespace, name, at}: Place & {readonly at: Route}) {
-  const {object, error, isGone} = useObject(resource, namespace, name);
-  const [isDeleting, setDeleting] = useState(false);
+  const {object, error, isGone, behind} = useObject(resource, namespace, name);
+  const [deleted, setDeleted] = useState<string>();
   const tabs = tabsOf(resource);
   const tab = at.query['tab'] || tabs[0]![0];
   const href = (id: string) => objectHref(resource, namespace, name, id);
@@ -128,7 +147,7 @@ export function ObjectPage({resource, namespace, name, at}: Place & {readonly at
   const isPast = useCell(moment) !== undefined;
   const may = (verb: string): boolean => resource.verbs.includes(verb) && !isGone && !isPast;
   const isPod = resource.plural === 'pods' && resource.group === '';
-  const startDelete = () => may('delete') && object && setDeleting(true);
+  const startDelete = () => may('delete') && object && setDeleted(object.metadata.uid);
   useKeys({
     e: () => may('update') && go(href('edit')),
     d: startDelete,
@@ -157,11 +176,11 @@ export function ObjectPage({resource, namespace, name, at}: Place & {readonly at
         ) : null}
       </header>
       <Tabs tabs={tab === 'edit' ? [...tabs, ['edit', 'Edit']] : tabs} now={tab} hrefOf={href} />
-      {error ? <Notice tone="bad">{error}</Notice> : null}
+      <ReadingNotices state={{error, behind}} />
       {object ? <Tab id={tab} object={object} place={place} done={() => go(href(''))} /> : error ? null : <Notice>Reading…</Notice>}
-      {isDeleting && object ? (
-        <DeleteDialog resource={resource} of={{namespace, name, uid: object.metadata.uid}} close={() => setDeleting(false)} />
-      ) : null}
+      {deleted === undefined ? null : (
+        <DeleteDialog resource={resource} of={{namespace, name, uid: deleted}} close={() => setDeleted(undefined)} />
+      )}
     </div>
   );
 }

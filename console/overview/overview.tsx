@@ -8,6 +8,7 @@ import type {TableState} from '#page/api/table.js';
 import {cellOf, EventTable} from '#page/objects/event-table.js';
 import {listHref} from '#page/objects/hrefs.js';
 import {useTable} from '#page/objects/list.js';
+import {ReadingNotices} from '#page/ui/reading-notices.js';
 import {namespace} from '#page/shell/namespaces.js';
 import {Notice, Panel, Status, toneOf} from '#page/ui/parts.js';
 import {Plot} from './plot.js';
@@ -155,6 +156,7 @@ export function Overview() {
   return (
     <div class="overview">
       <h1 class="unseen">Overview</h1>
+      <ReadingNotices state={{behind: pods.behind ?? nodes.behind ?? warnings.behind}} />
       <Panel title="Nodes">
         <ByStatus resource={kinds.nodes} state={nodes} />
       </Panel>
@@ -175,11 +177,8 @@ export function Overview() {
         </>
       )}
       <Panel title="Last warnings" class="wide" aside={<a href={objectsOfWarnings(kinds.events)}>all</a>}>
-        {warnings.error ? (
-          <Notice tone="bad">{warnings.error}</Notice>
-        ) : (
-          <EventTable state={warnings} empty="There are no warnings." isShort />
-        )}
+        {warnings.error ? <Notice tone="bad">{warnings.error}</Notice> : null}
+        {warnings.error && warnings.rows.length === 0 ? null : <EventTable state={warnings} empty="There are no warnings." isShort />}
       </Panel>
     </div>
   );

@@ -9,6 +9,7 @@ import {Causes, causeText} from '#page/history/causes.js';
 import {ObjectLink} from '#page/history/change.js';
 import {useRecords} from '#page/history/history.js';
 import {namespace} from '#page/shell/namespaces.js';
+import {ReadingNotices} from '#page/ui/reading-notices.js';
 import {Notice, Panel, Status} from '#page/ui/parts.js';
 import {Lanes} from './lanes.js';
 import {loopsOf, type Loop} from './loops.js';
@@ -77,7 +78,7 @@ function Loops({loops}: {readonly loops: readonly Loop[]}) {
 }
 
 export function Reconciles() {
-  const {recorder, records, error} = useRecords('change,reconcile');
+  const {recorder, records, error, behind} = useRecords('change,reconcile');
   const chosen = useCell(namespace);
   const shown = useCell(moment);
   const [seconds, setSeconds] = useState(10);
@@ -89,8 +90,7 @@ export function Reconciles() {
   const causes = useMemo(() => new Causes(records), [records]);
   const all = useMemo(() => records.filter((each): each is ReconcileRecord => each.kind === 'reconcile'), [records]);
   const loops = useMemo(() => loopsOf(all, causes), [all, causes]);
-  if (error) return <Notice tone="bad">{error}</Notice>;
-  if (!recorder) return <Notice>Reading…</Notice>;
+  if (!recorder) return error ? <Notice tone="bad">{error}</Notice> : <Notice>Reading…</Notice>;
   if ('why' in recorder) return <Notice>{recorder.why}</Notice>;
   const latest = Date.parse(all.at(-1)?.time ?? '');
   const end = isHeld ?? shown?.time ?? latest;
@@ -142,6 +142,7 @@ export function Reconciles() {
           {listed.length} of {inWindow.length}
         </span>
       </div>
+      <ReadingNotices state={{error, behind}} />
       <Loops loops={loops} />
       {listed.length === 0 ? (
         <Notice>No controller reconciled anything in this time.</Notice>

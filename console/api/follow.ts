@@ -1,0 +1,66 @@
+// Following what changes, by WebSocket. Where that is refused, by an older server, by what stands between, or for want
+// of rights, a request asks for the same now and then, and tells why it is refused.
+
+import {messageOf} from '#src/base/message.js';
+import {followSocket} from './socket.js';
+
+/** What is followed. */
+export interface Followed {
+  /** The path of the WebSocket, from where it was followed to. */
+  path(): string;
+  message(text: string): void;
+  /** Asks by a request for what has come since. */
+  ask(): Promise<void>;
+  /** Called with why what is shown does not follow, or late; with undefined once it follows. */
+  behind(why: string | undefined): void;
+}
+
+const [leastWaitMs, mostWaitMs] = [2000, 30_000];
+
+/** How often a request asks for what has come. */
+const askMs = 5000;
+
+const isLate =
+  'Changes are shown some seconds late: the WebSocket that would bring them at once is refused, by the server or by a proxy before it.';
+
+/** Follows until the signal aborts. What fails is tried again, more and more seldom. */
+export const follow = (signal: AbortSignal, {path, message, ask, behind}: Followed): void => {
+  let wait = leastWaitMs;
+  /** How many in a row were open, and brought nothing. */
+  let silent = 0;
+  const again = (ms: number): void => void setTimeout(open, ms);
+  const askInstead = async (isRefused: boolean): Promise<void> => {
+    try {
+      await ask();
+      if (signal.aborted) return;
+      if (isRefused) behind(isLate);
+      wait = leastWaitMs;
+      again(askMs);
+    } catch (error) {
+      if (signal.aborted) return;
+      behind(`What is shown does not follow the cluster: ${messageOf(error)}`);
+      again(wait);
+      wait = Math.min(2 * wait, mostWaitMs);
+    }
+  };
+  const open = (): void => {
+    if (signal.aborted) return;
+    let hasBrought = false;
+    followSocket(path(), signal, {
+      opened: () => silent === 0 && behind(undefined),
+      message(text) {
+        if (!hasBrought) behind(undefined);
+        hasBrought = true;
+        [silent, wait] = [0, leastWaitMs];
+        message(text);
+      },
+      ended(how) {
+        if (hasBrought) return again(leastWaitMs);
+        // What brings nothing may be quiet. What is closed again and again is not meant to bring anything.
+        if (how !== 'refused') silent++;
+        void askInstead(how === 'refused' || silent > 1);
+      },
+    });
+  };
+  open();
+};
