@@ -5,6 +5,7 @@ import {chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs
 import {join} from 'node:path';
 import type {ExecutionContext} from 'ava';
 import {aDirectory, Program, programFile} from '#test/cli/programs.js';
+import {bareEnvironment} from '#test/e2e/kubectl.js';
 
 export interface Block {
   readonly language: string;
@@ -59,7 +60,7 @@ class Shell implements Disposable {
 
   constructor(cwd: string, enter: readonly string[]) {
     const [program = '', ...args] = [...enter, 'bash'];
-    this.#child = spawn(program, args, {cwd, env: {PATH: process.env['PATH'], HOME: aDirectory()}});
+    this.#child = spawn(program, args, {cwd, env: {...bareEnvironment, HOME: aDirectory()}});
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         this.#text += text;

@@ -11,7 +11,7 @@ import {settingsFor} from '#test/apiserver/authorization/environment.js';
 import {json, startWebhook, type TestWebhook} from '#test/apiserver/webhook-server.js';
 import {eventually} from '#test/cli/eventually.js';
 import {Program, aDirectory} from '#test/cli/programs.js';
-import {hasKubectl, Kubectl} from './kubectl.js';
+import {bareEnvironment, hasKubectl, Kubectl} from './kubectl.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'plat-annotations-'));
 const [settings, log] = ['kubeconfig', 'audit.log'].map(name => join(directory, name)) as [string, string];
@@ -90,7 +90,7 @@ sees('exec, attach and port-forward are recorded when they start and when they e
   await kubectl.ok('create -f -', aPod('streams', {}, behavior));
   await kubectl.ok('wait --for=condition=Ready pod/streams');
   await kubectl.ok('exec streams -- true');
-  const env = {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings};
+  const env = {...bareEnvironment, HOME: directory, KUBECONFIG: settings};
   const child = spawn('kubectl', ['port-forward', 'pod/streams', ':80'], {env, stdio: ['ignore', 'pipe', 'inherit']});
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const [response] = (await once(get(`http://127.0.0.1:${/:(\d+) ->/.exec(line.toString())![1]}/`), 'response')) as [IncomingMessage];

@@ -3,7 +3,7 @@ import {once} from 'node:events';
 import {request as httpRequest} from 'node:http';
 import {join} from 'node:path';
 import {containers, directory, documents, file, kubectl, sees, settings, within, workload} from './everyday.js';
-import {Kubectl, table} from './kubectl.js';
+import {bareEnvironment, Kubectl, table} from './kubectl.js';
 
 sees('kubectl get sorts, selects, pages and formats', async t => {
   const {ok, okay, try: attempt} = await within('shown');
@@ -148,7 +148,7 @@ sees('kubectl kustomize, explain, dump and proxy work with the discovery of the 
 
   const socketPath = join(directory, 'proxy.sock');
   const proxy = spawn('kubectl', ['proxy', `--unix-socket=${socketPath}`], {
-    env: {PATH: process.env['PATH'], KUBECONFIG: settings, HOME: directory},
+    env: {...bareEnvironment, KUBECONFIG: settings, HOME: directory},
   });
   t.teardown(() => proxy.kill('SIGKILL'));
   await once(proxy.stdout, 'data');

@@ -8,7 +8,7 @@ import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
-import {hasKubectl, Kubectl, kubectlMinor, table} from './kubectl.js';
+import {bareEnvironment, hasKubectl, Kubectl, kubectlMinor, table} from './kubectl.js';
 
 interface Environment {
   readonly kubectl: Kubectl;
@@ -177,7 +177,7 @@ sees('kubectl get --watch follows what happens', async (t, {kubectl, settings}) 
   const child = spawn(
     'kubectl',
     ['get', 'cm', '-n', 'watched', '--watch', '--output-watch-events', '--no-headers', '--field-selector=metadata.name=seen'],
-    {env: {PATH: process.env['PATH'], KUBECONFIG: settings, HOME: directory}},
+    {env: {...bareEnvironment, KUBECONFIG: settings, HOME: directory}},
   );
   t.teardown(() => child.kill('SIGKILL'));
   let text = '';

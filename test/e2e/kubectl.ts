@@ -32,6 +32,13 @@ export const hasKubectl = (minor = 0): boolean => {
   return kubectlMinor >= Math.max(minor, 1);
 };
 
+const settingsOfGo = ['GOGC', 'GOMAXPROCS'];
+
+/** The path of programs, and how those in Go are run (tools/test.mjs): what tests pass on of their environment. */
+export const bareEnvironment: Readonly<Record<string, string | undefined>> = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name === 'PATH' || settingsOfGo.includes(name)),
+);
+
 /** kubectl with a home of its own, so that nothing of this machine's settings counts and nothing stays behind. */
 export class Kubectl implements Disposable {
   readonly #settings: string;
@@ -48,7 +55,7 @@ export class Kubectl implements Disposable {
 
   run(args: readonly string[], input?: string, extra: Readonly<Record<string, string>> = {}): Promise<Output> {
     return new Promise(resolve => {
-      const env = {PATH: process.env['PATH'], HOME: this.#home, KUBECONFIG: this.#settings, ...extra};
+      const env = {...bareEnvironment, HOME: this.#home, KUBECONFIG: this.#settings, ...extra};
       const child = execFile('kubectl', args, {env, cwd: this.#home, timeout: 60_000, maxBuffer: 64 << 20}, (error, stdout, stderr) => {
         const code = error ? (typeof error.code === 'number' ? error.code : -1) : 0;
         resolve({code, stdout, stderr});

@@ -12,7 +12,7 @@ import {authorityPem} from '#src/pki/authority.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {anAgent, type TestAgent} from '#test/apiserver/agent.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
-import {hasKubectl, Kubectl} from './kubectl.js';
+import {bareEnvironment, hasKubectl, Kubectl} from './kubectl.js';
 import {hasPython, runPython} from './python.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'plat-streams-'));
@@ -93,7 +93,7 @@ const running = (
   args: readonly string[],
   env: object = {},
 ): {readonly child: ChildProcess; until(pattern: RegExp): Promise<RegExpExecArray>} => {
-  const child = spawn('kubectl', args, {env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, ...env}});
+  const child = spawn('kubectl', args, {env: {...bareEnvironment, HOME: directory, KUBECONFIG: settings, ...env}});
   let output = '';
   child.stdout.on('data', chunk => (output += String(chunk)));
   child.stderr.on('data', chunk => (output += String(chunk)));
@@ -267,7 +267,7 @@ if (!script) console.log('skipped: script is not installed, which gives programs
   const {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on} = ways.WebSocket;
   const before = agent.sizes.length;
   const child = execFile(script!, ['-qec', 'stty rows 33 cols 99; kubectl exec -it p -- sh -c "echo seen; sleep 0.3"', '/dev/null'], {
-    env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on},
+    env: {...bareEnvironment, HOME: directory, KUBECONFIG: settings, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on},
   });
   let output = '';
   child.stdout?.on('data', chunk => (output += String(chunk)));
