@@ -53,14 +53,14 @@ export const startPlane = (given: PlaneOptions = {}): Promise<Plane> => startPla
 export const startPlaneOn = async (foundation: Foundation, given: PlaneOptions): Promise<Plane> => {
   checkOptions(given);
   await using undo = new Undo();
-  const inputs: PlaneInputs = {...(await readInputs(given, undo)), foundation};
+  const inputs: PlaneInputs = {...(await readInputs(given, undo, foundation)), foundation};
   const open: typeof openPlaneStore = async (...parts) => {
-    const store = await openPlaneStore(...parts);
+    const store = foundation.beginning ? foundation.beginning.store.open(inputs.clock) : await openPlaneStore(...parts);
     await foundation.fill?.(store);
     return store;
   };
   const server = await serve(inputs, open, undo);
-  const work = await startWork(server, undo);
+  const work = await startWork(server, undo, foundation);
   if (!(inputs.clock instanceof VirtualClock))
     await unlessStopped(given, Promise.race([server.manifests.untilPodsAreTaken(), work.failed]));
   if (inputs.manifests.length > 0) {
@@ -107,7 +107,7 @@ const startFork = async ({inputs: original, store}: PlaneState, given: ForkPlane
   given.signal?.throwIfAborted();
   const starting = inputs.clock.hold();
   const working = new Undo();
-  const work = startWork(server, working, 1).finally(() => starting[Symbol.dispose]());
+  const work = startWork(server, working, {ownHolds: 1}).finally(() => starting[Symbol.dispose]());
   const ready = work.then(({fillCaches}) => fillCaches());
   const failed = work.then(each => each.failed);
   for (const optional of [ready, failed]) optional.catch(() => {}); // Handled by those who await them.

@@ -6,11 +6,14 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Parsed} from '#src/options/parse.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {unlessAborted} from '#src/base/signals.js';
+import type {HeldFolder} from '#src/base/files/held-folder.js';
+import type {StoreSnapshot} from '#src/storage/store.js';
 import type {RunningApiServer} from './api-server/api-server.js';
 import type {Component} from './component/component.js';
 import {inProcessConnection} from './component/in-process.js';
 import {runComponent, type RunningComponent} from './component/run.js';
 import {controllerManager as controllerManagerComponent} from './controller-manager/component.js';
+import type {Beginning, Foundation} from './inputs/foundation.js';
 import type {PlaneInputs} from './inputs/inputs.js';
 import {PlaneNodes} from './nodes/nodes.js';
 import type {PlaneOptions} from './inputs/options.js';
@@ -19,20 +22,29 @@ import {externalAddress} from './api-server/addresses.js';
 import {scheduler as schedulerComponent} from './scheduler.js';
 import {admin, type Processes, type Server} from './server.js';
 
+interface WorkOptions extends Pick<Foundation, 'begun'> {
+  /** How many holds of the clock are the caller's. */
+  readonly ownHolds?: number;
+}
+
 /** More nodes are registered beside the other controllers. */
 const fewNodes = 10;
 
 /**
  * Starts what works over the API server: its own hooks and loops, components and nodes. On a virtual clock each has
- * done what is due before the next begins, so that planes with the same seed begin alike. `ownHolds` are the caller's
- * holds of the clock.
+ * done what is due before the next begins, so that planes with the same seed begin alike.
  */
-export const startWork = async ({inputs, processes, port, nodes, api}: Server, undo: Undo, ownHolds = 0) => {
+export const startWork = async (
+  {inputs, processes, port, store, nodes, api}: Server,
+  undo: Undo,
+  {ownHolds = 0, begun}: WorkOptions = {},
+) => {
   const {options} = inputs;
   const {clock} = options;
   const settled = async () => clock instanceof VirtualClock && (await unlessStopped(options, clock.quiet(ownHolds)));
   await unlessStopped(options, api.begin());
   await settled();
+  if (begun && store.snapshot && inputs.temporary) begun(beginningOf(inputs, inputs.temporary, store.snapshot()));
   const work = await startComponents(inputs, processes, api, undo);
   await settled();
   // Nodes are written again for what controllers do to them late.
@@ -41,6 +53,11 @@ export const startWork = async ({inputs, processes, port, nodes, api}: Server, u
   await settled();
   if (port && options.bootstrapTokens) await publishClusterInfo(inputs, port, api);
   return work;
+};
+
+const beginningOf = ({material}: PlaneInputs, temporary: HeldFolder, store: StoreSnapshot): Beginning => {
+  const held = temporary.hold();
+  return {temporary, material, store, [Symbol.dispose]: () => held[Symbol.dispose]()};
 };
 
 /** Lets nodes join: publishes how to connect to the plane, and what tokens allow. */

@@ -1,6 +1,7 @@
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Beginning} from '#src/plane/inputs/foundation.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
-import {startPlane, type Plane, type WholeState} from '#src/plane/plane.js';
+import {startPlaneOn, type Plane, type WholeState} from '#src/plane/plane.js';
 
 export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> {
   readonly clock?: VirtualClock;
@@ -17,21 +18,32 @@ const usual = ['*', '-garbage-collector-controller'];
 /** The states at rest of the planes that this process has started, by their options. A fork takes half the time. */
 const started = new Map<string, WholeState>();
 
+/** What the API servers of these planes have written at their start, by what decides on it. */
+const begun = new Map<string, Beginning>();
+
 process.on('exit', () => {
-  for (const state of started.values()) state[Symbol.dispose]();
+  for (const state of [...started.values(), ...begun.values()]) state[Symbol.dispose]();
 });
 
 /** Options of text and numbers alone, with which planes begin alike. */
 const isPlain = (value: unknown): boolean =>
   Array.isArray(value) ? value.every(isPlain) : value === undefined || ['string', 'number', 'boolean'].includes(typeof value);
 
+const isInMemory = ({dataDir, apiserverArgs}: PlaneOptions): boolean =>
+  !dataDir && !apiserverArgs?.some(arg => arg.startsWith('--storage-backend'));
+
 /** Whether all that a plane begins with is in its memory. What simulated nodes know is in no record. */
 const isForked = (options: PlaneOptions): boolean =>
-  !options.nodes &&
-  !options.dataDir &&
-  !options.manifests &&
-  !options.apiserverArgs?.some(arg => arg.startsWith('--storage-backend')) &&
-  Object.values(options).every(isPlain);
+  !options.nodes && !options.manifests && isInMemory(options) && Object.values(options).every(isPlain);
+
+/** A plane whose API server begins with the records and keys of an earlier one, which had the same flags. */
+const startedAlike = (options: PlaneOptions, clock: VirtualClock): Promise<Plane> => {
+  const {controllerManagerArgs: _controllers, schedulerArgs: _scheduler, manifests: _manifests, ...own} = options;
+  if (!isInMemory(options) || options.cloudProvider || options.random) return startPlaneOn({}, {...options, clock});
+  const key = JSON.stringify([clock.now(), {...own, nodes: (options.nodes ?? 0) > 0, log: undefined, webhooks: undefined}]);
+  const beginning = begun.get(key);
+  return startPlaneOn(beginning ? {beginning} : {begun: each => void begun.set(key, each)}, {...options, clock});
+};
 
 /** A plane in memory on a virtual clock, at rest: everything its start set off has happened. */
 export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<
@@ -42,7 +54,7 @@ export const aPlane = async ({controllers = usual, controllerManagerArgs: args =
   const own: PlaneOptions = {naming: 'plat', ...others, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true};
   const key = isForked(own) ? JSON.stringify([clock.now(), own]) : undefined;
   const known = key === undefined ? undefined : started.get(key);
-  const plane = known ? await known.start({clock}) : await startPlane({...own, clock});
+  const plane = known ? await known.start({clock}) : await startedAlike(own, clock);
   await clock.drain();
   if (key !== undefined && !known) started.set(key, plane.state());
   return {...plane, clock};

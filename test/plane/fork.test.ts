@@ -1,15 +1,16 @@
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
-import {kinds} from '#src/api/kinds/index.js';
+import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
 import type {Plane} from '#src/plane/inputs/embedded.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
-import {startPlane} from '#src/plane/plane.js';
+import type {Beginning} from '#src/plane/inputs/foundation.js';
+import {startPlane, startPlaneOn} from '#src/plane/plane.js';
 import {until} from '#src/testing/index.js';
 import {clientBy} from '#test/cli/programs.js';
 
@@ -65,6 +66,25 @@ test('a watch in a fork begins at a resource version from before the fork', asyn
   await (fork.clock as VirtualClock).drain();
 
   t.deepEqual(seen, ['b', 'c']);
+});
+
+test('a plane that begins as another did has its keys and the objects of its API server, but controllers of its own', async t => {
+  let beginning: Beginning | undefined;
+  const options = {listen: false, clock: new VirtualClock()};
+  const first = await startPlaneOn({begun: each => (beginning = each)}, {...options, controllers: ['serviceaccount-controller']});
+  const objects = async (plane: Plane, kind: Kind) => (await plane.client().resource(kind).list()).items.map(({metadata}) => metadata);
+  const [roles, levels] = [await objects(first, kinds.clusterRoles), await objects(first, kinds.priorityLevelConfigurations)];
+  t.is((await objects(first, kinds.serviceAccounts)).length, 4);
+  await first.stop();
+  const second = await startPlaneOn({beginning: beginning!}, {...options, clock: new VirtualClock(), controllers: 'none'});
+
+  t.deepEqual(await objects(second, kinds.clusterRoles), roles);
+  t.deepEqual(await objects(second, kinds.priorityLevelConfigurations), levels);
+  t.deepEqual(await objects(second, kinds.serviceAccounts), []);
+  beginning![Symbol.dispose]();
+  t.true(existsSync(beginning!.temporary.path));
+  await second.stop();
+  t.false(existsSync(beginning!.temporary.path));
 });
 
 test('any number of planes start from a snapshot, also when its plane has stopped', async t => {

@@ -48,18 +48,18 @@ export interface PlaneInputs {
 }
 
 /** Reads and validates all inputs of a plane, and creates its keys. A directory created for it is removed by `undo`. */
-export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<PlaneInputs> => {
+export const readInputs = async (given: PlaneOptions, undo: Undo, {beginning}: Foundation = {}): Promise<PlaneInputs> => {
   const options = {...given, naming: given.naming ?? planeNaming.naming.default};
   const {random = systemRandom, log = noLog} = options;
   const unhandled = new UnhandledErrors(log);
   const clock = guardedClock(options.clock, unhandled);
   const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
   if (options.kubeconfig) await checkKubeconfig(options.kubeconfig);
-  const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
-  const temporary = options.dataDir ? undefined : new HeldFolder(directory);
+  const temporary = options.dataDir ? undefined : (beginning?.temporary ?? new HeldFolder(mkdtempSync(join(tmpdir(), 'plat-'))));
+  const directory = temporary?.path ?? resolve(options.dataDir!);
   if (temporary) holdUntil(undo, temporary);
   const disk = temporary ? passingFiles : systemFiles;
-  const material = await planeMaterial(join(directory, 'pki'), clock, log, disk);
+  const material = beginning?.material ?? (await planeMaterial(join(directory, 'pki'), clock, log, disk));
   const args = apiserverArgs({...options, dataDir: directory}, material);
   const apiserver = parseFlags(apiserverFlags, args);
   const controllerManager = parseFlags(
