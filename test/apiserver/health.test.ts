@@ -9,6 +9,7 @@ import {parseFlags} from '#src/options/parse.js';
 import {waitingServer} from '#src/plane/api-server/waiting-server.js';
 import {startPlane} from '#src/plane/plane.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import {aPlane} from '#test/controllers/plane.js';
 import {startServer} from '#test/fixtures/server.js';
 import {wire} from './wire.js';
 
@@ -71,7 +72,7 @@ const startHooks = [
 ];
 
 test('every step of the start has a check of its own, below each endpoint and in the index', async t => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock(), naming: 'kubernetes'});
+  await using plane = await aPlane({naming: 'kubernetes', controllers: []});
   const {get} = wire(plane.api.handler);
   const {paths} = (await get('/')).json<{paths: string[]}>();
 
@@ -92,7 +93,7 @@ test('every step of the start has a check of its own, below each endpoint and in
 });
 
 test('checks can be excluded, and unknown ones are reported', async t => {
-  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
+  await using plane = await aPlane({controllers: []});
   const {get} = wire(plane.api.handler);
   const {text} = await get('/readyz?verbose&exclude=ping&exclude=kvstore&exclude=nothing');
 
@@ -102,7 +103,7 @@ test('checks can be excluded, and unknown ones are reported', async t => {
 });
 
 test('readiness fails as soon as shutdown begins, and hides its reason', async t => {
-  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
+  await using plane = await aPlane({controllers: []});
   const {get} = wire(plane.api.handler);
   plane.api.health.shutDown();
   const ready = await get('/readyz');
@@ -116,7 +117,7 @@ test('readiness fails as soon as shutdown begins, and hides its reason', async t
 });
 
 test('health needs permission, and an administrator reads the version and the metrics', async t => {
-  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
+  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), controllers: 'none'});
   const {get, watch} = wire(plane.api.handler);
   using _ = await watch('/api/v1/namespaces?watch=1');
   await get('/api/v1/namespaces/none');

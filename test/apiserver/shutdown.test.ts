@@ -24,7 +24,7 @@ const ask = (url: string, path: string): Promise<Answer> =>
 /** A plane on a port and on virtual time, and its stop once it has begun. */
 const start = async (...args: string[]) => {
   const clock = new VirtualClock();
-  const plane = await startPlane({clock, apiserverArgs: args});
+  const plane = await startPlane({clock, controllers: 'none', apiserverArgs: args});
   const {url} = plane;
   let stopped = false;
   const stop = () => {

@@ -36,6 +36,7 @@ const anEnvironment = async (naming: 'plat' | 'kubernetes'): Promise<Environment
     bindAddress: '127.0.0.1',
     securePort: 0,
     freeze: true,
+    controllers: 'none',
     apiserverArgs: ['--authorization-mode=AlwaysAllow', '--feature-gates=CBORServingAndStorage=true'],
   });
   const file = join(await mkdtemp(join(tmpdir(), 'plat-client-')), 'kubeconfig');

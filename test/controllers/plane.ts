@@ -36,11 +36,16 @@ const isInMemory = ({dataDir, apiserverArgs}: PlaneOptions): boolean =>
 const isForked = (options: PlaneOptions): boolean =>
   !options.nodes && !options.manifests && isInMemory(options) && Object.values(options).every(isPlain);
 
+/** Flags that decide who may send requests and what is recorded of them, not what an API server writes at its start. */
+const concernsRequests = (arg: string): boolean => /^--(api-audiences|audit|authentication|oidc|service-account|token-auth)/.test(arg);
+
 /** A plane whose API server begins with the records and keys of an earlier one, which had the same flags. */
 const startedAlike = (options: PlaneOptions, clock: VirtualClock): Promise<Plane> => {
-  const {controllerManagerArgs: _controllers, schedulerArgs: _scheduler, manifests: _manifests, ...own} = options;
+  const {controllerManagerArgs: _controllers, schedulerArgs: _scheduler, manifests: _manifests, ...others} = options;
   if (!isInMemory(options) || options.cloudProvider || options.random) return startPlaneOn({}, {...options, clock});
-  const key = JSON.stringify([clock.now(), {...own, nodes: (options.nodes ?? 0) > 0, log: undefined, webhooks: undefined}]);
+  const apiserverArgs = (options.apiserverArgs ?? []).filter(arg => !concernsRequests(arg));
+  const own = {...others, apiserverArgs, nodes: (options.nodes ?? 0) > 0, log: undefined, webhooks: undefined};
+  const key = JSON.stringify([clock.now(), own]);
   const beginning = begun.get(key);
   return startPlaneOn(beginning ? {beginning} : {begun: each => void begun.set(key, each)}, {...options, clock});
 };

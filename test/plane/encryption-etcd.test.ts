@@ -32,6 +32,7 @@ resources:
 `,
   );
   const plane = await startPlane({
+    controllers: 'none',
     apiserverArgs: [`--kvstore-servers=${server.url}`, `--encryption-provider-config=${path}`],
   });
   const channel = new GrpcChannel({servers: [server.url], clock: systemClock});

@@ -17,7 +17,7 @@ const overSocket = (socketPath: string, path: string): Promise<number | undefine
 
 test('profiles are served to administrators, and on a debug socket to users with access to it', async t => {
   const socket = join(mkdtempSync(join(tmpdir(), 'plat-socket-')), 'debug.sock');
-  await using plane = await startPlane({apiserverArgs: [`--debug-socket-path=${socket}`]});
+  await using plane = await startPlane({controllers: 'none', apiserverArgs: [`--debug-socket-path=${socket}`]});
 
   t.regex(String(await plane.client().request('GET', '/debug/pprof/cmdline')), /node/);
   await t.throwsAsync(plane.client({name: 'jane', groups: ['system:authenticated']}).request('GET', '/debug/pprof/cmdline'), {
@@ -28,7 +28,7 @@ test('profiles are served to administrators, and on a debug socket to users with
 });
 
 test('a server without profiling has no profiles', async t => {
-  await using plane = await startPlane({listen: false, apiserverArgs: ['--profiling=false']});
+  await using plane = await startPlane({listen: false, controllers: 'none', apiserverArgs: ['--profiling=false']});
 
   await t.throwsAsync(plane.client().request('GET', '/debug/pprof/cmdline'), {message: /page not found|could not find/});
 });

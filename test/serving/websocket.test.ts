@@ -28,7 +28,7 @@ const opened = (client: WebSocket) => new Promise<void>((resolve, reject) => cli
 const path = '/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name=seen';
 
 test('a watch over WebSocket sends each event as one text message, and ends when either side does', async t => {
-  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  await using plane = await startPlane({controllers: 'none', apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const client = open(plane, path, {authorization: 'Bearer sesame'});
   const message = new Promise<string>(resolve =>
     client.once('message', (data, isBinary) => resolve(`${isBinary ? 'binary' : 'text'} ${String(data)}`)),
@@ -46,7 +46,7 @@ test('a watch over WebSocket sends each event as one text message, and ends when
 });
 
 test('in the binary form each event is a message without the length that frames have', async t => {
-  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  await using plane = await startPlane({controllers: 'none', apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const client = open(plane, path, {authorization: 'Bearer sesame', accept: plane.naming.protobufMediaType});
   const message = new Promise<{data: Buffer; isBinary: boolean}>(resolve =>
     client.once('message', (data, isBinary) => resolve({data: data as Buffer, isBinary})),
@@ -64,7 +64,7 @@ test('in the binary form each event is a message without the length that frames 
 });
 
 test('a browser may send its token as a protocol, beside the one that is agreed on', async t => {
-  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  await using plane = await startPlane({controllers: 'none', apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const carrier = `base64url.bearer.authorization.${plane.naming.apiSuffix}.${Buffer.from('sesame').toString('base64url')}`;
   const client = open(plane, path, {protocols: [carrier, 'chat']});
   await opened(client);
@@ -74,7 +74,7 @@ test('a browser may send its token as a protocol, beside the one that is agreed 
 });
 
 test('an upgrade that is refused, or that is no watch, is answered as an ordinary request', async t => {
-  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  await using plane = await startPlane({controllers: 'none', apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const status = (client: WebSocket) =>
     new Promise<number | undefined>(resolve => {
       client.once('unexpected-response', (_, response) => resolve(response.statusCode));
@@ -90,7 +90,7 @@ test('an upgrade that is refused, or that is no watch, is answered as an ordinar
 });
 
 test.serial('records come over WebSocket as the text of their event stream, and nothing warns of listeners', async t => {
-  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  await using plane = await startPlane({controllers: 'none', apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
   const warnings: string[] = [];
   const warned = ({message}: Error): void => void warnings.push(message);
   process.on('warning', warned);

@@ -1,8 +1,7 @@
 import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {readToken, type TokenClaims} from '#src/pki/keys/token.js';
-import {startPlane} from '#src/plane/plane.js';
+import {aPlane as aPlaneWith} from '#test/controllers/plane.js';
 
 export const namespace = 'default';
 export const issuer = 'https://plat.default.svc';
@@ -10,14 +9,8 @@ export const minutes = (count: number): number => count * 60_000;
 
 /** A plane with the account `robot`, and functions that request its tokens and review them. */
 export const aPlane = async (apiserverArgs: readonly string[] = []) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({
-    naming: 'plat',
-    listen: false,
-    clock,
-    apiserverArgs,
-    controllerManagerArgs: ['--controllers=-*,namespace-controller'],
-  });
+  const plane = await aPlaneWith({apiserverArgs, controllers: ['namespace-controller']});
+  const {clock} = plane;
   const client = plane.client();
   const account = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
   const request = async (spec: Partial<TokenRequest['spec']> = {}, metadata = {}): Promise<TokenRequest> =>

@@ -21,6 +21,7 @@ const proxyEnvironment = async () => {
   const proxy = await issueClientCertificate(authority, {now: Date.now(), commonName: 'front-proxy'});
   const plane = await startPlane({
     listen: false,
+    controllers: 'none',
     apiserverArgs: [
       `--requestheader-client-ca-file=${file}`,
       '--requestheader-allowed-names=front-proxy',
@@ -75,7 +76,7 @@ test('how callers are authenticated is published for the servers that extend the
 });
 
 test('a plane has a front proxy authority by which backends trust the headers of its requests', async t => {
-  await using plane = await startPlane({listen: false});
+  await using plane = await startPlane({listen: false, controllers: 'none'});
   const {data} = await plane
     .client()
     .resource(kinds.configMaps)
@@ -96,7 +97,7 @@ for (const [flag, entry] of [
   ['--requestheader-allowed-names=other', {'requestheader-allowed-names': '["other"]'}],
 ] as const) {
   test(`a plane that is given ${flag} keeps the rest of its front proxy`, async t => {
-    await using plane = await startPlane({listen: false, apiserverArgs: [flag]});
+    await using plane = await startPlane({listen: false, controllers: 'none', apiserverArgs: [flag]});
     const {data} = await plane
       .client()
       .resource(kinds.configMaps)
