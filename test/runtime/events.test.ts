@@ -1,7 +1,7 @@
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {forbidden} from '#src/api/status.js';
-import {noLog} from '#src/base/log.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {Recorder} from '#src/runtime/events/events.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -9,12 +9,12 @@ import {FaultyClient} from './faulty-client.js';
 
 const minute = 60_000;
 
-const recording = (t: ExecutionContext) => {
+const recording = (t: ExecutionContext, log: Log = noLog) => {
   const {clock, clientOf} = startServer();
   const client = new FaultyClient(clientOf());
   const life = new AbortController();
   t.teardown(() => life.abort());
-  const recorder = new Recorder({client, clock, random: seededRandom(1), log: noLog, component: 'test-controller', signal: life.signal});
+  const recorder = new Recorder({client, clock, random: seededRandom(1), log, component: 'test-controller', signal: life.signal});
   const written = async () => {
     await clock.drain();
     return (await clientOf().resource(kinds.coreEvents).list()).items;
@@ -168,4 +168,25 @@ test('more than a thousand waiting events are dropped, not kept', async t => {
   await clock.advance(minute);
 
   t.true(client.calls.length <= 1003, `${client.calls.length}`);
+});
+
+test('events that are dropped take two lines of the log, however many they are', async t => {
+  const lines: unknown[] = [];
+  const log: Log = {
+    ...noLog,
+    warn: (fields: LogFields | string, message?: string) => void lines.push([(fields as LogFields)['count'], message]),
+  };
+  const {recorder, clock} = recording(t, log);
+
+  for (let index = 0; index < 1500; index++) recorder.normal(aSecret(`s${index}`), 'Seen', 'seen');
+  await clock.drain();
+
+  const [first, last] = [
+    'too many events wait to be written; further ones are dropped',
+    'events were dropped, since too many were waiting to be written',
+  ];
+  t.deepEqual(lines, [
+    [undefined, first],
+    [499, last],
+  ]);
 });

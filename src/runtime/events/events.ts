@@ -57,6 +57,8 @@ export class Recorder implements EventRecorder {
   readonly #correlator: EventCorrelator;
   readonly #pending: CoreEvent[] = [];
   #writing = false;
+  /** How many were dropped since none was waiting: each of them would be a line of the log. */
+  #dropped = 0;
   #serial = 0n;
 
   constructor(options: RecorderOptions) {
@@ -79,7 +81,7 @@ export class Recorder implements EventRecorder {
     if (signal.aborted) return;
     if (type === 'Normal' && budget?.tryTake() === false) return;
     if (this.#pending.length >= maxPending) {
-      log.warn({reason, component}, 'too many events wait to be written; one is dropped');
+      if (this.#dropped++ === 0) log.warn({reason, component}, 'too many events wait to be written; further ones are dropped');
       return;
     }
     this.#pending.push(this.#event(regarding, content));
@@ -127,6 +129,9 @@ export class Recorder implements EventRecorder {
       }
     } finally {
       this.#writing = false;
+      const {log, component} = this.#options;
+      if (this.#dropped > 0) log.warn({component, count: this.#dropped}, 'events were dropped, since too many were waiting to be written');
+      this.#dropped = 0;
     }
   }
 
