@@ -10,6 +10,7 @@
 // that of their first one.
 
 import {crc32} from 'node:zlib';
+import {fieldAt, textWithoutOwners} from '#src/api/json/object-bytes.js';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord} from './records.js';
 
@@ -173,6 +174,10 @@ const behindRest = (bytes: Buffer, at: number, text: string): number => {
   return bytes.subarray(at, at + rest.length).equals(rest) ? at + rest.length : -1;
 };
 
+const metadataStart = Buffer.from('"metadata":{');
+const createdStart = Buffer.from('"creationTimestamp":"');
+const quote = 0x22;
+
 /** The records that an entry is one of. */
 export interface Records {
   readonly firstSeq: number;
@@ -242,16 +247,42 @@ export class Entry {
 
   /** The JSON of the state; empty without one. */
   state(): string {
-    const jsonFrom = this.#bytes[this.#offset + jsonFromAt]!;
-    const state = this.#elsewhere;
-    if (state) return Buffer.from(state.buffer, state.byteOffset + jsonFrom, state.length - jsonFrom).toString();
-    return this.#bytes.toString('utf8', this.#stateAt + jsonFrom, this.#offset + this.length);
+    return this.#stateBytes().toString();
   }
 
-  /** Returns the group and the resource of the object. */
+  #stateBytes(): Buffer {
+    const jsonFrom = this.#bytes[this.#offset + jsonFromAt]!;
+    const state = this.#elsewhere;
+    if (state) return Buffer.from(state.buffer, state.byteOffset + jsonFrom, state.length - jsonFrom);
+    return this.#bytes.subarray(this.#stateAt + jsonFrom, this.#offset + this.length);
+  }
+
+  /** The JSON of the state without the owners of fields, which cost as much as the rest; empty without a state. */
+  stateWithoutOwners(): string {
+    const json = this.#stateBytes();
+    const metadata = json.indexOf(metadataStart);
+    return metadata < 0 ? json.toString() : textWithoutOwners(json, 0, metadata + metadataStart.length);
+  }
+
+  /** Returns when the object of the state was created, which is not parsed; undefined if it does not say. */
+  createdAt(): string | undefined {
+    const json = this.#stateBytes();
+    const metadata = json.indexOf(metadataStart);
+    const at = metadata < 0 ? undefined : fieldAt(json, metadata + metadataStart.length, createdStart);
+    if (at === undefined) return undefined;
+    const from = at + createdStart.length;
+    return json.toString('utf8', from, json.indexOf(quote, from));
+  }
+
+  /** Returns the group and the resource of the object of a change or a state. */
   kind(): Pick<RecordedObject, 'group' | 'resource'> {
-    const [group = '', resource = ''] = this.#fields();
+    const [group = '', resource = ''] = this.#fields(2);
     return {group, resource};
+  }
+
+  /** Returns the object of a change or a state, without reading the rest of the report. */
+  object(): RecordedObject {
+    return objectOf(this.#fields(5));
   }
 
   /** Whether an entry is of the object of a name in a namespace, without reading the rest. */
@@ -266,8 +297,9 @@ export class Entry {
   report(): Kept | StateNote {
     const {form} = this;
     if (form === forms.json) return JSON.parse(this.text) as Kept;
-    const [group, resource, namespace, name, uid, verb, subresource, user, manager, request] = this.#fields();
-    const object = {group: group ?? '', resource: resource ?? '', ...given({namespace, name, uid})};
+    const fields = this.#fields(10);
+    const [verb, subresource, user, manager, request] = fields.slice(5);
+    const object = objectOf(fields);
     const revision = String(this.revision);
     if (form === forms.state) return {kind: 'state', object, revision};
     const previous = this.#previous < 0 ? undefined : String(this.#previous);
@@ -289,15 +321,26 @@ export class Entry {
     return this.#offset + headerLength + this.#bytes.readUInt32LE(this.#offset + textBytesAt);
   }
 
-  #fields(): (string | undefined)[] {
+  /** Returns the first fields of the text. */
+  #fields(count: number): (string | undefined)[] {
     const {text} = this;
+    const fields: (string | undefined)[] = [];
     let from = 0;
-    return Array.from({length: 10}, (_, field) => {
+    for (let field = 0; field < count; field++) {
       const length = this.#bytes.readUInt16LE(this.#offset + lengthsAt + 2 * field);
-      return length === absent ? undefined : text.slice(from, (from += length));
-    });
+      fields.push(length === absent ? undefined : text.slice(from, (from += length)));
+    }
+    return fields;
   }
 }
+
+const objectOf = ([group = '', resource = '', namespace, name, uid]: readonly (string | undefined)[]): RecordedObject => ({
+  group,
+  resource,
+  ...(namespace === undefined ? {} : {namespace}),
+  ...(name === undefined ? {} : {name}),
+  ...(uid === undefined ? {} : {uid}),
+});
 
 /** Returns the fields that are present. */
 const given = <T extends Readonly<Record<string, string | undefined>>>(fields: T): {readonly [K in keyof T]?: string} =>

@@ -6,8 +6,8 @@ import {Yielder} from '#src/base/turn.js';
 import {badRequest} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
-import type {Entry, StateNote} from './entry.js';
+import type {RecordedObject} from '#src/observe/flight-recorder.js';
+import {forms, type Entry} from './entry.js';
 import {isOf, isSelectedObject, type RecordQuery} from './query.js';
 import {objectId, type Recorder} from './recorder.js';
 import type {ObjectsAt} from './records.js';
@@ -34,6 +34,8 @@ export interface StoredObjects {
    * Returns a table of objects with the columns of their resource, and ages at a time; undefined without the resource.
    */
   table(resource: RecordedObject, objects: readonly Readonly<KubeObject>[], now: number): Table | undefined;
+  /** Whether a resource may have columns of the owners of fields. */
+  showsOwners(resource: RecordedObject): boolean;
 }
 
 interface ObjectsParts {
@@ -45,34 +47,33 @@ interface ObjectsParts {
 
 /** What was there at a moment. */
 interface Moment {
-  /** Whether an entry is of the moment or before it. */
-  isAfter(entry: Entry, report: ChangeReport | StateNote): boolean;
+  /** Whether the state of an entry was there. */
+  hadState(entry: Entry): boolean;
   /** Whether an object that has not changed since was there. */
   had(object: Readonly<KubeObject>): boolean;
   /** The time, if it is known. */
   readonly time: number | undefined;
 }
 
-const createdAt = ({metadata}: Readonly<KubeObject>): number => parseTime(metadata?.creationTimestamp) ?? -Infinity;
+const createdAt = (timestamp: string | undefined): number => parseTime(timestamp) ?? -Infinity;
 
 /** Returns a moment. Throws 400 for what is neither time nor revision. */
-const momentOf = (at: string | null, recorder: Recorder): Moment => {
-  if (at === null) return {isAfter: () => true, had: () => true, time: undefined};
+const momentOf = (at: string | null): Moment => {
+  if (at === null) return {hadState: () => true, had: () => true, time: undefined};
   if (/^\d{1,15}$/.test(at)) {
     const revision = Number(at);
     return {
-      isAfter: entry => entry.revision <= revision,
+      hadState: entry => entry.revision <= revision,
       had: ({metadata}) => Number(metadata?.resourceVersion) <= revision,
       time: undefined,
     };
   }
   const time = parseTime(at);
   if (time === undefined) throw badRequest(`at: "${at}" is neither a time as 2006-01-02T15:04:05Z nor a resource version`);
-  const had = (object: Readonly<KubeObject>) => createdAt(object) <= time;
   return {
     // The state before the first change that is kept was there since the creation.
-    isAfter: (entry, {kind}) => (kind === 'state' ? had(recorder.state(entry) as KubeObject) : entry.time <= time),
-    had,
+    hadState: entry => (entry.form === forms.state ? createdAt(entry.createdAt()) : entry.time) <= time,
+    had: ({metadata}) => createdAt(metadata?.creationTimestamp) <= time,
     time,
   };
 };
@@ -89,11 +90,13 @@ const isEntry = (found: Found): found is Entry => 'form' in found;
 export const objectsAt = async (query: RecordQuery, given: URLSearchParams, parts: ObjectsParts): Promise<ObjectsAt> => {
   if (query.object.resource === undefined) throw badRequest('resource: is required');
   const {recorder, clock, stored} = parts;
-  const moment = momentOf(given.get('at'), recorder);
+  const moment = momentOf(given.get('at'));
   const object = {group: '', resource: query.object.resource, ...query.object};
   const {found, time} = await allAt(object, moment, parts);
   const after = given.get('continue') ?? '';
-  const shown = (each: Found) => (isEntry(each) ? (recorder.state(each) as KubeObject) : recorder.shown(object, each));
+  const isWithoutOwners = query.table && !stored.showsOwners(object);
+  const stateOf = (entry: Entry) => (isWithoutOwners ? recorder.stateWithoutOwners(entry) : recorder.state(entry));
+  const shown = (each: Found) => (isEntry(each) ? stateOf(each)! : recorder.shown(object, isWithoutOwners ? withoutOwners(each) : each));
   const ids = [...found.keys()].filter(id => id > after).sort();
   const objects: KubeObject[] = [];
   const rows = new TableRows(object, time ?? clock.now(), stored);
@@ -113,6 +116,11 @@ export const objectsAt = async (query: RecordQuery, given: URLSearchParams, part
   const [first] = recorder.log.segments;
   const rest = {...(first ? {since: wireMicroTime(first.firstTime)} : {}), ...(next === undefined ? {} : {next})};
   return query.table ? {table: rows.take(objects), ...rest} : {objects, ...rest};
+};
+
+const withoutOwners = (object: Readonly<KubeObject>): Readonly<KubeObject> => {
+  const {managedFields: _, ...metadata} = object.metadata ?? {};
+  return {...object, metadata};
 };
 
 const rowsAtOnce = 200;
@@ -165,16 +173,16 @@ const allAt = async (
       if (pause) await pause;
       const entry = records.entry(index);
       if (isOne && !entry.isNamed(object)) continue;
-      const report = entry.report() as ChangeReport | StateNote;
-      if (!isOf(report.object, object)) continue;
-      const id = objectId(report.object);
+      const own = entry.object();
+      if (!isOf(own, object)) continue;
+      const id = objectId(own);
       // The state before the first change in a segment tells nothing new of an object with an earlier change.
       const isKnown = known.has(id);
       known.add(id);
-      if ((report.kind === 'state' && isKnown) || !moment.isAfter(entry, report)) continue;
+      if ((entry.form === forms.state && isKnown) || !moment.hadState(entry)) continue;
       if (moment.time === undefined) time = Math.max(entry.time, time ?? 0);
-      if (report.kind === 'change' && report.type === 'deleted') found.delete(id);
-      else if (await mayList(report.object)) found.set(id, entry);
+      if (entry.form === forms.deleted) found.delete(id);
+      else if (await mayList(own)) found.set(id, entry);
     }
   }
   for (const {namespace, name, read} of present) {

@@ -143,11 +143,13 @@ export class Recorder implements FlightRecorder {
   }
 
   /** Returns the state that a change left; the last one of an object that was deleted. */
-  state(entry: Entry): unknown {
-    const json = entry.state();
-    if (json === '') return undefined;
-    const object = JSON.parse(json) as {metadata?: object};
-    return {...object, metadata: {...object.metadata, resourceVersion: String(entry.revision)}};
+  state(entry: Entry): KubeObject | undefined {
+    return stateOf(entry, entry.state());
+  }
+
+  /** Returns the same without the owners of its fields. */
+  stateWithoutOwners(entry: Entry): KubeObject | undefined {
+    return stateOf(entry, entry.stateWithoutOwners());
   }
 
   #withStates(record: ChangeRecord, entry: Entry, objects: boolean): ChangeRecord {
@@ -197,3 +199,10 @@ export class Recorder implements FlightRecorder {
     if (this.#listeners.size > 0) for (const listener of this.#listeners) listener();
   }
 }
+
+const stateOf = ({revision}: Entry, json: string): KubeObject | undefined => {
+  if (json === '') return undefined;
+  const object = JSON.parse(json) as KubeObject;
+  (object.metadata ??= {}).resourceVersion = String(revision);
+  return object;
+};

@@ -103,7 +103,7 @@ test('of records that were cut off by a crash the whole ones are there', async t
 /** The objects of a resource at present, and how many records were looked at for them. */
 const presentIn = async (recorder: Recorder, resource: string) => {
   const before = recorder.log.lookedAt;
-  const stored = {list: () => Promise.resolve([]), table: () => undefined};
+  const stored = {list: () => Promise.resolve([]), table: () => undefined, showsOwners: () => true};
   const given = new URLSearchParams({group: '', resource});
   const {objects} = await objectsAt(readQuery(given), given, {recorder, clock, stored, mayList: () => Promise.resolve(true)});
   return {objects, looked: recorder.log.lookedAt - before};
@@ -126,6 +126,7 @@ test('a list of a moment parses those objects of the store alone that have no re
         })),
       ),
     table: () => undefined,
+    showsOwners: () => true,
   };
   const given = new URLSearchParams({group: '', resource: 'configmaps'});
   const {objects} = await objectsAt(readQuery(given), given, {recorder, clock, stored, mayList: () => Promise.resolve(true)});

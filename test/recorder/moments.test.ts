@@ -4,6 +4,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {UserInfo} from '#src/api/user.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Client} from '#src/operator/client/client.js';
 import type {ObjectsAt} from '#src/recorder/records.js';
 import {aPlane} from '#test/controllers/plane.js';
 
@@ -41,7 +42,11 @@ test('what has not changed since the recorder began is as it is now, from its cr
     ['other', {}],
     ['changed', labels],
   ] as const)
-    await plane.client().create(kinds.secrets, {metadata: {namespace: 'default', name, labels: label}, stringData: {p: 'swordfish'}});
+    await plane.client().create(kinds.secrets, {
+      // It is no time of the object.
+      metadata: {namespace: 'default', name, labels: label, annotations: {creationTimestamp: '2001-01-01T00:00:00Z'}},
+      stringData: {p: 'swordfish'},
+    });
   await clock.advance(60_000);
   using state = plane.state();
   const fork = await state.start({clock: new VirtualClock(clock.now())});
@@ -79,7 +84,10 @@ test('objects of a moment are shown in the columns of their resource, with their
           served: true,
           storage: true,
           schema: {openAPIV3Schema: schema},
-          additionalPrinterColumns: [{name: 'Size', type: 'integer', jsonPath: '.spec.size'}],
+          additionalPrinterColumns: [
+            {name: 'Size', type: 'integer', jsonPath: '.spec.size'},
+            {name: 'By', type: 'string', jsonPath: '.metadata.managedFields[0].operation'},
+          ],
         },
       ],
     },
@@ -98,13 +106,39 @@ test('objects of a moment are shown in the columns of their resource, with their
   t.is(objects, undefined);
   t.deepEqual(
     columnDefinitions.map(({name}) => name),
-    ['Name', 'Size'],
+    ['Name', 'Size', 'By'],
   );
   t.deepEqual(
     rows.map(({cells}) => cells),
-    [['small', 3]],
+    [['small', 3, 'Update']],
   );
   const {table: pods} = await get('/objects?resource=namespaces&name=default&table=true');
   t.like(pods, {columnDefinitions: [{name: 'Name'}, {name: 'Status'}, {name: 'Age'}], rows: [{cells: ['default', 'Active']}]});
   await t.throwsAsync(get('/objects?group=none.io&resource=nothing&table=true'), {message: /there is no resource "nothing"/});
+});
+
+test('rows of built-in kinds have no owners of fields, which no column shows, whether they come from a record or from the store', async t => {
+  const clock = new VirtualClock();
+  const plane = await aPlane({naming: 'kubernetes', controllers: ['-*'], clock});
+  t.teardown(() => plane.stop());
+  const create = (client: Client, name: string) =>
+    client.create(kinds.configMaps, {metadata: {namespace: 'default', name}, data: {a: 'b'}});
+  await create(plane.client(), 'stored');
+  using state = plane.state();
+  const fork = await state.start({clock: new VirtualClock(clock.now())});
+  t.teardown(() => fork.stop());
+  const recorded = await create(fork.client(), 'recorded');
+  t.truthy(recorded.metadata.managedFields);
+  const path = '/recorder/v1/objects?resource=configmaps&namespace=default';
+  const read = async (query: string) => (await fork.api.clientAs(admin).request('GET', `${path}${query}`)) as ObjectsAt;
+
+  const {rows} = (await read('&table=true')).table as {rows: {object: {metadata: object & {name: string}}}[]};
+  t.deepEqual(
+    rows.map(({object: {metadata}}) => [metadata.name, 'managedFields' in metadata]),
+    [
+      ['recorded', false],
+      ['stored', false],
+    ],
+  );
+  t.true((await read('')).objects!.every(each => 'managedFields' in (each as {metadata: object}).metadata));
 });

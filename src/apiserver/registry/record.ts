@@ -2,6 +2,7 @@
 // is copied from the bytes. A record never holds its resourceVersion, which is the revision of its write.
 
 import {jsonText, parseJson} from '#src/base/json/json.js';
+import {fieldAt, objectEnd, ownersOf, textWithoutOwners} from '#src/api/json/object-bytes.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {StoredRecord} from '#src/storage/store.js';
 
@@ -11,9 +12,8 @@ import type {StoredRecord} from '#src/storage/store.js';
  * with the revision inserted and parses nothing.
  */
 export const headerLength = 8;
-const quote = 0x22;
-const closeBrace = 0x7d;
-const comma = 0x2c;
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 const metadataStart = '"metadata":{';
 
 /** Returns the mark of a record: stores that translate records keep the version of their rules there. 0 if unset. */
@@ -147,84 +147,15 @@ export const wholeListJson: typeof listJson = (records, before, after, room = Bu
   return json;
 };
 
-const openBrace = 0x7b;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const labelsStart = Buffer.from('"labels":{');
-
-/**
- * Returns the offset after the closing brace of the object around `start`, or the first offset of a string at its top
- * level for which `stopsAt` returns true.
- */
-const objectEnd = (record: Buffer, start: number, stopsAt?: (at: number) => boolean): number => {
-  const {length} = record;
-  let depth = 1;
-  let isInText = false;
-  for (let at = start; at < length; at++) {
-    const byte = record[at]!;
-    if (byte === quote) {
-      if (!isInText && depth === 1 && stopsAt?.(at)) return at;
-      isInText = !isInText;
-    } else if (isInText) at += byte === backslash ? 1 : 0;
-    else if (byte === openBrace) depth++;
-    else if (byte === closeBrace && --depth === 0) return at + 1;
-  }
-  throw new Error('an object in a record has no end');
-};
-
 /** Returns the JSON of an object's labels; undefined if it has none. */
 export const labelsJson = (record: Buffer): string | undefined => {
-  let start = 0;
-  objectEnd(record, spliceOf(record), at => {
-    if (record[at + 1] !== labelsStart[1] || labelsStart.compare(record, at, at + labelsStart.length) !== 0) return false;
-    start = at + labelsStart.length;
-    return true;
-  });
-  return start === 0 ? undefined : record.toString('utf8', start - 1, objectEnd(record, start));
+  const start = fieldAt(record, spliceOf(record), labelsStart);
+  return start === undefined
+    ? undefined
+    : record.toString('utf8', start + labelsStart.length - 1, objectEnd(record, start + labelsStart.length));
 };
 
-const ownersStart = Buffer.from('"managedFields":[{');
-const listEnd = Buffer.from('}]');
-
-/** Where the owners of fields are in the metadata of a record. */
-interface Owners {
-  /** The offset of their key. */
-  readonly start: number;
-  /** The offset after the list. */
-  readonly end: number;
-}
-
-/**
- * Returns where the owners of fields are, which make up most of the metadata and are not read byte by byte: without a
- * list in them, the first `}]` outside of a text ends them. Undefined if there are none, or if they contain a bracket.
- */
-const ownersOf = (record: Buffer, splice: number): Owners | undefined => {
-  const found = record.indexOf(ownersStart, splice);
-  if (found === -1) return undefined;
-  const start = objectEnd(record, splice, at => at === found);
-  if (start !== found) return undefined; // They are of an object within this one.
-  for (let at = record.indexOf(listEnd, found); at !== -1; at = record.indexOf(listEnd, at + 1)) {
-    const end = at + listEnd.length;
-    const next = record[end];
-    // In a text, a quote that follows `}]}` or `}],` ends it, and no key follows that quote.
-    const isEnd = next === comma ? isKeyStart(record, end + 1) : next === closeBrace && isValueEnd(record, end + 1);
-    if (!isEnd) continue;
-    const bracket = record.indexOf(openBracket, start + ownersStart.length);
-    return bracket === -1 || bracket > end ? {start, end} : undefined;
-  }
-  return undefined;
-};
-
-/** Whether a key begins at this offset, where a value could end before it; false within a text and at its end. */
-const isKeyStart = (record: Buffer, at: number): boolean => {
-  const letter = record[at + 1]! | 0x20;
-  return record[at] === quote && letter >= 0x61 && letter <= 0x7a;
-};
-
-/** Whether metadata that end before this offset are followed by the next field, or by the end of the object. */
-const isValueEnd = (record: Buffer, at: number): boolean =>
-  record[at] === comma ? isKeyStart(record, at + 1) : at === record.length - 1 && record[at] === closeBrace;
+const labelsStart = Buffer.from('"labels":{');
 
 /** Returns the offset after an object's metadata. */
 export const metadataEnd = (record: Buffer): number => {
@@ -253,12 +184,7 @@ export const writeMetadata = (pieces: JsonPieces, {value, revision}: Pick<Stored
 
 /** Returns a newly parsed object without the owners of its fields, which cost as much as the rest. */
 export const recordWithoutOwners = <T extends KubeObject>(record: Buffer, revision: number): T => {
-  const owners = ownersOf(record, spliceOf(record));
-  if (!owners) return recordObject(record, revision);
-  const isLast = record[owners.end] === closeBrace;
-  // One of the commas around the list goes with it.
-  const [start, end] = isLast ? [owners.start - (record[owners.start - 1] === comma ? 1 : 0), owners.end] : [owners.start, owners.end + 1];
-  const object = parseJson(record.toString('utf8', headerLength, start) + record.toString('utf8', end)) as T;
+  const object = parseJson(textWithoutOwners(record, headerLength, spliceOf(record))) as T;
   (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
   return object;
 };

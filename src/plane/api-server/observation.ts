@@ -77,6 +77,7 @@ const storedObjects = (registry: Registry): StoredObjects => {
       const resource = resourceOf(object);
       return resource && tableAt(resource, objects, now);
     },
+    showsOwners: object => resourceOf(object)?.isCustom ?? false,
   };
 };
 
