@@ -33,6 +33,8 @@ export class Deliveries {
   readonly #maxBytes: number;
   readonly #timed = new Set<Sent>();
   readonly #upgraded = new Set<Upgraded>();
+  /** Asks responses for their buffered bytes that may grow unnoticed. */
+  readonly #polled = new Map<Sent, () => number>();
   /** In the order of their last progress, the longest ago first. */
   readonly #waiting = new Set<Sent>();
   readonly #disconnects = new PacedActions(maxDisconnectsPerTurn);
@@ -90,8 +92,15 @@ export class Deliveries {
     if (this.waitingBytes > this.#maxBytes && !this.#isCuttingOff) this.#cutOffSlowest();
   }
 
+  /** Asks a response from time to time for its number of buffered bytes, until it is over. */
+  poll(sent: Sent, bytes: () => number): void {
+    this.#polled.set(sent, bytes);
+    this.#scheduleCheck();
+  }
+
   over(sent: Sent): void {
     this.#timed.delete(sent);
+    this.#polled.delete(sent);
   }
 
   /**
@@ -136,7 +145,8 @@ export class Deliveries {
         sent.disconnect();
       }
       for (const upgraded of this.#upgraded) upgraded.poll();
-      if (this.#timed.size > 0 || this.#upgraded.size > 0) this.#scheduleCheck();
+      for (const [sent, bytes] of this.#polled) sent.grows(bytes());
+      if (this.#timed.size + this.#upgraded.size + this.#polled.size > 0) this.#scheduleCheck();
     });
   }
 }
@@ -179,6 +189,11 @@ export class Sent {
   /** Called without progress, with the number of buffered bytes. */
   grows(bytes: number): void {
     this.#account(bytes, false);
+  }
+
+  /** Asks from time to time for the number of buffered bytes, where they grow without anybody to call. */
+  poll(bytes: () => number): void {
+    if (!this.#over) this.#deliveries.poll(this, bytes);
   }
 
   over(): void {

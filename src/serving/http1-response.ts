@@ -89,17 +89,19 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
  * Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the
  * source.
  */
-export const pipeStream = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
+export const pipeStream = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits' | 'poll'>): void => {
   finished(confineErrors(source), error => {
     if (error) outlet.destroy(error);
   });
   outlet.once('close', () => source.destroy());
   if (outlet.destroyed) return void source.destroy();
   source.pipe(outlet);
+  const waiting = () => (outlet.writableNeedDrain ? outlet.writableLength + source.readableLength : 0);
   source.on('data', () => {
-    if (outlet.writableNeedDrain) sent.waits(outlet.writableLength + source.readableLength);
+    if (outlet.writableNeedDrain) sent.waits(waiting());
   });
   outlet.on('drain', () => sent.waits(0));
+  sent.poll(waiting); // A source that is not read may still be filled.
 };
 
 export const startWatch = (

@@ -9,6 +9,7 @@ import {sleep, systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {upgradeToWebSocket} from '#src/serving/agent/upgrade.js';
 import {Deliveries} from '#src/serving/deliveries.js';
+import {pipeStream} from '#src/serving/http1-response.js';
 import {sendBytes} from '#src/serving/pages.js';
 import {aDelivery, until} from './deliveries.js';
 import {anEvent, answering, aWatch, bothVersions, serve, type TestServer} from './server.js';
@@ -166,6 +167,25 @@ test('a reader of a relayed stream that takes nothing counts in the waiting byte
   await until(() => source.destroyed);
   t.is(deliveries.waitingBytes, 0);
   socket.destroy();
+});
+
+test('what fills a stream that its reader does not read counts', async t => {
+  const clock = new VirtualClock();
+  const deliveries = new Deliveries(clock);
+  const source = new Readable({read() {}});
+  const outlet = new Writable({write() {}});
+  pipeStream(source, outlet, deliveries.send(outlet, undefined));
+  source.push(Buffer.alloc(100_000));
+  await until(() => deliveries.waitingBytes === 100_000);
+  source.push(Buffer.alloc(50_000));
+  await clock.advance(1000);
+  t.is(deliveries.waitingBytes, 150_000);
+
+  outlet.destroy();
+  await until(() => source.destroyed);
+  t.is(deliveries.waitingBytes, 0);
+  await clock.advance(1000);
+  t.is(clock.pending, 0);
 });
 
 test('an answer that waits behind another ends with their connection', async t => {

@@ -32,7 +32,8 @@ export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: 
         socket.once('close', () => source.destroy());
         let client: WebSocketClient;
         try {
-          client = await openWebSocket(request, {socket, head, protocol, clock, accountBuffer});
+          const withSource: typeof accountBuffer = bytes => accountBuffer?.(() => bytes() + source.readableLength);
+          client = await openWebSocket(request, {socket, head, protocol, clock, accountBuffer: withSource});
         } catch {
           socket.destroy(); // The client has disconnected, or was refused because of a malformed handshake.
           return;
