@@ -2,11 +2,16 @@ import test from 'ava';
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {kinds} from '#src/api/kinds/index.js';
+import {runCertificate} from '#src/cli/certificate/certificate.js';
+import {certificateFlags} from '#src/options/programs/client.js';
 import type {Client} from '#src/client/client.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
-import {aDirectory, clientBy, Program, run} from './programs.js';
+import {startPlane} from '#src/plane/plane.js';
+import {commandHere} from './here.js';
+import {aDirectory, clientBy, run} from './programs.js';
 
+const certificateHere = commandHere(certificateFlags, runCertificate);
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
 interface Requested {
@@ -46,13 +51,13 @@ const untilCondition = (client: Client, name: string, condition: string): Promis
 
 test('plat certificate requests a certificate, and explains why others have none', async t => {
   const directory = aDirectory();
-  const plane = new Program('plat', ['up', `--data-dir=${directory}`, '--secure-port=0', '--nodes=0']);
-  await plane.waitFor(/ready: /);
+  await using _plane = await startPlane({kubeconfig: join(directory, 'kubeconfig')});
   await using client = await clientBy(join(directory, 'kubeconfig'), 'kubernetes');
-  const certificate = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: join(directory, 'kubeconfig')});
+  const certificate = (...args: string[]) => certificateHere(...args, `--platconfig=${join(directory, 'kubeconfig')}`);
   const explained = async (name: string): Promise<string> => (await certificate('explain', name)).stdout.replaceAll(/\d+m?s ago/g, 'AGO');
 
-  const issued = await certificate('request', 'alice', '--user=alice', '--groups=team', '--approve', '--duration=1h');
+  const request = ['certificate', 'request', 'alice', '--user=alice', '--groups=team', '--approve', '--duration=1h'];
+  const issued = await run('plat', request, {KUBECONFIG: join(directory, 'kubeconfig')});
   t.deepEqual([issued.code, issued.stderr], [0, '']);
   writeFileSync(join(directory, 'alice'), issued.stdout, {mode: 0o600});
   await using alice = await clientBy(join(directory, 'alice'), 'kubernetes');
@@ -99,15 +104,12 @@ test('plat certificate requests a certificate, and explains why others have none
     await explained('server'),
     /^server: failed AGO \(SignerValidationFailure: invalid usage for client certificate: server auth\)\n/,
   );
-
-  await plane.stop();
 });
 
 test('plat certificate explains that a node may not have its request approved', async t => {
   const directory = aDirectory();
-  const args = ['--controller-manager-arg=--controllers=-certificatesigningrequest-approving-controller,*'];
-  const plane = new Program('plat', ['up', `--data-dir=${directory}`, '--secure-port=0', '--nodes=0', ...args]);
-  await plane.waitFor(/ready: /);
+  const controllerManagerArgs = ['--controllers=-certificatesigningrequest-approving-controller,*'];
+  await using _plane = await startPlane({kubeconfig: join(directory, 'kubeconfig'), controllerManagerArgs});
   await using client = await clientBy(join(directory, 'kubeconfig'), 'kubernetes');
   await create(client, 'node', {
     signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
@@ -123,7 +125,6 @@ test('plat certificate explains that a node may not have its request approved', 
     dnsNames: ['a'],
   });
   const {stdout} = await run('plat', ['certificate', 'explain', 'node', 'serving'], {KUBECONFIG: join(directory, 'kubeconfig')});
-  await plane.stop();
 
   // The administrator may create everything: that the request is not approved is the missing controller's fault.
   t.regex(stdout, /node: .*certificatesigningrequest-approving-controller approves it as soon as it works/);
@@ -131,7 +132,7 @@ test('plat certificate explains that a node may not have its request approved', 
 });
 
 test('plat certificate refuses what it cannot do in one line', async t => {
-  const certificate = async (...args: string[]) => (await run('plat', ['certificate', ...args], {KUBECONFIG: ''}, aDirectory())).stderr;
+  const certificate = async (...args: string[]) => (await certificateHere(...args)).stderr;
 
   t.deepEqual(await Promise.all([certificate('request'), certificate('request', 'a'), certificate('explain')]), [
     'plat certificate: request needs one name\n',

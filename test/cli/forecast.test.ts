@@ -1,13 +1,18 @@
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {aDirectory, clientBy, Program, run} from './programs.js';
+import {runForecast} from '#src/cli/forecast/forecast.js';
+import {forecastFlags} from '#src/options/programs/questions/forecast.js';
+import {startPlane} from '#src/plane/plane.js';
+import {commandHere} from './here.js';
+import {aDirectory, clientBy, run} from './programs.js';
+
+const forecastHere = commandHere(forecastFlags, runForecast);
 
 test('plat forecast tells what happens in a running plane and in a snapshot of it, and errors in one line', async t => {
   const directory = aDirectory();
-  const plane = new Program('plat', ['up', `--data-dir=${directory}`, '--secure-port=0', '--nodes=0']);
-  await plane.waitFor(/ready: /);
   const kubeconfig = join(directory, 'kubeconfig');
+  await using _plane = await startPlane({kubeconfig, dataDir: directory});
   await using client = await clientBy(kubeconfig, 'kubernetes');
   const template = {spec: {restartPolicy: 'Never', containers: [{name: 'a', image: 'a'}]}};
   // A job that the plane itself starts meanwhile hinders none of the forecast.
@@ -15,9 +20,9 @@ test('plat forecast tells what happens in a running plane and in a snapshot of i
   await client.resource(kinds.cronJobs).create({metadata: {name: 'often', namespace: 'default'}, spec});
   const snapshot = join(aDirectory(), 'snapshot');
   t.is((await run('plat', ['snapshot', 'save', `--data-dir=${directory}`, snapshot], {})).code, 0);
-  const forecast = (...args: string[]) => run('plat', ['forecast', ...args], {KUBECONFIG: kubeconfig});
+  const forecast = (...args: string[]) => forecastHere(...args, `--platconfig=${kubeconfig}`);
 
-  const {code, stdout} = await forecast('--until=3m', '-o', 'json');
+  const {code, stdout} = await run('plat', ['forecast', '--until=3m', '-o', 'json'], {KUBECONFIG: kubeconfig});
   const {happenings, notes} = JSON.parse(stdout) as {happenings: {object: string; what: string}[]; notes: string[]};
   t.deepEqual([code, notes], [0, ['there are no nodes: no pod runs']]);
   t.true(happenings.some(({object, what}) => object === 'CronJob default/often' && what === 'runs'));
@@ -33,5 +38,4 @@ test('plat forecast tells what happens in a running plane and in a snapshot of i
       [1, 'plat forecast: plat forecast does not take any arguments, got "more"\n'],
     ],
   );
-  await plane.stop();
 });

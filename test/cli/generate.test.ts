@@ -2,7 +2,10 @@ import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {aDirectory, aServer, run} from './programs.js';
+import {runGenerate} from '#src/cli/generate/generate.js';
+import {generateFlags} from '#src/options/programs/generate.js';
+import {commandHere} from './here.js';
+import {aDirectory, aServer, run, type Ended} from './programs.js';
 
 const declaration = `import {customKind, type KubeObject} from '@platio/plat/operator';
 /** A backup. */
@@ -12,21 +15,31 @@ export interface Backup extends KubeObject {
 export const Backup = customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'});
 `;
 
-/** A folder with files, and the command in it. */
+const generateHere = commandHere(generateFlags, runGenerate);
+const root = process.cwd();
+
+/** A folder with files, and the command in it: one after the other, since the process has one working directory. */
 const aFolder = (files: Readonly<Record<string, string>>) => {
   const folder = aDirectory();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(folder, path, '..'), {recursive: true});
     writeFileSync(join(folder, path), text);
   }
-  const generate = (...args: string[]) => run('plat', ['generate', ...args], {KUBECONFIG: ''}, folder);
+  const generate = async (...args: string[]) => {
+    process.chdir(folder);
+    try {
+      return await generateHere(...args);
+    } finally {
+      process.chdir(root);
+    }
+  };
   return {folder, generate, text: (path: string) => readFileSync(join(folder, path), 'utf8')};
 };
 
-test('plat generate writes definitions from a folder of declarations, and types from them', async t => {
+test.serial('plat generate writes definitions from a folder of declarations, and types from them', async t => {
   const {generate, text, folder} = aFolder({'src/backup.ts': declaration, 'src/backup.test.ts': 'export const a = <T>(x: T) => x;'});
 
-  const crds = await generate('crds', 'src');
+  const crds = await run('plat', ['generate', 'crds', 'src'], {}, folder);
   t.deepEqual([crds.code, crds.stdout, crds.stderr], [0, 'crds/backups.example.com.yaml\n', '']);
   t.regex(
     text('crds/backups.example.com.yaml'),
@@ -54,7 +67,7 @@ test('plat generate writes definitions from a folder of declarations, and types 
   );
 });
 
-test('plat generate crds reads the folders within one, without what was generated there', async t => {
+test.serial('plat generate crds reads the folders within one, without what was generated there', async t => {
   const {generate, text} = aFolder({
     'src/main.ts': 'export enum Color { Red }\nexport const a = <T>(x: T) => x;',
     'src/api/v1/backup.ts': declaration,
@@ -75,7 +88,7 @@ test('plat generate crds reads the folders within one, without what was generate
   t.notRegex(text('crds/larges.example.com.yaml'), /description:/);
 });
 
-test('plat generate writes the types of the definitions of a cluster', async t => {
+test.serial('plat generate writes the types of the definitions of a cluster', async t => {
   await using server = await aServer('plat');
   const schema = {openAPIV3Schema: {type: 'object', properties: {size: {type: 'integer' as const}}}};
   await server.client.resource(kinds.customResourceDefinitions).create({
@@ -95,21 +108,21 @@ test('plat generate writes the types of the definitions of a cluster', async t =
   t.regex(text('api/example.com-v1.ts'), /export interface Disk extends KubeObject \{\n {2}\/\*\* @integer \*\/\n {2}size\?: number;\n\}/);
 });
 
-test('plat generate refuses what it cannot do in one line', async t => {
+test.serial('plat generate refuses what it cannot do in one line', async t => {
   const old = 'apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: a.example.com}\n';
   const {generate} = aFolder({
     'bad.ts': `/** @group example.com\n * @version v1 */\ninterface Bad {\n  a: string | boolean;\n}\n`,
     'old.yaml': old,
     'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
   });
-  const errors = await Promise.all(
-    [
-      ['crds', 'bad.ts'],
-      ['crds', 'none.ts'],
-      ['types', 'old.yaml'],
-      ['types', 'map.yaml'],
-    ].map(args => generate(...args)),
-  );
+  const errors: Ended[] = [];
+  for (const args of [
+    ['crds', 'bad.ts'],
+    ['crds', 'none.ts'],
+    ['types', 'old.yaml'],
+    ['types', 'map.yaml'],
+  ])
+    errors.push(await generate(...args));
 
   t.deepEqual(
     errors.map(({code, stderr}) => [code, stderr.replace(/^plat generate: /, '').trimEnd()]),
@@ -128,7 +141,7 @@ test('plat generate refuses what it cannot do in one line', async t => {
   );
 });
 
-test('plat generate rbac writes the roles of recordings, and compares them', async t => {
+test.serial('plat generate rbac writes the roles of recordings, and compares them', async t => {
   const rights = (...all: object[]) => JSON.stringify({rights: all});
   const {generate, text} = aFolder({
     'a.json': rights({group: 'apps', resource: 'deployments', verb: 'patch'}),

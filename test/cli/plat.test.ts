@@ -3,12 +3,17 @@ import {mkdirSync, readdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
+import {runCertificate} from '#src/cli/certificate/certificate.js';
+import {certificateFlags} from '#src/options/programs/client.js';
 import {packageVersion, release} from '#src/api/version.js';
 import type {NamingName} from '#src/api/naming.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Client} from '#src/client/client.js';
+import {commandHere} from './here.js';
 import {aDirectory, aServer, clientBy, Program, run} from './programs.js';
+
+const certificateHere = commandHere(certificateFlags, runCertificate);
 
 interface Reachable {
   readonly client: Client;
@@ -33,7 +38,7 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   test(`plat certificate approves and denies requests in the ${naming} naming`, async t => {
     await using server = await aServer(naming);
     for (const name of ['one', 'two', 'three']) await aRequest(server, name);
-    const certificate = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: server.settings});
+    const certificate = (...args: string[]) => certificateHere(...args, `--platconfig=${server.settings}`);
     const resource = `certificatesigningrequest.${server.client.naming.group('certificates')}`;
 
     t.deepEqual(await certificate('approve', 'one', 'two'), {

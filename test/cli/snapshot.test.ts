@@ -3,17 +3,27 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
+import {runSnapshot} from '#src/cli/snapshot/snapshot.js';
+import {snapshotFlags} from '#src/options/programs/snapshot.js';
 import {startPlane} from '#src/plane/plane.js';
 import {SnapshotReader} from '#src/storage/snapshot/format.js';
 import {etcdMissing, EtcdServer, hasEtcd} from '#test/storage/etcd-server.js';
-import {aDirectory, run} from './programs.js';
+import {commandHere} from './here.js';
+import {aDirectory, run, type Ended} from './programs.js';
 
-/** Runs `plat snapshot`. Resolves to its output; rejects with what it prints on standard error. */
-const snapshot = async (...args: readonly string[]): Promise<string> => {
-  const {code, stdout, stderr} = await run('plat', ['snapshot', ...args]);
+const snapshotHere = commandHere(snapshotFlags, runSnapshot);
+
+/** The output of a command; throws what it prints on standard error. */
+const outputOf = ({code, stdout, stderr}: Ended): string => {
   if (code !== 0) throw new Error(stderr.trimEnd());
   return stdout.trimEnd();
 };
+
+/** Runs `plat snapshot`. Resolves to its output; rejects with what it prints on standard error. */
+const snapshot = async (...args: readonly string[]): Promise<string> => outputOf(await snapshotHere(...args));
+
+/** Runs it in a process of its own, as is done while a plane uses the store. */
+const snapshotApart = async (...args: readonly string[]): Promise<string> => outputOf(await run('plat', ['snapshot', ...args]));
 
 const options = {listen: false, controllerManagerArgs: ['--controllers=']};
 
@@ -43,13 +53,13 @@ test('a plane that runs is saved, and another one made from the file has its dat
   let version: string;
   {
     await using plane = await aPlane(dataDir);
-    t.regex(await snapshot('save', file, `--data-dir=${dataDir}`), /^saved \d+ keys of .*store at revision \d+ to .*saved$/);
+    t.regex(await snapshotApart('save', file, `--data-dir=${dataDir}`), /^saved \d+ keys of .*store at revision \d+ to .*saved$/);
     const late = await plane.client().resource(kinds.configMaps).create(aConfigMap('late', {}));
     version = late.metadata!.resourceVersion!;
   }
   t.is(statSync(file).mode & 0o777, 0o600);
   const copy = join(aDirectory(), 'copy');
-  const restored = await snapshot('restore', file, `--data-dir=${copy}`);
+  const restored = await snapshotApart('restore', file, `--data-dir=${copy}`);
 
   const status = JSON.parse(await snapshot('status', file, '-o=json')) as {keys: number; content: string; naming: string};
   t.true(restored.endsWith(`restored ${status.keys} keys to ${copy}/store, content ${status.content.slice(0, 16)}`));

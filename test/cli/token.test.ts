@@ -5,12 +5,16 @@ import {wireTime} from '#src/api/time.js';
 import {tokenTable} from '#src/cli/token/list.js';
 import {discover} from '#src/cli/token/discover.js';
 import {createToken} from '#src/cli/token/create.js';
+import {runToken} from '#src/cli/token/token.js';
+import {tokenFlags} from '#src/options/programs/client.js';
 import {systemClock} from '#src/base/clock.js';
 import {ensureJoining} from '#src/controlplane/joining.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aBootstrapToken} from '#test/controllers/bootstrap-tokens.js';
-import {aDirectory, aServer, run} from './programs.js';
+import {commandHere} from './here.js';
+import {aServer, run} from './programs.js';
 
+const tokenHere = commandHere(tokenFlags, runToken);
 const given = 'abcdef.0123456789abcdef';
 
 for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
@@ -18,8 +22,8 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
     await using server = await aServer(naming);
     const words = server.client.naming;
     const secrets = server.client.resource(kinds.secrets);
-    const token = (...args: string[]) => run('plat', ['token', ...args], {KUBECONFIG: server.settings});
-    t.deepEqual(await token('list'), {code: 0, stdout: '', stderr: ''});
+    const token = (...args: string[]) => tokenHere(...args, `--platconfig=${server.settings}`);
+    t.deepEqual(await run('plat', ['token', 'list'], {KUBECONFIG: server.settings}), {code: 0, stdout: '', stderr: ''});
 
     t.deepEqual(await token('create', given, '--ttl=0', '--description=for the test'), {code: 0, stdout: `${given}\n`, stderr: ''});
     const stored = await secrets.get('bootstrap-token-abcdef', {namespace: words.systemNamespace});
@@ -74,7 +78,7 @@ const mistakes: readonly (readonly [args: readonly string[], line: RegExp])[] = 
 ];
 for (const [args, line] of mistakes) {
   test(`plat token ${args.join(' ')} is refused in one line`, async t => {
-    const {code, stdout, stderr} = await run('plat', ['token', ...args], {KUBECONFIG: ''}, aDirectory());
+    const {code, stdout, stderr} = await (args.length === 0 ? run('plat', ['token']) : tokenHere(...args));
 
     t.deepEqual([code, stdout], [1, '']);
     t.regex(stderr, line);

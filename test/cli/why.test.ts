@@ -2,20 +2,24 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
-import {aDirectory, clientBy, Program, run} from './programs.js';
+import {runWhy} from '#src/cli/why/why.js';
+import {whyFlags} from '#src/options/programs/questions/why.js';
+import {startPlane} from '#src/plane/plane.js';
+import {commandHere} from './here.js';
+import {aDirectory, clientBy, run} from './programs.js';
+
+const whyHere = commandHere(whyFlags, runWhy);
 
 test('plat why prints the chain to the cause, ends with 2 if something blocks, and with 0 if nothing does', async t => {
-  const directory = aDirectory();
-  const plane = new Program('plat', ['up', `--data-dir=${directory}`, '--secure-port=0', '--nodes=0']);
-  await plane.waitFor(/ready: /);
-  const kubeconfig = join(directory, 'kubeconfig');
+  const kubeconfig = join(aDirectory(), 'kubeconfig');
+  await using _plane = await startPlane({kubeconfig});
   await using client = await clientBy(kubeconfig, 'kubernetes');
-  const why = (...args: string[]) => run('plat', ['why', ...args], {KUBECONFIG: kubeconfig});
+  const why = (...args: string[]) => whyHere(...args, `--platconfig=${kubeconfig}`);
   await client.resource(kinds.namespaces).create({metadata: {name: 'shop'}});
   const spec = {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}, storageClassName: 'fast'};
   await client.resource(kinds.persistentVolumeClaims).create({metadata: {name: 'data', namespace: 'shop'}, spec});
 
-  const blocked = await why('pvc', 'data', '-n', 'shop');
+  const blocked = await run('plat', ['why', 'pvc', 'data', '-n', 'shop'], {KUBECONFIG: kubeconfig});
   t.deepEqual([blocked.code, blocked.stderr], [2, '']);
   t.is(
     blocked.stdout.replace(/since .*/, 'since THEN'),
@@ -48,22 +52,18 @@ test('plat why prints the chain to the cause, ends with 2 if something blocks, a
       [1, 'plat why: --platconfig FILE: context "other" does not exist\n'],
     ],
   );
-  await plane.stop();
 });
 
 test('plat why takes the namespace of the context', async t => {
-  const directory = aDirectory();
-  const plane = new Program('plat', ['up', `--data-dir=${directory}`, '--secure-port=0', '--nodes=0']);
-  await plane.waitFor(/ready: /);
-  const kubeconfig = join(directory, 'kubeconfig');
+  const kubeconfig = join(aDirectory(), 'kubeconfig');
+  await using _plane = await startPlane({kubeconfig});
   await using client = await clientBy(kubeconfig, 'kubernetes');
   await client.resource(kinds.namespaces).create({metadata: {name: 'shop'}});
   await client.resource(kinds.configMaps).create({metadata: {name: 'settings', namespace: 'shop'}});
-  const file = join(directory, 'other');
+  const file = join(aDirectory(), 'other');
   writeFileSync(file, readFileSync(kubeconfig, 'utf8').replace(/( +)user: /, '$1namespace: shop\n$1user: '), {mode: 0o600});
 
   const {code, stdout} = await run('plat', ['why', 'cm', 'settings', `--kubeconfig=${file}`], {KUBECONFIG: ''});
-  await plane.stop();
 
   t.deepEqual(
     [code, stdout],

@@ -1,0 +1,58 @@
+// Commands of `plat` in this process: starting a program takes a fifth of a second of processor time.
+
+import {AsyncLocalStorage} from 'node:async_hooks';
+import {systemClock} from '#src/base/clock.js';
+import {noLog} from '#src/base/log.js';
+import {UnhandledErrors} from '#src/observe/unhandled.js';
+import {Verbosity} from '#src/observe/verbosity.js';
+import type {FlagTable} from '#src/options/flag.js';
+import {parseFlags} from '#src/options/parse.js';
+import {versionInfoOf} from '#src/options/parsed-options.js';
+import {oneLine, type Invocation} from '#src/program/program.js';
+import type {Ended} from './programs.js';
+
+/** What is printed by what a test runs. */
+const printing = new AsyncLocalStorage<{stdout: string; stderr: string}>();
+
+for (const name of ['stdout', 'stderr'] as const) {
+  const stream = process[name];
+  const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  stream.write = (...args: unknown[]) => {
+    const printed = printing.getStore();
+    if (!printed) return write(...args);
+    printed[name] += String(args[0]);
+    return true;
+  };
+}
+
+/** Runs a function as if it were a program: resolves with what it prints, and with its exit code. */
+export const printedBy = async (act: () => Promise<number | void>): Promise<Ended> => {
+  const printed = {stdout: '', stderr: ''};
+  const code = (await printing.run(printed, act)) ?? 0;
+  return {code, ...printed};
+};
+
+/** A command with its flags, which is given what src/program/program.ts gives it, and fails as there. */
+export const commandHere =
+  <R>(table: FlagTable<R>, run: (invocation: Invocation<R>) => Promise<number | void>) =>
+  (...args: readonly string[]): Promise<Ended> =>
+    printedBy(async () => {
+      try {
+        const parsed = parseFlags(table, args);
+        const print = (line: string) => void process.stdout.write(`${line}\n`);
+        return await run({
+          parsed,
+          log: noLog,
+          clock: systemClock,
+          unhandled: new UnhandledErrors(noLog),
+          verbosity: new Verbosity(0),
+          version: versionInfoOf(parsed),
+          stopping: new AbortController().signal,
+          print,
+          ready: what => print(`ready: ${String(what)}`),
+        });
+      } catch (error) {
+        process.stderr.write(`${table.program}: ${oneLine(error)}\n`);
+        return 1;
+      }
+    });
