@@ -159,7 +159,7 @@ const bundleScripts = async sets => {
  * Bundles all test files. Returns the scripts of what computes, those of what starts programs, and the separate files,
  * those that take longest first.
  */
-export const everythingTogether = async (all = testFiles(), count = 10, groups = 14) => {
+export const everythingTogether = async (all = testFiles(), count = 10, groups = 8) => {
   const named = all.filter(loadsByName);
   const waiters = all.filter(file => !named.includes(file) && waiting.test(file) && startsPrograms(join('dist/test', file)));
   const grouped = waiters.filter(file => secondsOf(file) < longestGrouped && !hasHooks(file));
