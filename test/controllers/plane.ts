@@ -12,6 +12,14 @@ export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' 
   readonly controllers?: readonly string[];
 }
 
+/** Flags of an API server that itself does little as time passes, for tests that live through days. */
+export const restful = [
+  '--enable-priority-and-fairness=false',
+  '--endpoint-reconciler-type=none',
+  '--kvstore-db-metric-poll-interval=0',
+  '--kvstore-count-metric-poll-period=0',
+];
+
 /** The garbage collector follows every kind there is: too much for tests that do not need it. */
 const usual = ['*', '-garbage-collector-controller'];
 

@@ -312,14 +312,14 @@ test('stopped, a leader leaves its lease to run out', async t => {
   t.is((await lease())?.holderIdentity, 'a');
 });
 
-test('an hour of renewals leaves nothing behind', async t => {
+test('many renewals leave nothing behind', async t => {
   const {replica, clock} = contention(t);
   const a = replica('a');
   await a.start();
   await clock.advance(60 * second);
   const [listeners, timers] = [getEventListeners(a.signal, 'abort').length, clock.pending];
 
-  await clock.advance(3600 * second);
+  await clock.advance(600 * second);
 
   t.is(getEventListeners(a.signal, 'abort').length, listeners);
   t.is(clock.pending, timers);

@@ -1,3 +1,4 @@
+import {isDeepStrictEqual} from 'node:util';
 import test from 'ava';
 import {sameJson} from '#src/api/equal.js';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
@@ -321,7 +322,7 @@ const timeless = (entry: ManagedFieldsEntry) => ({...entry, time: undefined});
 const leaves = (intent: PlainObject): string[] => [...pathsOf(fieldsOf(intent, pod))].map(formatPath);
 
 test('Applying twice changes nothing, and a field that leaves an intent is removed if and only if it has no other owner', t => {
-  for (let seed = 1; seed <= 300; seed++) {
+  for (let seed = 1; seed <= 100; seed++) {
     const next = random(seed);
     const managed = new ManagedObject(pod);
     for (let step = 0; step < 12; step++) {
@@ -333,27 +334,26 @@ test('Applying twice changes nothing, and a field that leaves an intent is remov
       const others = new Set(
         managed.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(formatPath)),
       );
-      const present = new Set(leaves(object));
+      const [present, intended] = [leaves(object), leaves(intent)];
+      const owned = new Set(managed.owned(manager));
 
-      for (const path of leaves(intent))
+      for (const path of intended)
         if (!path.startsWith('.metadata.name'))
-          t.true(
-            path.startsWith('.apiVersion') || path.startsWith('.kind') || managed.owned(manager).includes(path),
-            `${seed}/${step} ${path}`,
-          );
+          t.true(path.startsWith('.apiVersion') || path.startsWith('.kind') || owned.has(path), `${seed}/${step} ${path}`);
       for (const path of before) {
-        if (leaves(intent).includes(path)) continue;
-        const held = others.has(path) || [...others, ...leaves(intent)].some(other => other.startsWith(path));
-        if (!held) t.false(present.has(path), `${seed}/${step}: ${path} stayed`);
+        if (intended.includes(path)) continue;
+        const held = others.has(path) || [...others, ...intended].some(other => other.startsWith(path));
+        if (!held) t.false(present.includes(path), `${seed}/${step}: ${path} stayed`);
         else if (others.has(path))
           t.true(
-            [...present].some(other => other.startsWith(path)),
+            present.some(other => other.startsWith(path)),
             `${seed}/${step}: ${path} went`,
           );
       }
       managed.apply(intent, {manager});
       t.true(sameJson(managed.object, object), `${seed}/${step} ${JSON.stringify([intent, object, managed.object])}`);
-      t.deepEqual(managed.entries.map(timeless), entries.map(timeless));
+      const [again, once] = [managed.entries.map(timeless), entries.map(timeless)];
+      if (!isDeepStrictEqual(again, once)) t.deepEqual(again, once); // That of ava takes most of the time.
     }
   }
 });

@@ -316,7 +316,7 @@ test('compaction gives the room back to later writes', async t => {
 
   await rewrite();
   const early = await rewrite();
-  for (let i = 0; i < 5; i++) await rewrite();
+  for (let i = 0; i < 2; i++) await rewrite();
 
   t.true((await store.size()) < early * 1.5);
   await store.close();
