@@ -52,7 +52,8 @@ const startedAlike = (options: PlaneOptions, clock: VirtualClock): Promise<Plane
   const {controllerManagerArgs: _controllers, schedulerArgs: _scheduler, manifests: _manifests, ...others} = options;
   if (!isInMemory(options) || options.cloudProvider || options.random) return startPlaneOn({}, {...options, clock});
   const apiserverArgs = (options.apiserverArgs ?? []).filter(arg => !concernsRequests(arg));
-  const own = {...others, apiserverArgs, nodes: (options.nodes ?? 0) > 0, log: undefined, webhooks: undefined};
+  const beside = {log: undefined, simulationFile: undefined, webhooks: undefined};
+  const own = {...others, ...beside, apiserverArgs, nodes: (options.nodes ?? 0) > 0};
   const key = JSON.stringify([clock.now(), own]);
   const beginning = begun.get(key);
   return startPlaneOn(beginning ? {beginning} : {begun: each => void begun.set(key, each)}, {...options, clock});

@@ -6,7 +6,6 @@ import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {parse} from 'yaml';
 import {noLog} from '#src/base/log.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {
   createClient,
   createManager,
@@ -21,17 +20,11 @@ import {
 } from '#src/operator/index.js';
 import {ConfigMap, Deployment, Pod, Secret, SelfSubjectReview, ServiceAccount} from '#src/operator/kinds.js';
 import {startPlane} from '#src/plane/plane.js';
-import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import {aDirectory} from '#test/cli/programs.js';
+import {aPlane as aPlaneWith} from '#test/controllers/plane.js';
 
-const aPlane = async (t: ExecutionContext, options: PlaneOptions = {}) => {
-  const plane = await startPlane({
-    listen: false,
-    clock: new VirtualClock(),
-    controllerManagerArgs: ['--controllers='],
-    freeze: true,
-    ...options,
-  });
+const aPlane = async (t: ExecutionContext) => {
+  const plane = await aPlaneWith({naming: 'kubernetes', controllers: []});
   t.teardown(() => plane.stop());
   return plane;
 };

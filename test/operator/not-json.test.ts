@@ -1,17 +1,16 @@
 import test from 'ava';
 import {noLog} from '#src/base/log.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Deployment} from '#src/operator/kinds.js';
 import {createManager, defineController, selection} from '#src/operator/index.js';
-import {startPlane} from '#src/plane/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
 
 const labels = {app: 'a'};
 const spec = {selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'a', image: 'a'}]}}};
 
 /** The messages of the errors of a controller that writes a status, and the stored ones, after ten minutes. */
 const written = async (statusOf: (count: number) => unknown) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers='], freeze: true});
+  const plane = await aPlane({naming: 'kubernetes', controllers: []});
+  const {clock} = plane;
   const client = plane.client();
   const errors: string[] = [];
   let reconciles = 0;

@@ -1,9 +1,8 @@
 import test, {type ExecutionContext} from 'ava';
 import {noLog} from '#src/base/log.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createManager, defineController, selection, type ReconcileContext, type Selection} from '#src/operator/index.js';
 import {ConfigMap, Secret} from '#src/operator/kinds.js';
-import {startPlane} from '#src/plane/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
 import {inject, type InjectOptions} from '#src/testing/index.js';
 
 const namespace = 'default';
@@ -23,8 +22,8 @@ const running = async (
     reconcile(context: ReconcileContext<ConfigMap>): Promise<void>;
   },
 ) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers='], freeze: true});
+  const plane = await aPlane({naming: 'kubernetes', controllers: []});
+  const {clock} = plane;
   t.teardown(() => plane.stop());
   const injected = inject(plane, {...fault, kind: Secret, verb: 'watch', userAgent: agent});
   const client = plane.client();

@@ -1,6 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
 import {noLog} from '#src/base/log.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {ConfigMap, Secret} from '#src/operator/kinds.js';
 import {
   createManager,
@@ -12,15 +11,15 @@ import {
   type ControllerDefinition,
   type Duration,
 } from '#src/operator/index.js';
-import {startPlane} from '#src/plane/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
 
 /** A plane on virtual time that runs a controller of config maps. */
 const running = async (
   t: ExecutionContext,
   definition: Pick<ControllerDefinition<ConfigMap>, 'reconcile'> & Partial<ControllerDefinition<ConfigMap>>,
 ) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers='], freeze: true});
+  const plane = await aPlane({naming: 'kubernetes', controllers: []});
+  const {clock} = plane;
   const client = plane.client();
   const stop = new AbortController();
   const controllers = [defineController<ConfigMap>({name: 'tested', for: selection(ConfigMap, {namespace: 'default'}), ...definition})];

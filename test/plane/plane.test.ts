@@ -82,7 +82,7 @@ test('metrics count open connections, refused ones, and bytes that wait for read
 });
 
 const pageSize = async (apiserverArgs: readonly string[]): Promise<number> => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock(), apiserverArgs});
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none', apiserverArgs});
   const {items} = await plane.client().resource(kinds.namespaces).list({limit: 1, resourceVersion: '0'});
   return items.length;
 };
@@ -109,7 +109,7 @@ test('the controllers of a plane elect a leader in either naming', async t => {
 
 test('the OpenAPI index is sent again to a client whose copy is from the second in which it changed, and later not', async t => {
   const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock});
+  await using plane = await startPlane({listen: false, clock, controllers: 'none'});
   const read = async (headers: ApiRequest['headers'] = {}) => {
     const {
       status,
@@ -151,7 +151,7 @@ test('the OpenAPI index is sent again to a client whose copy is from the second 
 });
 
 test('OpenAPI documents are compressed for clients that accept it, under the same tag', async t => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true});
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), controllers: 'none', freeze: true});
   const ask = (headers: ApiRequest['headers']) =>
     plane.api.handler({
       method: 'GET',
@@ -173,7 +173,7 @@ test('OpenAPI documents are compressed for clients that accept it, under the sam
 
 test('OpenAPI documents include custom resources while they are defined', async t => {
   const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock});
+  await using plane = await startPlane({listen: false, clock, controllers: 'none'});
   const client = plane.client();
   const document = '/openapi/v3/apis/stable.example.com/v1';
   const paths = async () => Object.keys(((await client.request('GET', '/openapi/v3')) as {paths: object}).paths);

@@ -12,6 +12,7 @@ import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import {tokenAuthenticator} from '#src/plane/api-server/authentication/authentication.js';
 import {startPlane} from '#src/plane/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 
 const proxyEnvironment = async () => {
@@ -76,7 +77,7 @@ test('how callers are authenticated is published for the servers that extend the
 });
 
 test('a plane has a front proxy authority by which backends trust the headers of its requests', async t => {
-  await using plane = await startPlane({listen: false, controllers: 'none'});
+  await using plane = await aPlane({naming: 'kubernetes', controllers: []});
   const {data} = await plane
     .client()
     .resource(kinds.configMaps)
@@ -97,7 +98,7 @@ for (const [flag, entry] of [
   ['--requestheader-allowed-names=other', {'requestheader-allowed-names': '["other"]'}],
 ] as const) {
   test(`a plane that is given ${flag} keeps the rest of its front proxy`, async t => {
-    await using plane = await startPlane({listen: false, controllers: 'none', apiserverArgs: [flag]});
+    await using plane = await aPlane({naming: 'kubernetes', controllers: [], apiserverArgs: [flag]});
     const {data} = await plane
       .client()
       .resource(kinds.configMaps)
@@ -150,9 +151,9 @@ for (const [given, mode, status, isWarned] of [
       verbosity: new Verbosity(0, ''),
       write: line => void lines.push(line),
     });
-    await using plane = await startPlane({
-      listen: false,
-      controllerManagerArgs: ['--controllers='],
+    await using plane = await aPlane({
+      naming: 'kubernetes',
+      controllers: [],
       log,
       apiserverArgs: [...given, `--authorization-mode=${mode}`],
     });
