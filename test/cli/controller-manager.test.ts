@@ -8,22 +8,23 @@ import {systemClock} from '#src/base/clock.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {freePort} from '#test/fixtures/free-port.js';
 import {eventually} from './eventually.js';
-import {aDirectory, aServer, Program, run, type ServerProcess} from './programs.js';
+import {aServerHere, type ServerHere} from './here.js';
+import {aDirectory, aServer, Program, run} from './programs.js';
 
 const leaseMs = 5_000;
 // Long enough for a machine that has more to do.
 const shortLease = [`--leader-elect-lease-duration=${leaseMs}ms`, '--leader-elect-renew-deadline=4s', '--leader-elect-retry-period=400ms'];
 
-const aManager = (server: ServerProcess, ...args: string[]) =>
+const aManager = (server: Pick<ServerHere, 'settings'>, ...args: string[]) =>
   new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
 
-const holderOf = async ({client}: ServerProcess) => {
+const holderOf = async ({client}: ServerHere) => {
   const {spec} = await client.resource(kinds.leases).get('plat-controller-manager', {namespace: client.naming.systemNamespace});
   return {holder: spec?.holderIdentity, transitions: spec?.leaseTransitions};
 };
 
 test('two managers elect one leader, and killing it moves the lead once the lease has run out', async t => {
-  await using server = await aServer('kubernetes');
+  await using server = await aServerHere('kubernetes');
   const managers = [1, 2].map(() => aManager(server, '--secure-port=0', '--controllers=serviceaccount', ...shortLease));
   const leader = await Promise.any(managers.map(manager => manager.waitFor(/ready: /).then(() => manager)));
   const standby = managers.find(manager => manager !== leader)!;
@@ -45,7 +46,7 @@ test('two managers elect one leader, and killing it moves the lead once the leas
 });
 
 test('each controller uses its own service account credentials when configured', async t => {
-  await using server = await aServer('plat');
+  await using server = await aServerHere('plat');
   const {client} = server;
   const manager = aManager(
     server,
@@ -161,7 +162,7 @@ test('plat up opens the port of the manager, elects a leader and limits requests
 });
 
 test("warns of each controller that the cluster's own manager runs already", async t => {
-  await using server = await aServer('kubernetes');
+  await using server = await aServerHere('kubernetes');
   const {client} = server;
   const renewTime = wireMicroTime(systemClock.now());
   const metadata = {namespace: client.naming.systemNamespace, name: client.naming.component('controller-manager')};
@@ -201,7 +202,7 @@ const refuses = async (t: ExecutionContext, args: readonly string[], line: RegEx
 };
 
 test('controllers that migrate run under a second lock, and those of other components not at all', async t => {
-  await using server = await aServer('plat');
+  await using server = await aServerHere('plat');
   const {client} = server;
   const file = join(aDirectory(), 'migration.yaml');
   const leaders = ['{name: ttl, component: plat-controller-manager}', '{name: namespace-controller, component: other}'];
@@ -242,7 +243,7 @@ test('controllers that migrate run under a second lock, and those of other compo
 test('a configuration of migrations that makes no sense stops the start with one line', async t => {
   const file = join(aDirectory(), 'migration.yaml');
   writeFileSync(file, 'kind: Nonsense\napiVersion: v1\n');
-  await using server = await aServer('plat');
+  await using server = await aServerHere('plat');
   const {code, stderr} = await aManager(
     server,
     '--secure-port=0',

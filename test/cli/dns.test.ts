@@ -1,12 +1,13 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {ask} from '#test/dns/server.js';
-import {aServer, Program, run} from './programs.js';
+import {aServerHere} from './here.js';
+import {Program, run} from './programs.js';
 
 const offPages = ['--health-address=', '--ready-address=', '--metrics-address='];
 
 test('the DNS server as a program answers for a cluster, and serves the pages of CoreDNS', async t => {
-  await using server = await aServer('kubernetes');
+  await using server = await aServerHere('kubernetes');
   const {client} = server;
   await client
     .resource(kinds.services)
@@ -47,7 +48,7 @@ test('the DNS server as a program answers for a cluster, and serves the pages of
 });
 
 test('a program that forwards to itself ends with the reason', async t => {
-  await using server = await aServer('plat');
+  await using server = await aServerHere('plat');
   const common = [`--kubeconfig=${server.settings}`, '--bind-address=127.0.0.1', ...offPages];
   const first = new Program('plat-dns', [...common, '--port=0', '--forward=']);
   const [, port = ''] = await first.waitFor(/^ready: .* at 127\.0\.0\.1:(\d+) /m);

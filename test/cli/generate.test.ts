@@ -4,8 +4,8 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {runGenerate} from '#src/cli/generate/generate.js';
 import {generateFlags} from '#src/options/programs/generate.js';
-import {commandHere} from './here.js';
-import {aDirectory, aServer, run, type Ended} from './programs.js';
+import {aServerHere, commandHere} from './here.js';
+import {aDirectory, run, type Ended} from './programs.js';
 
 const declaration = `import {customKind, type KubeObject} from '@platio/plat/operator';
 /** A backup. */
@@ -89,7 +89,7 @@ test.serial('plat generate crds reads the folders within one, without what was g
 });
 
 test.serial('plat generate writes the types of the definitions of a cluster', async t => {
-  await using server = await aServer('plat');
+  await using server = await aServerHere('plat');
   const schema = {openAPIV3Schema: {type: 'object', properties: {size: {type: 'integer' as const}}}};
   await server.client.resource(kinds.customResourceDefinitions).create({
     metadata: {name: 'disks.example.com'},

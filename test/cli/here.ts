@@ -1,15 +1,19 @@
 // Commands of `plat` in this process: starting a program takes a fifth of a second of processor time.
 
 import {AsyncLocalStorage} from 'node:async_hooks';
+import {join} from 'node:path';
+import type {NamingName} from '#src/api/naming.js';
 import {systemClock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagTable} from '#src/options/flag.js';
 import {parseFlags} from '#src/options/parse.js';
 import {versionInfoOf} from '#src/options/parsed-options.js';
 import {oneLine, type Invocation} from '#src/program/program.js';
-import type {Ended} from './programs.js';
+import {startPlane} from '#src/plane/plane.js';
+import {aDirectory, type Ended} from './programs.js';
 
 /** What is printed by what a test runs. */
 const printing = new AsyncLocalStorage<{stdout: string; stderr: string}>();
@@ -30,6 +34,18 @@ export const printedBy = async (act: () => Promise<number | void>): Promise<Ende
   const printed = {stdout: '', stderr: ''};
   const code = (await printing.run(printed, act)) ?? 0;
   return {code, ...printed};
+};
+
+/** An API server in this process, without controllers, and an administrator's settings file. */
+export interface ServerHere extends AsyncDisposable {
+  readonly settings: string;
+  readonly client: Client;
+}
+
+export const aServerHere = async (naming: NamingName): Promise<ServerHere> => {
+  const settings = join(aDirectory(), 'settings');
+  const plane = await startPlane({naming, kubeconfig: settings, controllers: 'none'});
+  return {settings, client: plane.client(), [Symbol.asyncDispose]: () => plane.stop()};
 };
 
 /** A command with its flags, which is given what src/program/program.ts gives it, and fails as there. */

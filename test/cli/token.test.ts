@@ -11,15 +11,15 @@ import {systemClock} from '#src/base/clock.js';
 import {ensureJoining} from '#src/controlplane/joining.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aBootstrapToken} from '#test/controllers/bootstrap-tokens.js';
-import {commandHere} from './here.js';
-import {aServer, run} from './programs.js';
+import {aServerHere, commandHere} from './here.js';
+import {run} from './programs.js';
 
 const tokenHere = commandHere(tokenFlags, runToken);
 const given = 'abcdef.0123456789abcdef';
 
 for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   test(`plat token creates, lists and deletes tokens in the ${naming} naming`, async t => {
-    await using server = await aServer(naming);
+    await using server = await aServerHere(naming);
     const words = server.client.naming;
     const secrets = server.client.resource(kinds.secrets);
     const token = (...args: string[]) => tokenHere(...args, `--platconfig=${server.settings}`);
