@@ -1,6 +1,7 @@
 import {writeFileSync} from 'node:fs';
-import {join} from 'node:path';
 import {createServer} from 'node:net';
+import {join} from 'node:path';
+import {fileURLToPath} from 'node:url';
 import test, {type ExecutionContext} from 'ava';
 import {ConfigMap, Lease, Secret} from '#src/operator/kinds.js';
 import {managerFlags} from '#src/operator/program/flags.js';
@@ -9,12 +10,20 @@ import {parseAssignments} from '#src/options/parse.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aDirectory, Program} from '#test/cli/programs.js';
 
-const scriptOf = (name: string): string => join(process.cwd(), `dist/test/operator/programs/${name}.js`);
+const scripts = {
+  maps: new URL('programs/maps.js', import.meta.url),
+  spread: new URL('programs/spread.js', import.meta.url),
+};
 const ports = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=localhost:0', '--metrics-secure=false'];
 
 /** A program by its flags and variables, which see nothing of this process's own settings. */
-const aProgram = (t: ExecutionContext, args: readonly string[], env: Readonly<Record<string, string>> = {}, name = 'maps'): Program => {
-  const program = new Program(scriptOf(name), args, {KUBECONFIG: '', POD_NAMESPACE: '', ...env});
+const aProgram = (
+  t: ExecutionContext,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  name: keyof typeof scripts = 'maps',
+): Program => {
+  const program = new Program(fileURLToPath(scripts[name]), args, {KUBECONFIG: '', POD_NAMESPACE: '', ...env});
   t.teardown(() => program.stop('SIGKILL'));
   return program;
 };
