@@ -22,8 +22,8 @@ export interface StoredObject {
   /** Empty or absent: cluster-scoped. */
   readonly namespace?: string | undefined;
   readonly name: string;
-  /** Parses the object, as it was when it was listed. */
-  read(): Readonly<KubeObject> | Promise<Readonly<KubeObject>>;
+  /** Parses the object, as it was when it was listed, with or without the owners of its fields. */
+  read(hasOwners: boolean): Readonly<KubeObject> | Promise<Readonly<KubeObject>>;
 }
 
 /** The objects of the server at present. */
@@ -92,11 +92,11 @@ export const objectsAt = async (query: RecordQuery, given: URLSearchParams, part
   const {recorder, clock, stored} = parts;
   const moment = momentOf(given.get('at'));
   const object = {group: '', resource: query.object.resource, ...query.object};
-  const {found, time} = await allAt(object, moment, parts);
+  const hasOwners = !query.table || stored.showsOwners(object);
+  const {found, time} = await allAt(object, moment, hasOwners, parts);
   const after = given.get('continue') ?? '';
-  const isWithoutOwners = query.table && !stored.showsOwners(object);
-  const stateOf = (entry: Entry) => (isWithoutOwners ? recorder.stateWithoutOwners(entry) : recorder.state(entry));
-  const shown = (each: Found) => (isEntry(each) ? stateOf(each)! : recorder.shown(object, isWithoutOwners ? withoutOwners(each) : each));
+  const stateOf = (entry: Entry) => (hasOwners ? recorder.state(entry) : recorder.stateWithoutOwners(entry));
+  const shown = (each: Found) => (isEntry(each) ? stateOf(each)! : recorder.shown(object, each));
   const ids = [...found.keys()].filter(id => id > after).sort();
   const objects: KubeObject[] = [];
   const rows = new TableRows(object, time ?? clock.now(), stored);
@@ -116,11 +116,6 @@ export const objectsAt = async (query: RecordQuery, given: URLSearchParams, part
   const [first] = recorder.log.segments;
   const rest = {...(first ? {since: wireMicroTime(first.firstTime)} : {}), ...(next === undefined ? {} : {next})};
   return query.table ? {table: rows.take(objects), ...rest} : {objects, ...rest};
-};
-
-const withoutOwners = (object: Readonly<KubeObject>): Readonly<KubeObject> => {
-  const {managedFields: _, ...metadata} = object.metadata ?? {};
-  return {...object, metadata};
 };
 
 const rowsAtOnce = 200;
@@ -155,6 +150,7 @@ class TableRows {
 const allAt = async (
   object: RecordedObject,
   moment: Moment,
+  hasOwners: boolean,
   {recorder, clock, stored, mayList}: ObjectsParts,
 ): Promise<{readonly found: ReadonlyMap<string, Found>; readonly time: number | undefined}> => {
   // Before the records are read: what changes meanwhile has a record.
@@ -191,7 +187,7 @@ const allAt = async (
     if (known.has(id)) continue; // Most have a record, and are not parsed.
     const pause = pieces.pause();
     if (pause) await pause;
-    const each = await read();
+    const each = await read(hasOwners);
     if (moment.had(each) && (await mayList(own))) found.set(id, each);
   }
   return {found, time};

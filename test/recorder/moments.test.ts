@@ -122,8 +122,9 @@ test('rows of built-in kinds have no owners of fields, which no column shows, wh
   const plane = await aPlane({naming: 'kubernetes', controllers: ['-*'], clock});
   t.teardown(() => plane.stop());
   const create = (client: Client, name: string) =>
-    client.create(kinds.configMaps, {metadata: {namespace: 'default', name}, data: {a: 'b'}});
+    client.create(kinds.configMaps, {metadata: {namespace: 'default', name}, data: {a: name.repeat(name === 'long' ? 50_000 : 1)}});
   await create(plane.client(), 'stored');
+  await create(plane.client(), 'long');
   using state = plane.state();
   const fork = await state.start({clock: new VirtualClock(clock.now())});
   t.teardown(() => fork.stop());
@@ -136,6 +137,7 @@ test('rows of built-in kinds have no owners of fields, which no column shows, wh
   t.deepEqual(
     rows.map(({object: {metadata}}) => [metadata.name, 'managedFields' in metadata]),
     [
+      ['long', false],
       ['recorded', false],
       ['stored', false],
     ],

@@ -2,7 +2,7 @@
 
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds/index.js';
-import type {Eventually} from '#src/base/eventually.js';
+import {andThen, type Eventually} from '#src/base/eventually.js';
 import type {SchemaSource} from '#src/schema/builtin/schemas.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {ResourceRef} from '#src/api/status.js';
@@ -126,6 +126,20 @@ export class Resource {
   /** Returns the frozen object of a record; a promise if it is long and parsed in steps. */
   object({key, value, revision}: StoredRecord): Eventually<Readonly<KubeObject>> {
     return this.objects.inPieces(key, value, revision, this.settings.clock) ?? this.objects.of(key, value, revision);
+  }
+
+  /**
+   * Returns the object of a record without the owners of its fields, which is not kept; a promise if it is long and
+   * parsed in steps.
+   */
+  withoutOwners(record: StoredRecord): Eventually<Readonly<KubeObject>> {
+    const {key, value, revision} = record;
+    const known = this.objects.peek(key, revision);
+    if (!known && value.length < longRecordBytes) return recordWithoutOwners(value, revision);
+    return andThen(known ?? this.object(record), object => {
+      const {managedFields: _, ...metadata} = object.metadata ?? {};
+      return {...object, metadata};
+    });
   }
 
   /** Returns at least the frozen metadata of a record; a promise if it is long and parsed in steps. */

@@ -56,7 +56,7 @@ const storedObjects = (registry: Registry): StoredObjects => {
     registry.served.find(({resource: {ref}}) => ref.group === group && ref.resource === resource)?.resource;
   const storedObject = (resource: Resource, record: StoredRecord): StoredObject => ({
     ...resource.parseKey(record.key),
-    read: () => resource.object(record),
+    read: hasOwners => (hasOwners ? resource.object(record) : resource.withoutOwners(record)),
   });
   return {
     async list(object) {
