@@ -120,15 +120,23 @@ const use = async (plane: Plane, at: number): Promise<void> => {
     await configMaps.patch('web', 'merge', {data: {visits: String(at * 3 + write)}}, {namespace: 'default'});
 };
 
+/**
+ * Waits for the answer to what the page asks the metrics for while it acts. What it asked for before may still come.
+ */
+const sampled = async (page: Page, act: () => Promise<unknown>): Promise<void> => {
+  const asking = page.waitForRequest(request => request.url().endsWith('/metrics'));
+  await act();
+  const response = await (await asking).response();
+  await response!.finished();
+};
+
 /** Fills the plot of the overview. */
 const passTime = async (page: Page, plane: Plane, samples: number): Promise<void> => {
   for (let at = 0; at < samples; at++) {
     await use(plane, at);
-    const sampled = page.waitForResponse(response => response.url().endsWith('/metrics'));
-    await page.clock.runFor(sampleMs);
-    await sampled;
+    await sampled(page, () => page.clock.runFor(sampleMs));
   }
-  await page.clock.runFor(1);
+  await page.clock.runFor(sampleMs / 10);
 };
 
 interface PictureOptions {
@@ -147,9 +155,9 @@ export const takePictures = async (
   const page = await browser.newPage({viewport: {width: pictureWidth, height: 720}});
   page.setDefaultTimeout(10_000);
   await page.clock.install({time: clock.now()});
-  await page.goto(served.link());
+  await sampled(page, () => page.goto(served.link()));
   await page.getByRole('navigation', {name: 'Views'}).waitFor();
-  await page.clock.pauseAt(clock.now() + pictures.length * 60_000);
+  await sampled(page, () => page.clock.pauseAt(clock.now() + pictures.length * 60_000));
   await passTime(page, plane, samples);
   const texts = new Map<string, string>();
   for (const {name, hash, scheme, height, words, act} of pictures) {
