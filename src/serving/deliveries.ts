@@ -39,7 +39,7 @@ export class Deliveries {
   readonly #waiting = new Set<Sent>();
   readonly #disconnects = new PacedActions(maxDisconnectsPerTurn);
   readonly clock: Clock;
-  #isLooking = false;
+  #nextCheck: Disposable | undefined;
   #isCuttingOff = false;
   /** The bytes of clients that are to be disconnected. */
   #leavingBytes = 0;
@@ -100,7 +100,13 @@ export class Deliveries {
 
   over(sent: Sent): void {
     this.#timed.delete(sent);
-    this.#polled.delete(sent);
+    if (!this.#polled.delete(sent) || this.#hasToLook()) return;
+    this.#nextCheck?.[Symbol.dispose]();
+    this.#nextCheck = undefined;
+  }
+
+  #hasToLook(): boolean {
+    return this.#timed.size + this.#upgraded.size + this.#polled.size > 0;
   }
 
   /**
@@ -134,10 +140,8 @@ export class Deliveries {
   }
 
   #scheduleCheck(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    this.clock.schedule(checkMs, () => {
-      this.#isLooking = false;
+    this.#nextCheck ??= this.clock.schedule(checkMs, () => {
+      this.#nextCheck = undefined;
       const now = this.clock.monotonic();
       for (const sent of this.#timed) {
         if (sent.endsAt > now) continue;
@@ -146,7 +150,7 @@ export class Deliveries {
       }
       for (const upgraded of this.#upgraded) upgraded.poll();
       for (const [sent, bytes] of this.#polled) sent.grows(bytes());
-      if (this.#timed.size + this.#upgraded.size + this.#polled.size > 0) this.#scheduleCheck();
+      if (this.#hasToLook()) this.#scheduleCheck();
     });
   }
 }
