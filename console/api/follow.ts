@@ -20,14 +20,21 @@ const [leastWaitMs, mostWaitMs] = [2000, 30_000];
 /** How often a request asks for what has come. */
 const askMs = 5000;
 
+/** What stays open for so long is meant to bring something, though it may be quiet. */
+const provenMs = 3000;
+
 const isLate =
   'Changes are shown some seconds late: the WebSocket that would bring them at once is refused, by the server or by a proxy before it.';
 
 /** Follows until the signal aborts. What fails is tried again, more and more seldom. */
 export const follow = (signal: AbortSignal, {path, message, ask, behind}: Followed): void => {
   let wait = leastWaitMs;
-  /** How many in a row were open, and brought nothing. */
+  /** How many in a row were soon closed, and brought nothing. */
   let silent = 0;
+  const follows = (): void => {
+    [silent, wait] = [0, leastWaitMs];
+    behind(undefined);
+  };
   const again = (ms: number): void => void setTimeout(open, ms);
   const askInstead = async (isRefused: boolean): Promise<void> => {
     try {
@@ -45,18 +52,25 @@ export const follow = (signal: AbortSignal, {path, message, ask, behind}: Follow
   };
   const open = (): void => {
     if (signal.aborted) return;
-    let hasBrought = false;
+    let isProven = false;
+    const prove = (): void => {
+      if (!isProven) follows();
+      isProven = true;
+    };
+    let proving: ReturnType<typeof setTimeout> | undefined;
     followSocket(path(), signal, {
-      opened: () => silent === 0 && behind(undefined),
+      opened() {
+        if (silent === 0) behind(undefined);
+        proving = setTimeout(() => signal.aborted || prove(), provenMs);
+      },
       message(text) {
-        if (!hasBrought) behind(undefined);
-        hasBrought = true;
-        [silent, wait] = [0, leastWaitMs];
+        prove();
         message(text);
       },
       ended(how) {
-        if (hasBrought) return again(leastWaitMs);
-        // What brings nothing may be quiet. What is closed again and again is not meant to bring anything.
+        clearTimeout(proving);
+        if (isProven) return again(leastWaitMs);
+        // What is closed again and again is not meant to bring anything.
         if (how !== 'refused') silent++;
         void askInstead(how === 'refused' || silent > 1);
       },

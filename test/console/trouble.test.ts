@@ -4,7 +4,7 @@ import test from 'ava';
 import type {Page} from 'playwright-core';
 import {kinds} from '#src/api/kinds/index.js';
 import {forbidden, serviceUnavailable, statusError} from '#src/api/status.js';
-import type {ApiRequest} from '#src/api/request.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {systemClock} from '#src/base/clock.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
@@ -25,6 +25,20 @@ let page: Page;
 /** Throws what the server refuses a request with. */
 let refuse: (request: ApiRequest) => void = () => {};
 
+/** Whether a WebSocket is closed as soon as it is open. */
+let closes: (request: ApiRequest) => boolean = () => false;
+
+/** The response to a watch that ends before its first event. */
+const ended = (response: ApiResponse): ApiResponse => {
+  const {body} = response;
+  if (body?.kind !== 'watch') return response;
+  const start: typeof body.start = sink => {
+    sink.end();
+    return {[Symbol.dispose]() {}};
+  };
+  return {...response, body: {...body, start}};
+};
+
 const isRead = ({url, upgradable}: ApiRequest, path: string): boolean => !upgradable && url.split('?')[0] === path;
 const isWatch = ({url, upgradable}: ApiRequest): boolean => !upgradable && /[?&]watch=1/.test(url);
 
@@ -42,7 +56,8 @@ if (executablePath) {
       openConsole({
         async upstream(request) {
           refuse(request);
-          return upstream(request);
+          const response = await upstream(request);
+          return closes(request) ? ended(response) : response;
         },
         server: 'the cluster',
         version: '1.2.3',
@@ -63,6 +78,7 @@ if (executablePath) {
   test.afterEach.always('what a page shows that fails', t => shown?.explain(t));
   test.afterEach.always('what is refused', () => {
     refuse = () => {};
+    closes = () => false;
   });
 }
 
@@ -174,6 +190,27 @@ inBrowser('where WebSockets are refused, lists and objects are asked for, say so
   t.is(await page.locator('.notice').count(), 0);
 });
 
+inBrowser('what is closed again and again is said to be late, until it stays open, though nothing changes', async t => {
+  let closed = 0;
+  closes = ({url, upgradable}) => Boolean(upgradable) && url.startsWith('/api/v1/configmaps') && ++closed <= 2;
+  const other = await shown.browser.newPage();
+  await other.clock.install();
+  await other.goto(shown.served.link());
+  await other.getByRole('navigation', {name: 'Views'}).waitFor();
+  await other.evaluate(`location.hash = '#/objects/core/configmaps'`);
+  await other.getByRole('link', {name: 'web'}).waitFor();
+  const isLate = () => other.getByText('Changes are shown some seconds late').isVisible();
+  const untilLate = async (wanted: boolean): Promise<void> => {
+    for (let second = 0; second < 60 && (await isLate()) !== wanted; second++) await other.clock.runFor(1000);
+    t.is(await isLate(), wanted);
+  };
+
+  await untilLate(true);
+  await untilLate(false);
+  t.is(closed, 3);
+  await other.close();
+});
+
 inBrowser('where WebSockets are refused, history and reconciles are asked for, and say so', async t => {
   const configMaps = plane.client().resource(kinds.configMaps);
   refuse = refuseSockets;
@@ -218,4 +255,26 @@ inBrowser('an object with a backslash in its name has a page', async t => {
   await dialog().getByRole('button', {name: 'Delete', exact: true}).click();
   await page.getByText('Deleted').first().waitFor();
   t.is(await plane.client().get(kinds.clusterRoles, {name}), undefined);
+});
+
+inBrowser('a page that the browser has stopped for a while follows again, whatever it has missed', async t => {
+  const configMaps = plane.client().resource(kinds.configMaps);
+  const annotations = {filler: 'x'.repeat(200_000)};
+  await configMaps.create({metadata: {name: 'busy', namespace: 'default', annotations}});
+  await opened('#/objects/core/configmaps');
+  await page.getByRole('link', {name: 'busy'}).waitFor();
+  const browser = await page.context().newCDPSession(page);
+  await browser.send('Page.setWebLifecycleState', {state: 'frozen'});
+  // More than a console keeps for those who do not read.
+  for (let change = 0; change < 400; change++)
+    await configMaps.patch('busy', 'merge', {metadata: {labels: {change: String(change)}}}, {namespace: 'default'});
+  await configMaps.create({metadata: {name: 'missed', namespace: 'default'}});
+  await browser.send('Page.setWebLifecycleState', {state: 'active'});
+
+  await page.getByRole('link', {name: 'missed'}).waitFor();
+  await configMaps.delete('missed', {namespace: 'default'});
+  await page.getByRole('link', {name: 'missed'}).waitFor({state: 'detached'});
+  // It may have been disconnected more than once on the way.
+  await page.locator('.notice').waitFor({state: 'detached'});
+  t.pass();
 });
