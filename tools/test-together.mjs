@@ -77,22 +77,24 @@ const withBundledWorkers = text =>
 const programUrl = /new URL\('([\w./-]+\.js)', import\.meta\.url\)/g;
 
 /** The programs below dist/test that tests start by their URLs: each becomes one script, which loads in half the time. */
-const startedPrograms = [
-  ...new Set(
-    readdirSync('dist/test', {recursive: true})
-      .filter(file => file.endsWith('.js'))
-      .flatMap(file =>
-        [...readFileSync(join('dist/test', file), 'utf8').matchAll(programUrl)].map(([, name]) => join('dist/test', dirname(file), name)),
-      ),
-  ),
-].filter(file => file.startsWith('dist/test/') && existsSync(file));
+const findPrograms = () =>
+  readdirSync('dist/test', {recursive: true})
+    .filter(file => file.endsWith('.js'))
+    .flatMap(file =>
+      [...readFileSync(join('dist/test', file), 'utf8').matchAll(programUrl)].map(([, name]) => join('dist/test', dirname(file), name)),
+    )
+    .filter(file => file.startsWith('dist/test/') && existsSync(file));
+
+let found;
+/** Finds them once, where something is bundled: a run of named files reads no others. */
+const startedPrograms = () => (found ??= new Set(findPrograms()));
 
 const bundledProgram = file => `${folder}/started/${file.slice('dist/test/'.length)}`;
 
 const withBundledPrograms = (text, path) =>
   text.replaceAll(programUrl, (found, name) => {
     const file = relative(process.cwd(), join(dirname(path), name));
-    return startedPrograms.includes(file) ? `new URL(${JSON.stringify(pathToFileURL(bundledProgram(file)).href)})` : found;
+    return startedPrograms().has(file) ? `new URL(${JSON.stringify(pathToFileURL(bundledProgram(file)).href)})` : found;
   });
 
 /**
@@ -171,7 +173,9 @@ const bundleScripts = async sets => {
   const scripts = Object.assign({}, ...sets);
   const names = Object.keys(scripts);
   const entries = Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`]));
-  const programs = Object.fromEntries(startedPrograms.map(file => [relative(folder, bundledProgram(file)).replace(/\.js$/, ''), file]));
+  const programs = Object.fromEntries(
+    [...startedPrograms()].map(file => [relative(folder, bundledProgram(file)).replace(/\.js$/, ''), file]),
+  );
   await Promise.all([bundle({...entries, ...workers}, together(scripts)), bundle(programs, apart, false)]);
   for (const name of Object.keys(workers).map(entry => basename(entry)))
     writeFileSync(`${folder}/workers/${name}.js`, withoutSourceMaps(name));

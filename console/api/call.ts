@@ -1,5 +1,7 @@
 // Calls of the API server, through the console's own server.
 
+import {exponential} from '#src/base/backoff.js';
+
 /** A refusal, in the words of the server. */
 export class ApiError extends Error {
   readonly status: number;
@@ -65,7 +67,10 @@ export const call = async <T>(path: string, options?: CallOptions): Promise<T> =
 export const mayPass = (error: unknown): boolean =>
   !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 
-/** How long is waited before what failed is tried again. */
+/** How long is waited before what failed so many times in a row is tried again, for as long as it is shown. */
+export const retryDelay = exponential(2000, 30_000);
+
+/** How long is waited before what failed is tried again while somebody waits for it. */
 const againMs = [300, 1200];
 
 /** Returns the result of a task, which is tried again where its failure may pass. */

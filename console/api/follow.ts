@@ -2,6 +2,7 @@
 // of rights, a request asks for the same now and then, and tells why it is refused.
 
 import {messageOf} from '#src/base/message.js';
+import {retryDelay} from './call.js';
 import {followSocket} from './socket.js';
 
 /** What is followed. */
@@ -15,8 +16,6 @@ export interface Followed {
   behind(why: string | undefined): void;
 }
 
-const [leastWaitMs, mostWaitMs] = [2000, 30_000];
-
 /** How often a request asks for what has come. */
 const askMs = 5000;
 
@@ -28,11 +27,12 @@ const isLate =
 
 /** Follows until the signal aborts. What fails is tried again, more and more seldom. */
 export const follow = (signal: AbortSignal, {path, message, ask, behind}: Followed): void => {
-  let wait = leastWaitMs;
+  /** How many requests in a row failed. */
+  let failures = 0;
   /** How many in a row were soon closed, and brought nothing. */
   let silent = 0;
   const follows = (): void => {
-    [silent, wait] = [0, leastWaitMs];
+    [silent, failures] = [0, 0];
     behind(undefined);
   };
   const again = (ms: number): void => void setTimeout(open, ms);
@@ -41,13 +41,12 @@ export const follow = (signal: AbortSignal, {path, message, ask, behind}: Follow
       await ask();
       if (signal.aborted) return;
       if (isRefused) behind(isLate);
-      wait = leastWaitMs;
+      failures = 0;
       again(askMs);
     } catch (error) {
       if (signal.aborted) return;
       behind(`What is shown does not follow the cluster: ${messageOf(error)}`);
-      again(wait);
-      wait = Math.min(2 * wait, mostWaitMs);
+      again(retryDelay(failures++));
     }
   };
   const open = (): void => {
@@ -69,7 +68,7 @@ export const follow = (signal: AbortSignal, {path, message, ask, behind}: Follow
       },
       ended(how) {
         clearTimeout(proving);
-        if (isProven) return again(leastWaitMs);
+        if (isProven) return again(retryDelay(0));
         // What is closed again and again is not meant to bring anything.
         if (how !== 'refused') silent++;
         void askInstead(how === 'refused' || silent > 1);

@@ -6,7 +6,7 @@ import {useCell} from '#page/base/cell.js';
 import {moment, type Moment} from '#page/base/moment.js';
 import {visible} from '#page/base/visible.js';
 import {messageOf} from '#src/base/message.js';
-import {mayPass} from '#page/api/call.js';
+import {mayPass, retryDelay} from '#page/api/call.js';
 import {
   followRecords,
   keyOf,
@@ -40,8 +40,6 @@ export interface Recorded {
   /** Why what is shown does not follow the recorder, or late. */
   readonly behind?: string | undefined;
 }
-
-const [leastRetryMs, mostRetryMs] = [2000, 30_000];
 
 /** How often what is new is drawn. */
 const drawMs = 250;
@@ -95,13 +93,12 @@ export const useRecords = (kinds: string, scope?: Scope, limit = most): Recorded
         behind: why => setState(known => (known.behind === why ? known : {...known, behind: why})),
       });
     };
-    let wait = leastRetryMs;
+    let failures = 0;
     const tryBegin = (): void =>
       void begin().catch((error: unknown) => {
         if (closed.signal.aborted) return;
         setState(known => ({...known, error: messageOf(error)}));
-        if (mayPass(error)) setTimeout(() => closed.signal.aborted || tryBegin(), wait);
-        wait = Math.min(2 * wait, mostRetryMs);
+        if (mayPass(error)) setTimeout(() => closed.signal.aborted || tryBegin(), retryDelay(failures++));
       });
     tryBegin();
     return () => closed.abort();

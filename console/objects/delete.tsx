@@ -21,13 +21,11 @@ function Along({found, isOrphaning}: {readonly found: Dependents; readonly isOrp
   const kinds = [...new Set(dependents.map(({resource}) => resource))];
   const missing = unread.length > 0 ? <Notice tone="waiting">There may be more. {unreadText(unread)}</Notice> : null;
   if (dependents.length === 0)
-    return missing ? (
+    return (
       <>
-        <Notice>Nothing that goes along was found.</Notice>
+        <Notice>{missing ? 'Nothing that goes along was found.' : 'Nothing else goes along.'}</Notice>
         {missing}
       </>
-    ) : (
-      <Notice>Nothing else goes along.</Notice>
     );
   return (
     <div class="along">

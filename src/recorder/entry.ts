@@ -10,7 +10,7 @@
 // that of their first one.
 
 import {crc32} from 'node:zlib';
-import {fieldAt, textWithoutOwners} from '#src/api/json/object-bytes.js';
+import {fieldAt, metadataFieldsAt, textWithoutOwners} from '#src/api/json/object-bytes.js';
 import type {ChangeReport, RecordedObject} from '#src/observe/flight-recorder.js';
 import type {ChangeRecord, FlightRecord} from './records.js';
 
@@ -174,7 +174,6 @@ const behindRest = (bytes: Buffer, at: number, text: string): number => {
   return bytes.subarray(at, at + rest.length).equals(rest) ? at + rest.length : -1;
 };
 
-const metadataStart = Buffer.from('"metadata":{');
 const createdStart = Buffer.from('"creationTimestamp":"');
 const quote = 0x22;
 
@@ -260,15 +259,15 @@ export class Entry {
   /** The JSON of the state without the owners of fields, which cost as much as the rest; empty without a state. */
   stateWithoutOwners(): string {
     const json = this.#stateBytes();
-    const metadata = json.indexOf(metadataStart);
-    return metadata < 0 ? json.toString() : textWithoutOwners(json, 0, metadata + metadataStart.length);
+    const fields = metadataFieldsAt(json);
+    return fields === undefined ? json.toString() : textWithoutOwners(json, 0, fields);
   }
 
   /** Returns when the object of the state was created, which is not parsed; undefined if it does not say. */
   createdAt(): string | undefined {
     const json = this.#stateBytes();
-    const metadata = json.indexOf(metadataStart);
-    const at = metadata < 0 ? undefined : fieldAt(json, metadata + metadataStart.length, createdStart);
+    const fields = metadataFieldsAt(json);
+    const at = fields === undefined ? undefined : fieldAt(json, fields, createdStart);
     if (at === undefined) return undefined;
     const from = at + createdStart.length;
     return json.toString('utf8', from, json.indexOf(quote, from));

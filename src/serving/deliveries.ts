@@ -32,9 +32,8 @@ export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'on'>;
 export class Deliveries {
   readonly #maxBytes: number;
   readonly #timed = new Set<Sent>();
-  readonly #upgraded = new Set<Upgraded>();
-  /** Asks responses for their buffered bytes that may grow unnoticed. */
-  readonly #polled = new Map<Sent, () => number>();
+  /** Asks responses and connections for their buffered bytes, which grow unnoticed. */
+  readonly #polled = new Map<Sent, () => void>();
   /** In the order of their last progress, the longest ago first. */
   readonly #waiting = new Set<Sent>();
   readonly #disconnects = new PacedActions(maxDisconnectsPerTurn);
@@ -73,12 +72,8 @@ export class Deliveries {
     const sent = new Sent(this, socket, undefined, 0);
     const upgraded = new Upgraded(socket, sent);
     if (socket.destroyed) return upgraded;
-    this.#upgraded.add(upgraded);
-    socket.once('close', () => {
-      this.#upgraded.delete(upgraded);
-      sent.over();
-    });
-    this.#scheduleCheck();
+    this.poll(sent, () => upgraded.poll());
+    socket.once('close', () => sent.over());
     return upgraded;
   }
 
@@ -92,9 +87,9 @@ export class Deliveries {
     if (this.waitingBytes > this.#maxBytes && !this.#isCuttingOff) this.#cutOffSlowest();
   }
 
-  /** Asks a response from time to time for its number of buffered bytes, until it is over. */
-  poll(sent: Sent, bytes: () => number): void {
-    this.#polled.set(sent, bytes);
+  /** Lets a response be accounted from time to time, until it is over. */
+  poll(sent: Sent, account: () => void): void {
+    this.#polled.set(sent, account);
     this.#scheduleCheck();
   }
 
@@ -106,7 +101,7 @@ export class Deliveries {
   }
 
   #hasToLook(): boolean {
-    return this.#timed.size + this.#upgraded.size + this.#polled.size > 0;
+    return this.#timed.size + this.#polled.size > 0;
   }
 
   /**
@@ -148,8 +143,7 @@ export class Deliveries {
         this.cutOff.time++;
         sent.disconnect();
       }
-      for (const upgraded of this.#upgraded) upgraded.poll();
-      for (const [sent, bytes] of this.#polled) sent.grows(bytes());
+      for (const account of this.#polled.values()) account();
       if (this.#hasToLook()) this.#scheduleCheck();
     });
   }
@@ -197,7 +191,7 @@ export class Sent {
 
   /** Asks from time to time for the number of buffered bytes, where they grow without anybody to call. */
   poll(bytes: () => number): void {
-    if (!this.#over) this.#deliveries.poll(this, bytes);
+    if (!this.#over) this.#deliveries.poll(this, () => this.grows(bytes()));
   }
 
   over(): void {

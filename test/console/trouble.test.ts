@@ -95,6 +95,15 @@ const opened = async (hash: string): Promise<void> => {
 
 const late = () => page.getByText('Changes are shown some seconds late: the WebSocket that would bring them at once is refused');
 
+/** Another page, whose time the test moves on. */
+const pageOnOwnTime = async (): Promise<Page> => {
+  const own = await shown.browser.newPage();
+  await own.clock.install();
+  await own.goto(shown.served.link());
+  await own.getByRole('navigation', {name: 'Views'}).waitFor();
+  return own;
+};
+
 inBrowser('the first of two keys is forgotten when the page shows something else, and after a while', async t => {
   await opened('#/overview');
   await page.keyboard.press('g');
@@ -104,10 +113,7 @@ inBrowser('the first of two keys is forgotten when the page shows something else
   await dialog().waitFor();
   await page.keyboard.press('Escape');
 
-  const other = await shown.browser.newPage();
-  await other.clock.install();
-  await other.goto(shown.served.link());
-  await other.getByRole('navigation', {name: 'Views'}).waitFor();
+  const other = await pageOnOwnTime();
   await other.keyboard.press('g');
   await other.clock.runFor(2000);
   await other.keyboard.press('t');
@@ -193,10 +199,7 @@ inBrowser('where WebSockets are refused, lists and objects are asked for, say so
 inBrowser('what is closed again and again is said to be late, until it stays open, though nothing changes', async t => {
   let closed = 0;
   closes = ({url, upgradable}) => Boolean(upgradable) && url.startsWith('/api/v1/configmaps') && ++closed <= 2;
-  const other = await shown.browser.newPage();
-  await other.clock.install();
-  await other.goto(shown.served.link());
-  await other.getByRole('navigation', {name: 'Views'}).waitFor();
+  const other = await pageOnOwnTime();
   await other.evaluate(`location.hash = '#/objects/core/configmaps'`);
   await other.getByRole('link', {name: 'web'}).waitFor();
   const isLate = () => other.getByText('Changes are shown some seconds late').isVisible();

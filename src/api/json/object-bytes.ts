@@ -29,13 +29,16 @@ export const objectEnd = (json: Buffer, start: number, stopsAt?: (at: number) =>
  * with what its value begins with if other values do not count; undefined without the field.
  */
 export const fieldAt = (json: Buffer, start: number, key: Buffer): number | undefined => {
-  let found: number | undefined;
-  objectEnd(json, start, at => {
-    if (json[at + 1] !== key[1] || key.compare(json, at, at + key.length) !== 0) return false;
-    found = at;
-    return true;
-  });
-  return found;
+  const at = objectEnd(json, start, text => json[text + 1] === key[1] && key.compare(json, text, text + key.length) === 0);
+  return json[at] === quote ? at : undefined; // What follows an object is no quote.
+};
+
+const metadataStart = Buffer.from('"metadata":{');
+
+/** Returns the offset of the first field of an object's metadata; undefined without metadata. */
+export const metadataFieldsAt = (json: Buffer): number | undefined => {
+  const at = json.indexOf(metadataStart);
+  return at < 0 ? undefined : at + metadataStart.length;
 };
 
 const ownersStart = Buffer.from('"managedFields":[{');

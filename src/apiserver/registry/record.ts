@@ -184,14 +184,16 @@ export const writeMetadata = (pieces: JsonPieces, {value, revision}: Pick<Stored
 
 /** Returns a newly parsed object without the owners of its fields, which cost as much as the rest. */
 export const recordWithoutOwners = <T extends KubeObject>(record: Buffer, revision: number): T => {
-  const object = parseJson(textWithoutOwners(record, headerLength, spliceOf(record))) as T;
-  (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
-  return object;
+  return parsedAt(textWithoutOwners(record, headerLength, spliceOf(record)), revision);
 };
 
 /** Returns a newly parsed object with its resourceVersion. */
 export const recordObject = <T extends KubeObject>(record: Buffer, revision: number): T => {
-  const object = parseJson(record.toString('utf8', headerLength)) as T;
+  return parsedAt(recordText(record), revision);
+};
+
+const parsedAt = <T extends KubeObject>(json: string, revision: number): T => {
+  const object = parseJson(json) as T;
   (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
   return object;
 };
