@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {KubeObject} from '#src/api/types.js';
-import {encodeRecord, metadataJson, recordObject, recordWithoutOwners} from '#src/apiserver/registry/record.js';
+import {encodeRecord, labelsJson, metadataJson, recordObject, recordWithoutOwners} from '#src/apiserver/registry/record.js';
 
 const anObject = (metadata: object, rest: object = {spec: {nodeName: 'n'}}): KubeObject =>
   ({kind: 'Pod', apiVersion: 'v1', metadata, ...rest}) as KubeObject;
@@ -56,4 +56,9 @@ test('the owners of fields are not parsed for a row of a table', t => {
     finalizers: ['c'],
     resourceVersion: '7',
   });
+});
+
+test('labels are read, or found absent, also where a record ends with a text that begins as their key does', t => {
+  t.is(labelsJson(encodeRecord(anObject({name: 'a', finalizers: ['l/x']}, {}))), undefined);
+  t.is(labelsJson(encodeRecord(anObject({name: 'a', labels: {}, finalizers: ['l/x']}, {}))), '{}');
 });

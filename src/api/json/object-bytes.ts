@@ -29,7 +29,11 @@ export const objectEnd = (json: Buffer, start: number, stopsAt?: (at: number) =>
  * with what its value begins with if other values do not count; undefined without the field.
  */
 export const fieldAt = (json: Buffer, start: number, key: Buffer): number | undefined => {
-  const at = objectEnd(json, start, text => json[text + 1] === key[1] && key.compare(json, text, text + key.length) === 0);
+  const isKey = (text: number): boolean => {
+    const end = text + key.length;
+    return json[text + 1] === key[1] && end <= json.length && key.compare(json, text, end) === 0;
+  };
+  const at = objectEnd(json, start, isKey);
   return json[at] === quote ? at : undefined; // What follows an object is no quote.
 };
 
