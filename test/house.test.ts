@@ -246,6 +246,19 @@ const subjectProblem = (subject: string): string | undefined => {
     : undefined;
 };
 
+test('for each file of tests, `make test-quick` finds out whether it starts programs', async t => {
+  const {startsPrograms, testFiles} = (await import(join(root, 'tools/test-files.mjs'))) as {
+    readonly startsPrograms: (file: string) => boolean;
+    readonly testFiles: () => readonly string[];
+  };
+
+  const starting = testFiles().filter(file => startsPrograms(join('dist/test', file)));
+
+  t.true(starting.includes('console/page.test.js'), 'starts a browser');
+  t.true(starting.includes('cli/plat.test.js'));
+  t.false(starting.includes('codegen/type-operators.test.js'), 'imports only in texts');
+});
+
 /** Commits before this one were not checked. */
 const firstChecked = 'b0650b07';
 const history = spawnSync('git', ['log', '--no-merges', '--format=%s', `${firstChecked}..HEAD`], {cwd: root, encoding: 'utf8'});

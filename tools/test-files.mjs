@@ -1,5 +1,5 @@
 // The compiled test files, and what they import.
-import {existsSync, readFileSync, readdirSync, statSync} from 'node:fs';
+import {readFileSync, readdirSync, statSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 
 /** Returns the test files, by their paths in dist/test. */
@@ -13,7 +13,7 @@ const known = new Map();
 /** Returns what a compiled file imports: paths of other compiled files, and the names of packages. */
 export const importsOf = file => {
   if (!known.has(file)) {
-    const code = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    const code = statSync(file, {throwIfNoEntry: false})?.isFile() ? readFileSync(file, 'utf8') : '';
     const names = [...code.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g)].map(([, name]) => name);
     known.set(
       file,
@@ -24,7 +24,7 @@ export const importsOf = file => {
 };
 
 const isHelper = file => /^dist\/(test|bench)\//.test(file);
-const starters = new Set(['node:child_process', 'node:worker_threads', 'esbuild']);
+const starters = new Set(['node:child_process', 'node:worker_threads', 'esbuild', 'playwright-core']);
 
 /** Returns the files that a file imports, itself included, at any distance; only those that `isFollowed`. */
 export const reached = (file, isFollowed = name => name.startsWith('dist/')) => {

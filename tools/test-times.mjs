@@ -1,7 +1,8 @@
 // Times of test files. ava loads this module into every process before the tests; where PLAT_TEST_TIMES names a file,
-// each process appends a line with its wall time, and the CPU time of itself and of the programs it started, and
-// tools/test.mjs one for each test. `node tools/test-times.mjs FILE` prints a table of it, and `--write` writes which
-// test files take long to test/long-tests.json.
+// each process appends a line with its wall time, and the CPU time of itself and of the programs it started, each
+// script one with the CPU time of each test, and tools/test.mjs one with the wall time of each test. `node
+// tools/test-times.mjs FILE` prints tables of it, and `--write` writes which test files take long to
+// test/long-tests.json.
 import {appendFileSync, existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {relative} from 'node:path';
 import process from 'node:process';
@@ -45,6 +46,21 @@ const print = rows => {
   console.log(`${rows.length} processes, ${wall} s, CPU ${own + started} s, of these ${started} s in programs that tests started`);
 };
 
+/** How many test files of scripts are printed. */
+const most = 60;
+
+/** Prints the test files of scripts in the order of their cost. */
+const printFiles = rows => {
+  const files = new Map();
+  for (const {title, cpu} of rows) {
+    const [seconds, tests] = files.get(fileOf(title)) ?? [0, 0];
+    files.set(fileOf(title), [seconds + cpu, tests + 1]);
+  }
+  console.log('\n     CPU    tests file of a script');
+  for (const [file, [seconds, tests]] of [...files].sort(([, [one]], [, [other]]) => other - one).slice(0, most))
+    console.log(seconds.toFixed(1).padStart(8), String(tests).padStart(8), file);
+};
+
 /** Returns the test file of a title. */
 const fileOf = title => {
   const parts = title.split(' › ');
@@ -69,11 +85,31 @@ const write = (processes, tests) => {
 
 const out = process.env['PLAT_TEST_TIMES'];
 
+const measure = async (title, run) => {
+  const before = process.cpuUsage();
+  try {
+    return await run();
+  } finally {
+    const {user, system} = process.cpuUsage(before);
+    appendFileSync(out, `${JSON.stringify({title, cpu: (user + system) / 1e6})}\n`);
+  }
+};
+
+/**
+ * Returns the arguments of a test, whose body notes its CPU time where times are taken: a script's tests run one by
+ * one.
+ */
+export const measured = (title, [body, ...rest]) =>
+  out && typeof body === 'function' ? [t => measure(title, () => body(t)), ...rest] : [body, ...rest];
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = rowsOf(process.argv[2]);
-  const [processes, tests] = [rows.filter(({file}) => file), rows.filter(({title}) => title)];
+  const [processes, tests] = [rows.filter(({file}) => file), rows.filter(({seconds}) => seconds)];
   if (process.argv[3] === '--write') write(processes, tests);
-  else print(processes);
+  else {
+    print(processes);
+    printFiles(rows.filter(({cpu}) => cpu));
+  }
 } else if (out) {
   const began = Date.now() - process.uptime() * 1000;
   const {default: test} = await import('ava');

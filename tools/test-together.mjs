@@ -39,10 +39,13 @@ const placeOf = path =>
 const ava = `
 import test from 'ava';
 import {script} from 'script';
+import {measured} from ${JSON.stringify(pathToFileURL('tools/test-times.mjs').href)};
 const under = declare => Object.assign(
   (title, ...rest) => {
     const {place} = script;
-    script.declared.push(() => (typeof title === 'string' ? declare(place + title, ...rest) : declare(title, ...rest)));
+    script.declared.push(() =>
+      typeof title === 'string' ? declare(place + title, ...measured(place + title, rest)) : declare(title, ...rest),
+    );
   },
   Object.fromEntries(Object.entries(declare).map(([name, value]) => [name, under(value)])),
 );
@@ -119,7 +122,7 @@ const together = scripts => ({
     virtual('scripts', /^scripts:/, path => scriptOf(scripts[path.slice('scripts:'.length)]));
     virtual('place', /^place:/, path => placedAt(path.slice('place:'.length)));
     virtual('script', /^script$/, () => "export const script = {place: '', declared: []};");
-    build.onResolve({filter: /^ava$/, namespace: 'ava'}, () => ({path: 'ava', external: true}));
+    build.onResolve({filter: /^(ava$|file:)/, namespace: 'ava'}, ({path}) => ({path, external: true}));
     virtual('ava', /^ava$/, () => ava);
     build.onResolve({filter: /^[^.#/]/}, ({kind}) => (kind === 'entry-point' ? undefined : {external: true}));
     atTheirPlaces(build);
