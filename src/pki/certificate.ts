@@ -19,6 +19,7 @@ import {
 import {readPublicKey} from '#src/pki/keys/keys.js';
 import {readName, type DistinguishedName} from './names.js';
 import {extensionOids} from '#src/pki/encoding/oids.js';
+import {knownTexts} from '#src/pki/encoding/known-texts.js';
 import {pemBlocks, toPem} from '#src/pki/encoding/pem.js';
 import {readSignatureAlgorithm, type SignedBytes} from '#src/pki/keys/signatures.js';
 import {readTime} from '#src/pki/encoding/times.js';
@@ -162,16 +163,18 @@ const asDer = (bytes: Buffer): Buffer | undefined => {
 
 /**
  * Returns the certificates of a PEM bundle in order. Other blocks and blocks with headers are skipped. Throws if there
- * is none.
+ * is none. Equal texts may return the same certificates.
  */
-export const parseCertificateBundle = (pem: Buffer | string): Certificate[] => {
+export const parseCertificateBundle = (pem: Buffer | string): Certificate[] => [...knownBundle(pem)];
+
+const knownBundle = knownTexts((pem: Buffer | string): readonly Certificate[] => {
   const certificates: Certificate[] = [];
   for (const {label, headers, bytes} of pemBlocks(pem)) {
     if (label === pemLabel && Object.keys(headers).length === 0) certificates.push(parseCertificate(bytes));
   }
   if (certificates.length === 0) throw new PkiError('data does not contain any valid RSA or ECDSA certificates');
   return certificates;
-};
+});
 
 /** Returns a certificate in PEM. */
 export const certificatePem = ({raw}: Pick<Certificate, 'raw'>): string => toPem(pemLabel, raw);

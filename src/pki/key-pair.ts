@@ -2,6 +2,7 @@ import type {KeyObject} from 'node:crypto';
 import {parseCertificate, type Certificate} from './certificate.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {parsePrivateKey, sameKey} from '#src/pki/keys/keys.js';
+import {knownTexts} from '#src/pki/encoding/known-texts.js';
 import {pemBlocks} from '#src/pki/encoding/pem.js';
 
 /** A certificate chain and its private key in PEM. */
@@ -43,3 +44,11 @@ export const parseKeyPair = (certificate: Buffer | string, key: Buffer | string)
   if (!sameKey(chain[0].publicKey, privateKey)) throw new PkiError('tls: private key does not match public key');
   return {chain: [...chain], key: privateKey};
 };
+
+/**
+ * Returns the chain of a pair, leaf first. Throws as `parseKeyPair` does. Equal texts may return the same chain; the
+ * key is not kept.
+ */
+export const checkKeyPair = knownTexts(
+  (certificate: Buffer | string, key: Buffer | string): KeyPair['chain'] => parseKeyPair(certificate, key).chain,
+);

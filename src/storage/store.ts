@@ -228,7 +228,15 @@ export interface Store {
    * records. Absent for a store whose records are not in this process's memory.
    */
   snapshot?(): StoreSnapshot;
+  /** Present if the store was opened with a snapshot. */
+  readonly origin?: StoreOrigin | undefined;
   close(): Promise<void>;
+}
+
+/** Where a store began: the same for all stores that were opened with one snapshot. */
+export interface StoreOrigin {
+  /** Records up to this revision are the snapshot's, and have the same values in these stores. */
+  readonly revision: number;
 }
 
 /** The state of a store at one moment. */

@@ -4,10 +4,12 @@ import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {copyJson} from '#src/base/json/json-copy.js';
 import {ObjectCache} from '#src/apiserver/registry/object-cache.js';
+import {SharedObjects} from '#src/apiserver/registry/shared-objects.js';
 import {listAndWatchKind} from '#src/apiserver/registry/read/list-watch.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import {noteEmpty} from '#src/schema/emptied.js';
+import type {Store} from '#src/storage/store.js';
 import {aConfigMap, admin, configMaps, startWire, words} from './wire.js';
 
 const key = '/registry/configmaps/default/a';
@@ -183,4 +185,23 @@ test('a patch from a client in the process has the effects, and the refusals, of
     if (seen instanceof StatusError) t.deepEqual([seen.status.code, seen.message.replaceAll('process', 'wire')], [code, message]);
     else t.deepEqual([seen.data, seen.metadata?.labels], [data, (metadata as typeof seen.metadata)?.labels]);
   }
+});
+
+test('servers over one snapshot parse its records once, and what was written later each for itself', t => {
+  const origin = {revision: 7};
+  const caches = [1, 2].map(() => new ObjectCache(SharedObjects.of({origin} as Store)));
+  const [value, later] = [encodeRecord(anObject({k: 'v'})), encodeRecord(anObject({k: 'w'}))];
+  const of = (record: Buffer, revision: number) => caches.map(cache => cache.of(key, record, revision));
+  const [one, other] = of(value, 7);
+  const [early] = of(value, 6);
+
+  t.is(one, other);
+  t.true(Object.isFrozen(one) && Object.isFrozen(one!.metadata));
+  t.deepEqual(one, recordObject(value, 7));
+  t.is(early!.metadata!.resourceVersion, '6');
+  const [first, second] = of(later, 8);
+  t.deepEqual(first, second);
+  t.not(first, second);
+  t.not(new ObjectCache(SharedObjects.of({origin: {revision: 7}} as Store)).of(key, value, 7), one);
+  t.is(SharedObjects.of({} as Store), undefined);
 });

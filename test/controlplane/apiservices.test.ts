@@ -4,7 +4,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds/index.js';
 import {naming} from '#src/api/naming.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
-import {autoregisterLoop} from '#src/controlplane/apiservices/autoregister.js';
+import {autoregisterLoop, builtInRegistrations} from '#src/controlplane/apiservices/autoregister.js';
 import {completionOf} from '#src/controlplane/apiservices/completion.js';
 import {localAvailabilityLoop} from '#src/controlplane/apiservices/local-availability.js';
 import {serverLoops} from '#src/controlplane/loops.js';
@@ -14,7 +14,7 @@ import {startServer} from '#test/fixtures/server.js';
 
 type ApiService = ObjectOf<typeof kinds.apiServices>;
 
-type Served = Parameters<typeof autoregisterLoop>[0]['served'][number];
+type Served = Parameters<typeof builtInRegistrations>[0][number];
 
 const words = naming('plat');
 const label = 'plat-aggregator.plat.io/automanaged';
@@ -38,7 +38,7 @@ const start = async (before: readonly ApiService[] = [], served = usual) => {
     stop.signal,
   );
   await loops.run(localAvailabilityLoop);
-  await loops.run(autoregisterLoop({served, withDefinitions: false, naming: words}));
+  await loops.run(autoregisterLoop({builtIn: builtInRegistrations(served, words), withDefinitions: false, naming: words}));
   await clock.drain();
   const names = async () => (await objects.list()).items.map(({metadata}) => metadata?.name);
   return {...env, objects, names, loops, metrics, [Symbol.dispose]: () => stop.abort()};

@@ -3,6 +3,9 @@ import test from 'ava';
 import {authorityPem, loadAuthority} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificateBundle} from '#src/pki/certificate.js';
 import {PkiError} from '#src/pki/encoding/error.js';
+import {knownTexts} from '#src/pki/encoding/known-texts.js';
+import {checkKeyPair} from '#src/pki/key-pair.js';
+import {parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import {generatePrivateKey, parsePrivateKey, privateKeyPem, sameKey} from '#src/pki/keys/keys.js';
 import {toPem} from '#src/pki/encoding/pem.js';
 import {authority, key, rsaKey} from './issuing-parts.js';
@@ -68,4 +71,22 @@ test('reads a bundle, skipping blocks that are no certificates', t => {
 
   t.is(parseCertificateBundle(`${privateKeyPem(key)}text\n${pem}${headed}${pem}`).length, 2);
   t.throws(() => parseCertificateBundle(headed), {message: 'data does not contain any valid RSA or ECDSA certificates'});
+});
+
+test('a file that was read is known by its text, and a pair by both of its texts', t => {
+  const {certificate, key: keyPem} = authorityPem(authority);
+  const [one] = parseCertificateBundle(certificate);
+
+  t.is(parseCertificateBundle(Buffer.from(certificate))[0], one);
+  t.not(parseCertificateBundle(certificate), parseCertificateBundle(certificate));
+  t.is(parseVerifyingKeys(keyPem), parseVerifyingKeys(keyPem));
+  t.is(checkKeyPair(certificate, keyPem), checkKeyPair(Buffer.from(certificate), keyPem));
+  for (let time = 0; time < 2; time++) {
+    t.throws(() => checkKeyPair(certificate, privateKeyPem(key)), {message: 'tls: private key does not match public key'});
+    t.throws(() => parseVerifyingKeys('junk'), {instanceOf: PkiError});
+  }
+  const read = knownTexts((...texts: readonly string[]) => ({texts}));
+  t.not(read('ab', 'c'), read('a', 'bc'));
+  t.is(read('ab', 'c'), read('ab', 'c'));
+  t.not(read('a'.repeat(20_000)), read('a'.repeat(20_000)));
 });

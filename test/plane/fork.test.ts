@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds, type Kind} from '#src/api/kinds/index.js';
 import type {KubeObject} from '#src/api/types.js';
+import {caches} from '#src/base/cache-bound.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
@@ -48,6 +49,41 @@ test('a fork goes on from the resource version and the time of its plane, and ne
   t.deepEqual(await names(fork.client()), ['before', 'there']);
   await (fork.clock as VirtualClock).advance(60_000);
   t.is(fork.clock.now() - plane.clock.now(), 60_000);
+});
+
+test('forks of a snapshot share the objects that they have not changed, and keep their own of those that they have', async t => {
+  const plane = await aPlane(t);
+  await create(plane.client(), 'a');
+  using snapshot = plane.snapshot();
+  const [one, other] = [await aFork(t, {fork: () => snapshot.fork()}), await aFork(t, {fork: () => snapshot.fork()})];
+  const read = (from: Pick<Plane, 'client'>) => from.client().resource(kinds.configMaps).get('a', {namespace});
+  const before = await read(one);
+
+  t.is(await read(other), before);
+  t.true(Object.isFrozen(before) && Object.isFrozen(before.metadata));
+  await one
+    .client()
+    .resource(kinds.configMaps)
+    .update({...before, data: {of: 'one'}});
+  t.deepEqual([(await read(one)).data, (await read(other)).data, (await read(plane)).data], [{of: 'one'}, undefined, undefined]);
+  await other
+    .client()
+    .resource(kinds.configMaps)
+    .update({...before, data: {of: 'other'}});
+  t.deepEqual([(await read(one)).data, (await read(other)).data], [{of: 'one'}, {of: 'other'}]);
+  t.is((await read(one)).metadata!.resourceVersion, (await read(other)).metadata!.resourceVersion);
+  t.is(await read(await aFork(t, {fork: () => snapshot.fork()})), before);
+});
+
+test.serial('a plane that has stopped has nothing left in the cache of objects', async t => {
+  const kept = () => caches().find(({name}) => name === 'objects')!.bytes;
+  const before = kept();
+  const plane = await aPlane(t);
+  await create(plane.client(), 'a');
+  t.true(kept() > before);
+  await plane.stop();
+
+  t.true(kept() <= before);
 });
 
 test('a watch in a fork begins at a resource version from before the fork', async t => {

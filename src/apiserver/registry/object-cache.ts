@@ -11,7 +11,8 @@ import {runStepsYielding, type Steps} from '#src/base/steps.js';
 import {Yielder} from '#src/base/turn.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {asParsed} from './as-parsed.js';
-import {recordJson, recordObject} from './record.js';
+import {parsedBytes, recordJson, recordObject} from './record.js';
+import type {SharedObjects} from './shared-objects.js';
 
 /** Returns a value after freezing it recursively, so that it can be shared. */
 export const deepFreeze = <T>(value: T): T => {
@@ -22,9 +23,6 @@ export const deepFreeze = <T>(value: T): T => {
 };
 
 const bound = new CacheBound('objects', 24 << 20, {idleBytes: 8 << 20});
-
-/** The approximate ratio of the size of a parsed object to that of its JSON. */
-const bytesOfText = 3;
 
 /** Longer records are parsed in steps, since parsing them at once would block the event loop. */
 export const longRecordBytes = 128 << 10;
@@ -48,6 +46,12 @@ export class ObjectCache {
   readonly #parsing = new Map<string, Promise<KubeObject>>();
   /** The objects whose records are being written, by key. */
   readonly #writing = new Map<string, ObjectInWriting>();
+  readonly #shared: SharedObjects | undefined;
+
+  /** `shared` are objects of other servers, which may be taken instead of parsing their records. */
+  constructor(shared?: SharedObjects) {
+    this.#shared = shared;
+  }
 
   /** Returns the object of a record if it is cached. */
   peek(key: string, revision: number): KubeObject | undefined {
@@ -83,7 +87,7 @@ export class ObjectCache {
   of(key: string, value: Buffer, revision: number): KubeObject {
     const known = this.#objects.get(key);
     if (known?.revision === revision) return known.object;
-    return this.#inWriting(key, value, revision) ?? this.#keep(key, value, revision, deepFreeze(recordObject(value, revision)));
+    return this.#inWriting(key, value, revision) ?? this.#keep(key, value, revision, this.#parsed(value, revision));
   }
 
   /**
@@ -119,7 +123,7 @@ export class ObjectCache {
     return withClockHeld(clock, () => runStepsYielding(parsed, new Yielder(clock)));
   }
 
-  /** Empties the cache: keys and revisions stand for other objects now. */
+  /** Empties the cache: keys and revisions stand for other objects now, or nobody reads them any more. */
   clear(): void {
     this.#objects.clear();
     this.#parsing.clear();
@@ -141,6 +145,11 @@ export class ObjectCache {
     return this.#share(key, value, revision, writing.object);
   }
 
+  #parsed(value: Buffer, revision: number): KubeObject {
+    const parse = () => deepFreeze(recordObject(value, revision));
+    return this.#shared ? this.#shared.object(value, revision, parse) : parse();
+  }
+
   #share(key: string, value: Buffer, revision: number, written: KubeObject): KubeObject {
     const {apiVersion, kind, metadata, ...rest} = asParsed(written);
     const object = {kind, apiVersion, metadata: {...metadata, resourceVersion: String(revision)}, ...rest} as KubeObject;
@@ -149,7 +158,7 @@ export class ObjectCache {
 
   #keep(key: string, value: Buffer, revision: number, object: KubeObject): KubeObject {
     const known = this.#objects.get(key);
-    if (!known || known.revision < revision) this.#objects.set(key, {revision, object, bytes: bytesOfText * value.length});
+    if (!known || known.revision < revision) this.#objects.set(key, {revision, object, bytes: parsedBytes(value)});
     return object;
   }
 }

@@ -187,6 +187,9 @@ export const recordWithoutOwners = <T extends KubeObject>(record: Buffer, revisi
   return parsedAt(textWithoutOwners(record, headerLength, spliceOf(record)), revision);
 };
 
+/** Returns the approximate size of the parsed object of a record. */
+export const parsedBytes = (record: Buffer): number => 3 * record.length;
+
 /** Returns a newly parsed object with its resourceVersion. */
 export const recordObject = <T extends KubeObject>(record: Buffer, revision: number): T => {
   return parsedAt(recordText(record), revision);

@@ -8,6 +8,7 @@ import type {ResourceTarget} from '#src/apiserver/request/request-info.js';
 import {measuredStore} from './measured-store.js';
 import {refOf, Resource, rootOf, type ServedResource} from './resource.js';
 import type {RegistrySettings} from './settings.js';
+import {SharedObjects} from './shared-objects.js';
 
 /** The resources of custom resource definitions. */
 export interface CustomResources {
@@ -31,9 +32,10 @@ export class Registry {
 
   constructor(definitions: readonly ResourceDefinition[], settings: RegistrySettings) {
     this.settings = settings;
+    const sharedObjects = SharedObjects.of(settings.store);
     for (const definition of definitions) {
       const store = measuredStore(settings.store, rootOf(definition, settings), refOf(definition, settings), settings);
-      const resource = new Resource(definition, {...settings, store});
+      const resource = new Resource(definition, {...settings, store, sharedObjects});
       this.#resources.push(resource);
       this.#add({resource, kind: definition.kind});
       for (const version of definition.served?.otherVersions ?? []) this.#add({resource, kind: version.kind, version});

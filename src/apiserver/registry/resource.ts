@@ -19,6 +19,7 @@ import {metadataEnd, metadataJson, partialRecordObject, recordObject, recordWith
 import {CollectionAttributes, type RecordRow} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
 import type {RegistrySettings} from './settings.js';
+import type {SharedObjects} from './shared-objects.js';
 
 /**
  * The settings of one resource. Custom resources have schemas of their own, and a store that translates records to
@@ -27,6 +28,8 @@ import type {RegistrySettings} from './settings.js';
 export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {
   readonly schemas: SchemaSource;
   readonly siblings?: Siblings;
+  /** The parsed objects of servers over stores that share records with this one. */
+  readonly sharedObjects?: SharedObjects | undefined;
   /** Returns the value that a read yields after a write. Present for stores that translate records. */
   readBack?(key: string, written: Buffer, revision: number): Eventually<Buffer>;
   /**
@@ -74,7 +77,7 @@ export class Resource {
   /** Whether the kind is defined at runtime. */
   readonly isCustom: boolean;
   readonly settings: ResourceSettings;
-  readonly objects = new ObjectCache();
+  readonly objects: ObjectCache;
   readonly remainingCounts = new RemainingCounts();
   readonly followers = new Set<Follower>();
   /** The cached attributes of its objects for selectors and tables. */
@@ -92,6 +95,7 @@ export class Resource {
     this.kind = definition.kind;
     this.isCustom = definition.custom !== undefined;
     this.settings = settings;
+    this.objects = new ObjectCache(settings.sharedObjects);
     this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
     this.ref = refOf(definition, settings);
     const fields = [

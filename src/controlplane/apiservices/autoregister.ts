@@ -25,9 +25,15 @@ type Managed = 'onstart' | 'true';
  */
 const excludedGroups: ReadonlySet<GroupToken> = new Set(['metrics']);
 
+/** A group version that the server serves itself. */
+interface ServedVersion {
+  readonly group: GroupToken;
+  readonly version: string;
+}
+
 export interface AutoregisterParts {
-  /** The group versions that the server serves itself. */
-  readonly served: readonly {readonly group: GroupToken; readonly version: string}[];
+  /** The APIServices of the group versions that the server serves itself, by name. */
+  readonly builtIn: ReadonlyMap<string, ApiService>;
   /** Whether custom resources can be defined. */
   readonly withDefinitions: boolean;
   readonly naming: Naming;
@@ -56,14 +62,16 @@ const registration = (
 /**
  * Returns the APIServices of the built-in group versions by name. Group versions without a priority are not registered.
  */
-export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
-  const wanted = served.flatMap(({group, version}) => {
-    const priority = builtInPriority(group, version);
-    return priority
-      ? [registration(naming, naming.group(group), version, priority, excludedGroups.has(group) ? undefined : 'onstart')]
-      : [];
-  });
-  return new Map(wanted.map(object => [object.metadata!.name!, object]));
+export const builtInRegistrations = (served: readonly ServedVersion[], naming: Naming): ReadonlyMap<string, ApiService> => {
+  const wanted = new Map<string, ApiService>();
+  for (const {group, version} of served) {
+    const name = nameOf(naming.group(group), version);
+    const priority = wanted.has(name) ? undefined : builtInPriority(group, version);
+    if (!priority) continue;
+    const managed = excludedGroups.has(group) ? undefined : 'onstart';
+    wanted.set(name, registration(naming, naming.group(group), version, priority, managed));
+  }
+  return wanted;
 };
 
 /** Creates the registrations that are missing, which the loop does at the start only. */
@@ -90,10 +98,9 @@ const managementOf = (naming: Naming, object: Frozen<ApiService> | undefined): M
 
 /** Returns the desired APIService of a name, if any. */
 const wantedOf = (
-  {naming, ...parts}: AutoregisterParts,
+  {naming, builtIn}: AutoregisterParts,
   definitions: Lister<Definition> | undefined,
 ): ((name: string) => ApiService | undefined) => {
-  const builtIn = builtInRegistrations({...parts, naming});
   return name => {
     const known = builtIn.get(name);
     if (known) return known;
@@ -132,7 +139,7 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
       const wantedAt = wantedOf(parts, parts.withDefinitions ? lister(kinds.customResourceDefinitions) : undefined);
       const done = new Set<string>();
       let atStart: ReadonlySet<string> | undefined;
-      for (const name of builtInRegistrations(parts).keys()) enqueue({namespace: '', name});
+      for (const name of parts.builtIn.keys()) enqueue({namespace: '', name});
 
       const settle = async (name: string): Promise<void> => {
         const wanted = wantedAt(name);

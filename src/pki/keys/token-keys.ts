@@ -1,6 +1,7 @@
 import {createPrivateKey, createPublicKey, X509Certificate, type KeyObject} from 'node:crypto';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {parsePrivateKey} from './keys.js';
+import {knownTexts} from '#src/pki/encoding/known-texts.js';
 import {pemBlocks, type PemBlock} from '#src/pki/encoding/pem.js';
 import {tokenKey, type TokenKey} from './token.js';
 
@@ -24,13 +25,13 @@ const keyIn = ({label, bytes}: PemBlock): TokenKey | undefined => {
 
 /**
  * Returns all keys in PEM that can verify tokens: public keys, and those of private keys and certificates. Throws if
- * there is none.
+ * there is none. Equal texts may return the same keys.
  */
-export const parseVerifyingKeys = (pem: Buffer | string): readonly TokenKey[] => {
+export const parseVerifyingKeys = knownTexts((pem: Buffer | string): readonly TokenKey[] => {
   const found = [...pemBlocks(pem)].flatMap(block => keyIn(block) ?? []);
   if (found.length === 0) throw new PkiError('data does not contain any valid RSA or ECDSA public keys');
   return found;
-};
+});
 
 /** Returns the private key in PEM that signs tokens. */
 export const parseSigningKey = (pem: Buffer | string): TokenKey => tokenKey(parsePrivateKey(pem));

@@ -4,7 +4,7 @@ import type {Log} from '#src/base/log.js';
 import type {AgentTrust} from '#src/apiserver/handlers/agent-trust.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
-import {parseKeyPair} from '#src/pki/key-pair.js';
+import {checkKeyPair} from '#src/pki/key-pair.js';
 
 export interface AgentTrustParts {
   readonly files: Files;
@@ -37,7 +37,7 @@ export const followAgentTrust = async (
     const cert = await content('platlet-client-certificate', certFile);
     const key = await content('platlet-client-key', keyFile);
     if (ca) refused('platlet-certificate-authority', caFile, () => parseCertificateBundle(ca));
-    if (cert && key) refused('platlet-client-certificate', `${certFile}, --platlet-client-key: ${keyFile}`, () => parseKeyPair(cert, key));
+    if (cert && key) refused('platlet-client-certificate', `${certFile}, --platlet-client-key: ${keyFile}`, () => checkKeyPair(cert, key));
     const pair = cert && key ? {pair: {cert, key}} : {};
     return {verified: {...pair, ...(ca ? {ca} : {insecure: true})}, unverified: {...pair, insecure: true}};
   };

@@ -152,8 +152,7 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
   };
   const begin = async () => {
     const own = {host: hostOf(parts), user: serverUser, rbac: authorizers.rbac !== undefined, serviceRanges: serviceRangesOf(options)};
-    await removeDamagedRecords(
-      {store, registry, log},
+    await removeDamagedRecords({store, registry, log}, () =>
       ownObjects({...parts, ...own, registry, serviceAddress: firstServiceAddress(options)}),
     );
     maintainStore(parts, server, signal);
@@ -188,6 +187,8 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
       await audit?.close();
       await tracing?.close();
       await store.close();
+      // All servers of the process share the bound of the caches.
+      for (const {objects} of registry.resources) objects.clear();
     },
   };
 };

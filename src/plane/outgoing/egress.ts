@@ -10,7 +10,7 @@ import {messageOf} from '#src/base/message.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
-import {parseKeyPair} from '#src/pki/key-pair.js';
+import {checkKeyPair} from '#src/pki/key-pair.js';
 import {environmentDialer} from '#src/transport/environment-proxy.js';
 import {dialer, targetOf, type Dial, type TargetTls} from '#src/transport/dial.js';
 import type {EgressProxy} from '#src/transport/egress/tunnel-network.js';
@@ -90,7 +90,7 @@ const tlsOf = async (files: (EgressConnection & {kind: 'tcp'})['tls']): Promise<
   const {caBundle, clientCert = '', clientKey = ''} = files;
   const [cert, key] = await Promise.all([readFile(clientCert, 'utf8'), readFile(clientKey, 'utf8')]);
   try {
-    parseKeyPair(cert, key);
+    checkKeyPair(cert, key);
   } catch (cause) {
     throw new Error(`failed to read key pair ${clientCert} & ${clientKey}, got ${messageOf(cause)}`, {cause});
   }

@@ -6,7 +6,7 @@ import {followFiles, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
-import {parseKeyPair} from '#src/pki/key-pair.js';
+import {checkKeyPair} from '#src/pki/key-pair.js';
 import type {ClientPair} from '#src/transport/request-credentials.js';
 
 export interface ProxyClientParts {
@@ -42,7 +42,7 @@ export const proxyClient = async ({options, files, clock, log}: ProxyClientParts
       contentOf(files, 'proxy-client-key-file', keyFile),
     ]);
     try {
-      parseKeyPair(cert, key);
+      checkKeyPair(cert, key);
     } catch (cause) {
       throw new Error(`--proxy-client-cert-file: ${certFile} and ${keyFile}: ${messageOf(cause)}`, {cause});
     }

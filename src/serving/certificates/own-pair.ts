@@ -4,7 +4,7 @@ import type {Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import {withMessagePrefix} from '#src/pki/encoding/error.js';
 import {createSelfSignedServing, keyPairPem} from '#src/pki/issuing.js';
-import {parseKeyPair} from '#src/pki/key-pair.js';
+import {checkKeyPair} from '#src/pki/key-pair.js';
 
 /** The files of a certificate and key. */
 export interface PairFiles {
@@ -30,7 +30,7 @@ const ownIssuer = /-ca@\d+$/;
 const renewBeforeMs = 30 * 86_400_000;
 
 const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: number): boolean => {
-  const [leaf] = withMessagePrefix(`cannot serve with ${paths.certFile} and ${paths.keyFile}`, () => parseKeyPair(certificate, key).chain);
+  const [leaf] = withMessagePrefix(`cannot serve with ${paths.certFile} and ${paths.keyFile}`, () => checkKeyPair(certificate, key));
   return ownIssuer.test(leaf.issuer.commonName) && (leaf.notAfter - now < renewBeforeMs || leaf.notBefore > now);
 };
 

@@ -6,7 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 import {followFiles, type Files} from '#src/base/files/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Certificate} from '#src/pki/certificate.js';
-import {parseKeyPair} from '#src/pki/key-pair.js';
+import {checkKeyPair} from '#src/pki/key-pair.js';
 import {messageOf} from '#src/base/message.js';
 import {NameTable} from './names.js';
 import type {PairFiles} from './own-pair.js';
@@ -47,7 +47,7 @@ const readPair = async (files: Files, {certFile, keyFile}: PairFiles): Promise<{
 const loadPair = async (files: Files, pair: PairFiles, limits: Limits, before?: LoadedPair): Promise<LoadedPair> => {
   const {certificate, key} = await readPair(files, pair);
   if (before && certificate.equals(before.certificate) && key.equals(before.key)) return before;
-  const [leaf] = parseKeyPair(certificate, key).chain;
+  const [leaf] = checkKeyPair(certificate, key);
   return {certificate, key, leaf, context: createSecureContext({cert: certificate, key, ...limits})};
 };
 

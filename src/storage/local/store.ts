@@ -9,6 +9,7 @@ import type {
   RevisionNote,
   Store,
   StoredRecord,
+  StoreOrigin,
   StoreSnapshot,
   Watcher,
   WatchQuery,
@@ -75,6 +76,7 @@ export class LocalStore implements Store {
   readonly noted?: () => RevisionNote | undefined;
   readonly note?: (note: RevisionNote) => Promise<void>;
   readonly snapshot?: () => StoreSnapshot;
+  readonly origin: StoreOrigin | undefined;
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #watchers: Watchers;
@@ -88,9 +90,10 @@ export class LocalStore implements Store {
   #compacting: Promise<void> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  constructor(engine: StorageEngine, clock: Clock, leases: Iterable<GrantedLease> = engine.leases()) {
+  constructor(engine: StorageEngine, clock: Clock, leases: Iterable<GrantedLease> = engine.leases(), origin?: StoreOrigin) {
     this.#engine = engine;
     this.#clock = clock;
+    this.origin = origin;
     this.#last = engine.revision();
     this.#watchers = new Watchers(engine, clock);
     if (engine.note) {
@@ -228,7 +231,8 @@ export class LocalStore implements Store {
   #snapshot(): StoreSnapshot {
     const engine = this.#open().copy!();
     const leases = this.#leases.active();
-    return {revision: engine.revision(), open: clock => new LocalStore(engine.copy!(), clock, leases)};
+    const origin: StoreOrigin = {revision: engine.revision()};
+    return {revision: origin.revision, open: clock => new LocalStore(engine.copy!(), clock, leases, origin)};
   }
 
   async #shut(): Promise<void> {

@@ -40,3 +40,25 @@ test('the policy speaks its naming throughout', t => {
   t.notRegex(text, /kube|k8s/);
   t.true(text.includes('system:certificates.plat.io:plat-apiserver-client-platlet-approver'));
 });
+
+test('the policy is made once for the same gates, frozen, and anew for others', t => {
+  const words = naming('kubernetes');
+  const none = bootstrapPolicy(words, () => false);
+  const [first] = none.clusterRoles;
+
+  t.is(
+    bootstrapPolicy(words, () => false),
+    none,
+  );
+  t.is(
+    bootstrapPolicy(words, name => name === 'NoGateOfThePolicy'),
+    none,
+  );
+  t.true(bootstrapPolicy(words, () => true).clusterRoles.length > none.clusterRoles.length);
+  t.is(
+    bootstrapPolicy(words, () => false),
+    none,
+  );
+  t.throws(() => void (first!.rules as unknown[]).push({}), {instanceOf: TypeError});
+  t.throws(() => void Object.assign(first!.metadata!.labels!, {more: 'yes'}), {instanceOf: TypeError});
+});

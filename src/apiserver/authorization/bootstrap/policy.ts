@@ -1,9 +1,10 @@
 import type {Naming} from '#src/api/naming.js';
 import type {ClusterRole, ClusterRoleBinding, Role, RoleBinding} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
+import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {certificateRoles} from './certificate-roles.js';
 import {componentRoles} from './component-roles.js';
-import {controllerBindings, controllerRoles} from './controller-roles.js';
+import {controllerPolicy} from './controller-roles.js';
 import {namespaceBindings, namespaceRoles} from './namespace-roles.js';
 import {namespaceUserRoles} from './namespace-user-roles.js';
 import {nodeRoles} from './node-roles.js';
@@ -38,12 +39,39 @@ const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: P
   ];
 };
 
+/** A policy, and the feature gates that it was made with. */
+interface MadePolicy {
+  readonly policy: BootstrapPolicy;
+  readonly gates: ReadonlyMap<string, boolean>;
+}
+
+/** How many policies are kept for each naming. */
+const mostKept = 4;
+
+/** The last policies: servers ask several times, and mostly have the same gates. */
+const kept = new WeakMap<Naming, readonly MadePolicy[]>();
+
 /**
  * Returns the policy in a naming, with the additions of feature gates (the API reference, "Default roles and role
- * bindings").
+ * bindings"). It is frozen, since servers share it.
  */
 export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean): BootstrapPolicy => {
-  const builders = policyBuilders(naming, gate);
+  const known = kept.get(naming) ?? [];
+  const same = known.find(({gates}) => [...gates].every(([name, isOn]) => gate(name) === isOn));
+  if (same) return same.policy;
+  const gates = new Map<string, boolean>();
+  const asked = (name: string): boolean => {
+    const isOn = gate(name);
+    gates.set(name, isOn);
+    return isOn;
+  };
+  const policy = deepFreeze(makePolicy(policyBuilders(naming, asked)));
+  kept.set(naming, [{policy, gates}, ...known].slice(0, mostKept));
+  return policy;
+};
+
+const makePolicy = (builders: PolicyBuilders): BootstrapPolicy => {
+  const ofControllers = controllerPolicy(builders);
   return {
     clusterRoles: [
       ...userRoles(builders),
@@ -51,9 +79,9 @@ export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean)
       ...componentRoles(builders),
       ...nodeRoles(builders),
       ...certificateRoles(builders),
-      ...controllerRoles(builders),
+      ...ofControllers.roles,
     ],
-    clusterRoleBindings: [...clusterBindings(builders), ...controllerBindings(builders)],
+    clusterRoleBindings: [...clusterBindings(builders), ...ofControllers.bindings],
     roles: namespaceRoles(builders),
     roleBindings: namespaceBindings(builders),
   };

@@ -28,7 +28,10 @@ export const apiServiceHooks = (
   {server, client, health, naming, aggregation, loops}: ApiServiceParts,
   signal: AbortSignal,
 ): StartHook[] => {
-  const served = server.registry.builtIn.map(({kind}) => kind);
+  const builtIn = builtInRegistrations(
+    server.registry.builtIn.map(({kind}) => kind),
+    naming,
+  );
   const withDefinitions = server.registry.serves(kinds.customResourceDefinitions);
   const {registrations, discovery, openApi} = aggregation;
   const objects = loops.informers.informer(kinds.apiServices);
@@ -64,12 +67,12 @@ export const apiServiceHooks = (
     {
       name: `${naming.component('apiserver')}-autoregistration`,
       async run() {
-        const completion = completionOf(loops.informers, builtInRegistrations({served, naming}).keys());
+        const completion = completionOf(loops.informers, builtIn.keys());
         health.atStart('autoregister-completion', () => completion.check());
-        await loops.run(autoregisterLoop({served, withDefinitions, naming}));
+        await loops.run(autoregisterLoop({builtIn, withDefinitions, naming}));
         await completion.reached(signal);
       },
-      again: () => ensureRegistrations(client, builtInRegistrations({served, naming})),
+      again: () => ensureRegistrations(client, builtIn),
     },
   ];
 };

@@ -1,4 +1,5 @@
 import type {Registry} from '#src/apiserver/registry/registry.js';
+import {isPending} from '#src/base/eventually.js';
 import type {Log} from '#src/base/log.js';
 import {RevisionMismatch, ValueUnreadable} from '#src/storage/errors.js';
 import type {Store} from '#src/storage/store.js';
@@ -13,7 +14,8 @@ export interface DamagedRecordParts {
 /** Returns the damage of a record; undefined for one that is whole, absent, or unreadable for another reason. */
 const damageOf = async (store: Store, key: string): Promise<ValueUnreadable | undefined> => {
   try {
-    await store.get(key);
+    const record = store.get(key);
+    if (isPending(record)) await record;
     return undefined;
   } catch (error) {
     if (!(error instanceof ValueUnreadable)) throw error;
@@ -24,11 +26,11 @@ const damageOf = async (store: Store, key: string): Promise<ValueUnreadable | un
 /**
  * Deletes those of the server's own objects whose records are damaged, so that its start hooks write them anew. Only
  * records whose checksum is wrong are deleted, which no later key, release or server could read; nothing is on a store
- * that servers share.
+ * that servers share, or that has its records in memory.
  */
-export const removeDamagedRecords = async ({store, registry, log}: DamagedRecordParts, own: readonly OwnObjects[]): Promise<void> => {
-  if (store.shared) return;
-  for (const [kind, names] of own) {
+export const removeDamagedRecords = async ({store, registry, log}: DamagedRecordParts, own: () => readonly OwnObjects[]): Promise<void> => {
+  if (store.shared || store.snapshot) return;
+  for (const [kind, names] of own()) {
     const resource = registry.of(kind);
     for (const {namespace = '', name} of names) {
       const key = resource.key(namespace, name);

@@ -47,7 +47,7 @@ export const ownObjects = ({registry, naming, host, rbac, options, serviceAddres
     [kinds.priorityLevelConfigurations, flowControl.flatMap(({levels}) => levels.map(objectName))],
     [kinds.flowSchemas, flowControl.flatMap(({schemas}) => schemas.map(objectName))],
     [kinds.serviceCIDRs, [{name: self}]],
-    [kinds.apiServices, [...builtInRegistrations({served, naming}).keys()].map(name => ({name}))],
+    [kinds.apiServices, [...builtInRegistrations(served, naming).keys()].map(name => ({name}))],
     [kinds.services, service],
     [kinds.ipAddresses, [{name: serviceAddress}]],
     [kinds.endpoints, endpoints],
