@@ -135,7 +135,7 @@ export class InformerFactory {
     const {signal} = this.#options;
     const stop = new AbortController();
     const ending = onAbort(signal, () => stop.abort(signal.reason));
-    stop.signal.addEventListener('abort', () => ending[Symbol.dispose](), {once: true});
+    onAbort(stop.signal, () => ending[Symbol.dispose]());
     return stop;
   }
 

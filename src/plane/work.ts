@@ -5,7 +5,7 @@ import {Undo} from '#src/base/undo.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Parsed} from '#src/options/parse.js';
 import type {Manager} from '#src/runtime/manager.js';
-import {unlessAborted} from '#src/base/signals.js';
+import {aborted, unlessAborted} from '#src/base/signals.js';
 import type {HeldFolder} from '#src/base/files/held-folder.js';
 import type {StoreSnapshot} from '#src/storage/store.js';
 import type {RunningApiServer} from './api-server/api-server.js';
@@ -110,7 +110,7 @@ const startComponents = async (inputs: PlaneInputs, processes: Processes, api: R
     await start(controllerManagerComponent(controllers), controllerManager, processes.manager, neededByNamespaces),
     await start(schedulerComponent, scheduler, processes.scheduler),
   ] as const;
-  undo.defer(() => stopping.abort()); // Both stop at once.
+  undo.defer(() => stopping.abort(aborted)); // Both stop at once.
   const failed = failureOf(
     running.map(({ended}) => ended),
     stopping.signal,

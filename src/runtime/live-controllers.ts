@@ -6,7 +6,7 @@ import {ListRefused} from '#informers/refusal.js';
 import {sleep, withClockHeld} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {jittered} from '#src/base/random.js';
-import {onAbort, unlessAborted} from '#src/base/signals.js';
+import {aborted, onAbort, unlessAborted} from '#src/base/signals.js';
 import {yieldInTurn} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import type {HealthChecks} from '#src/observe/health.js';
@@ -173,8 +173,8 @@ export class LiveControllers {
 
   /** Ends what is left, and forgets all controllers: they have ended or are given up. */
   dispose(): void {
-    this.#stopping.abort();
-    this.#calls.abort();
+    this.#stopping.abort(aborted);
+    this.#calls.abort(aborted);
     for (const name of this.#warm.keys()) this.#cool(name);
     for (const live of this.#live.values()) this.#dispose(live);
     this.#live.clear();
@@ -198,8 +198,8 @@ export class LiveControllers {
 
   #dispose({built, stopping, calls, scope, check, links}: Live): void {
     for (const link of links) link[Symbol.dispose]();
-    stopping.abort();
-    calls.abort();
+    stopping.abort(aborted);
+    calls.abort(aborted);
     check[Symbol.dispose]();
     scope[Symbol.dispose]();
     this.#options.debugPages?.delete(built.name);

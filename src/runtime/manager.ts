@@ -1,6 +1,6 @@
 import type {ListRefused} from '#informers/refusal.js';
 import {sleep} from '#src/base/clock.js';
-import {firstOf} from '#src/base/signals.js';
+import {aborted, firstOf} from '#src/base/signals.js';
 import type {HealthAnswer} from '#src/observe/health.js';
 import {LiveControllers, type LiveControllersOptions} from './live-controllers.js';
 import {checkNames} from './selection.js';
@@ -172,7 +172,7 @@ export class Manager {
     });
     return {
       async [Symbol.asyncDispose]() {
-        ending.abort();
+        ending.abort(aborted);
         await run;
         either[Symbol.dispose]();
         check[Symbol.dispose]();

@@ -5,7 +5,7 @@ import {certificatePem, isAuthority, parseCertificateBundle} from '#src/pki/cert
 import {PkiError} from '#src/pki/encoding/error.js';
 import {knownTexts} from '#src/pki/encoding/known-texts.js';
 import {checkKeyPair} from '#src/pki/key-pair.js';
-import {parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
+import {parseSigningKey, parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import {generatePrivateKey, parsePrivateKey, privateKeyPem, sameKey} from '#src/pki/keys/keys.js';
 import {toPem} from '#src/pki/encoding/pem.js';
 import {authority, key, rsaKey} from './issuing-parts.js';
@@ -85,6 +85,8 @@ test('a file that was read is known by its text, and a pair by both of its texts
     t.throws(() => checkKeyPair(certificate, privateKeyPem(key)), {message: 'tls: private key does not match public key'});
     t.throws(() => parseVerifyingKeys('junk'), {instanceOf: PkiError});
   }
+  t.is(parseSigningKey(keyPem), parseSigningKey(keyPem));
+  t.not(parseSigningKey(privateKeyPem(key)).id, parseSigningKey(keyPem).id);
   const read = knownTexts((...texts: readonly string[]) => ({texts}));
   t.not(read('ab', 'c'), read('a', 'bc'));
   t.is(read('ab', 'c'), read('ab', 'c'));

@@ -12,7 +12,7 @@ import {changedFields, fieldPath, heldBy, type FieldPath, type Held} from './cha
 import {admissionMetrics, type AdmissionMetrics, type Durations} from './chain-metrics.js';
 import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import {reportDecision} from './recorded-decisions.js';
-import {allOperations, isHandled, type Operation, type Target} from './handles.js';
+import {isHandled, type Operation, type Target} from './handles.js';
 
 /** What each verbosity adds: refusals, and the duration of each plugin. */
 const [refusals, durations] = [4, 5];
@@ -49,13 +49,16 @@ export interface AdmissionChainParts {
   readonly recorder?: FlightRecorder | undefined;
 }
 
+/** A resource that no plugin names. */
+const unnamed: Target = {group: '', resource: '', subresource: ''};
+
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #tools: Tools;
   readonly #metrics: AdmissionMetrics;
   /** The groups of the resources that plugins name, by resource. All others have one route for each operation. */
   readonly #named = new Map<string, ReadonlySet<string>>();
-  readonly #others: Readonly<Record<Operation, Route>>;
+  readonly #others = new Map<Operation, Route>();
   /** The routes of the named resources, by operation, group, resource and subresource. */
   readonly #routes = new Map<string, Route>();
 
@@ -65,11 +68,6 @@ export class AdmissionChain {
     this.#tools = {clock, log: log.child({component: 'admission'}), recorder};
     for (const {group, resource} of plugins.flatMap(({handles}) => handles?.targets ?? []))
       this.#named.set(resource, new Set([...(this.#named.get(resource) ?? []), group]));
-    const other: Target = {group: '', resource: '', subresource: ''};
-    this.#others = Object.fromEntries(allOperations.map(operation => [operation, this.#route(operation, other)])) as Record<
-      Operation,
-      Route
-    >;
   }
 
   /**
@@ -85,10 +83,16 @@ export class AdmissionChain {
   }
 
   #routeOf({operation, group, resource, subresource}: AdmissionAttributes): Route {
-    if (!this.#named.get(resource)?.has(group)) return this.#others[operation];
+    if (!this.#named.get(resource)?.has(group)) return this.#otherRoute(operation);
     const key = `${operation}/${group}/${resource}/${subresource}`;
     let route = this.#routes.get(key);
     if (!route) this.#routes.set(key, (route = this.#route(operation, {group, resource, subresource})));
+    return route;
+  }
+
+  #otherRoute(operation: Operation): Route {
+    let route = this.#others.get(operation);
+    if (!route) this.#others.set(operation, (route = this.#route(operation, unnamed)));
     return route;
   }
 

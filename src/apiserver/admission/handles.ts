@@ -22,8 +22,6 @@ export interface Handles {
   readonly targets?: readonly Target[];
 }
 
-export const allOperations: readonly Operation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
-
 /** Returns the targets of a kind: the resource itself, unless subresources are named. */
 export const targetsOf = (naming: Naming, {group, plural}: Kind, ...subresources: readonly string[]): readonly Target[] =>
   (subresources.length > 0 ? subresources : ['']).map(subresource => ({group: naming.group(group), resource: plural, subresource}));

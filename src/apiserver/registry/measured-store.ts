@@ -2,6 +2,7 @@
 
 import {observe, type Eventually} from '#src/base/eventually.js';
 import type {Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {traced} from '#src/base/span.js';
 import type {Counter, Histogram, Meter} from '#src/base/meter.js';
@@ -33,9 +34,9 @@ interface StoreMetricsOptions {
 /** Counts and times the requests to the store on behalf of one resource. */
 class StoreMetrics {
   readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #log: () => Log;
   readonly #ref: ResourceRef;
-  readonly #metrics: {readonly durations: Histogram; readonly requests: Counter; readonly errors: Counter};
+  readonly #metrics: () => {readonly durations: Histogram; readonly requests: Counter; readonly errors: Counter};
   readonly #series = new Map<
     Operation,
     {
@@ -46,10 +47,11 @@ class StoreMetrics {
   >();
 
   constructor(ref: ResourceRef, {meter, clock, log}: StoreMetricsOptions) {
-    this.#log = log.child({component: 'storage'});
+    this.#log = lazily(() => log.child({component: 'storage'}));
     this.#clock = clock;
     this.#ref = ref;
-    this.#metrics = {
+    // Most servers have resources that nobody reads.
+    this.#metrics = lazily(() => ({
       durations: meter.histogram({
         name: 'etcd_request_duration_seconds',
         help: 'Latency of requests to the store in seconds, for each operation and resource.',
@@ -63,7 +65,7 @@ class StoreMetrics {
         help: 'Failed requests to the store, for each operation and resource.',
         labels,
       }),
-    };
+    }));
   }
 
   measured<T>(operation: Operation, request: () => Eventually<T>): Eventually<T> {
@@ -113,7 +115,7 @@ class StoreMetrics {
 
   /** Logs at verbosity 5 whether the store or the watch cache served a request. */
   record(operation: Operation, from: 'store' | 'cache', ms?: number): void {
-    const log = this.#log.v(5);
+    const log = this.#log().v(5);
     if (log === noLog) return;
     log.info(
       {
@@ -129,7 +131,7 @@ class StoreMetrics {
 
   #createSeries(operation: Operation) {
     const labelValues = {operation, group: this.#ref.group, resource: this.#ref.resource};
-    const {durations, requests, errors} = this.#metrics;
+    const {durations, requests, errors} = this.#metrics();
     const series = {duration: durations.at(labelValues), requests: requests.at(labelValues), errors: errors.at(labelValues)};
     this.#series.set(operation, series);
     return series;

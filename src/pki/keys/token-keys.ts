@@ -1,4 +1,4 @@
-import {createPrivateKey, createPublicKey, X509Certificate, type KeyObject} from 'node:crypto';
+import {createHash, createPrivateKey, createPublicKey, X509Certificate, type KeyObject} from 'node:crypto';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {parsePrivateKey} from './keys.js';
 import {knownTexts} from '#src/pki/encoding/known-texts.js';
@@ -33,5 +33,15 @@ export const parseVerifyingKeys = knownTexts((pem: Buffer | string): readonly To
   return found;
 });
 
-/** Returns the private key in PEM that signs tokens. */
-export const parseSigningKey = (pem: Buffer | string): TokenKey => tokenKey(parsePrivateKey(pem));
+/** The signing key of a file that was read last. A weak reference, so that no key outlives the servers that use it. */
+let lastSigningKey: {readonly hash: string; readonly key: WeakRef<TokenKey>} | undefined;
+
+/** Returns the private key in PEM that signs tokens. Equal texts may return the same key. */
+export const parseSigningKey = (pem: Buffer | string): TokenKey => {
+  const hash = createHash('sha256').update(pem).digest('base64');
+  const known = lastSigningKey?.hash === hash ? lastSigningKey.key.deref() : undefined;
+  if (known) return known;
+  const key = tokenKey(parsePrivateKey(pem));
+  lastSigningKey = {hash, key: new WeakRef(key)};
+  return key;
+};

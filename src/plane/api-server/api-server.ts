@@ -13,6 +13,7 @@ import {storedResources} from '#src/apiserver/registry/stored-versions.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import type {FlightRecorder} from '#src/observe/flight-recorder.js';
 import {lazily} from '#src/base/lazily.js';
+import {aborted} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {SelfService} from '#src/controlplane/self-service.js';
@@ -90,8 +91,8 @@ export const assembleApiServer = async (given: ApiServerParts): Promise<RunningA
     settings.loopback.attach(server.handler);
     return runningServer({parts, settings, readers, server, largeRequests, ...recording}, lifetimes);
   } catch (error) {
-    following.abort(); // Files are followed already when a later one cannot be used.
-    looping.abort();
+    following.abort(aborted); // Files are followed already when a later one cannot be used.
+    looping.abort(aborted);
     throw error;
   }
 };
@@ -176,11 +177,11 @@ const runningServer = (stages: Stages, {looping, following}: Lifetimes): Running
       begin().catch((error: unknown) => {
         throw startError(error);
       }),
-    endLoops: () => looping.abort(),
+    endLoops: () => looping.abort(aborted),
     async close() {
       await leave();
-      looping.abort();
-      following.abort();
+      looping.abort(aborted);
+      following.abort(aborted);
       server.endWatches();
       server.backends[Symbol.dispose]();
       await largeRequests?.close();

@@ -9,6 +9,7 @@ import {isLoopback} from '#src/base/ip-address.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
+import {aborted} from '#src/base/signals.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import type {RunningApiServer} from './api-server.js';
 import type {AdminSettings} from '#src/plane/kubeconfig/settings.js';
@@ -139,11 +140,11 @@ export const openPlanePort = async (parts: PlanePortParts): Promise<PlanePort> =
       key: readFileSync(files.adminKey, 'utf8'),
     },
     stop(running) {
-      over.abort();
+      over.abort(aborted);
       return sockets.stop(running);
     },
     close() {
-      over.abort();
+      over.abort(aborted);
       return sockets.listener.close();
     },
   };

@@ -5,6 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files/files.js';
 import {lazily} from '#src/base/lazily.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {aborted} from '#src/base/signals.js';
 import {HealthChecks} from '#src/observe/health.js';
 import type {ApiserverOptions} from '#src/options/programs/apiserver.js';
 import {administration} from '#src/serving/administration/handler.js';
@@ -58,7 +59,7 @@ export const waitingServer = ({options, naming, clock, log, gate}: WaitingServer
     report(reason) {
       current = reason;
     },
-    close: () => following.abort(),
+    close: () => following.abort(aborted),
   };
 };
 

@@ -1,5 +1,5 @@
 import type {Undo} from '#src/base/undo.js';
-import {firstOf} from '#src/base/signals.js';
+import {aborted, firstOf} from '#src/base/signals.js';
 import type {Parsed} from '#src/options/parse.js';
 import type {RunOutcome} from '#src/runtime/manager.js';
 import {createComponent, type Component, type ComponentEnvironment, type RunnableComponent} from './component.js';
@@ -30,7 +30,7 @@ export const runComponent = async <R>(
   undo: Undo,
 ): Promise<RunningComponent> => {
   const ending = new AbortController();
-  undo.defer(() => ending.abort()); // Components follow files from their creation on, also those that never run.
+  undo.defer(() => ending.abort(aborted)); // Components follow files from their creation on, also those that never run.
   const {checks, manager, openPort, run} = await createComponent(component, parsed, connection, {...environment, signal: ending.signal});
   const closePort = await openPort();
   if (closePort) undo.defer(closePort);
@@ -39,7 +39,7 @@ export const runComponent = async <R>(
   const stop = firstOf(stopping, undone.signal);
   const ended = run(stop.signal);
   undo.defer(async () => {
-    undone.abort();
+    undone.abort(aborted);
     await ended.catch(() => {}); // Callers that await `ended` get the error.
     stop[Symbol.dispose]();
   });

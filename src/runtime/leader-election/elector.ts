@@ -2,7 +2,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Counter, Gauge, Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
-import {firstOf} from '#src/base/signals.js';
+import {aborted, firstOf} from '#src/base/signals.js';
 import type {LeaseLock} from './lease-lock.js';
 import {isSameRecord, type LeaderRecord} from './record.js';
 import {callTimeoutMs, validateElection, retryJitter, type LeaseTiming} from './timing.js';
@@ -91,7 +91,7 @@ export class Elector {
     lock.recordEvent(`${identity} became leader`);
     log.info({identity, lease: lock.name}, 'successfully acquired lease');
     this.#status.set(1, this.#labels);
-    const work = onStartedLeading(leading.signal).finally(() => leading.abort());
+    const work = onStartedLeading(leading.signal).finally(() => leading.abort(aborted));
     work.catch(() => {}); // Awaited below, after renewing has ended.
     using either = firstOf(signal, leading.signal);
     const ending = await this.#renew(either.signal);
@@ -134,7 +134,7 @@ export class Elector {
   async #renewOnce(signal: AbortSignal): Promise<boolean> {
     const {clock, renewDeadlineMs, retryPeriodMs} = this.#options;
     const window = new AbortController();
-    using _ = clock.schedule(renewDeadlineMs, () => window.abort());
+    using _ = clock.schedule(renewDeadlineMs, () => window.abort(aborted));
     using either = firstOf(signal, window.signal);
     while (!either.signal.aborted) {
       if (await this.#attempt(either.signal)) return true;
@@ -255,7 +255,7 @@ export class Elector {
   async #release(): Promise<void> {
     const {lock, identity, log, clock, renewDeadlineMs} = this.#options;
     const window = new AbortController();
-    using _ = clock.schedule(renewDeadlineMs, () => window.abort());
+    using _ = clock.schedule(renewDeadlineMs, () => window.abort(aborted));
     try {
       const found = await this.#withTimeout(window.signal, call => lock.get(call));
       if (found?.holder !== identity) return;

@@ -67,7 +67,8 @@ class Ensurer {
     expected: readonly T[],
     reconcile: Reconcile<T>,
   ): Promise<void> {
-    await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
+    const lacking = expected.filter(object => reconcile(existing.get(keyOf(object)), object, this.#naming).do !== 'nothing');
+    await inBatches(lacking, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
   }
 
   /**

@@ -27,8 +27,14 @@ const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta |
   annotations: {...expected?.annotations, ...existing?.annotations},
 });
 
-const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> =>
-  sameContent(existing, object) ? noStep : {do: 'update', object};
+/** Whether nothing is missing in the metadata. */
+const hasMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta | undefined): boolean =>
+  hasKeys(existing?.labels, expected?.labels) && hasKeys(existing?.annotations, expected?.annotations);
+
+const hasKeys = (existing: object = {}, expected: object = {}): boolean => {
+  for (const key in expected) if (!Object.hasOwn(existing, key)) return false;
+  return true;
+};
 
 /**
  * Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an
@@ -44,12 +50,14 @@ export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expect
   const wanted = expected.aggregationRule?.clusterRoleSelectors ?? [];
   const selectors = existing.aggregationRule?.clusterRoleSelectors ?? [];
   const absent = wanted.filter(selector => !selectors.some(known => sameContent(known, selector)));
-  return unlessSame(existing, {
+  if (lacking.length === 0 && absent.length === 0 && hasMetadata(existing.metadata, expected.metadata)) return noStep;
+  const object = {
     ...existing,
     metadata: mergedMetadata(existing.metadata, expected.metadata),
     ...(lacking.length > 0 ? {rules: [...(existing.rules ?? []), ...lacking]} : {}),
     ...(absent.length > 0 ? {aggregationRule: {clusterRoleSelectors: [...selectors, ...absent]}} : {}),
-  });
+  };
+  return {do: 'update', object};
 };
 
 const sameSubject = (one: RbacSubject, other: RbacSubject): boolean =>
@@ -66,15 +74,19 @@ export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, 
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return noStep;
   const lacking = (expected.subjects ?? []).filter(subject => !existing.subjects?.some(known => sameSubject(known, subject)));
-  const subjects = [...(existing.subjects ?? []), ...lacking];
+  const subjects = lacking.length > 0 ? [...(existing.subjects ?? []), ...lacking] : (existing.subjects ?? []);
   if (!sameContent(existing.roleRef, expected.roleRef)) {
     const {labels, annotations} = mergedMetadata(existing.metadata, expected.metadata);
     const metadata = {...expected.metadata, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})};
     return {do: 'recreate', old: existing, object: {...expected, metadata, ...(subjects.length > 0 ? {subjects} : {})}};
   }
-  return unlessSame(existing, {
-    ...existing,
-    metadata: mergedMetadata(existing.metadata, expected.metadata),
-    ...(lacking.length > 0 ? {subjects} : {}),
-  });
+  if (lacking.length === 0 && hasMetadata(existing.metadata, expected.metadata)) return noStep;
+  return {
+    do: 'update',
+    object: {
+      ...existing,
+      metadata: mergedMetadata(existing.metadata, expected.metadata),
+      ...(lacking.length > 0 ? {subjects} : {}),
+    },
+  };
 };
