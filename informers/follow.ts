@@ -62,8 +62,18 @@ const listed = <T extends KubeObject>(api: ListerWatcher<T>, position: Position,
   new Observable(subscriber => {
     const abort = new AbortController();
     const alive: ListerWatcher<T> = {...api, list: page => slowIsAnError(api.list(page), options, abort)};
-    subscriber.add(() => abort.abort(aborted));
-    subscriber.add(from(listOnce(alive, position, options, abort.signal)).subscribe(subscriber));
+    let isOver = false;
+    const all = async () => {
+      try {
+        return await listOnce(alive, position, options, abort.signal);
+      } finally {
+        isOver = true;
+      }
+    };
+    subscriber.add(() => {
+      if (!isOver) abort.abort(aborted);
+    });
+    subscriber.add(from(all()).subscribe(subscriber));
   });
 
 const slowIsAnError = async <T>(page: Promise<T>, {clock, pageMs = 120_000}: FollowOptions, abort: AbortController): Promise<T> => {

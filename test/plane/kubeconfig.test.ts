@@ -119,6 +119,21 @@ test('a plane that restarts replaces its own entries and keeps the others', asyn
   t.regex(readFileSync(file, 'utf8'), /namespace: mine\n/);
 });
 
+test('a plane that restarts with another port changes its address alone, and keeps a comment beside it', async t => {
+  const {file, folder: directory} = aFolder();
+  const {names} = await merge(file, 'one', {directory});
+  const first = readFileSync(file, 'utf8');
+  const again = await merge(file, 'one', {directory, port: 7000});
+
+  t.is(readFileSync(file, 'utf8'), first.replace('127.0.0.1:6443', '127.0.0.1:7000'));
+  t.deepEqual(again.names, names);
+  writeFileSync(file, first.replace('127.0.0.1:6443', '127.0.0.1:6443 # the usual one'));
+  await merge(file, 'one', {directory, port: 7000});
+  t.regex(readFileSync(file, 'utf8'), /server: https:\/\/127\.0\.0\.1:7000 # the usual one$/m);
+  await again.remove();
+  t.deepEqual(namesIn(file), [[], [], [], ['']]);
+});
+
 test('planes beside each other take names of their own, and that of one whose directory is gone', async t => {
   const {file} = aFolder();
   const gone = aFolder().folder;

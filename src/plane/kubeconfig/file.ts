@@ -53,7 +53,8 @@ export const mergeKubeconfig = (
       previousContext: undefined,
     };
     await changed(file, log, async text => {
-      if (!text || text === fresh) return fresh; // The YAML code is not loaded without need.
+      // The YAML code is not loaded without need.
+      if (!text || withoutServer(text) === withoutServer(fresh)) return fresh;
       const {mergedInto} = await import('./merge.js');
       const {text: after, ...rest} = mergedInto(text, plane);
       merged = rest;
@@ -69,6 +70,9 @@ export const mergeKubeconfig = (
       );
     return {names: merged.names, remove};
   });
+
+/** Returns the text of a file without the address that its first cluster had, which may have another port each time. */
+const withoutServer = (text: string): string => text.replace(/^ {4}server: \S+$/m, '');
 
 /** Removes the entries of the plane with a data directory from a kubeconfig file, which may be missing. */
 export const removeFromKubeconfig = (file: string, directory: string, log: Log): Promise<void> =>
