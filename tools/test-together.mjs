@@ -17,11 +17,8 @@ const waiting = /^(cli|docs|e2e|faults|node|proxy\/kernel|storage)\//;
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));
 
-/** The hooks of all files of a script run before its first test, and after its last. */
-const hasHooks = file => /\btest\.(serial\.)?(before|after)\b/.test(readFileSync(join('dist/test', file), 'utf8'));
-
 /** Files that start programs and take longer than this, in seconds, stay separate: they begin first. */
-const longestGrouped = 10;
+const longestGrouped = 20;
 
 /** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */
 const placeOf = path =>
@@ -34,28 +31,62 @@ const placeOf = path =>
 /**
  * The replacement of ava for the files of a script. Their tests run serially, so that no more servers run at once than
  * in a separate file, and are registered only after all files are loaded, because ava rejects tests registered after an
- * asynchronous file when others were registered before.
+ * asynchronous file when others were registered before. Hooks before and after the tests of a file that starts programs
+ * run within its first and its last test, so that what it starts ends with it. Those of others run before and after all
+ * tests of the script: several files may use the plane of a helper.
  */
-const ava = `
+const avaFor = hooksOf => `
 import test from 'ava';
 import {script} from 'script';
 import {measured} from ${JSON.stringify(pathToFileURL('tools/test-times.mjs').href)};
-const under = declare => Object.assign(
+const end = async file => {
+  for (const act of file.after.splice(0)) await act(file.shared);
+};
+const begin = async file => {
+  for (const act of file.before) await act(file.shared);
+};
+const within = (file, [body, ...rest]) => {
+  if (typeof body !== 'function') return [body, ...rest];
+  file.left++;
+  const run = async (t, ...args) => {
+    if (--file.left === 0) t.teardown(() => end(file)); // The last of its teardowns: the first one that is declared.
+    await (file.begun ??= begin(file));
+    if (file.before.length > 0) t.context = {...file.shared.context};
+    return body(t, ...args);
+  };
+  return [run, ...rest];
+};
+const under = (declare, runs = true) => Object.assign(
   (title, ...rest) => {
-    const {place} = script;
+    const {file} = script;
+    const {place} = file;
     script.declared.push(() =>
-      typeof title === 'string' ? declare(place + title, ...measured(place + title, rest)) : declare(title, ...rest),
+      typeof title === 'string'
+        ? declare(place + title, ...measured(place + title, runs ? within(file, rest) : rest))
+        : declare(title, ...rest),
     );
   },
-  Object.fromEntries(Object.entries(declare).map(([name, value]) => [name, under(value)])),
+  Object.fromEntries(Object.entries(declare).map(([name, value]) => [name, under(value, runs && !/^(skip|todo|before|after)/.test(name))])),
 );
 const serial = under(test.serial);
+${
+  hooksOf === 'file'
+    ? `
+const hook = when => (...args) => {
+  const {file} = script;
+  file[when].push(args.find(arg => typeof arg === 'function'));
+  if (when === 'after') script.declared.push(() => test.after.always(() => end(file))); // Where no test ran.
+};
+Object.assign(serial, {before: hook('before'), after: Object.assign(hook('after'), {always: hook('after')})});
+`
+    : ''
+}
 export default Object.assign(serial, {serial});
 `;
 
 const placedAt = path => `
 import {script} from 'script';
-script.place = ${JSON.stringify(`${placeOf(path)} › `)};
+script.file = {place: ${JSON.stringify(`${placeOf(path)} › `)}, before: [], after: [], shared: {context: {}}, left: 0};
 `;
 
 const scriptOf = files => `
@@ -121,9 +152,14 @@ const together = scripts => ({
     };
     virtual('scripts', /^scripts:/, path => scriptOf(scripts[path.slice('scripts:'.length)]));
     virtual('place', /^place:/, path => placedAt(path.slice('place:'.length)));
-    virtual('script', /^script$/, () => "export const script = {place: '', declared: []};");
+    virtual('script', /^script$/, () => 'export const script = {file: undefined, declared: []};');
     build.onResolve({filter: /^(ava$|file:)/, namespace: 'ava'}, ({path}) => ({path, external: true}));
-    virtual('ava', /^ava$/, () => ava);
+    build.onResolve({filter: /^ava$/}, ({importer}) => ({
+      path: importer.endsWith('.test.js') && waiting.test(relative('dist/test', importer)) ? 'file' : 'script',
+      namespace: 'ava',
+      sideEffects: true,
+    }));
+    build.onLoad({filter: /./, namespace: 'ava'}, ({path}) => ({contents: avaFor(path), resolveDir: process.cwd()}));
     build.onResolve({filter: /^[^.#/]/}, ({kind}) => (kind === 'entry-point' ? undefined : {external: true}));
     atTheirPlaces(build);
   },
@@ -192,7 +228,7 @@ const bundleScripts = async sets => {
 export const everythingTogether = async (all = testFiles(), count = 10, groups = 8) => {
   const named = all.filter(loadsByName);
   const waiters = all.filter(file => !named.includes(file) && waiting.test(file) && startsPrograms(join('dist/test', file)));
-  const grouped = waiters.filter(file => secondsOf(file) < longestGrouped && !hasHooks(file));
+  const grouped = waiters.filter(file => secondsOf(file) < longestGrouped);
   const apartFiles = waiters.filter(file => !grouped.includes(file));
   const computing = all.filter(file => !named.includes(file) && !waiters.includes(file));
   const [[scripts, programs]] = await Promise.all([
