@@ -9,7 +9,7 @@ import {runRound, type RoundOptions, type RoundResult} from './rounds/round.js';
 const aRound = async (t: ExecutionContext, options: Pick<RoundOptions, 'backend' | 'only'>): Promise<RoundResult> => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-faults-'));
   t.teardown(() => rmSync(folder, {recursive: true, force: true}));
-  return runRound({...options, seed: 1, seconds: 4, clients: 4, watchers: 4, keys: 4, file: join(folder, 'history.jsonl')});
+  return runRound({...options, seed: 1, seconds: 3, clients: 4, watchers: 4, keys: 4, file: join(folder, 'history.jsonl')});
 };
 
 test.serial('operations are linearizable and watchers miss nothing while a server with an embedded store is killed', async t => {

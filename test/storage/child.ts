@@ -21,10 +21,10 @@ const write = async (store: Store, writer: number): Promise<never> => {
   }
 };
 
-/** Writes for some seconds, whatever is refused, and prints how often what happened. */
+/** Writes for a second, whatever is refused, and prints how often what happened. */
 const persist = async (store: Store): Promise<void> => {
   const counts: Record<string, number> = {};
-  const end = performance.now() + 2000;
+  const end = performance.now() + 1000;
   const writer = async (name: number): Promise<void> => {
     for (let index = 0; performance.now() < end; index++) {
       const outcome = await store.create(`/w${name}/${index}`, Buffer.alloc(2000)).then(
