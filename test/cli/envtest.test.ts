@@ -10,7 +10,8 @@ import {aDirectory, clientBy, run, shellProgram, type Program} from './programs.
 
 const cache = aDirectory();
 const plat = (...args: string[]) => run('plat', ['envtest', ...args], {XDG_CACHE_HOME: cache});
-const folder = async (): Promise<string> => (await plat('path')).stdout.trim();
+let programs: Promise<string> | undefined;
+const folder = (): Promise<string> => (programs ??= plat('path').then(({stdout}) => stdout.trim()));
 
 /**
  * Starts the two programs with the flags that envtest of controller-runtime passes, and what its users connect with.

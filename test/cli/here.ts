@@ -9,7 +9,8 @@ import type {Client} from '#src/client/client.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagTable} from '#src/options/flag.js';
-import {parseFlags} from '#src/options/parse.js';
+import {parseArguments, type ParsedArguments} from '#src/options/grammar.js';
+import {parseAssignments} from '#src/options/parse.js';
 import {versionInfoOf} from '#src/options/parsed-options.js';
 import {oneLine, type Invocation} from '#src/program/program.js';
 import {startPlane} from '#src/plane/plane.js';
@@ -50,11 +51,17 @@ export const aServerHere = async (naming: NamingName): Promise<ServerHere> => {
 
 /** A command with its flags, which is given what src/program/program.ts gives it, and fails as there. */
 export const commandHere =
-  <R>(table: FlagTable<R>, run: (invocation: Invocation<R>) => Promise<number | void>) =>
+  <R>(
+    table: FlagTable<R>,
+    run: (invocation: Invocation<R>) => Promise<number | void>,
+    read: (argv: readonly string[]) => ParsedArguments | Promise<ParsedArguments> = argv =>
+      parseArguments(table as unknown as FlagTable, argv),
+  ) =>
   (...args: readonly string[]): Promise<Ended> =>
     printedBy(async () => {
+      const alive = setInterval(() => {}, 60_000); // As a program is: the clock's timers do not keep a process alive.
       try {
-        const parsed = parseFlags(table, args);
+        const parsed = parseAssignments(table, await read(args));
         const print = (line: string) => void process.stdout.write(`${line}\n`);
         return await run({
           parsed,
@@ -70,5 +77,7 @@ export const commandHere =
       } catch (error) {
         process.stderr.write(`${table.program}: ${oneLine(error)}\n`);
         return 1;
+      } finally {
+        clearInterval(alive);
       }
     });

@@ -29,6 +29,36 @@ const printed = async (file: string, text: string): Promise<string[]> => {
   return (await run(process.execPath, [file], {cwd: home})).stdout.trimEnd().split('\n');
 };
 
+/** The modules of tests, by their names: what their programs are is with the tests. */
+const programs = new Map<string, string>();
+const endOfProgram = '@@ the end of a program';
+
+/**
+ * The lines that each of the programs prints, or its error. They run one after the other in one process: loading the
+ * package takes longest.
+ */
+const printedByPrograms = async (): Promise<ReadonlyMap<string, readonly string[]>> => {
+  for (const [file, text] of programs) writeFileSync(join(home, file), text);
+  writeFileSync(join(home, 'a.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {text: hello}\n');
+  const lines = await printed(
+    'programs.mjs',
+    [...programs.keys()]
+      .map(file => `await import('./${file}').catch(error => console.log(error.stack)); console.log('${endOfProgram}');`)
+      .join('\n'),
+  );
+  const outputs = lines.join('\n').split(endOfProgram);
+  return new Map([...programs.keys()].map((file, index) => [file, outputs[index]!.trim().split('\n')]));
+};
+let programsPrint: ReturnType<typeof printedByPrograms> | undefined;
+
+/** A test of what an ES module prints where the package is installed. */
+const prints = (title: string, file: string, text: string, lines: readonly string[]): void => {
+  programs.set(file, text);
+  packed(title, async t => {
+    t.deepEqual((await (programsPrint ??= printedByPrograms())).get(file), lines);
+  });
+};
+
 packed('the package has its licences, its changes and its documents, and nothing for one build of Node.js alone', t => {
   const files = filesOf(installed);
 
@@ -93,11 +123,10 @@ packed('every program runs from the package', async t => {
   }
 });
 
-packed('import and require give the same library, whose plane reads manifests, serves its schemas and opens ports', async t => {
-  writeFileSync(join(home, 'a.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {text: hello}\n');
-  const lines = await printed(
-    'script.mjs',
-    `import {createRequire} from 'node:module';
+prints(
+  'import and require give the same library, whose plane reads manifests, serves its schemas and opens ports',
+  'script.mjs',
+  `import {createRequire} from 'node:module';
      import {customKind, isNotFound, kinds, startPlane, StatusError, VirtualClock} from '@platio/plat';
      const required = createRequire(import.meta.url)('@platio/plat');
      console.log(required.startPlane === startPlane, Object.keys(required).sort().join(' '));
@@ -108,20 +137,18 @@ packed('import and require give the same library, whose plane reads manifests, s
      console.log(isNotFound(error), error instanceof StatusError, plane.url.startsWith('https://127.0.0.1:'));
      console.log(Object.keys((await plane.client().request('GET', '/openapi/v3')).paths).length > 40);
      await plane.stop();`,
-  ).catch((error: {stderr: string}) => [error.stderr]);
-
-  t.deepEqual(lines, [
+  [
     'true PlaneOptionError StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound isUnauthorized kinds naming startPlane',
     'hello',
     'true true true',
     'true',
-  ]);
-});
+  ],
+);
 
-packed('the operator toolkit runs a controller against a plane, and shares its kinds with the library', async t => {
-  const lines = await printed(
-    'operator.mjs',
-    `import {kinds, startPlane} from '@platio/plat';
+prints(
+  'the operator toolkit runs a controller against a plane, and shares its kinds with the library',
+  'operator.mjs',
+  `import {kinds, startPlane} from '@platio/plat';
      import {createManager, defineController} from '@platio/plat/operator';
      import {ConfigMap, Secret} from '@platio/plat/operator/kinds';
      console.log(Secret === kinds.secrets);
@@ -145,10 +172,8 @@ packed('the operator toolkit runs a controller against a plane, and shares its k
      await plane.client().create(ConfigMap, {metadata: {name: 'original', namespace: 'default'}, data: {text: 'hello'}});
      console.log(await run);
      await plane.stop();`,
-  ).catch((error: {stderr: string}) => [error.stderr]);
-
-  t.deepEqual(lines, ['true', 'hello', 'stopped']);
-});
+  ['true', 'hello', 'stopped'],
+);
 
 packed('the modules of operators load the core of the library alone, whose values are those of the rest', async t => {
   const lines = await printed(
@@ -166,10 +191,10 @@ packed('the modules of operators load the core of the library alone, whose value
   t.deepEqual(lines, ['core', 'core plat', 'true true true']);
 });
 
-packed('the module for tests waits for a condition on a plane', async t => {
-  const lines = await printed(
-    'testing.mjs',
-    `import {kinds, startPlane, VirtualClock} from '@platio/plat';
+prints(
+  'the module for tests waits for a condition on a plane',
+  'testing.mjs',
+  `import {kinds, startPlane, VirtualClock} from '@platio/plat';
      import {until} from '@platio/plat/testing';
      const clock = new VirtualClock();
      const plane = await startPlane({listen: false, clock});
@@ -177,10 +202,8 @@ packed('the module for tests waits for a condition on a plane', async t => {
      clock.schedule(5000, () => maps.create({metadata: {name: 'late', namespace: 'default'}}));
      console.log((await until(plane, () => maps.get('late', {namespace: 'default'}), {within: '10s'})).metadata.name);
      await plane.stop();`,
-  ).catch((error: {stderr: string}) => [error.stderr]);
-
-  t.deepEqual(lines, ['late']);
-});
+  ['late'],
+);
 
 packed('a plane starts and stops in a context of its own, as Jest has for every test file', async t => {
   // The context has the language's own names, without the additions of Node.js; all others are passed in.

@@ -4,14 +4,17 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {runCertificate} from '#src/cli/certificate/certificate.js';
+import {commands} from '#src/cli/commands.js';
+import {runDemo} from '#src/cli/demo/demo.js';
 import {certificateFlags} from '#src/options/programs/client.js';
+import {demoFlags} from '#src/options/programs/demo.js';
 import {packageVersion, release} from '#src/api/version.js';
 import type {NamingName} from '#src/api/naming.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Client} from '#src/client/client.js';
-import {commandHere} from './here.js';
-import {aDirectory, aServer, clientBy, Program, run} from './programs.js';
+import {aServerHere, commandHere, printedBy} from './here.js';
+import {aDirectory, clientBy, Program, run} from './programs.js';
 
 const certificateHere = commandHere(certificateFlags, runCertificate);
 
@@ -36,7 +39,7 @@ const conditionsOf = async ({client}: Reachable, name: string) => {
 
 for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   test(`plat certificate approves and denies requests in the ${naming} naming`, async t => {
-    await using server = await aServer(naming);
+    await using server = await aServerHere(naming);
     for (const name of ['one', 'two', 'three']) await aRequest(server, name);
     const certificate = (...args: string[]) => certificateHere(...args, `--platconfig=${server.settings}`);
     const resource = `certificatesigningrequest.${server.client.naming.group('certificates')}`;
@@ -63,12 +66,15 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   });
 }
 
-test('plat prints its version and the flags of a command in the usual ways', async t => {
+test('plat prints its version, its commands and the flags of a command in the usual ways', async t => {
   const line = `plat v${release}-plat.${packageVersion}\n`;
   for (const args of [['--version'], ['version']]) t.deepEqual(await run('plat', args), {code: 0, stdout: line, stderr: ''});
   t.is((JSON.parse((await run('plat', ['--version=raw'])).stdout) as {gitVersion: string}).gitVersion, line.slice(5, -1));
-  t.is((await run('plat', ['help', 'up'])).stdout, (await run('plat', ['up', '--help'])).stdout);
-  t.is((await run('plat', ['help'])).stdout, (await run('plat', [])).stdout);
+  t.is((await run('plat', ['help', 'up'])).stdout, (await printedBy(() => commands['up']!.run(['--help']))).stdout);
+  const {code, stdout} = await run('plat', []);
+  t.is(code, 0);
+  for (const command of ['up', 'nodes', 'demo', 'certificate', 'version']) t.regex(stdout, new RegExp(`^ {2}${command} +\\S`, 'm'));
+  t.is((await run('plat', ['help'])).stdout, stdout);
   t.is((await run('plat', ['help', 'fly'])).stderr, 'plat: unknown command "fly": "plat --help" lists the commands\n');
 });
 
@@ -102,9 +108,6 @@ test('plat certificate finds the plane of its directory, and requires a choice w
 });
 
 const mistakes: readonly (readonly [string[], RegExp])[] = [
-  [['certificate'], /^plat certificate: the first argument must be approve, deny, explain or request\n$/],
-  [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve, deny, explain or request, not "grant"\n$/],
-  [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
   [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
   [
     ['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'],
@@ -126,9 +129,26 @@ for (const [args, line] of mistakes) {
   });
 }
 
-for (const naming of ['plat', 'kubernetes']) {
+for (const [args, line] of [
+  [[], /^plat certificate: the first argument must be approve, deny, explain or request\n$/],
+  [['grant', 'a'], /^plat certificate: the first argument must be approve, deny, explain or request, not "grant"\n$/],
+  [['approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
+] as const) {
+  test(`plat certificate ${args.join(' ')} is refused in one line`, async t => {
+    const {code, stdout, stderr} = await certificateHere(...args);
+
+    t.deepEqual([code, stdout], [1, '']);
+    t.regex(stderr, line);
+  });
+}
+
+const demos = {
+  kubernetes: () => run('plat', ['demo', '--naming=kubernetes']),
+  plat: () => commandHere(demoFlags, runDemo)('--naming=plat'),
+};
+for (const [naming, demo] of Object.entries(demos)) {
   test(`plat demo completes with the ${naming} naming and prints a dozen lines`, async t => {
-    const {code, stdout, stderr} = await run('plat', ['demo', `--naming=${naming}`]);
+    const {code, stdout, stderr} = await demo();
 
     t.deepEqual([code, stderr], [0, '']);
     const lines = stdout.trimEnd().split('\n');
@@ -197,10 +217,3 @@ const modesOf = (directory: string): string[] =>
   })
     .trim()
     .split('\n');
-
-test('plat without a command lists the commands', async t => {
-  const {code, stdout} = await run('plat', []);
-
-  t.is(code, 0);
-  for (const command of ['up', 'nodes', 'demo', 'certificate', 'version']) t.regex(stdout, new RegExp(`^ {2}${command} +\\S`, 'm'));
-});

@@ -10,14 +10,38 @@ import {handleUncaught} from '#src/program/uncaught.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {packageVersion, release} from '#src/api/version.js';
 import {printedBy} from './here.js';
-import {aDirectory, aServer, Program, run} from './programs.js';
+import {aDirectory, Program, run, type Ended} from './programs.js';
+
+/** The number of modules a process has loaded, by the inspector's scripts. */
+const loaded = (directory: string): number => {
+  const urls = readdirSync(directory).flatMap(file =>
+    (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url),
+  );
+  return new Set(urls.filter(url => url.startsWith('file:'))).size;
+};
+
+/** What commands print, and how many modules they load for that. */
+const results = new Map<string, Promise<Ended & {readonly modules: number}>>();
+
+const measured = async (name: string, args: readonly string[]) => {
+  const coverage = aDirectory();
+  const ended = await run(name, args, {NODE_V8_COVERAGE: coverage});
+  return {...ended, modules: loaded(coverage)};
+};
+
+/** Runs a command, once for all tests. */
+const result = (name: string, ...args: readonly string[]) => {
+  const line = [name, ...args].join(' ');
+  if (!results.has(line)) results.set(line, measured(name, args));
+  return results.get(line)!;
+};
 
 for (const {program, sections} of await flagTables()) {
   const [name = '', ...command] = program.split(' ');
 
   test(`${program} --help prints every section with every flag, and nothing else happens`, async t => {
     const own = command[0] === undefined ? undefined : commands[command[0]];
-    const {code, stdout, stderr} = await (own ? printedBy(() => own.run(['--help'])) : run(name, ['--help']));
+    const {code, stdout, stderr} = await (own ? printedBy(() => own.run(['--help'])) : result(name, '--help'));
 
     t.deepEqual([code, stderr], [0, '']);
     const titles = [...stdout.matchAll(/^(\S.*) flags:$/gm)].map(([, title]) => title);
@@ -36,31 +60,36 @@ for (const {program, sections} of await flagTables()) {
 test('every program prints its version', async t => {
   const line = `v${release}-plat.${packageVersion}\n`;
 
-  t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
+  t.is((await result('plat', 'version')).stdout, `plat ${line}`);
   for (const name of Object.keys(programs)) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
 });
 
-test('every program writes its log as JSON where configured', async t => {
+/** A plane and the programs beside it, once for all tests: what they log, and how many modules they load. */
+const runAll = async () => {
   const directory = aDirectory();
   const json = ['--logging-format=json', '-v=1', '--secure-port=0'];
-  const plane = new Program('plat', [
-    'up',
-    ...json,
-    `--data-dir=${directory}/plane`,
-    '--nodes=0',
-    '--controller-manager-arg=--controllers=ttl',
-  ]);
+  const [planeModules, managerModules] = [aDirectory(), aDirectory()];
+  const plane = new Program('plat', ['up', ...json, `--data-dir=${directory}/plane`], {NODE_V8_COVERAGE: planeModules});
   await plane.waitFor(/^ready: /m);
   const settings = `--platconfig=${directory}/plane/kubeconfig`;
   const others = [
     new Program('plat-apiserver', [...json, '--bind-address=127.0.0.1', `--cert-dir=${directory}/pki`, `--data-dir=${directory}/store`]),
-    new Program('plat-controller-manager', [...json, settings, '--controllers=ttl', '--leader-elect=false']),
+    new Program('plat-controller-manager', [...json, settings, '--leader-elect=false'], {NODE_V8_COVERAGE: managerModules}),
     new Program('plat-scheduler', [...json, settings, '--leader-elect=false']),
   ];
+  const logs: string[] = [];
   for (const program of [...others, plane]) {
     await program.waitFor(/^ready: /m);
-    const {stderr} = await program.stop();
-    const lines = stderr
+    logs.push((await program.stop()).stderr);
+  }
+  return {logs, modules: {plane: loaded(planeModules), manager: loaded(managerModules)}};
+};
+let running: ReturnType<typeof runAll> | undefined;
+const atWork = () => (running ??= runAll());
+
+test('every program writes its log as JSON where configured', async t => {
+  for (const log of (await atWork()).logs) {
+    const lines = log
       .trimEnd()
       .split('\n')
       .map(line => JSON.parse(line) as {ts: number; msg: string; logger: string});
@@ -123,14 +152,6 @@ const built = bundled && existsSync('dist/built') && statSync('dist/built').mtim
   t.true(isBuilding('--what-if=src/cli/plat.ts'));
 });
 
-/** The number of modules a process has loaded, by the inspector's scripts. */
-const loaded = (directory: string): number => {
-  const urls = readdirSync(directory).flatMap(file =>
-    (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url),
-  );
-  return new Set(urls.filter(url => url.startsWith('file:'))).size;
-};
-
 /** The limits of modules loaded at start. A module costs 0.3 ms, so these are limits of time. */
 const budgets: readonly (readonly [string, number])[] = [
   ['plat version', 6],
@@ -141,37 +162,17 @@ const budgets: readonly (readonly [string, number])[] = [
 ];
 for (const [line, most] of budgets) {
   counting(`${line} loads no more than ${most} modules`, async t => {
-    const directory = aDirectory();
     const [name = '', ...args] = line.split(' ');
-    await run(name, args, {NODE_V8_COVERAGE: directory});
+    const {modules} = await result(name, ...args);
 
-    const count = loaded(directory);
-    t.true(count > 0 && count <= most, `${count} modules`);
+    t.true(modules > 0 && modules <= most, `${modules} modules`);
   });
 }
 
-counting('a plane is ready with no more than 30 modules', async t => {
-  const directory = aDirectory();
-  const coverage = aDirectory();
-  const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0'], {NODE_V8_COVERAGE: coverage});
-  await program.waitFor(/^ready: /m);
-  await program.stop();
-
-  const count = loaded(coverage);
-  t.true(count > 2 && count <= 30, `${count} modules`);
-});
-
-counting('a controller manager is at work with no more than 20 modules', async t => {
-  await using server = await aServer('plat');
-  const coverage = aDirectory();
-  const program = new Program('plat-controller-manager', [`--platconfig=${server.settings}`, '--secure-port=0'], {
-    NODE_V8_COVERAGE: coverage,
-  });
-  await program.waitFor(/^ready: /m);
-  await program.stop();
-
-  const count = loaded(coverage);
-  t.true(count > 2 && count <= 20, `${count} modules`);
+counting('a plane is ready with no more than 30 modules, and a controller manager at work with no more than 20', async t => {
+  const {plane, manager} = (await atWork()).modules;
+  t.true(plane > 2 && plane <= 30, `${plane} modules`);
+  t.true(manager > 2 && manager <= 20, `${manager} modules`);
 });
 
 test('an error that nothing handles is printed without the source of the bundle', t => {

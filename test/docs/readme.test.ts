@@ -121,33 +121,54 @@ const importing = bundled ? test : test.skip;
 
 test.after.always('the compiler of the examples ends', () => stop());
 
-for (const [file, lines] of Object.entries(printed)) {
-  importing(`the examples in TypeScript of ${file} do what they say`, async t => {
-    // Within the package its own name is an import. One process for all: loading the package takes longest.
-    // Those without imports are excerpts.
-    const examples = blocksOf(file).filter(({language, lines: code}) => language === 'ts' && code[0]?.startsWith('import '));
-    const scripts = await Promise.all(
-      examples.map(async ({lines: code}, index) => {
-        const script = resolve('dist', `${basename(file, '.md')}-${process.pid}-${index}.mjs`);
-        writeFileSync(script, (await transform(code.join('\n'), {loader: 'ts', target: 'node20'})).code);
-        return script;
-      }),
-    );
-    t.teardown(() => scripts.forEach(script => rmSync(script)));
-    const {stdout} = await run(process.execPath, [
-      '--input-type=module',
-      '-e',
-      scripts.map(script => `await import(${JSON.stringify(script)});`).join('\n'),
-    ]);
+/** Writes the examples of a page as scripts. Those without imports are excerpts. */
+const scriptsOf = (file: string): Promise<readonly string[]> => {
+  const examples = blocksOf(file).filter(({language, lines: code}) => language === 'ts' && code[0]?.startsWith('import '));
+  return Promise.all(
+    examples.map(async ({lines: code}, index) => {
+      const script = resolve('dist', `${basename(file, '.md')}-${process.pid}-${index}.mjs`);
+      writeFileSync(script, (await transform(code.join('\n'), {loader: 'ts', target: 'node20'})).code);
+      return script;
+    }),
+  );
+};
 
-    t.deepEqual(stdout.trimEnd().split('\n'), lines);
+const endOfPage = '@@ the end of a page';
+/**
+ * What the examples of each page print. Within the package its own name is an import. One process for all: loading the
+ * package takes longest.
+ */
+const printedByPages = async (): Promise<readonly (readonly string[])[]> => {
+  const pages = await Promise.all(Object.keys(printed).map(scriptsOf));
+  try {
+    const program = pages.map(scripts => {
+      const imports = scripts.map(script => `await import(${JSON.stringify(script)});`);
+      return [...imports, `console.log(${JSON.stringify(endOfPage)});`].join('\n');
+    });
+    const {stdout} = await run(process.execPath, ['--input-type=module', '-e', program.join('\n')]);
+    return stdout.split(`${endOfPage}\n`).map(text => text.trimEnd().split('\n'));
+  } finally {
+    pages.flat().forEach(script => rmSync(script));
+  }
+};
+let pagesPrint: ReturnType<typeof printedByPages> | undefined;
+
+for (const [page, [file, lines]] of Object.entries(printed).entries()) {
+  importing(`the examples in TypeScript of ${file} do what they say`, async t => {
+    t.deepEqual((await (pagesPrint ??= printedByPages()))[page], lines);
   });
 }
 
-for (const example of ['backups/operator', 'cronjobs/operator', 'labels/node'])
-  importing(`the example ${example} passes its test`, async t => {
-    await t.notThrowsAsync(run(process.execPath, [`dist/examples/${example}.test.js`]));
-  });
+importing('the examples backups/operator, cronjobs/operator and labels/node pass their tests', async t => {
+  const tests = ['backups/operator', 'cronjobs/operator', 'labels/node'].map(example => `./dist/examples/${example}.test.js`);
+  const {stdout} = await run(process.execPath, [
+    '--input-type=module',
+    '-e',
+    tests.map(file => `await import(${JSON.stringify(file)});`).join('\n'),
+  ]);
+  t.regex(stdout, /^# fail 0$/m);
+  t.true(Number(/^# pass (\d+)$/m.exec(stdout)?.[1]) >= tests.length);
+});
 
 importing('the test of an operator runs under ava too, in a project of its own', async t => {
   const project = aDirectory();
