@@ -49,9 +49,15 @@ const untilCondition = (client: Client, name: string, condition: string): Promis
       });
   });
 
+/** Those of signing requests. */
+const controllers = 'certificatesigningrequest-approving-controller,certificatesigningrequest-signing-controller';
+
 test('plat certificate requests a certificate, and explains why others have none', async t => {
   const directory = aDirectory();
-  await using _plane = await startPlane({kubeconfig: join(directory, 'kubeconfig')});
+  await using _plane = await startPlane({
+    kubeconfig: join(directory, 'kubeconfig'),
+    controllerManagerArgs: [`--controllers=${controllers}`],
+  });
   await using client = await clientBy(join(directory, 'kubeconfig'), 'kubernetes');
   const certificate = (...args: string[]) => certificateHere(...args, `--platconfig=${join(directory, 'kubeconfig')}`);
   const explained = async (name: string): Promise<string> => (await certificate('explain', name)).stdout.replaceAll(/\d+m?s ago/g, 'AGO');

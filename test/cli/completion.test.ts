@@ -4,9 +4,12 @@ import {join} from 'node:path';
 import test from 'ava';
 import {bashScript} from '#src/cli/completion/bash.js';
 import {completedCommands} from '#src/cli/completion/commands.js';
+import {completion} from '#src/cli/completion/completion.js';
 import {fishScript} from '#src/cli/completion/fish.js';
 import {zshScript} from '#src/cli/completion/zsh.js';
 import {flagTables} from '#src/cli/commands.js';
+import {completionFlags} from '#src/options/programs/completion.js';
+import {commandHere} from './here.js';
 import {aDirectory, run} from './programs.js';
 
 const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
@@ -137,11 +140,16 @@ ifInstalled('zsh')('zsh completes the programs with the function of bash', t => 
   t.is(output('zsh', ['-f', '-c', print, 'zsh', scripts.zsh]), completer + completer);
 });
 
+const completionHere = commandHere(
+  completionFlags,
+  completion(() => Promise.resolve(tables)),
+);
+
 test('plat completion prints the script of a shell, and refuses an unknown shell in one line', async t => {
   const [printed, unknown, surplus] = await Promise.all([
     run('plat', ['completion', 'bash']),
-    run('plat', ['completion', 'ksh']),
-    run('plat', ['completion', 'bash', 'zsh']),
+    completionHere('ksh'),
+    completionHere('bash', 'zsh'),
   ]);
 
   t.deepEqual([printed.code, printed.stdout, printed.stderr], [0, bashScript(completedCommands(tables)), '']);

@@ -1,11 +1,15 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
+import {runNode} from '#src/cli/node/clean.js';
 import {networkFile, networkText} from '#src/cli/node/network.js';
+import {nodeFlags} from '#src/options/programs/node.js';
+import {commandHere} from './here.js';
 import {aDirectory, run} from './programs.js';
 
-const init = (folder: string, ...more: string[]) =>
-  run('plat', ['node', 'init', `--network-folder=${folder}`, '--container-runtime-endpoint=unix:///nowhere.sock', ...more]);
+const flagsOf = (folder: string) => [`--network-folder=${folder}`, '--container-runtime-endpoint=unix:///nowhere.sock'];
+const nodeHere = commandHere(nodeFlags, runNode);
+const init = (folder: string, ...more: string[]) => nodeHere('init', ...flagsOf(folder), ...more);
 
 test('a network of both families gives each pod an address of each, and a default route', t => {
   const {plugins} = JSON.parse(networkText(['10.244.1.0/24', 'fd00:1::/64'], 'br0'));
@@ -20,7 +24,7 @@ test('a network of both families gives each pod an address of each, and a defaul
 test('plat node init writes the network once, says what is missing, and replaces another network only if it is forced', async t => {
   const folder = aDirectory();
   const file = join(folder, networkFile);
-  const first = await init(folder);
+  const first = await run('plat', ['node', 'init', ...flagsOf(folder)]);
   t.regex(first.stdout, /^wrote .*10-plat.conflist: pods get addresses of 10.244.0.0\/24\n/);
   t.regex(first.stdout, /missing container runtime: .*nowhere.sock.*Install containerd/);
   t.is(first.code, 1);

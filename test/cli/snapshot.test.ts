@@ -1,4 +1,4 @@
-import {createReadStream, existsSync, readdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
+import {cpSync, createReadStream, existsSync, readdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
@@ -32,12 +32,20 @@ const aPlane = (dataDir: string) => startPlane({...options, dataDir});
 const aConfigMap = (name: string, data: Record<string, string>): KubeObject =>
   ({metadata: {name, namespace: 'default'}, data}) as KubeObject;
 
-/** A plane's data directory with a hundred config maps. */
-const filled = async (): Promise<string> => {
+/** Makes a plane's data directory with a hundred config maps. */
+const fill = async (): Promise<string> => {
   const dataDir = join(aDirectory(), 'plane');
   await using plane = await aPlane(dataDir);
   const maps = plane.client().resource(kinds.configMaps);
   for (let i = 0; i < 100; i++) await maps.create(aConfigMap(`c${i}`, {number: String(i)}));
+  return dataDir;
+};
+
+let original: Promise<string> | undefined;
+/** A copy of such a directory, which is made once. */
+const filled = async (): Promise<string> => {
+  const dataDir = join(aDirectory(), 'plane');
+  cpSync(await (original ??= fill()), dataDir, {recursive: true});
   return dataDir;
 };
 

@@ -56,7 +56,7 @@ test('plat why prints the chain to the cause, ends with 2 if something blocks, a
 
 test('plat why takes the namespace of the context', async t => {
   const kubeconfig = join(aDirectory(), 'kubeconfig');
-  await using _plane = await startPlane({kubeconfig});
+  await using _plane = await startPlane({kubeconfig, controllers: 'none'});
   await using client = await clientBy(kubeconfig, 'kubernetes');
   await client.resource(kinds.namespaces).create({metadata: {name: 'shop'}});
   await client.resource(kinds.configMaps).create({metadata: {name: 'settings', namespace: 'shop'}});

@@ -20,7 +20,11 @@ import {hasKubectl, Kubectl} from './kubectl.js';
       },
     ],
   });
-  await using plane = await startPlane({naming: 'kubernetes', apiserverArgs: [`--authentication-config=${configuration}`]});
+  await using plane = await startPlane({
+    naming: 'kubernetes',
+    controllers: 'none',
+    apiserverArgs: [`--authentication-config=${configuration}`],
+  });
   const settings = join(directory, 'none');
   using kubectl = new Kubectl(settings);
   const whoAmI = (token: string) =>

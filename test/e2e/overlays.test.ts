@@ -15,7 +15,8 @@ const withKubectl = hasKubectl(25) ? test : test.skip;
 const overlays = readdirSync('manifests/overlays');
 
 /** The objects of an overlay, and the arguments of its manager. */
-const rendered = async (kubectl: Kubectl, overlay: string) => {
+const render = async (overlay: string) => {
+  using kubectl = new Kubectl('/dev/null');
   const text = await kubectl.ok(`kustomize ${join(process.cwd(), 'manifests/overlays', overlay)}`);
   const objects = parseAllDocuments(text).map(document => document.toJS() as KubeObject);
   const {spec} = objects.find(({kind}) => kind === 'Deployment') as unknown as {spec: {template: PodTemplateSpec}};
@@ -23,10 +24,15 @@ const rendered = async (kubectl: Kubectl, overlay: string) => {
   return {objects, args, pod: spec.template.spec!};
 };
 
+const known = new Map<string, ReturnType<typeof render>>();
+const rendered = (overlay: string) => {
+  if (!known.has(overlay)) known.set(overlay, render(overlay));
+  return known.get(overlay)!;
+};
+
 for (const overlay of overlays)
   withKubectl(`the overlay ${overlay} grants exactly the roles of its controllers, and needs no key pair`, async t => {
-    using kubectl = new Kubectl('/dev/null');
-    const {objects, args, pod} = await rendered(kubectl, overlay);
+    const {objects, args, pod} = await rendered(overlay);
     const names = args
       .find(arg => arg.startsWith('--controllers='))!
       .slice('--controllers='.length)
@@ -54,7 +60,7 @@ const startOverlay = async (overlay: string) => {
   const server = await aServer('kubernetes');
   const kubectl = new Kubectl(server.settings);
   await kubectl.ok(`apply --validate=strict -k ${join(process.cwd(), 'manifests/overlays', overlay)}`);
-  const {args} = await rendered(kubectl, overlay);
+  const {args} = await rendered(overlay);
   const settings = await accountSettings(server, kubectl);
   const own = args.map(arg => arg.replace('--secure-port=10257', '--secure-port=0').replace('0.0.0.0', '127.0.0.1'));
   const manager = new Program('plat-controller-manager', [...own, `--platconfig=${settings}`]);
