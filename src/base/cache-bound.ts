@@ -1,3 +1,5 @@
+import {LinkedQueue, type Linked} from './collections/linked-queue.js';
+
 /** The size of a cache as metrics show it. */
 export interface CacheStatistics {
   readonly name: string;
@@ -14,8 +16,9 @@ export interface Bounded {
 }
 
 /** The bytes of one map within a bound. */
-export interface Share {
+export interface Share extends Linked<Share> {
   bytes: number;
+  isListed: boolean;
   readonly map: WeakRef<Bounded>;
 }
 
@@ -50,10 +53,13 @@ export class CacheBound {
   readonly name: string;
   readonly maxBytes: number;
   readonly #idleBytes: number;
-  /** The maps that hold something; those that were looked at last are at the end. */
-  readonly #shares = new Set<Share>();
+  /**
+   * The maps that hold something; those that were looked at last are at the end. In a set, finding the first ones takes
+   * longer the more were removed before them.
+   */
+  readonly #shares = new LinkedQueue<Share>();
   readonly #gone = new FinalizationRegistry<Share>(share => {
-    if (this.#shares.delete(share)) this.#bytes -= share.bytes;
+    if (this.#unlist(share)) this.#bytes -= share.bytes;
   });
   #bytes = 0;
   #uses = 0;
@@ -82,7 +88,7 @@ export class CacheBound {
 
   /** Adds a map to the cache. Called by maps. */
   join(map: Bounded): Share {
-    const share: Share = {bytes: 0, map: new WeakRef(map)};
+    const share: Share = {bytes: 0, isListed: false, map: new WeakRef(map), previous: undefined, next: undefined};
     this.#gone.register(map, share);
     return share;
   }
@@ -92,7 +98,7 @@ export class CacheBound {
     share.bytes += bytes;
     this.#bytes += bytes;
     if (bytes <= 0) return;
-    this.#shares.add(share);
+    this.#list(share);
     if (this.#bytes > this.maxBytes) this.#fit(this.maxBytes);
   }
 
@@ -101,8 +107,22 @@ export class CacheBound {
     this.#fit(this.#idleBytes);
   }
 
+  #list(share: Share): void {
+    if (share.isListed) return;
+    share.isListed = true;
+    this.#shares.push(share);
+  }
+
+  /** Returns whether the share was listed. */
+  #unlist(share: Share): boolean {
+    if (!share.isListed) return false;
+    share.isListed = false;
+    this.#shares.remove(share);
+    return true;
+  }
+
   #fit(most: number): void {
-    while (this.#bytes > most && this.#shares.size > 0) this.#leastUsed()?.dropOldest();
+    while (this.#bytes > most && this.#shares.first) this.#leastUsed()?.dropOldest();
   }
 
   /**
@@ -111,24 +131,22 @@ export class CacheBound {
   #leastUsed(): Bounded | undefined {
     let least: Bounded | undefined;
     let leastUse = Infinity;
-    for (const share of this.#inTurn()) {
+    let firstKept: Share | undefined;
+    for (let count = 0; count < candidates; count++) {
+      const share = this.#shares.first;
+      if (!share || share === firstKept) break;
       const map = share.map.deref();
       const use = map?.oldestUse;
-      this.#shares.delete(share);
+      this.#unlist(share);
       if (!map) this.#bytes -= share.bytes;
       if (use === undefined) continue;
-      this.#shares.add(share);
+      this.#list(share);
+      firstKept ??= share;
       if (use >= leastUse) continue;
       least = map;
       leastUse = use;
     }
     return least;
-  }
-
-  #inTurn(): readonly Share[] {
-    const shares: Share[] = [];
-    for (const share of this.#shares) if (shares.push(share) === candidates) break;
-    return shares;
   }
 }
 

@@ -101,6 +101,22 @@ test('a map that seldom grows keeps what is used between the many entries of oth
   t.true(bound.bytes <= 100_000);
 });
 
+test('an entry of very many maps is evicted as soon as one of few', t => {
+  const cpuOf = (maps: number): number => {
+    const bound = new CacheBound(`test ${maps} maps`, 1000 * maps);
+    const all = Array.from({length: maps}, () => new Lru<string, number>(bound, sized));
+    for (const map of all) map.set('a', 1000);
+    const before = process.cpuUsage();
+    for (let index = 0; index < 20_000; index++) all[(7 * index) % maps]!.set(`b${index % 10}`, 1000);
+    const {user, system} = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  cpuOf(999);
+  const [few, many] = [cpuOf(1000), cpuOf(60_000)];
+
+  t.true(many < 12 * few, `${few} ms, and ${many} ms`);
+});
+
 test('a cache cannot be made without a bound, nor under a name that is taken', t => {
   t.throws(() => new CacheBound('test endless', Infinity), {message: 'the cache test endless has no bound'});
   t.throws(() => new CacheBound('test nothing', Number.NaN), {message: 'the cache test nothing has no bound'});
