@@ -9,8 +9,8 @@ import {isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 
-const count = 20;
-const objectsOfEach = 10;
+const count = 8;
+const objectsOfEach = 5;
 const definition = (index: number) => ({
   metadata: {name: `parts${index}.example.com`},
   spec: {

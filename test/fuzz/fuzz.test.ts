@@ -3,7 +3,7 @@ import {attackPorts} from './connections/run.js';
 import {fuzz} from './run.js';
 
 /** Of the requests of `make fuzz`; the limit leaves room for a machine that is busy with other tests. */
-const [count, mostMs] = [1000, 250];
+const [count, mostMs] = [500, 250];
 
 test(`${count} random requests change nothing that is refused, break nothing and take bounded time and memory`, async t => {
   const {faults, statuses, heap} = await fuzz({seed: 1, count, mostMs, loops: true});

@@ -10,7 +10,7 @@ interface Counter extends KubeObject {
 
 const path = '/api/v1/namespaces/default/configmaps';
 const writersEach = 4;
-const updatesEach = process.env['PLAT_LONG_FAULTS'] ? 267 : 20;
+const updatesEach = process.env['PLAT_LONG_FAULTS'] ? 267 : 8;
 const counters = 3;
 
 (hasEtcd ? test : test.skip)(

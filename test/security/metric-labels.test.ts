@@ -1,7 +1,7 @@
 import test from 'ava';
 import {sweepServer} from '#test/sweep/server.js';
 
-const rounds = 60;
+const rounds = 15;
 const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
 
 test('no request adds labels of its own to the metrics', async t => {

@@ -86,7 +86,7 @@ test('an agent answers requests whose bodies never come, and they do not become 
 
 test('an agent takes no more input of a command than its client reads output, and answers others meanwhile', async t => {
   const {port, ca, statusOf} = await anAgent(t);
-  const clients = Array.from({length: 5}, () => new WebSocket(`wss://127.0.0.1:${port}${command('tee')}`, ['v4.channel.k8s.io'], {ca}));
+  const clients = Array.from({length: 2}, () => new WebSocket(`wss://127.0.0.1:${port}${command('tee')}`, ['v4.channel.k8s.io'], {ca}));
   await Promise.all(clients.map(client => once(client, 'open')));
   const message = Buffer.concat([Buffer.of(0), Buffer.alloc(1 << 20, 'x')]);
 
@@ -94,7 +94,7 @@ test('an agent takes no more input of a command than its client reads output, an
     client.pause();
     for (let count = 0; count < 32; count++) client.send(message);
   }
-  for (let count = 0; count < 50; count++) t.is(await statusOf('/healthz'), 200);
+  for (let count = 0; count < 10; count++) t.is(await statusOf('/healthz'), 200);
 
   for (const client of clients) {
     t.true(client.bufferedAmount > 16 << 20, `${client.bufferedAmount} bytes are left`);

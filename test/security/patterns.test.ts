@@ -3,7 +3,7 @@ import test from 'ava';
 import {sources} from '#test/sources.js';
 
 /** Enough characters that quadratic work shows, and a limit that linear work stays far below. */
-const [length, mostMs] = [8000, 8];
+const [length, mostMs] = [4000, 2];
 
 /** Characters that the pattern itself names, and one of each class. */
 const lettersOf = (source: string): string[] => {

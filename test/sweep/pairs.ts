@@ -69,7 +69,10 @@ export function* pairsOf(server: PairServer): Generator<readonly [Side, Side]> {
     const target = new Target(server as never, served);
     return [...collectionsOf(schemaOf(served.resource.settings.schemas, served.kind))].map(collection => ({target, collection}));
   };
-  for (const [one, other] of compared) for (const a of sidesOf(one)) for (const b of sidesOf(other)) yield [a, b];
+  for (const [one, other] of compared) {
+    const others = sidesOf(other);
+    for (const a of sidesOf(one)) for (const b of others) yield [a, b];
+  }
 }
 
 /** The longest turn of the event loop while both objects were there, with their long lists. */

@@ -9,7 +9,7 @@ import {casesOf, drawn, sweep, type Finding} from './sweep.js';
 
 /** The size of each list and map at which quadratic work takes seconds. */
 const bytes = 60_000;
-const count = 5;
+const count = 3;
 /** The maximum CPU time of a request of that size, in ms. Quadratic work takes many times as long. */
 const mostWorkMs = 700;
 

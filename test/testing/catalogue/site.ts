@@ -11,6 +11,7 @@ import {
 } from '#src/operator/index.js';
 import {ConfigMap} from '#src/operator/kinds.js';
 import type {Stage, SurviveOptions} from '#src/testing/index.js';
+import {restful} from '#test/controllers/plane.js';
 
 export interface SiteStatus {
   map?: string;
@@ -106,6 +107,7 @@ export const scenario = async ({client, advance}: Stage): Promise<void> => {
 /** What the catalogue compares: all that a user sees. */
 export const described: Omit<SurviveOptions, 'controllers'> = {
   manifests: [siteDefinition],
+  plane: {apiserverArgs: restful},
   scenario,
   settle: '20s',
   async end({list}) {
