@@ -72,7 +72,7 @@ const startHooks = [
 ];
 
 test('every step of the start has a check of its own, below each endpoint and in the index', async t => {
-  await using plane = await aPlane({naming: 'kubernetes', controllers: []});
+  await using plane = await aPlane({naming: 'kubernetes', isRestful: false, controllers: []});
   const {get} = wire(plane.api.handler);
   const {paths} = (await get('/')).json<{paths: string[]}>();
 
@@ -93,7 +93,7 @@ test('every step of the start has a check of its own, below each endpoint and in
 });
 
 test('checks can be excluded, and unknown ones are reported', async t => {
-  await using plane = await aPlane({controllers: []});
+  await using plane = await aPlane({isRestful: false, controllers: []});
   const {get} = wire(plane.api.handler);
   const {text} = await get('/readyz?verbose&exclude=ping&exclude=kvstore&exclude=nothing');
 
@@ -103,7 +103,7 @@ test('checks can be excluded, and unknown ones are reported', async t => {
 });
 
 test('readiness fails as soon as shutdown begins, and hides its reason', async t => {
-  await using plane = await aPlane({controllers: []});
+  await using plane = await aPlane({isRestful: false, controllers: []});
   const {get} = wire(plane.api.handler);
   plane.api.health.shutDown();
   const ready = await get('/readyz');

@@ -268,8 +268,8 @@ inBrowser('a page that the browser has stopped for a while follows again, whatev
   await page.getByRole('link', {name: 'busy'}).waitFor();
   const browser = await page.context().newCDPSession(page);
   await browser.send('Page.setWebLifecycleState', {state: 'frozen'});
-  // More than a console keeps for those who do not read.
-  for (let change = 0; change < 400; change++)
+  // Some 20 MB of events.
+  for (let change = 0; change < 100; change++)
     await configMaps.patch('busy', 'merge', {metadata: {labels: {change: String(change)}}}, {namespace: 'default'});
   await configMaps.create({metadata: {name: 'missed', namespace: 'default'}});
   await browser.send('Page.setWebLifecycleState', {state: 'active'});

@@ -13,7 +13,7 @@ import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {attempt, contextOver} from './context.js';
-import {aPlane, restful} from './plane.js';
+import {aPlane} from './plane.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
 import {startServer} from '#test/fixtures/server.js';
 import {aRequest as createRequest, nodeClientUsages, requestsOf} from './requests.js';
@@ -102,7 +102,7 @@ for (const [what, certificate] of [
 }
 
 test('passes run at the start and each hour, so that a request is deleted at the first pass after its period', async t => {
-  await using plane = await aPlane({controllers: ['csrcleaner'], apiserverArgs: restful});
+  await using plane = await aPlane({controllers: ['csrcleaner']});
   const {clock} = plane;
   const requests = requestsOf(plane);
   await clock.advance(hour / 2);
@@ -122,7 +122,7 @@ test('passes run at the start and each hour, so that a request is deleted at the
 
 test('days of requests leave only those that are kept', async t => {
   // The clock stops at every watch and followed file, each minute: parts that this test does not need are left out.
-  await using plane = await aPlane({controllers: ['csrcleaner'], apiserverArgs: restful});
+  await using plane = await aPlane({controllers: ['csrcleaner']});
   const {clock} = plane;
   const requests = requestsOf(plane);
   for (let day = 0; day < 2; day++) {

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds/index.js';
 import {isNotFound} from '#src/api/status.js';
 import {dayOf, isTrackedLongEnough, cleanupActionFor} from '#controllers/legacy-serviceaccount-token-cleaner/policy.js';
 import {naming as namingOf} from '#src/api/naming.js';
-import {aPlane, restful} from './plane.js';
+import {aPlane} from './plane.js';
 
 const naming = namingOf('plat');
 const dayMs = 86_400_000;
@@ -58,7 +58,6 @@ test('over two periods an unused secret is marked and then deleted, while one ma
   await using plane = await aPlane({
     controllers: ['legacy-serviceaccount-token-cleaner-controller'],
     controllerManagerArgs: ['--legacy-service-account-token-clean-up-period=24h'],
-    apiserverArgs: restful,
   });
   const {clock} = plane;
   const client = plane.client();

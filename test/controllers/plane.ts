@@ -10,9 +10,11 @@ export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' 
    * watches end and begin again every few minutes.
    */
   readonly controllers?: readonly string[];
+  /** Whether its API server does little of its own, without flow control, unless flags say otherwise. True by default. */
+  readonly isRestful?: boolean;
 }
 
-/** Flags of an API server that itself does little as time passes, for tests that live through days. */
+/** Flags of an API server that itself does little at its start and as time passes. */
 export const restful = [
   '--enable-priority-and-fairness=false',
   '--endpoint-reconciler-type=none',
@@ -60,12 +62,24 @@ const startedAlike = (options: PlaneOptions, clock: VirtualClock): Promise<Plane
 };
 
 /** A plane in memory on a virtual clock, at rest: everything its start set off has happened. */
-export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<
-  Plane & {readonly clock: VirtualClock}
-> => {
+export const aPlane = async ({
+  controllers = usual,
+  isRestful = true,
+  apiserverArgs: given = [],
+  controllerManagerArgs: args = [],
+  ...options
+}: TestPlaneOptions = {}): Promise<Plane & {readonly clock: VirtualClock}> => {
   const {clock = new VirtualClock(), ...others} = options;
+  const apiserverArgs = isRestful ? [...restful, ...given] : given;
   const chosen = args.some(arg => arg.startsWith('--controllers=')) ? [] : [`--controllers=${controllers.join(',')}`];
-  const own: PlaneOptions = {naming: 'plat', ...others, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true};
+  const own: PlaneOptions = {
+    naming: 'plat',
+    ...others,
+    apiserverArgs,
+    controllerManagerArgs: [...chosen, ...args],
+    listen: false,
+    freeze: true,
+  };
   const key = isForked(own) ? JSON.stringify([clock.now(), own]) : undefined;
   const known = key === undefined ? undefined : started.get(key);
   const plane = known ? await known.start({clock}) : await startedAlike(own, clock);

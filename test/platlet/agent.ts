@@ -25,7 +25,7 @@ import {PodAdmission, type PodAdmissionParts} from '#src/platlet/worker/pod-admi
 import type {PodDirectory} from '#src/platlet/worker/pod-directory.js';
 import {Recorder, type EventRecorder} from '#src/runtime/events/events.js';
 import {systemNetwork} from '#src/transport/network.js';
-import {aPlane, restful} from '#test/controllers/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
 import {configs, noCgroups, noOutput, noVolumes, presentImages} from './ports.js';
 import {podsOf} from '#test/simulation/pod-states.js';
 
@@ -80,7 +80,7 @@ export const aPlaneWithNode = async (...args: readonly string[]): Promise<AgentP
 export const aPlaneForNodes = (...args: readonly string[]): Promise<AgentPlane> =>
   aPlane({
     controllers: ['serviceaccount-controller'],
-    apiserverArgs: [...restful, '--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction', ...args],
+    apiserverArgs: ['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction', ...args],
   });
 
 /** Creates the Node. */

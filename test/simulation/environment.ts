@@ -3,7 +3,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {PlaneOptions} from '#src/plane/inputs/options.js';
 import type {Plane} from '#src/plane/plane.js';
-import {aPlane, restful} from '#test/controllers/plane.js';
+import {aPlane} from '#test/controllers/plane.js';
 import {podsOf} from './pod-states.js';
 
 export {describePod, podNamed, podsOf, timeline} from './pod-states.js';
@@ -11,16 +11,9 @@ export {describePod, podNamed, podsOf, timeline} from './pod-states.js';
 export type NodesPlane = Plane & {readonly clock: VirtualClock};
 
 /** A plane with simulated nodes and only the controllers that pods need. */
-export const aPlaneWithNodes = ({
-  apiserverArgs = [],
-  ...options
-}: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> & {readonly clock?: VirtualClock} = {}): Promise<NodesPlane> =>
-  aPlane({
-    nodes: 1,
-    controllerManagerArgs: ['--controllers=serviceaccount-controller'],
-    apiserverArgs: [...restful, ...apiserverArgs],
-    ...options,
-  });
+export const aPlaneWithNodes = (
+  options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze' | 'controllers'> & {readonly clock?: VirtualClock} = {},
+): Promise<NodesPlane> => aPlane({nodes: 1, controllerManagerArgs: ['--controllers=serviceaccount-controller'], ...options});
 
 export interface BoundPod extends Partial<NonNullable<Pod['spec']>> {
   readonly name?: string;

@@ -14,7 +14,7 @@ test('a plane classifies its own components by their users, and its server is ex
   const clock = new VirtualClock();
   const lines: string[] = [];
   const log = createLog({clock, program: 'test', verbosity: new Verbosity(3), write: line => void lines.push(line)});
-  await using plane = await aPlane({naming: 'kubernetes', clock, log, nodes: 1});
+  await using plane = await aPlane({naming: 'kubernetes', isRestful: false, clock, log, nodes: 1});
   const {get} = wire(plane.api.handler);
   await plane
     .client()
@@ -55,7 +55,7 @@ test('a plane classifies its own components by their users, and its server is ex
 });
 
 test('the dumps need permission, and are there only with flow control', async t => {
-  await using fair = await aPlane({naming: 'kubernetes', controllers: []});
+  await using fair = await aPlane({naming: 'kubernetes', isRestful: false, controllers: []});
   await using plain = await aPlane({naming: 'kubernetes', controllers: [], apiserverArgs: ['--enable-priority-and-fairness=false']});
   const [with_, without] = [wire(fair.api.handler), wire(plain.api.handler)];
 

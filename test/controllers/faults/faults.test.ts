@@ -14,7 +14,7 @@ test('every controller is put through faults, and no other', t => {
   );
 });
 
-const most = 6;
+const most = 4;
 
 /** Which writes are struck: all if they are few; else the first, the last and some between. */
 const struck = (count: number): number[] => {

@@ -39,7 +39,7 @@ test('a server with flags at their maximum keeps events, watches and collections
     ...counts.map(flag => `--${flag}=9007199254740991`),
     '--event-ttl=2500000h',
   ];
-  await using plane = await aPlane({...alone, apiserverArgs: greatest});
+  await using plane = await aPlane({...alone, isRestful: false, apiserverArgs: greatest});
   const {get, post, watch, remove} = wire(plane.api.handler);
   t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
   using watching = await watch('/api/v1/namespaces/default/events?watch=1');
