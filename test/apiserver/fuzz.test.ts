@@ -11,7 +11,7 @@ import {samples} from './samples.js';
 import {admin, aConfigMap, configMaps, startWire} from './wire.js';
 import {Chance, bodyOf, headersOf, methodOf, pathOf, queryOf, words} from './fuzz-requests.js';
 
-const rounds = 2000;
+const rounds = 1000;
 
 /** The fault of a response; nothing for a good one. */
 const complaint = ({status, body, headers}: ApiResponse): string | undefined => {

@@ -10,7 +10,9 @@ export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' 
    * watches end and begin again every few minutes.
    */
   readonly controllers?: readonly string[];
-  /** Whether its API server does little of its own, without flow control, unless flags say otherwise. True by default. */
+  /**
+   * Whether its API server does little of its own, without flow control, unless flags say otherwise. True by default.
+   */
   readonly isRestful?: boolean;
 }
 

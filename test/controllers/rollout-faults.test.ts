@@ -1,8 +1,8 @@
 import test from 'ava';
 import {rollOut, type Rates} from './rollouts.js';
 
-const replicas = 30;
-const surge = 3;
+const replicas = 20;
+const surge = 2;
 const seeds = [1, 2];
 
 const cases: readonly (readonly [string, Rates])[] = [

@@ -22,7 +22,7 @@ const request = createSigningRequest(authority.key, {
 });
 const anchors = trustAnchors([authority.certificate]);
 
-const rounds = fuzzRounds(3000);
+const rounds = fuzzRounds(1500);
 
 /** Reads mutations; whatever is thrown must be our own error. Returns how many were accepted. */
 const survives = (t: ExecutionContext, original: Buffer, read: (bytes: Buffer) => unknown): number => {

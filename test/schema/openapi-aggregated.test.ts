@@ -3,7 +3,7 @@ import {runSteps, type Steps} from '#src/base/steps.js';
 import {convertToV3, mergeParts, pathsUnder} from '#src/schema/openapi/aggregated.js';
 import {definitionMessageInSteps, pathMessage, pathMessageInSteps} from '#src/schema/openapi/swagger-message.js';
 
-const count = 20_000;
+const count = 5000;
 
 /** Runs the steps and counts them. */
 const counted = <T>(work: Steps<T>): {readonly result: T; readonly steps: number} => {

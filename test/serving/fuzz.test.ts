@@ -121,7 +121,7 @@ for (const [alpn, make] of [
     const watch = aWatch();
     await using server = await serve(curious(watch), {http: {corsOrigins: [/x/], hsts: ['a'], goawayChance: 0.02}});
 
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 20; round++) {
       await Promise.all(Array.from({length: 8}, () => assail(server, alpn, make(random), random)));
       for (const sink of watch.sinks.splice(0)) sink.end();
     }
