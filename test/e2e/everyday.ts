@@ -36,7 +36,10 @@ export const sees = fits ? test : test.skip;
 
 /** A namespace of a test's own, and kubectl in it. Several commands run side by side. */
 export const within = async (namespace: string) => {
-  await kubectl.ok(`create ns ${namespace}`);
+  await plane!
+    .client()
+    .resource(kinds.namespaces)
+    .create({metadata: {name: namespace}});
   const accounts = plane!.client().resource(kinds.serviceAccounts);
   while ((await accounts.list({namespace})).items.length === 0) await setImmediate(); // Pods need one, and a controller makes it.
   const okay = (args: readonly string[], input?: string) => kubectl.okay(['-n', namespace, ...args], input);
