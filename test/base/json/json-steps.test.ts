@@ -100,7 +100,7 @@ test('invalid JSON is refused wherever its fault is', t => {
     good.replace('map-499"', 'map-499'),
     good.replace('{"a":', '{"a" 1:'),
   ];
-  for (const at of [70_000, 140_000, 200_000, 500_000])
+  for (const at of [70_000, 140_000, 500_000])
     for (const mark of [',', ']', '}', '[', '{', '"', ' x ']) broken.push(`${good.slice(0, at)}${mark}${good.slice(at)}`);
 
   for (const each of broken) {

@@ -119,9 +119,7 @@ test('an agent that may not create its Node uses one that exists, unless Platlet
 });
 
 /** Returns the number of devices on a Node of before, once an agent has registered it again. */
-const devicesAfter = async (runtimeIsReady: boolean, left: readonly string[]): Promise<string | undefined> => {
-  await using plane = await aPlaneForNodes();
-  await createNode(plane);
+const devicesAfter = async (plane: AgentPlane, runtimeIsReady: boolean, left: readonly string[]): Promise<string | undefined> => {
   const devices = {'vendor.example/gpu': '4'};
   const status = {capacity: devices, allocatable: devices};
   await plane.client().resource(kinds.nodes).patch('node', 'merge', {status}, {subresource: 'status'});
@@ -136,11 +134,14 @@ const devicesAfter = async (runtimeIsReady: boolean, left: readonly string[]): P
 };
 
 test('devices of a Node are reset by an agent on a new machine, before its runtime lets plugins register', async t => {
-  t.is(await devicesAfter(false, []), '0 0');
-  t.is(await devicesAfter(false, ['.hidden']), '0 0');
-  t.is(await devicesAfter(false, ['kubelet_internal_checkpoint']), '4 4');
-  t.is(await devicesAfter(false, ['kubelet.sock']), '4 4');
-  t.is(await devicesAfter(true, []), '4 4');
+  await using plane = await aPlaneForNodes();
+  await createNode(plane);
+
+  t.is(await devicesAfter(plane, false, []), '0 0');
+  t.is(await devicesAfter(plane, false, ['.hidden']), '0 0');
+  t.is(await devicesAfter(plane, false, ['kubelet_internal_checkpoint']), '4 4');
+  t.is(await devicesAfter(plane, false, ['kubelet.sock']), '4 4');
+  t.is(await devicesAfter(plane, true, []), '4 4');
 });
 
 test('--node-status-update-frequency is how often the status is computed', async t => {
