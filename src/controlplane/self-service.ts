@@ -36,7 +36,7 @@ export interface SelfServiceParts {
    * The current revision of the store. If no peer leases are stored, nothing has to be done while it does not change.
    */
   readonly revision?: () => Promise<number> | number;
-  /** The address and port at which this server is reached. */
+  /** The address and port at which this server is reached; the address is empty without an endpoint. */
   readonly address: string;
   readonly port: number;
   /** The service's address: the first of its range. */

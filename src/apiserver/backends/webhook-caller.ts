@@ -2,6 +2,7 @@
 // failures as upstream does. It does not know what a review contains; admission and conversion check the responses.
 
 import {encodedInSteps} from '#src/base/json/json-text-steps.js';
+import {aborted} from '#src/base/signals.js';
 import {runStepsYielding} from '#src/base/steps.js';
 import {Yielder} from '#src/base/turn.js';
 import {posix} from 'node:path';
@@ -153,7 +154,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
       return post(reasonOf(webhook, calls), review, {...options, signal}, calling, clock.monotonic() + options.timeoutMs);
     },
     close() {
-      closing.abort();
+      closing.abort(aborted);
       kept.clear();
     },
   };

@@ -74,9 +74,10 @@ export const selfServiceOf = (
 ): Omit<SelfServiceParts, 'client' | 'clock' | 'log'> => {
   const serviceAddress = firstServiceAddress(options);
   const port = Number(serverAddress.slice(serverAddress.lastIndexOf(':') + 1)) || options.securePort || 6443;
+  const hasEndpoint = serverAddress !== '' && options.endpointReconcilerType !== 'none';
   return {
-    peers: serverAddress && options.endpointReconcilerType !== 'none' ? peers : undefined,
-    address: advertisedAddress(options, parseIp(serviceAddress)?.family === 6 ? 'IPv6' : 'IPv4'),
+    peers: hasEndpoint ? peers : undefined,
+    address: hasEndpoint ? advertisedAddress(options, parseIp(serviceAddress)?.family === 6 ? 'IPv6' : 'IPv4') : '',
     port,
     serviceAddress,
     nodePort: options.platServiceNodePort,
