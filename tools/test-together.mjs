@@ -59,7 +59,7 @@ const within = (file, [body, ...rest]) => {
 const under = (declare, runs = true) => Object.assign(
   (title, ...rest) => {
     const {file} = script;
-    const {place} = file;
+    const place = file?.place ?? ''; // Hooks of a helper that is loaded before any file are of none.
     script.declared.push(() =>
       typeof title === 'string'
         ? declare(place + title, ...measured(place + title, runs ? within(file, rest) : rest))
