@@ -18,7 +18,7 @@ const waiting = /^(cli|docs|e2e|faults|node|proxy\/kernel|storage)\//;
 const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));
 
 /** Files that start programs and take longer than this, in seconds, stay separate: they begin first. */
-const longestGrouped = 20;
+const longestGrouped = 30;
 
 /** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */
 const placeOf = path =>
