@@ -94,6 +94,8 @@ const engineSettings = [
   '--no-turbo-splitting',
 ];
 
+const engineOptions = [`--node-arguments=${engineSettings.join(' ')}`];
+
 const children = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => children.forEach(child => child.kill(signal)));
 
@@ -137,7 +139,7 @@ const runEverything = async () => {
 
 const runQuick = async () => {
   const {files, notes} = quickFiles();
-  const codes = await ava(await quickTogether(files));
+  const codes = await ava(await quickTogether(files), engineOptions);
   reasons.clear(); // Of the tests that are chosen, all run.
   for (const note of notes) reasons.add(note);
   return [codes];
