@@ -100,7 +100,7 @@ const measure = async (title, run) => {
  * one.
  */
 export const measured = (title, [body, ...rest]) =>
-  out && typeof body === 'function' ? [t => measure(title, () => body(t)), ...rest] : [body, ...rest];
+  out && typeof body === 'function' ? [(t, ...args) => measure(title, () => body(t, ...args)), ...rest] : [body, ...rest];
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = rowsOf(process.argv[2]);

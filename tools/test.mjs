@@ -92,9 +92,7 @@ const engineSettings = [
   '--no-turbo-load-elimination',
   '--no-turbo-loop-peeling',
   '--no-turbo-splitting',
-];
-
-const engineOptions = [`--node-arguments=${engineSettings.join(' ')}`];
+].join(' ');
 
 const children = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => children.forEach(child => child.kill(signal)));
@@ -128,18 +126,17 @@ const ava = (files, options = []) =>
     });
   });
 
+const runScripts = scripts => ava(scripts, [`--node-arguments=${engineSettings}`]);
+
 /** Runs everything: scripts, which compute, beside the files that start programs and wait for these. */
 const runEverything = async () => {
   const {scripts, programs, separate} = await everythingTogether();
-  return Promise.all([
-    ava(scripts, [`--node-arguments=${engineSettings.join(' ')}`]),
-    ava([...separate, ...programs], ['--concurrency=2']),
-  ]);
+  return Promise.all([runScripts(scripts), ava([...separate, ...programs], ['--concurrency=2'])]);
 };
 
 const runQuick = async () => {
   const {files, notes} = quickFiles();
-  const codes = await ava(await quickTogether(files), engineOptions);
+  const codes = await runScripts(await quickTogether(files));
   reasons.clear(); // Of the tests that are chosen, all run.
   for (const note of notes) reasons.add(note);
   return [codes];

@@ -65,11 +65,12 @@ const registration = (
 export const builtInRegistrations = (served: readonly ServedVersion[], naming: Naming): ReadonlyMap<string, ApiService> => {
   const wanted = new Map<string, ApiService>();
   for (const {group, version} of served) {
-    const name = nameOf(naming.group(group), version);
-    const priority = wanted.has(name) ? undefined : builtInPriority(group, version);
+    const groupName = naming.group(group);
+    const name = nameOf(groupName, version);
+    if (wanted.has(name)) continue;
+    const priority = builtInPriority(group, version);
     if (!priority) continue;
-    const managed = excludedGroups.has(group) ? undefined : 'onstart';
-    wanted.set(name, registration(naming, naming.group(group), version, priority, managed));
+    wanted.set(name, registration(naming, groupName, version, priority, excludedGroups.has(group) ? undefined : 'onstart'));
   }
   return wanted;
 };
