@@ -10,7 +10,8 @@ import {startPlane, type Plane} from '#src/plane/plane.js';
 import {eventually} from '#test/cli/eventually.js';
 import {aDirectory} from '#test/cli/programs.js';
 import {examples} from './cluster.js';
-import {aFreePort, aServer, ask, createObjects, type Decoded, type TestDns} from './server.js';
+import {freePort} from '#test/fixtures/free-port.js';
+import {aServer, ask, createObjects, type Decoded, type TestDns} from './server.js';
 
 const program = process.env['PLAT_TEST_COREDNS'];
 const missing = program === undefined || !existsSync(program) ? 'PLAT_TEST_COREDNS names no program of CoreDNS' : undefined;
@@ -76,7 +77,7 @@ const corefile = (port: number, settings: string): string => `.:${port} {
 `;
 
 const startCoreDns = async (plane: Plane, undo: Undo): Promise<Pick<TestDns, 'address' | 'port'>> => {
-  const [folder, port] = [aDirectory(), await aFreePort()];
+  const [folder, port] = [aDirectory(), await freePort()];
   const [file, settings] = [join(folder, 'Corefile'), join(folder, 'kubeconfig')];
   writeFileSync(settings, plane.kubeconfig);
   writeFileSync(file, corefile(port, settings));

@@ -2,7 +2,8 @@ import {createSocket} from 'node:dgram';
 import {createServer, type AddressInfo} from 'node:net';
 import test from 'ava';
 import packet from 'dns-packet';
-import {aFreePort, aServer, ask, examplePlane, framed, resolverAt} from './server.js';
+import {freePort} from '#test/fixtures/free-port.js';
+import {aServer, ask, examplePlane, framed, resolverAt} from './server.js';
 import {anAddress, TestUpstreams} from './upstreams.js';
 
 const shared = examplePlane();
@@ -130,7 +131,7 @@ test('a truncated response of a resolver is asked for again over a connection', 
 });
 
 test('a server that forwards to itself finds that out, and refuses other names from then on', async t => {
-  const port = await aFreePort();
+  const port = await freePort();
   await using dns = await aServer(await shared, {forward: [`127.0.0.1:${port}`]}, {port});
   while (dns.loops.length === 0) await new Promise(setImmediate);
 

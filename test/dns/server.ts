@@ -36,15 +36,6 @@ export const examplePlane = async (): Promise<Plane> => {
   return plane;
 };
 
-/** A port that is free at this moment. */
-export const aFreePort = async (): Promise<number> => {
-  const socket = createSocket('udp4');
-  await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve));
-  const {port} = socket.address();
-  await new Promise<void>(resolve => socket.close(() => resolve()));
-  return port;
-};
-
 /** The resolver of Node.js, which asks this server alone. */
 export const resolverAt = ({address, port}: Pick<TestDns, 'address' | 'port'>): Resolver => {
   const resolver = new Resolver({timeout: 5000, tries: 1});

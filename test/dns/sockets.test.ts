@@ -1,7 +1,8 @@
 import test from 'ava';
 import packet from 'dns-packet';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {aFreePort, aQuery, aServer, ask, examplePlane, framed, sendDatagram, TestConnection} from './server.js';
+import {freePort} from '#test/fixtures/free-port.js';
+import {aQuery, aServer, ask, examplePlane, framed, sendDatagram, TestConnection} from './server.js';
 import {anAddress, TestUpstreams} from './upstreams.js';
 
 const shared = examplePlane();
@@ -104,7 +105,7 @@ test('a server listens at many addresses, of both families', async t => {
     {address: '127.0.0.2', family: 4 as const, internal: true},
     {address: '::1', family: 6 as const, internal: true},
   ];
-  const port = await aFreePort();
+  const port = await freePort();
   await using dns = await aServer(plane, {}, {addresses: ['::'], port, hostAddresses});
   for (const {address} of hostAddresses())
     t.is((await ask({address, port}, 'kubernetes.default.svc.cluster.local')).rcode, 'NOERROR', address);
@@ -114,7 +115,7 @@ test('a server listens at many addresses, of both families', async t => {
 
 test('a server follows the addresses of its host, and waits for those that are not to be used yet', async t => {
   const clock = new VirtualClock();
-  const port = await aFreePort();
+  const port = await freePort();
   let host = ['127.0.0.1', '192.0.2.53'];
   const hostAddresses = () => host.map(address => ({address, family: 4 as const, internal: false}));
   await using dns = await aServer(await shared, {}, {addresses: ['0.0.0.0'], port, hostAddresses, clock});

@@ -10,17 +10,10 @@ import {naming} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {kinds} from '#src/api/kinds/index.js';
+import {freePort} from '#test/fixtures/free-port.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
 import type {RecordingRuntime} from './recording-runtime.js';
 import {aWholeAgent, memoryMachine, type WholeAgentOptions} from './whole-agent.js';
-
-const freePort = async (): Promise<number> => {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const {port} = server.address() as AddressInfo;
-  server.close();
-  return port;
-};
 
 /** Asks a port: the status and the body, or the code of the failure. */
 const ask = (url: string, options: RequestOptions = {}): Promise<string> =>
