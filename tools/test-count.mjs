@@ -71,11 +71,14 @@ const lacking = (titles, others) => {
 
 const compare = async () => {
   rmSync(folder, {recursive: true, force: true});
-  const {separate, ...together} = await everythingTogether();
+  const {computing, waiting} = await everythingTogether();
+  const parts = [...computing, ...waiting];
+  const [scripts, separate] = [parts.filter(({isScript}) => isScript), parts.filter(({isScript}) => !isScript)].map(each =>
+    each.map(({file}) => file),
+  );
   const under = file => ({file, place: placeOf(file.replace(/^dist\/(together|test)\//, ''))});
   // Bundles of different builds hold the same modules, of which a process can have one.
   const [bundled, named] = [separate.filter(file => file.startsWith(folder)), separate.filter(file => !file.startsWith(folder))];
-  const scripts = [...together.scripts, ...together.programs];
   const titles = [...titlesOf(scripts.map(file => ({file, place: ''}))), ...titlesOf(bundled.map(under)), ...titlesOf(named.map(under))];
   const alone = titlesOf(testFiles().map(file => under(join('dist/test', file))));
   rmSync(folder, {recursive: true, force: true});

@@ -71,10 +71,19 @@ const fileOf = title => {
   return undefined;
 };
 
-/** Writes the files that take long: separate ones by their processes, others by their tests. */
+const sumsOf = (tests, key) => {
+  const sums = new Map();
+  for (const test of tests) if (test[key]) sums.set(fileOf(test.title), (sums.get(fileOf(test.title)) ?? 0) + test[key]);
+  return sums;
+};
+
+/**
+ * Writes the files that take long: separate ones by their processes, others by their tests. Of short tests ava says no
+ * wall time, so that a file takes at least its CPU time.
+ */
 const write = (processes, tests) => {
-  const seconds = new Map();
-  for (const {title, seconds: each} of tests) seconds.set(fileOf(title), (seconds.get(fileOf(title)) ?? 0) + each);
+  const seconds = sumsOf(tests, 'seconds');
+  for (const [file, cpu] of sumsOf(tests, 'cpu')) seconds.set(file, Math.max(cpu, seconds.get(file) ?? 0));
   for (const row of processes) {
     const file = row.file.replace(/^dist\/(test|together)\//, '').replace(/\.js$/, '.ts');
     if (existsSync(`test/${file}`)) seconds.set(file, lengthOf(row));
@@ -104,11 +113,11 @@ export const measured = (title, [body, ...rest]) =>
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = rowsOf(process.argv[2]);
-  const [processes, tests] = [rows.filter(({file}) => file), rows.filter(({seconds}) => seconds)];
+  const [processes, tests] = [rows.filter(({file}) => file), rows.filter(({title}) => title)];
   if (process.argv[3] === '--write') write(processes, tests);
   else {
     print(processes);
-    printFiles(rows.filter(({cpu}) => cpu));
+    printFiles(tests.filter(({cpu}) => cpu));
   }
 } else if (out) {
   const began = Date.now() - process.uptime() * 1000;

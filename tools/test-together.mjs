@@ -12,7 +12,7 @@ import {secondsOf, startsPrograms, testFiles} from './test-files.mjs';
 export const folder = 'dist/together';
 
 /** Folders whose files stay separate where they start programs: they wait for these, while other tests can run. */
-const waiting = /^(cli|docs|e2e|faults|node|proxy\/kernel|storage)\//;
+const waiting = /^(cli|console|docs|e2e|faults|node|proxy\/kernel|storage)\//;
 
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));
@@ -119,9 +119,9 @@ const findPrograms = () =>
     )
     .filter(file => file.startsWith('dist/test/') && existsSync(file));
 
-let found;
+let programs;
 /** Finds them once, where something is bundled: a run of named files reads no others. */
-const startedPrograms = () => (found ??= new Set(findPrograms()));
+const startedPrograms = () => (programs ??= new Set(findPrograms()));
 
 const bundledProgram = file => `${folder}/started/${file.slice('dist/test/'.length)}`;
 
@@ -192,9 +192,11 @@ const bundle = (entryPoints, plugin, splitting = true) =>
     plugins: [plugin],
   });
 
+const sumOf = files => files.reduce((sum, file) => sum + secondsOf(file), 0);
+
 /** Divides files among at most `count` scripts that take about the same time, neighbours together. */
 const divided = (files, count, name = 'script') => {
-  const total = files.reduce((sum, file) => sum + secondsOf(file), 0);
+  const total = sumOf(files);
   const scripts = {};
   let before = 0;
   for (const file of files) {
@@ -207,9 +209,10 @@ const divided = (files, count, name = 'script') => {
 /** A thread begins with the options of its process, and with source maps: tools/test-places.mjs. */
 const withoutSourceMaps = name => `process.setSourceMapsEnabled(false);\nawait import('./bundled/${name}.js');\n`;
 
-/** Bundles sets of scripts, which share their parts. Returns the files of each set. */
-const bundleScripts = async sets => {
-  const scripts = Object.assign({}, ...sets);
+const scriptFile = name => `${folder}/${name}.test.js`;
+
+/** Bundles scripts, which share their parts. */
+const bundleScripts = async scripts => {
   const names = Object.keys(scripts);
   const entries = Object.fromEntries(names.map(name => [`${name}.test`, `scripts:${name}`]));
   const programs = Object.fromEntries(
@@ -218,26 +221,37 @@ const bundleScripts = async sets => {
   await Promise.all([bundle({...entries, ...workers}, together(scripts)), bundle(programs, apart, false)]);
   for (const name of Object.keys(workers).map(entry => basename(entry)))
     writeFileSync(`${folder}/workers/${name}.js`, withoutSourceMaps(name));
-  return sets.map(set => Object.keys(set).map(name => `${folder}/${name}.test.js`));
 };
 
+const longestFirst = parts => parts.sort((one, other) => other.seconds - one.seconds);
+
+const scriptParts = scripts =>
+  Object.entries(scripts).map(([name, files]) => ({
+    file: scriptFile(name),
+    seconds: sumOf(files.map(file => relative('dist/test', file))),
+    isScript: true,
+  }));
+
+const separatePart = (file, at) => ({file: join(at, file), seconds: secondsOf(file), isScript: false});
+
 /**
- * Bundles all test files. Returns the scripts of what computes, those of what starts programs, and the separate files,
- * those that take longest first.
+ * Bundles all test files. Returns what computes, and what starts programs and waits for these: files, and about how many
+ * seconds each takes, those that take longest first.
  */
-export const everythingTogether = async (all = testFiles(), count = 10, groups = 8) => {
+export const everythingTogether = async (all = testFiles(), count = 10, groups = 9) => {
   const named = all.filter(loadsByName);
   const waiters = all.filter(file => !named.includes(file) && waiting.test(file) && startsPrograms(join('dist/test', file)));
   const grouped = waiters.filter(file => secondsOf(file) < longestGrouped);
   const apartFiles = waiters.filter(file => !grouped.includes(file));
   const computing = all.filter(file => !named.includes(file) && !waiters.includes(file));
-  const [[scripts, programs]] = await Promise.all([
-    bundleScripts([divided(computing, count), divided(grouped, groups, 'programs')]),
+  const [scripts, programs] = [divided(computing, count), divided(grouped, groups, 'programs')];
+  await Promise.all([
+    bundleScripts({...scripts, ...programs}),
     bundle(Object.fromEntries(apartFiles.map(file => [file.replace(/\.js$/, ''), join('dist/test', file)])), apart),
   ]);
   await stop();
-  const separate = [...named, ...apartFiles].sort((one, other) => secondsOf(other) - secondsOf(one));
-  return {scripts, programs, separate: separate.map(file => join(named.includes(file) ? 'dist/test' : folder, file))};
+  const separate = [...named.map(file => separatePart(file, 'dist/test')), ...apartFiles.map(file => separatePart(file, folder))];
+  return {computing: longestFirst(scriptParts(scripts)), waiting: longestFirst([...separate, ...scriptParts(programs)])};
 };
 
 /** Bundles groups of files, the first of which run first. Returns the files for ava. */
@@ -251,7 +265,7 @@ export const quickTogether = async (groups, count = 6) => {
     );
     for (const part of Object.values(parts)) scripts[`script-${Object.keys(scripts).length + 1}`] = part;
   }
-  const [files] = await bundleScripts([scripts]);
+  await bundleScripts(scripts);
   await stop();
-  return [...files, ...named.map(file => join('dist/test', file))];
+  return [...Object.keys(scripts).map(scriptFile), ...named.map(file => join('dist/test', file))];
 };

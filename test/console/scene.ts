@@ -8,9 +8,14 @@ import type {Plane} from '#src/plane/plane.js';
 import type {ExecutionContext} from 'ava';
 import type {Browser, Page, Request} from 'playwright-core';
 
-/** Returns the path of a Chromium of this machine; undefined without one. */
+/**
+ * Returns the path of a Chromium of this machine; undefined without one. The one without windows takes a quarter less
+ * processor time.
+ */
 export const chromiumPath = (): string | undefined =>
-  ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(file => existsSync(file));
+  ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(file =>
+    existsSync(file),
+  );
 
 export const chromiumFlags = [
   '--headless',
