@@ -162,6 +162,7 @@ const messagesOf = (socket: net.Socket, head: Buffer): Duplex => {
       sender.close(1000, '', true, () => done());
     },
   });
+  socket.on('error', () => {}); // The server may reset it at its shutdown.
   receiver.on('message', (data: Buffer) => messages.push(data));
   receiver.on('conclude', () => messages.push(null));
   receiver.write(head);

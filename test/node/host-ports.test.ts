@@ -32,6 +32,7 @@ const aPod = (name: string, port: {readonly hostPort: number; readonly hostIP?: 
           image: recipes.busybox.reference,
           command: ['sh', '-c', serving(name)],
           ports: [{containerPort: 80, ...port}],
+          readinessProbe: {httpGet: {port: 80}, periodSeconds: 1}, // The container runs before its server listens.
         },
       ],
     },
