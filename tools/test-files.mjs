@@ -36,7 +36,7 @@ export const reached = (file, isFollowed = name => name.startsWith('dist/')) => 
 /** Whether a test file, or a helper of tests that it imports, starts programs or threads. */
 export const startsPrograms = file => [...reached(file, isHelper)].some(each => importsOf(each).some(name => starters.has(name)));
 
-/** The files that took longer than a few seconds, and how long: what `node tools/test-times.mjs FILE --write` found. */
+/** The files that took longer than a second, and how long: what `node tools/test-times.mjs FILE --write` found. */
 const longTests = JSON.parse(readFileSync('test/long-tests.json', 'utf8'));
 
 /** Whether a test file, by its path in dist/test, takes long. */

@@ -12,7 +12,7 @@ import {fileURLToPath} from 'node:url';
 const tick = 0.01;
 
 /** From how many seconds on a file takes long. */
-const long = 2;
+const long = 1.2;
 
 /** Returns the CPU seconds of this process, and of those it started and waited for. */
 const cpuSeconds = () => {
@@ -88,7 +88,7 @@ const write = (processes, tests) => {
     const file = row.file.replace(/^dist\/(test|together)\//, '').replace(/\.js$/, '.ts');
     if (existsSync(`test/${file}`)) seconds.set(file, lengthOf(row));
   }
-  const found = [...seconds].filter(([file, each]) => file && each >= long).map(([file, each]) => [file, Math.round(each)]);
+  const found = [...seconds].filter(([file, each]) => file && each >= long).map(([file, each]) => [file, Number(each.toFixed(1))]);
   writeFileSync('test/long-tests.json', `${JSON.stringify(Object.fromEntries(found.sort()), undefined, 2)}\n`);
 };
 
