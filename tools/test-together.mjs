@@ -119,9 +119,9 @@ const findPrograms = () =>
     )
     .filter(file => file.startsWith('dist/test/') && existsSync(file));
 
-let programs;
+let programFiles;
 /** Finds them once, where something is bundled: a run of named files reads no others. */
-const startedPrograms = () => (programs ??= new Set(findPrograms()));
+const startedPrograms = () => (programFiles ??= new Set(findPrograms()));
 
 const bundledProgram = file => `${folder}/started/${file.slice('dist/test/'.length)}`;
 

@@ -132,12 +132,17 @@ const runBundled = (files, options = []) => ava(files, [...options, `--node-argu
  * Returns the order in which files begin of which one that computes runs beside two others, until none of a sort is
  * left.
  */
-const orderOf = (computing, others) => {
-  const lanes = [computing, others, others].map(files => ({files, free: 0}));
+const orderOf = (computing, waiting) => {
+  const [scripts, others] = [[...computing], [...waiting]];
+  const lanes = [
+    {files: scripts, free: 0},
+    {files: others, free: 0},
+    {files: others, free: 0},
+  ];
   const order = [];
-  while (computing.length + others.length > 0) {
+  while (scripts.length + others.length > 0) {
     const lane = lanes.reduce((first, each) => (each.free < first.free ? each : first));
-    const {file, seconds} = (lane.files.length > 0 ? lane.files : lane.files === others ? computing : others).shift();
+    const {file, seconds} = (lane.files.length > 0 ? lane.files : lane.files === others ? scripts : others).shift();
     order.push(file);
     lane.free += seconds;
   }
@@ -151,20 +156,20 @@ const orderOf = (computing, others) => {
  */
 const runEverything = async () => {
   const {computing, waiting} = await everythingTogether();
-  return [await runBundled(orderOf(computing, waiting), ['--concurrency=3'])];
+  return runBundled(orderOf(computing, waiting), ['--concurrency=3']);
 };
 
 const runQuick = async () => {
   const {files, notes} = quickFiles();
-  const codes = await runBundled(await quickTogether(files));
+  const code = await runBundled(await quickTogether(files));
   reasons.clear(); // Of the tests that are chosen, all run.
   for (const note of notes) reasons.add(note);
-  return [codes];
+  return code;
 };
 
-const codes = isQuick ? await runQuick() : args.length > 0 ? [await ava(args)] : await runEverything();
+const code = isQuick ? await runQuick() : args.length > 0 ? await ava(args) : await runEverything();
 
-if (codes.some(code => code !== 0) && counts.failed === 0) counts.failed = 1;
+if (code !== 0 && counts.failed === 0) counts.failed = 1;
 if (reasons.size > 0) console.log(`\nskipped because:\n${[...reasons].map(reason => `  ${reason}\n`).join('')}`);
 const {passed, failed, skipped} = counts;
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
