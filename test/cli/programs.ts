@@ -12,10 +12,7 @@ import {kubeconfig} from '#src/plane/kubeconfig/settings.js';
 import {planeMaterial, type PlaneMaterial} from '#src/plane/inputs/material.js';
 import {connect} from '#src/transport/client/http-connection.js';
 import {loadSettings} from '#src/transport/kubeconfig/load-settings.js';
-
-/** Those that run: none outlives the tests, however they end. */
-const running = new Set<ChildProcess>();
-process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
+import {killAtExit} from '#test/fixtures/kill-at-exit.js';
 
 /** The file to run: the bundle where it is known to be current, else the compiler's output. */
 export const programFile = (name: string): string => (process.env['PLAT_TEST_BUNDLES'] ? `bin/${name}` : `dist/src/cli/${name}.js`);
@@ -42,7 +39,7 @@ export class Program {
   constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string, node = process.execPath) {
     const file = isAbsolute(name) ? name : join(process.cwd(), programFile(name));
     this.child = spawn(node, [file, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...env}, ...(cwd ? {cwd} : {})});
-    running.add(this.child);
+    killAtExit(this.child);
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#wake();
@@ -52,7 +49,6 @@ export class Program {
       this.#wake();
     });
     this.#ended = once(this.child, 'close').then(([code]: unknown[]) => {
-      running.delete(this.child);
       this.#isOver = true;
       this.#wake();
       return {code: code as number | null, stdout: this.stdout, stderr: this.stderr};

@@ -4,6 +4,7 @@ import {cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync} from
 import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
 import {freePort} from '#test/fixtures/free-port.js';
+import {killAtExit} from '#test/fixtures/kill-at-exit.js';
 
 /** Whether there is an etcd to test with; where there is none, why tests are skipped. */
 export const hasEtcd = (process.env['PATH'] ?? '').split(delimiter).some(directory => existsSync(join(directory, 'etcd')));
@@ -108,7 +109,7 @@ export class EtcdServer {
       ],
       {stdio: ['ignore', 'ignore', 'pipe']},
     );
-    this.#process = child;
+    this.#process = killAtExit(child);
     let text = '';
     await new Promise<void>((resolve, reject) => {
       child.once('error', reject);

@@ -1,10 +1,7 @@
 import {spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {fileURLToPath} from 'node:url';
-
-/** Those that run: none outlives the tests, however they end. */
-const running = new Set<ChildProcess>();
-process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
+import {killAtExit} from '#test/fixtures/kill-at-exit.js';
 
 /** A process of its own that has the store in `directory` open; child.ts has its tasks. */
 export class StoreProcess {
@@ -19,9 +16,8 @@ export class StoreProcess {
   constructor(task: 'write' | 'hold' | 'open' | 'persist', directory: string, naming = 'plat', command: readonly string[] = []) {
     const program = fileURLToPath(new URL('child.js', import.meta.url));
     const [first = process.execPath, ...rest] = [...command, process.execPath];
-    this.#child = spawn(first, [...rest, program, task, directory, naming], {stdio: ['ignore', 'pipe', 'pipe']});
-    running.add(this.#child);
-    this.#ended = once(this.#child, 'close').finally(() => running.delete(this.#child));
+    this.#child = killAtExit(spawn(first, [...rest, program, task, directory, naming], {stdio: ['ignore', 'pipe', 'pipe']}));
+    this.#ended = once(this.#child, 'close');
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text;
       if (task !== 'persist') process.stderr.write(text);

@@ -1,11 +1,9 @@
 import {fork, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {fileURLToPath} from 'node:url';
+import {killAtExit} from '#test/fixtures/kill-at-exit.js';
 import {Relay} from '#test/faults/rounds/proxy.js';
 import type {PlaneAnswer, PlaneMeasurement, PlaneMessage, SoakedPlane} from './plane.js';
-
-const running = new Set<ChildProcess>();
-process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
 
 /** A plane in a process of its own behind a relay, to be killed, paused, measured and started again on its data. */
 export class PlaneProcess implements AsyncDisposable {
@@ -32,8 +30,7 @@ export class PlaneProcess implements AsyncDisposable {
       execArgv: ['--expose-gc'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    running.add(child);
-    child.once('exit', () => running.delete(child));
+    killAtExit(child);
     this.#child = child;
     const answer = await this.#answer();
     if (!('url' in answer)) throw new Error('the plane is not ready');
