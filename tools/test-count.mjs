@@ -72,20 +72,19 @@ const lacking = (titles, others) => {
 const compare = async () => {
   rmSync(folder, {recursive: true, force: true});
   const {computing, waiting} = await everythingTogether();
-  const parts = [...computing, ...waiting];
-  const [scripts, separate] = [parts.filter(({isScript}) => isScript), parts.filter(({isScript}) => !isScript)].map(each =>
-    each.map(({file}) => file),
-  );
+  const filesOf = isChosen => [...computing, ...waiting].filter(isChosen).map(({file}) => file);
   const under = file => ({file, place: placeOf(file.replace(/^dist\/(together|test)\//, ''))});
   // Bundles of different builds hold the same modules, of which a process can have one.
-  const [bundled, named] = [separate.filter(file => file.startsWith(folder)), separate.filter(file => !file.startsWith(folder))];
+  const scripts = filesOf(({isScript}) => isScript);
+  const bundled = filesOf(({file, isScript}) => !isScript && file.startsWith(folder));
+  const named = filesOf(({file}) => !file.startsWith(folder));
   const titles = [...titlesOf(scripts.map(file => ({file, place: ''}))), ...titlesOf(bundled.map(under)), ...titlesOf(named.map(under))];
   const alone = titlesOf(testFiles().map(file => under(join('dist/test', file))));
   rmSync(folder, {recursive: true, force: true});
   for (const title of lacking(alone, titles)) console.log(`only separately: ${title}`);
   for (const title of lacking(titles, alone)) console.log(`only together: ${title}`);
   console.log(
-    `${titles.length} tests are declared by ${scripts.length} scripts and ${separate.length} files, and ${alone.length} by ${testFiles().length} files`,
+    `${titles.length} tests are declared by ${scripts.length} scripts and ${bundled.length + named.length} files, and ${alone.length} by ${testFiles().length} files`,
   );
   process.exitCode = lacking(alone, titles).length + lacking(titles, alone).length > 0 ? 1 : 0;
 };

@@ -73,7 +73,11 @@ const fileOf = title => {
 
 const sumsOf = (tests, key) => {
   const sums = new Map();
-  for (const test of tests) if (test[key]) sums.set(fileOf(test.title), (sums.get(fileOf(test.title)) ?? 0) + test[key]);
+  for (const {title, [key]: value} of tests) {
+    if (!value) continue;
+    const file = fileOf(title);
+    sums.set(file, (sums.get(file) ?? 0) + value);
+  }
   return sums;
 };
 

@@ -17,7 +17,7 @@ const waiting = /^(cli|console|docs|e2e|faults|node|proxy\/kernel|storage)\//;
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = file => /\bimport\((?!['"])/.test(readFileSync(join('dist/test', file), 'utf8'));
 
-/** Files that start programs and take longer than this, in seconds, stay separate: they begin first. */
+/** Files that start programs and take longer than this, in seconds, stay separate. */
 const longestGrouped = 30;
 
 /** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */

@@ -38,8 +38,9 @@ export class Program {
 
   constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string, node = process.execPath) {
     const file = isAbsolute(name) ? name : join(process.cwd(), programFile(name));
-    this.child = spawn(node, [file, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...env}, ...(cwd ? {cwd} : {})});
-    killAtExit(this.child);
+    this.child = killAtExit(
+      spawn(node, [file, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...env}, ...(cwd ? {cwd} : {})}),
+    );
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#wake();

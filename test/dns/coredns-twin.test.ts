@@ -9,8 +9,8 @@ import {Undo} from '#src/base/undo.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {eventually} from '#test/cli/eventually.js';
 import {aDirectory} from '#test/cli/programs.js';
-import {examples} from './cluster.js';
 import {freePort} from '#test/fixtures/free-port.js';
+import {examples} from './cluster.js';
 import {aServer, ask, createObjects, type Decoded, type TestDns} from './server.js';
 
 const program = process.env['PLAT_TEST_COREDNS'];
