@@ -9,14 +9,23 @@ const {dirname, isAbsolute, join} = require('node:path');
 /** The maximum number of files per user: a few versions of Node.js and plat. */
 const most = 12;
 
-/** The first line of a file: the key, and the length of the code of each script. */
-const headerOf = (key, codes) => Buffer.from(`plat code ${key} ${codes.map(({length}) => length).join(' ')}\n`);
+/** V8 copies code that does not begin at a multiple of this. The length of code is such a multiple. */
+const alignment = 8;
+
+const aligned = length => Math.ceil(length / alignment) * alignment;
+
+/** The first line of a file, padded with spaces: the key, and the length of the code of each script. */
+const headerOf = (key, codes) => {
+  const line = `plat code ${key} ${codes.map(({length}) => length).join(' ')}`;
+  return Buffer.from(`${line.padEnd(aligned(line.length + 1) - 1)}\n`);
+};
 
 /** Divides what is behind the first line by the lengths that this line states. */
 const codesIn = bytes => {
   let at = bytes.indexOf(10) + 1;
   const lengths = bytes
     .latin1Slice(0, Math.max(0, at - 1))
+    .trimEnd()
     .split(' ')
     .slice(3)
     .map(Number);
@@ -24,13 +33,51 @@ const codesIn = bytes => {
   return {codes, isWhole: at === bytes.length};
 };
 
+/** More than the scripts of a program or their code. What is not written to takes no memory. */
+const memoryBytes = 16 << 20;
+
+/**
+ * Memory for the contents of files, which can be used again: the first use of each page takes longer than to read what
+ * comes there.
+ */
+class FileMemory {
+  #bytes = Buffer.allocUnsafeSlow(memoryBytes);
+  #used = 0;
+
+  /** Returns the content of a file, by its name or descriptor: in memory of its own if it is too long. */
+  read(file) {
+    if (typeof file === 'number') return this.#readAll(file);
+    const descriptor = fs.openSync(file);
+    try {
+      return this.#readAll(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  }
+
+  #readAll(descriptor) {
+    const room = this.#bytes.subarray(this.#used);
+    const {size} = fs.fstatSync(descriptor);
+    if (size > room.length) return fs.readFileSync(descriptor);
+    let length = 0;
+    for (let more = size; more > 0; length += more) more = fs.readSync(descriptor, room, length, size - length, null);
+    this.#used += aligned(length);
+    return room.subarray(0, length);
+  }
+
+  /** Takes back the memory of all that was read. */
+  reuse() {
+    this.#used = 0;
+  }
+}
+
 /** Returns the code of each script in a file; undefined if it is incomplete or has another key. */
-const read = (file, key, isTrusted = () => true) => {
+const read = (file, key, {isTrusted = () => true, memory} = {}) => {
   let descriptor;
   try {
     descriptor = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
     if (!isTrusted(fs.fstatSync(descriptor))) return undefined;
-    const bytes = fs.readFileSync(descriptor);
+    const bytes = memory ? memory.read(descriptor) : fs.readFileSync(descriptor);
     const {codes, isWhole} = codesIn(bytes);
     return isWhole && bytes.subarray(0, bytes.indexOf(10) + 1).equals(headerOf(key, codes)) ? codes : undefined;
   } catch {
@@ -84,8 +131,10 @@ const isOwnFolder = folder => {
 
 const ownFile = (folder, name, key) => join(folder, `${name}-${key.slice(0, 16)}.code`);
 
-const readOwn = (folder, name, key) =>
-  folder && isOwnFolder(folder) ? read(ownFile(folder, name, key), key, stat => stat.isFile() && isOwn(stat)) : undefined;
+const readOwn = (folder, name, key, memory) =>
+  folder && isOwnFolder(folder)
+    ? read(ownFile(folder, name, key), key, {isTrusted: stat => stat.isFile() && isOwn(stat), memory})
+    : undefined;
 
 /** Stores the code for this user's next starts and removes the oldest files. Errors are ignored. */
 const writeOwn = (folder, name, key, codes) => {
@@ -106,4 +155,4 @@ const writeOwn = (folder, name, key, codes) => {
   }
 };
 
-module.exports = {ownFolder, read, readOwn, write, writeOwn};
+module.exports = {FileMemory, ownFolder, read, readOwn, write, writeOwn};

@@ -2,11 +2,11 @@
 'use strict';
 const {createHash} = require('node:crypto');
 const {subscribe} = require('node:diagnostics_channel');
-const {existsSync, readFileSync} = require('node:fs');
+const {existsSync} = require('node:fs');
 const {createRequire} = require('node:module');
 const {join} = require('node:path');
 const {Script} = require('node:vm');
-const {ownFolder, read, readOwn, write, writeOwn} = require('./code-cache.cjs');
+const {FileMemory, ownFolder, read, readOwn, write, writeOwn} = require('./code-cache.cjs');
 
 /** After this time V8 has dropped unused code, and the code cache would not contain the start. */
 const longestRunS = 600;
@@ -34,35 +34,42 @@ const printUncaught = error => {
 
 /** Compiles the scripts of a program and runs it. Returns the scripts and the key of their code cache. */
 const launch = name => {
-  const sources = scriptsOf(name).map(filename => ({filename, source: readFileSync(filename)}));
-  const key = keyOf(sources.map(({source}) => source));
-  return {scripts: runScripts(name, {sources, key, ...keptCodes(name, key)}), key};
+  const loaded = load(name);
+  return {scripts: runScripts(name, loaded), key: loaded.key};
 };
 
-/** Returns the code caches that are kept for a program's scripts, those of a program that was ready if there are any. */
-const keptCodes = (name, key) => {
+/**
+ * Returns the texts of a program's scripts and the code caches that are kept for them, those of a program that was ready
+ * if there are any.
+ */
+const load = name => {
+  const memory = new FileMemory();
+  const files = scriptsOf(name).map(filename => ({filename, source: memory.read(filename)}));
+  const key = keyOf(files.map(({source}) => source));
+  const sources = files.map(({filename, source}) => ({filename, text: textOf(source)}));
+  memory.reuse();
   const folder = ownFolder();
-  const whole = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  return {folder, codes: whole ?? readOwn(folder, briefOf(name), key), isWhole: whole !== undefined};
+  const whole = read(codeOf(name), key, {memory}) ?? readOwn(folder, name, key, memory);
+  return {sources, key, folder, codes: whole ?? readOwn(folder, briefOf(name), key, memory), isWhole: whole !== undefined};
 };
+
+/** Returns the text of a script. The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding. */
+const textOf = source => source.latin1Slice();
 
 /** The name of the code cache of a program that was never ready, such as a command: it has less code. */
 const briefOf = name => `${name}-brief`;
 
 /**
- * Runs a program from the text of its scripts, with their code caches if there are any: `isWhole` says whether these are
+ * Runs a program from the texts of its scripts, with their code caches if there are any: `isWhole` says whether these are
  * of a program that was ready. Returns the scripts.
  */
 const runScripts = (name, {sources, key, folder, codes, isWhole = codes !== undefined}) => {
   process.on('uncaughtException', printUncaught);
-  // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding. The text is passed as it is: V8 would copy a changed one.
-  const scripts = sources.map(
-    ({filename, source}, at) => new Script(source.latin1Slice(), {filename, ...(codes?.[at] ? {cachedData: codes[at]} : {})}),
-  );
-  const isRejected = scripts.some(({cachedDataRejected}) => cachedDataRejected);
-  if (folder && (!isWhole || isRejected))
+  const scripts = compiled(sources, codes);
+  const isUsed = codes !== undefined && !scripts.some(({cachedDataRejected}) => cachedDataRejected);
+  if (folder && !(isWhole && isUsed))
     keepAtExit(isReady => {
-      if (isReady || !codes || isRejected) writeOwn(folder, isReady ? name : briefOf(name), key, codesOf(scripts));
+      if (isReady || !isUsed) writeOwn(folder, isReady ? name : briefOf(name), key, codesOf(scripts));
     });
   const {programs} = scripts.reduce((core, script, at) => {
     const {filename} = sources[at];
@@ -73,6 +80,10 @@ const runScripts = (name, {sources, key, folder, codes, isWhole = codes !== unde
   void programs[name]();
   return scripts;
 };
+
+/** Compiles scripts from their texts, which are passed as they are: V8 would copy a changed one. */
+const compiled = (sources, codes) =>
+  sources.map(({filename, text}, at) => new Script(text, {filename, ...(codes?.[at] ? {cachedData: codes[at]} : {})}));
 
 /** Returns the code caches of scripts. */
 const codesOf = scripts => scripts.map(script => script.createCachedData());
@@ -99,4 +110,4 @@ const keepAtExit = keep => {
   });
 };
 
-module.exports = {codeOf, codesOf, keptCodes, keyOf, launch, runScripts, scriptsOf, write};
+module.exports = {codeOf, codesOf, compiled, keyOf, launch, load, runScripts, scriptsOf, textOf, write};

@@ -2,10 +2,9 @@
 // operator do after `plat generate`: compiling takes half of the time to load it. A library writes no code cache
 // itself.
 'use strict';
-const {readFileSync} = require('node:fs');
 const Module = require('node:module');
-const {runInThisContext, Script} = require('node:vm');
-const {keptCodes, keyOf, scriptsOf} = require('./launch.cjs');
+const {runInThisContext} = require('node:vm');
+const {compiled, load, scriptsOf} = require('./launch.cjs');
 
 const name = 'plat';
 
@@ -32,11 +31,9 @@ const loaded = () => {
   const [core, own] = scriptsOf(name);
   if (!require.cache || Object !== runInThisContext('Object')) return undefined;
   if (require.cache[own]) return require.cache[own].exports;
-  const sources = [core, own].map(filename => readFileSync(filename));
-  const key = keyOf(sources);
-  const {codes} = keptCodes(name, key);
+  const {sources, codes} = load(name);
   if (!codes) return undefined;
-  const [coreScript, script] = [core, own].map((filename, at) => new Script(sources[at].latin1Slice(), {filename, cachedData: codes[at]}));
+  const [coreScript, script] = compiled(sources, codes);
   const {exports} = require.cache[core] ?? runAsModule(core, coreScript);
   return runAsModule(own, script, exports.moduleOf).exports;
 };

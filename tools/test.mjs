@@ -92,6 +92,7 @@ const engineSettings = [
   '--no-turbo-load-elimination',
   '--no-turbo-loop-peeling',
   '--no-turbo-splitting',
+  '--turbo-force-mid-tier-regalloc',
 ].join(' ');
 
 const children = new Set();

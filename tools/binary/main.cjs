@@ -3,7 +3,7 @@
 const {join} = require('node:path');
 const {getAsset, getRawAsset} = require('node:sea');
 const {ownFolder, readOwn} = require('../code-cache.cjs');
-const {keyOf, runScripts} = require('../launch.cjs');
+const {keyOf, runScripts, textOf} = require('../launch.cjs');
 const {candidates, extracted} = require('./extracted.cjs');
 const {programOf} = require('./program-name.cjs');
 
@@ -37,12 +37,12 @@ if (name === 'plat' && process.argv[2] === 'create')
 const bytesOf = asset => Buffer.from(getRawAsset(asset));
 const codes = JSON.parse(getAsset('codes.json', 'utf8'));
 const bundle = join(filesFolder(), 'dist/bundle');
-const sources = scripts.map(script => ({filename: join(bundle, `${script}.cjs`), source: bytesOf(`${script}.cjs`)}));
+const files = scripts.map(script => ({filename: join(bundle, `${script}.cjs`), source: bytesOf(`${script}.cjs`)}));
 const folder = ownFolder();
 const isKept = Object.hasOwn(codes, name);
-const key = isKept ? codes[name] : keyOf(sources.map(({source}) => source));
+const key = isKept ? codes[name] : keyOf(files.map(({source}) => source));
 runScripts(name, {
-  sources,
+  sources: files.map(({filename, source}) => ({filename, text: textOf(source)})),
   key,
   folder,
   codes: isKept ? scripts.map(script => bytesOf(`${name}-${script}.code`)) : readOwn(folder, name, key),
