@@ -2,7 +2,7 @@
 // if any. Arguments are passed to ava; test files may be given by their source path (test/pki/chain.test.ts). `--quick`
 // runs the tests that are soon done.
 import {stripVTControlCharacters} from 'node:util';
-import {spawn} from 'node:child_process';
+import {spawn, spawnSync} from 'node:child_process';
 import {appendFileSync, existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -85,7 +85,7 @@ const goSettings = {GOGC: '400', GOMAXPROCS: '1'};
  * For tests, of whose code each part runs a few times: V8 optimizes it with less effort, and collects garbage without
  * helpers, which compete with other tests for the cores.
  */
-const engineSettings = [
+const wantedSettings = [
   '--single-threaded-gc',
   '--max-inlined-bytecode-size=150',
   '--max-inlined-bytecode-size-cumulative=300',
@@ -93,7 +93,14 @@ const engineSettings = [
   '--no-turbo-loop-peeling',
   '--no-turbo-splitting',
   '--turbo-force-mid-tier-regalloc',
-].join(' ');
+];
+
+/** Those that this release of Node.js has: it does not start with others. */
+const engineSettings = () => {
+  const {stdout} = spawnSync(process.execPath, ['--v8-options'], {encoding: 'utf8'});
+  const known = new Set(stdout.match(/--[a-z-]+/g));
+  return wantedSettings.filter(setting => known.has(setting.replace('--no-', '--').split('=', 1)[0])).join(' ');
+};
 
 const children = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => children.forEach(child => child.kill(signal)));
@@ -127,7 +134,7 @@ const ava = (files, options = []) =>
     });
   });
 
-const runBundled = (files, options = []) => ava(files, [...options, `--node-arguments=${engineSettings}`]);
+const runBundled = (files, options = []) => ava(files, [...options, `--node-arguments=${engineSettings()}`]);
 
 /**
  * Returns the order in which files begin of which one that computes runs beside two others, until none of a sort is
