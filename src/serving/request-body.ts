@@ -158,7 +158,8 @@ const arrived = (stream: ServerHttp2Stream, limit: number, reading: BodyObserver
         isSettled = true;
         resolve(chunks);
       } else if (readableLength >= stream.readableHighWaterMark) {
-        chunks.push(stream.read() as Buffer);
+        // Without a length it would be a single piece of them, from Node.js 26 on.
+        chunks.push(stream.read(readableLength) as Buffer);
         taken += readableLength;
       }
     };
