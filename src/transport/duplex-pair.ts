@@ -69,6 +69,12 @@ export class PairedEnd extends Duplex {
 
 addSocketMethods(PairedEnd.prototype);
 
+/**
+ * Says that it is corked, so that Node's HTTP writes the chunks of a message as they come. In Node.js 24.22 and 26.12 it
+ * gathers them until the end of the turn otherwise, and a message never drains if its connection has drained before that.
+ */
+Object.defineProperty(PairedEnd.prototype, 'writableCorked', {value: 1});
+
 /** Returns the two ends of an in-process connection with back-pressure. */
 export const duplexPair = (): readonly [PairedEnd, PairedEnd] => {
   const pair = [new PairedEnd(), new PairedEnd()] as const;
