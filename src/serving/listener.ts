@@ -87,6 +87,11 @@ const defaults = {
   /** For the whole request, including its body. */
   requestTimeoutMs: 300_000,
   maxStreams: 1000,
+  /**
+   * In MB, of one HTTP/2 session: no limit. Beyond it Node.js refuses its further streams, for answers that wait above
+   * all, which are bounded together (`Deliveries`).
+   */
+  sessionMemory: 4096,
   maxHeaders: 1000,
 };
 
@@ -345,7 +350,10 @@ class Endpoint implements Listener {
       maxHeaderListSize: maxHeaderBytes,
       enablePush: false,
     };
-    const server = confineErrors(http2.createServer({maxHeaderListPairs: defaults.maxHeaders, settings}), handler.fault);
+    const server = confineErrors(
+      http2.createServer({maxHeaderListPairs: defaults.maxHeaders, maxSessionMemory: defaults.sessionMemory, settings}),
+      handler.fault,
+    );
     server.on('session', session => {
       confineErrors(session, handler.fault);
       this.#sessions.add(session);

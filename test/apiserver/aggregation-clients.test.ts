@@ -37,7 +37,12 @@ test('a watch of an aggregated resource delivers event by event, over the networ
   const path = `${root}/flunders?watch=1`;
   const network = new Observable<string>(subscriber => {
     const request = https.request({host: '127.0.0.1', port: env.server.port, ca: env.server.ca, agent: false, path}, response =>
-      response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())),
+      response.on('data', (chunk: Buffer) =>
+        chunk
+          .toString()
+          .match(/.+/g)
+          ?.forEach(line => subscriber.next(line)),
+      ),
     );
     request.end();
     return () => request.destroy();

@@ -1,4 +1,6 @@
 import test from 'ava';
+import {once} from 'node:events';
+import http2 from 'node:http2';
 import {type Duplex, Readable, Writable} from 'node:stream';
 import {finished} from 'node:stream/promises';
 import tls, {type TLSSocket} from 'node:tls';
@@ -12,7 +14,7 @@ import {Deliveries} from '#src/serving/deliveries.js';
 import {pipeStream} from '#src/serving/http1-response.js';
 import {sendBytes} from '#src/serving/pages.js';
 import {aDelivery, until} from './deliveries.js';
-import {anEvent, answering, aWatch, bothVersions, serve, type TestServer} from './server.js';
+import {anEvent, answering, aWatch, bothVersions, json, serve, type TestServer} from './server.js';
 
 /** A collection of pages of 64 kB, without end unless `count` is given, and the number of pages read. */
 const aCollection = (count = Infinity) => {
@@ -148,6 +150,28 @@ test('forty readers of a large list that take nothing stay within the bound of a
 
   t.true(most <= 10 * (64 << 10));
   for (const socket of sockets) socket.destroy();
+});
+
+test('answers on a connection that nobody reads keep no further request on it from being answered', async t => {
+  const body = {kind: 'bytes', contentType: 'text/plain', bytes: Buffer.alloc(1 << 20)} as const;
+  const deliveries = new Deliveries(systemClock);
+  await using server = await serve(
+    answering(({url}) => (url === '/long' ? {status: 200, headers: {}, body} : json({}))),
+    {http: {deliveries}},
+  );
+  const session = http2.connect(server.url, {ca: server.ca});
+  const answered = async (path: string): Promise<http2.ClientHttp2Stream> => {
+    const stream = session.request({':path': path});
+    stream.on('error', () => {}).pause();
+    const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders];
+    t.is(Number(headers[':status']), 200);
+    return stream;
+  };
+  await Promise.all(Array.from({length: 80}, () => answered('/long')));
+  await until(() => deliveries.waitingBytes > 20 << 20);
+
+  await Promise.all(Array.from({length: 10}, () => answered('/')));
+  session.destroy();
 });
 
 test('a reader of a relayed stream that takes nothing counts in the waiting bytes', async t => {

@@ -115,8 +115,6 @@ export interface OpenStream extends Disposable {
 
 /** The receive windows: lists are large. */
 const windows = {stream: 16 << 20, session: 16 << 20};
-/** In MB. */
-const maxMemory = 4096;
 const defaultConnectTimeoutMs = 5000;
 
 interface UnaryCall {
@@ -324,7 +322,7 @@ export class GrpcChannel implements AsyncDisposable {
     };
     try {
       const origin = server.startsWith('unix:') ? 'http://localhost' : server;
-      return await openSession({clock, origin, connect, windows, timeoutMs, maxMemory});
+      return await openSession({clock, origin, connect, windows, timeoutMs});
     } catch (error) {
       throw isDialled ? tlsError(error as Error) : dialReason(error as Error);
     }

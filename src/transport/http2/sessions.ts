@@ -40,9 +40,13 @@ export interface OpenSession {
   readonly windows: {readonly stream: number; readonly session: number};
   /** The time limit for the connection and the server's preface. */
   readonly timeoutMs: number;
-  /** In MB. */
-  readonly maxMemory?: number;
 }
+
+/**
+ * In MB: no limit. Beyond Node's own of 10 MB, which from Node.js 22 on counts what waits to be sent, a session refuses
+ * further streams.
+ */
+const maxSessionMemory = 4096;
 
 /** The error of a server that did not serve HTTP/2 in time. */
 const late = (timeoutMs: number): Error =>
@@ -85,11 +89,11 @@ export const openSession = (options: OpenSession): Promise<ClientHttp2Session> =
   });
 };
 
-const begin = (socket: Duplex, {origin, windows, maxMemory}: OpenSession): ClientHttp2Session => {
+const begin = (socket: Duplex, {origin, windows}: OpenSession): ClientHttp2Session => {
   const settings = {
     createConnection: () => socket,
     settings: {initialWindowSize: windows.stream, enablePush: false},
-    ...(maxMemory === undefined ? {} : {maxSessionMemory: maxMemory}),
+    maxSessionMemory,
   };
   const session = confineErrors(http2.connect(origin, settings));
   session.once('remoteSettings', () => session.setLocalWindowSize(windows.session));
