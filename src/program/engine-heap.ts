@@ -60,7 +60,7 @@ const collectAll = async (): Promise<void> => {
 /** The releases of V8 that are known to have the flags below: others would complain. */
 const [oldestKnown, newestKnown] = [11, 14];
 const release = Number.parseInt(process.versions.v8, 10);
-const hasKnownFlags = release >= oldestKnown && release <= newestKnown;
+export const hasKnownFlags = release >= oldestKnown && release <= newestKnown;
 
 type Collector = (options: {readonly type: 'minor'}) => void;
 

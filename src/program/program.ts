@@ -19,6 +19,7 @@ import {parseAssignments, parseFlags, type Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {boundHeapGrowth} from './heap-growth.js';
 import {releaseIdleMemory} from './idle-memory.js';
+import {boundNewSpace} from './new-space.js';
 import type {handleUncaught} from './uncaught.js';
 
 /** The context of a running program. */
@@ -187,6 +188,7 @@ export const runProgram = async <R = FlagRows, P extends Parsed<R> = Parsed<R>>(
     const clock = withErrorHandler(systemClock, unhandled.handle);
     releaseIdleMemory(clock, stopping);
     boundHeapGrowth(clock, stopping);
+    boundNewSpace(stopping);
     const ready = (what: string | object) => {
       print(typeof what === 'string' ? `ready: ${what}` : JSON.stringify(what));
       channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.

@@ -1,6 +1,7 @@
 import {spawnSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
 import {chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import test from 'ava';
 import {packageVersion, release} from '#src/api/version.js';
@@ -82,6 +83,44 @@ counting('code belongs to a bundle byte by byte', t => {
   const bundle = readFileSync(join(directory, 'plat.cjs'), 'latin1');
   writeFileSync(join(directory, 'plat.cjs'), bundle.replace('Kubernetes-style', 'Kubernetes style'), 'latin1');
   t.is(versionFrom(directory), `0 undefined ${versionLine}`);
+});
+
+counting('the code of a script begins where the engine takes it without a copy', t => {
+  for (const file of readdirSync('dist/bundle').filter(name => name.endsWith('.code'))) {
+    const code = readFileSync(join('dist/bundle', file));
+    const start = code.indexOf('\n') + 1;
+    const [, ...lengths] = /^plat code \S+ (\d+) (\d+) *\n$/.exec(code.toString('latin1', 0, start)) ?? [];
+    t.deepEqual(
+      [start, ...lengths.map(Number)].map(length => length % 8),
+      [0, 0, 0],
+      file,
+    );
+  }
+});
+
+counting('files are read into one memory, which is used again, and longer ones beside it', t => {
+  const {FileMemory} = createRequire(import.meta.url)(join(process.cwd(), 'dist/bundle/code-cache.cjs')) as {
+    FileMemory: new () => {read(file: string): Buffer; reuse(): void};
+  };
+  const directory = aDirectory();
+  const memory = new FileMemory();
+  const written = (name: string, content: Buffer): Buffer => {
+    writeFileSync(join(directory, name), content);
+    return memory.read(join(directory, name));
+  };
+  const first = written('first', Buffer.from('first'));
+  const second = written('second', Buffer.from('second'));
+  t.deepEqual([first, second].map(String), ['first', 'second']);
+  t.is(second.byteOffset, first.byteOffset + 8);
+  t.is(String(written('empty', Buffer.alloc(0))), '');
+
+  const long = Buffer.alloc(17 << 20, 'long');
+  t.true(written('long', long).equals(long));
+
+  memory.reuse();
+  const third = written('third', Buffer.from('third'));
+  t.is(String(third), 'third');
+  t.true(third.buffer === first.buffer && third.byteOffset === first.byteOffset);
 });
 
 counting('a command keeps its code for the next one, and for the library', t => {
