@@ -70,8 +70,9 @@ export class PairedEnd extends Duplex {
 addSocketMethods(PairedEnd.prototype);
 
 /**
- * Says that it is corked, so that Node's HTTP writes the chunks of a message as they come. In Node.js 24.22 and 26.12 it
- * gathers them until the end of the turn otherwise, and a message never drains if its connection has drained before that.
+ * Says that it is corked, so that Node's HTTP writes the chunks of a message as they come. In Node.js 24.22 and 26.12
+ * it gathers them until the end of the turn otherwise, and a message never drains if its connection has drained before
+ * that.
  */
 Object.defineProperty(PairedEnd.prototype, 'writableCorked', {value: 1});
 
