@@ -13,16 +13,16 @@ export interface NewSpace {
 }
 
 /**
- * It is not doubled any more from this size on. Beyond it programs are no faster, and V8's own limit is 32 MB up to
- * Node.js 22 and 128 MB from 24 on, of which all becomes resident under load.
+ * It is not doubled beyond this size: programs are no faster with more, and V8's own limit is 32 MB up to Node.js 22
+ * and 128 MB from 24 on, of which all becomes resident under load.
  */
-const enough = 16_000_000;
+const most = 17 << 20;
 
 /** Bounds the space for new objects of this process. */
 export const boundNewSpace = (signal: AbortSignal, space: NewSpace = processNewSpace()): void => {
   let isGrowing = true;
   space.observe(() => {
-    const grows = space.size() < enough;
+    const grows = 2 * space.size() <= most;
     if (grows !== isGrowing) space.setGrowing((isGrowing = grows));
   }, signal);
 };

@@ -1,10 +1,11 @@
 import {spawnSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
-import {chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import test from 'ava';
 import {packageVersion, release} from '#src/api/version.js';
+import {installedNode} from './node-releases.js';
 import {aDirectory, Program} from './programs.js';
 
 const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
@@ -140,33 +141,7 @@ counting('a command keeps its code for the next one, and for the library', t => 
   t.is(library(), 'function');
 });
 
-const otherNode = '20.19.0';
-
-/** Another version of Node, which npm carries too; undefined where it cannot be had. Kept for the next run. */
-const installedNode = (): string | undefined => {
-  const name = `node-${process.platform}-${process.arch}`;
-  const folder = join('dist', `node-${otherNode}`);
-  const file = join(process.cwd(), folder, 'node_modules', name, 'bin', 'node');
-  const install = [
-    'install',
-    `--prefix=${folder}`,
-    '--no-save',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--fetch-retries=0',
-    '--fetch-timeout=20000',
-    `${name}@${otherNode}`,
-  ];
-  if (process.version !== `v${otherNode}`) {
-    if (!existsSync(file)) spawnSync('npm', install, {timeout: 90_000});
-    if (existsSync(file)) return file;
-  }
-  console.log(`skipped: npm does not bring Node ${otherNode} here`);
-  return undefined;
-};
-
-const node = bundled ? installedNode() : undefined;
+const node = bundled ? installedNode('20.19.0') : undefined;
 
 (node ? test : test.skip)('another version of Node starts beside the code of this one, and keeps its own for its user', async t => {
   const directory = bundleWith(readFileSync('dist/bundle/plat.code'));

@@ -205,6 +205,7 @@ test('a full disk refuses requests in blocking-strict mode', async t => {
     clock,
     log: noLog,
   });
+  t.teardown(() => file.close()); // The server is not stopped.
   let isFull = false;
   const {post} = await startAudited({
     clock,
