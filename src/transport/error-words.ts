@@ -5,7 +5,7 @@ import type {Socket} from 'node:net';
 
 /** The words of a TLS alert of the peer; undefined for other errors. */
 const alertOf = (code: string): string | undefined => {
-  const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];
+  const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3|SSL\/TLS)_ALERT_(.+)$/.exec(code)?.[1];
   return alert && `remote error: tls: ${alert.toLowerCase().replaceAll('_', ' ')}`;
 };
 

@@ -33,7 +33,9 @@ test('the resolver of Node.js finds the records of a cluster', async t => {
   t.deepEqual((await resolver.resolve4(`pets.shop.${D}`)).sort(), ['10.244.1.5', '10.244.1.6']);
   t.deepEqual(await resolver.resolve4(`cat.pets.shop.${D}`), ['10.244.1.5']);
   t.deepEqual(await resolver.resolve4(`10-244-1-6.pets.shop.${D}`), ['10.244.1.6']);
-  t.deepEqual(await resolver.resolveSrv(`_http._tcp.dual.default.${D}`), [{name: `dual.default.${D}`, port: 80, priority: 0, weight: 50}]);
+  const services = await resolver.resolveSrv(`_http._tcp.dual.default.${D}`);
+  t.is(services.length, 1);
+  t.like(services[0], {name: `dual.default.${D}`, port: 80, priority: 0, weight: 50});
   t.deepEqual((await resolver.resolveSrv(`_http._tcp.pets.shop.${D}`)).map(({name, port}) => `${name}:${port}`).sort(), [
     `10-244-1-6.pets.shop.${D}:8080`,
     `cat.pets.shop.${D}:8080`,

@@ -166,8 +166,8 @@ importing('the examples backups/operator, cronjobs/operator and labels/node pass
     '-e',
     tests.map(file => `await import(${JSON.stringify(file)});`).join('\n'),
   ]);
-  t.regex(stdout, /^# fail 0$/m);
-  t.true(Number(/^# pass (\d+)$/m.exec(stdout)?.[1]) >= tests.length);
+  t.regex(stdout, /^(?:#|ℹ) fail 0$/m);
+  t.true(Number(/^(?:#|ℹ) pass (\d+)$/m.exec(stdout)?.[1]) >= tests.length);
 });
 
 importing('the test of an operator runs under ava too, in a project of its own', async t => {
