@@ -21,7 +21,7 @@ const handshake = (url: string, options: ConnectionOptions): Promise<TLSSocket |
     const socket = connect({host: '127.0.0.1', port: Number(new URL(url).port), rejectUnauthorized: false, ...options});
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     socket.on('secureConnect', () => {
-      socket.end();
+      socket.resume().end();
       resolve(socket);
     });
   });
