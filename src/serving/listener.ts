@@ -18,6 +18,7 @@ import {InputLimits} from './http2-input.js';
 import {StreamLimits} from './http2-streams.js';
 import {confineServer, isAnswering, isIdle} from '#src/serving/http1/server.js';
 import {PacedRequests} from '#src/serving/http1/paced-requests.js';
+import {maxSessionMemory} from '#src/transport/http2/session-memory.js';
 import {PacedActions} from './paced-actions.js';
 import {lastResponse} from './last-response.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
@@ -87,11 +88,6 @@ const defaults = {
   /** For the whole request, including its body. */
   requestTimeoutMs: 300_000,
   maxStreams: 1000,
-  /**
-   * In MB, of one HTTP/2 session: no limit. Beyond it Node.js refuses its further streams, for answers that wait above
-   * all, which are bounded together (`Deliveries`).
-   */
-  sessionMemory: 4096,
   maxHeaders: 1000,
 };
 
@@ -350,10 +346,7 @@ class Endpoint implements Listener {
       maxHeaderListSize: maxHeaderBytes,
       enablePush: false,
     };
-    const server = confineErrors(
-      http2.createServer({maxHeaderListPairs: defaults.maxHeaders, maxSessionMemory: defaults.sessionMemory, settings}),
-      handler.fault,
-    );
+    const server = confineErrors(http2.createServer({maxHeaderListPairs: defaults.maxHeaders, maxSessionMemory, settings}), handler.fault);
     server.on('session', session => {
       confineErrors(session, handler.fault);
       this.#sessions.add(session);

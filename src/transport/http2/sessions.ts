@@ -7,6 +7,7 @@ import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 import {LinkedQueue, type Linked} from '#src/base/collections/linked-queue.js';
 import {confineErrors} from '#src/base/emitters/confined.js';
+import {maxSessionMemory} from './session-memory.js';
 
 /** Pings of a session: their interval, and how long their answer may take. */
 export interface Pings {
@@ -41,12 +42,6 @@ export interface OpenSession {
   /** The time limit for the connection and the server's preface. */
   readonly timeoutMs: number;
 }
-
-/**
- * In MB: no limit. Beyond Node's own of 10 MB, which from Node.js 22 on counts what waits to be sent, a session refuses
- * further streams.
- */
-const maxSessionMemory = 4096;
 
 /** The error of a server that did not serve HTTP/2 in time. */
 const late = (timeoutMs: number): Error =>
