@@ -1,6 +1,6 @@
 // Editing: the text, then the difference that the server makes of it without writing anything, then the write.
 
-import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {useKeys} from '#page/base/keys.js';
 import {messageOf} from '#src/base/message.js';
 import type {Resource} from '#page/api/kinds.js';
@@ -57,9 +57,9 @@ export function Edit({place: {resource, namespace, name}, object, done}: EditPro
   useKeys({
     Escape: () => (tried ? back() : done()),
   });
-  // The text that had the focus is gone.
+  // The text that had the focus is gone; at once, as the next key may follow before the verdict is painted.
   const verdict = useRef<HTMLSpanElement>(null);
-  useEffect(() => verdict.current?.focus(), [tried]);
+  useLayoutEffect(() => verdict.current?.focus(), [tried]);
   const [before, after] = tried ? [shown(base), shown(tried)] : ['', ''];
   return (
     <div class="edit">
