@@ -38,6 +38,8 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** Whether the connection can be upgraded: the response may then be an `upgrade`. Never set for HTTP/2. */
   readonly upgradable?: boolean;
+  /** Whether it came over a connection of HTTP/2. */
+  readonly isHttp2?: boolean;
   /** Whether the response is sent over a network: then it carries the `delivery` with its deadline. */
   readonly sendsBytes?: boolean;
   /**
@@ -163,7 +165,10 @@ export interface PagedBody {
   asJson?(): PagedBody;
 }
 
-/** One API response. Header names in their usual capitalization. */
+/**
+ * One API response. Header names in their usual capitalization. `Connection: close` ends the connection after the
+ * response, over HTTP/2 too.
+ */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[]>;

@@ -22,6 +22,7 @@ import {ConnectMetrics} from './handlers/connect-metrics.js';
 import {ConstrainedImpersonation} from './authentication/constrained-impersonation.js';
 import {PlainImpersonation, type Impersonation} from './authentication/impersonation.js';
 import {AccessMetrics} from './filters/access-metrics.js';
+import type {Authentication} from './filters/authentication.js';
 import {RequestLog} from './filters/log.js';
 import {BodySizes} from './filters/metrics.js';
 import {longRunningLabels, RequestMetrics} from './request/metrics.js';
@@ -52,6 +53,7 @@ import type {WatchSettings} from './watch/request.js';
 export interface ApiServerSettings extends LimitSettings {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
+  readonly closesUnauthenticated?: Authentication['closesUnauthenticated'];
   readonly admission: readonly AdmissionPlugin[];
   rulesFor: ActionContext['rulesFor'];
   /** Signs tokens of service accounts; without it they cannot be requested. */
@@ -220,7 +222,11 @@ const handlerOf = (settings: ApiServerSettings, serving: Serving): ApiHandler =>
     clock,
     random,
     encodings: {naming, cbor},
-    authentication: {authenticators: settings.authenticators, anonymous: settings.anonymous},
+    authentication: {
+      authenticators: settings.authenticators,
+      anonymous: settings.anonymous,
+      closesUnauthenticated: settings.closesUnauthenticated,
+    },
     authorizer,
     impersonation: impersonationOf(registry),
     access: new AccessMetrics(meter, clock, naming),

@@ -170,6 +170,7 @@ export const gateTable = {
     TaintTolerationComparisonOperators: [absent, absent, absent, alpha],
     TokenRequestServiceAccountUIDValidation: [absent, absent, betaOn, betaOn],
     TranslateStreamCloseWebsocketRequests: [betaOn, betaOn, betaOn, betaOn],
+    UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
     UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
     UserNamespacesHostNetworkSupport: [absent, absent, absent, alpha],
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
@@ -184,9 +185,6 @@ export const gateTable = {
     DetectCacheInconsistency: [absent, absent, betaOn, betaOn],
     ListFromCacheSnapshot: [absent, alpha, betaOn, betaOn],
     WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
-  }),
-  ...withoutEffect('connections over HTTP/2 are limited in the same way for all clients', {
-    UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...withoutEffect('the scheduler never waits for its writes', {
     SchedulerAsyncAPICalls: [absent, absent, beta, beta],

@@ -129,6 +129,7 @@ const asSent = (name: string): string => name;
 export class Http2Request implements ApiRequest {
   readonly method: string;
   readonly url: string;
+  readonly isHttp2 = true;
   readonly sendsBytes = true;
   readonly caller: Caller;
   readonly remoteAddress: string;

@@ -156,8 +156,10 @@ class ApiHttpServer implements HttpServer {
     const request = new Http2Request(stream, headers, flags, raw, connectionOf(session));
     if (this.#goaway?.()) session.close();
     const ownBytes = answerBytes + sizeOf(raw);
-    const send = (response: ApiResponse) =>
-      sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery, ownBytes)});
+    const send = (response: ApiResponse) => {
+      if (response.headers['Connection'] === 'close') session.close();
+      return sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery, ownBytes)});
+    };
     this.#answer(request, send, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   }
 

@@ -54,9 +54,16 @@ export const sendHttp2 = (
   stopRequestBody(stream, request);
 };
 
-/** Tells a client that is still sending to stop (RFC 9113 §8.1). */
+/**
+ * Discards what has arrived of a body that nobody read, as the client decides when the response ends, and tells a
+ * client that is still sending to stop (RFC 9113 §8.1).
+ */
 const stopRequestBody = (stream: ServerHttp2Stream, request: ApiRequest): void => {
-  if (request.body && !hasEnded(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!request.body) return;
+  if (!hasEnded(stream)) {
+    if (!stream.writableFinished) stream.resume();
+    stream.close(constants.NGHTTP2_NO_ERROR);
+  } else if (stream.readableLength > 0) stream.read(stream.readableLength);
 };
 
 const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders => {

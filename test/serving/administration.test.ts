@@ -11,7 +11,7 @@ import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {certificatePem, parseCertificate} from '#src/pki/certificate.js';
-import {administration} from '#src/serving/administration/handler.js';
+import {administration, type AdministrationSettings} from '#src/serving/administration/handler.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
@@ -43,6 +43,7 @@ const aPort = async (
   respond: ((method: string, path: string, body: never) => unknown) | undefined,
   more: Partial<DelegatedSecurityFlags> = {},
   routes: readonly AdministrativeRoute[] = [],
+  settings: Pick<AdministrationSettings, 'closesUnauthenticated'> = {},
 ) => {
   const clock = new VirtualClock(Date.now());
   const requested: unknown[] = [];
@@ -69,6 +70,7 @@ const aPort = async (
   const checks = new HealthChecks(noLog);
   const handler = administration({
     ...security,
+    ...settings,
     routes: [...healthRoutes({healthz: checks, livez: checks, readyz: checks}), configzRoute(() => ({a: {Generic: {}}})), ...routes],
     failed: error => {
       throw error;
@@ -103,6 +105,17 @@ const respond = (method: string, path: string, body: {spec: {token: string; user
     return {status: body.spec.token === 'good' ? {authenticated: true, user: {username: 'jane', groups: ['dev']}} : {authenticated: false}};
   return {status: {allowed: body.spec.user === 'jane', reason: 'because'}};
 };
+
+test('an anonymous or refused request over HTTP/2 ends its connection, if unauthenticated clients have one each', async t => {
+  const port = await aPort(respond, {}, [], {closesUnauthenticated: true});
+  const connection = async (more: Partial<ApiRequest>) => (await port.ask('/healthz', {isHttp2: true, ...more})).headers['Connection'];
+
+  t.is(await connection({}), 'close');
+  t.is(await connection(bearer('bad')), 'close');
+  t.is(await connection(bearer('good')), undefined);
+  t.is(await connection({isHttp2: false}), undefined);
+  port.stop();
+});
 
 test('health is open to all, everything else to users whom the API server authorizes', async t => {
   const port = await aPort(respond);

@@ -1,4 +1,6 @@
 import test from 'ava';
+import {once} from 'node:events';
+import http2 from 'node:http2';
 import tls from 'node:tls';
 import {gunzipSync} from 'node:zlib';
 import type {ApiRequest} from '#src/api/request.js';
@@ -208,6 +210,30 @@ test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t
   const answer = await ask2(server);
 
   t.is(answer.status, 200);
+});
+
+test('over HTTP/2 too an answer may end its connection, and answers under way on it are given', async t => {
+  let release = (): void => {};
+  const isReleased = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  await using server = await serve(
+    answering(async ({url}) => {
+      if (url === '/slow') await isReleased;
+      return json({}, 200, url === '/last' ? {Connection: 'close'} : {});
+    }),
+  );
+  const session = http2.connect(server.url, {ca: server.ca});
+  const ends = [once(session, 'goaway'), once(session, 'close')];
+  const slow = session.request({':path': '/slow'});
+  const [last] = (await once(session.request({':path': '/last'}).resume(), 'response')) as [http2.IncomingHttpHeaders];
+  await ends[0];
+  release();
+  const [late] = (await once(slow.resume(), 'response')) as [http2.IncomingHttpHeaders & {':status': number}];
+  await ends[1];
+
+  t.is(last['connection'], undefined);
+  t.is(late[':status'], 200);
 });
 
 test('a body is made once, compressed or not', async t => {

@@ -1,7 +1,7 @@
 import test, {type ExecutionContext} from 'ava';
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import {once} from 'node:events';
-import type {ApiRequest, ApiResponse, BodyObserver} from '#src/api/request.js';
+import type {ApiBody, ApiRequest, ApiResponse, BodyObserver} from '#src/api/request.js';
 import {BodyChunks} from '#src/base/collections/body-chunks.js';
 import {answering, json, serve} from './server.js';
 
@@ -118,6 +118,36 @@ test('a stream that its client closes before the response ends', async t => {
 
   t.deepEqual(outcomes, [1]);
 });
+
+for (const [state, ends] of [
+  ['has ended', true],
+  ['still arrives', false],
+] as const) {
+  test(`a body that nobody reads and that ${state} takes no memory while its client does not read the response`, async t => {
+    const waiting: (() => number)[] = [];
+    await using server = await serve(
+      answering(({body}) => {
+        const stream = (body as Extract<ApiBody, {kind: 'bytes'}>).stream!();
+        waiting.push(() => stream.readableLength);
+        return json({});
+      }),
+    );
+    const session = http2.connect(server.url, {ca: server.ca, settings: {initialWindowSize: 0}});
+    const request = post(session).on('error', () => undefined);
+    const response = once(request, 'response');
+    await new Promise<void>(
+      sent => void (ends ? request.end(Buffer.alloc(60_000), sent) : request.write(Buffer.alloc(60_000), () => sent())),
+    );
+    await response;
+    await new Promise(resolve => session.ping(resolve));
+
+    t.deepEqual(
+      waiting.map(bytes => bytes()),
+      [0],
+    );
+    session.destroy();
+  });
+}
 
 test('a body that comes byte by byte is kept in few buffers', t => {
   const sent = Buffer.from(Array.from({length: 100_000}, (_, index) => index % 251));

@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {andThen, observe, type Eventually} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import type {RequestLog} from './log.js';
-import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
+import {authenticate, isUnauthenticated, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import type {Filter} from './filter.js';
 import type {Identified, Timed} from './stages.js';
 
@@ -13,6 +13,8 @@ export interface Authentication {
   readonly authenticators: readonly Authenticator[];
   /** Absent if anonymous access is off. */
   readonly anonymous: Anonymous | undefined;
+  /** Whether a connection of HTTP/2 ends with the first request on it that is anonymous or refused with 401. */
+  readonly closesUnauthenticated?: boolean | undefined;
 }
 
 /** Finds the user of a request from its credentials, unless the in-process client vouches for it. Refuses with 401. */
@@ -30,16 +32,23 @@ export const withAuthentication =
     const found = observe(
       () => userOf(authentication, timed),
       user => {
+        if (isUnauthenticated(user)) closeConnection(authentication, timed);
         metrics.authenticated(user, startedAt);
         times.authenticationMs = clock.monotonic() - startedAt;
       },
       error => {
+        closeConnection(authentication, timed);
         log?.notAuthenticated(info.path, error);
         metrics.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
       },
     );
     return andThen(found, user => next(timed.identified(user, undefined)));
   };
+
+/** Connections of HTTP/2 are easily abused: clients that are not known have one request on each, as without it. */
+const closeConnection = ({closesUnauthenticated}: Authentication, {request, headers}: Timed): void => {
+  if (closesUnauthenticated && request.isHttp2) headers['Connection'] = 'close';
+};
 
 const userOf = (
   {authenticators, anonymous}: Authentication,

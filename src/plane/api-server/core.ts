@@ -35,6 +35,7 @@ export const coreOf = (
     log,
     authenticators,
     anonymous,
+    closesUnauthenticated: parts.gate('UnauthenticatedHTTP2DOSMitigation'),
     admission,
     rulesFor: authorizers.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators, tokens.audiences, anonymous),

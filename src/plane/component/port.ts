@@ -89,6 +89,7 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
     signal,
     withUid: parts.gate('AllowParsingUserUIDFromCertAuth'),
   });
+  const closesUnauthenticated = parts.gate('UnauthenticatedHTTP2DOSMitigation');
   const failed = (error: unknown) => log.error({err: error}, 'answering a request on the secure port failed');
   const certificates = await componentCertificates({options, naming, name: parts.program, clock, log, signal});
   const listener = await listen({
@@ -96,12 +97,15 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
     bindAddress: options.bindAddress,
     port: options.securePort,
     tls: certificates.tlsOptions,
-    handler: createHttpServer(limitedByPeer(administration({...security, routes: routesOf(parts), failed}), maxWaitingOfPeer), {
-      clock,
-      random,
-      deliveries: new Deliveries(clock, waitingBytes),
-      onFault: failed,
-    }),
+    handler: createHttpServer(
+      limitedByPeer(administration({...security, closesUnauthenticated, routes: routesOf(parts), failed}), maxWaitingOfPeer),
+      {
+        clock,
+        random,
+        deliveries: new Deliveries(clock, waitingBytes),
+        onFault: failed,
+      },
+    ),
     maxConnections,
     maxHeaderBytes,
     disableHttp2: options.disableHttp2Serving,

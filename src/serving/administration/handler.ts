@@ -4,7 +4,7 @@
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {StatusError, internalError} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
-import {type Anonymous, authenticate} from '#src/serving/authenticators/union.js';
+import {type Anonymous, authenticate, isUnauthenticated} from '#src/serving/authenticators/union.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
@@ -15,6 +15,8 @@ export interface AdministrationSettings {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
+  /** Whether a connection of HTTP/2 ends with the first request on it that is anonymous or refused with 401. */
+  readonly closesUnauthenticated?: boolean;
   /** Called for failures of this server. */
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -25,29 +27,32 @@ export const anonymousEverywhere: Anonymous = {allows: () => true};
 /** The API handler of a component's own port: administrative routes behind authentication and authorization. */
 export const administration = (settings: AdministrationSettings): ApiHandler => {
   const find = finder(settings.routes);
+  const answer = async (user: UserInfo, request: AdministrativeRequest): Promise<ApiResponse> =>
+    (await refused(settings.authorizer, user, request)) ?? (await find(request.path)?.answer(request)) ?? notFoundPage();
   return async request => {
-    try {
-      const adminRequest = adminRequestOf(request);
-      const {caller} = request;
-      const user =
-        'user' in caller
-          ? caller.user
-          : await authenticate(
-              settings.authenticators,
-              settings.anonymous,
-              {credentials: caller.credentials, headers: request.headers},
-              adminRequest.path,
-            );
-      const refusal = await refused(settings.authorizer, user, adminRequest);
-      if (refusal) return refusal;
-      const route = find(adminRequest.path);
-      return route ? await route.answer(adminRequest) : notFoundPage();
-    } catch (error) {
+    const failed = (error: unknown): ApiResponse => {
       if (!(error instanceof StatusError)) settings.failed(error, request);
       return failure(error instanceof StatusError ? error : internalError(error));
+    };
+    const closing = (response: ApiResponse): ApiResponse =>
+      settings.closesUnauthenticated && request.isHttp2 ? {...response, headers: {...response.headers, Connection: 'close'}} : response;
+    const adminRequest = adminRequestOf(request);
+    let user: UserInfo;
+    try {
+      user = await userOf(settings, adminRequest);
+    } catch (error) {
+      return closing(failed(error));
     }
+    const response = await answer(user, adminRequest).catch(failed);
+    return isUnauthenticated(user) ? closing(response) : response;
   };
 };
+
+const userOf = async (
+  {authenticators, anonymous}: AdministrationSettings,
+  {request: {caller, headers}, path}: AdministrativeRequest,
+): Promise<UserInfo> =>
+  'user' in caller ? caller.user : authenticate(authenticators, anonymous, {credentials: caller.credentials, headers}, path);
 
 /** The same routes without authentication, for a Unix socket. */
 export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): ApiHandler =>

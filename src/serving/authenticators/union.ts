@@ -30,10 +30,13 @@ export class Unauthenticated extends StatusError {
 /** The user of a request without credentials. */
 export const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
 
+/** Whether it is a user of whom nothing is known. */
+export const isUnauthenticated = ({name, groups}: UserInfo): boolean =>
+  name === wellKnown.anonymous || groups.includes(wellKnown.unauthenticated);
+
 /** Adds the group of authenticated users. Returns the same object for the same user. */
 export const withAuthenticated = (user: UserInfo): UserInfo => {
-  if (user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated))
-    return user;
+  if (isUnauthenticated(user) || user.groups.includes(wellKnown.authenticated)) return user;
   let completed = completedUsers.get(user);
   if (!completed) completedUsers.set(user, (completed = {...user, groups: [...user.groups, wellKnown.authenticated]}));
   return completed;

@@ -1,6 +1,9 @@
 import {createHash} from 'node:crypto';
 import {once} from 'node:events';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import http2 from 'node:http2';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds/index.js';
 import {systemFiles} from '#src/base/files/files.js';
@@ -80,6 +83,35 @@ test('as many streams may be open on a connection as HTTP/2 can number', async t
 
   t.is(headers[':status'], 200);
   t.is(most, 4_294_967_295);
+});
+
+/** How the requests of one connection with the headers are answered, and whether it then ends. */
+const connectionOf = async (url: string, headers: http2.OutgoingHttpHeaders) => {
+  const session = http2.connect(url, {rejectUnauthorized: false});
+  let isEnded = false;
+  session.on('goaway', () => (isEnded = true));
+  const [answer] = (await once(session.request({':path': '/api/v1', ...headers}).resume(), 'response')) as [{':status': number}];
+  if (!isEnded) await new Promise(resolve => session.ping(resolve));
+  await new Promise(resolve => setImmediate(resolve));
+  session.destroy();
+  return [answer[':status'], isEnded];
+};
+
+test('a connection of HTTP/2 ends with an anonymous request or one that is refused with 401, unless the gate is off', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-tokens-'));
+  t.teardown(() => rmSync(folder, {recursive: true}));
+  const tokens = join(folder, 'tokens.csv');
+  writeFileSync(tokens, 'good,jane,1\n');
+  for (const isOn of [true, false]) {
+    await using plane = await startPlane({
+      ...alone,
+      apiserverArgs: [`--token-auth-file=${tokens}`, `--feature-gates=UnauthenticatedHTTP2DOSMitigation=${isOn}`],
+    });
+
+    t.deepEqual(await connectionOf(plane.url, {}), [403, isOn]);
+    t.deepEqual(await connectionOf(plane.url, {authorization: 'Bearer bad'}), [401, isOn]);
+    t.deepEqual(await connectionOf(plane.url, {authorization: 'Bearer good'}), [200, false]);
+  }
 });
 
 test('a manager whose flags are at their greatest works', async t => {
