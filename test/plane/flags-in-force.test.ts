@@ -82,7 +82,8 @@ test('--tls-cipher-suites, --strict-transport-security-directives and --cors-all
 test('--goaway-chance lets clients of HTTP/2 connect again', async t => {
   const wasSentAway = async (...flags: readonly string[]): Promise<boolean> => {
     const random = {...seededRandom(1), float: () => 0.01};
-    await using server = await startPlane({random, controllerManagerArgs: ['--controllers='], apiserverArgs: flags});
+    const gates = '--feature-gates=UnauthenticatedHTTP2DOSMitigation=false'; // The request is anonymous.
+    await using server = await startPlane({random, controllerManagerArgs: ['--controllers='], apiserverArgs: [...flags, gates]});
     return await new Promise(resolve => {
       const session = http2.connect(server.url, {rejectUnauthorized: false}).on('error', () => undefined);
       session.on('goaway', () => resolve(true));
