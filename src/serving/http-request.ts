@@ -133,7 +133,7 @@ export class Http2Request implements ApiRequest {
   readonly sendsBytes = true;
   readonly caller: Caller;
   readonly remoteAddress: string;
-  readonly body: ApiBody | undefined;
+  readonly body: UnreadBody<ServerHttp2Stream> | undefined;
   readonly #raw: readonly string[];
   readonly #stream: ServerHttp2Stream;
   #headers: Headers | undefined;

@@ -1,5 +1,6 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
-import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
+import {discard, type ApiResponse} from '#src/api/request.js';
+import type {Http2Request} from './http-request.js';
 import {lowerCase, sendableStatus, wireValue} from './http-headers.js';
 import {headBytes, pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
@@ -8,7 +9,7 @@ import {hasEnded} from './request-body.js';
 /** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp2 = (
   stream: ServerHttp2Stream,
-  request: ApiRequest,
+  request: Http2Request,
   response: ApiResponse,
   {frames, sent}: Sender,
 ): void | Promise<void> => {
@@ -18,9 +19,11 @@ export const sendHttp2 = (
     body.drop();
     throw new Error('a stream of HTTP/2 cannot speak another protocol');
   }
+  request.body?.discard();
   const headers = headersOf(response);
   if (body.kind === 'watch') {
     stream.respond(headers);
+    stream.once('finish', () => stopRequestBody(stream, request));
     startWatch(stream, body, frames, sent);
     return;
   }
@@ -54,16 +57,9 @@ export const sendHttp2 = (
   stopRequestBody(stream, request);
 };
 
-/**
- * Discards what has arrived of a body that nobody read, as the client decides when the response ends, and tells a
- * client that is still sending to stop (RFC 9113 §8.1).
- */
-const stopRequestBody = (stream: ServerHttp2Stream, request: ApiRequest): void => {
-  if (!request.body) return;
-  if (!hasEnded(stream)) {
-    if (!stream.writableFinished) stream.resume();
-    stream.close(constants.NGHTTP2_NO_ERROR);
-  } else if (stream.readableLength > 0) stream.read(stream.readableLength);
+/** Tells a client that is still sending to stop (RFC 9113 §8.1). */
+const stopRequestBody = (stream: ServerHttp2Stream, request: Http2Request): void => {
+  if (request.body && !hasEnded(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
 };
 
 const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders => {

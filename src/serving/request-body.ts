@@ -20,6 +20,7 @@ export class UnreadBody<S extends Readable> implements BytesBody {
   readonly #collect: Collect<S>;
   #bytes: Promise<Buffer> | undefined;
   #reading: BodyObserver | undefined;
+  #isTaken = false;
   size: number | undefined;
 
   /** `declared` is the announced length; NaN without one. */
@@ -34,6 +35,7 @@ export class UnreadBody<S extends Readable> implements BytesBody {
   }
 
   #whole(limit: number): Promise<Buffer> {
+    this.#isTaken = true;
     const bytes = this.#collect(this.#stream, limit, this.#reading);
     bytes.then(
       ({length}) => (this.size = length),
@@ -43,12 +45,23 @@ export class UnreadBody<S extends Readable> implements BytesBody {
   }
 
   stream(): Readable {
+    this.#isTaken = true;
     if (this.#reading) passing(this.#stream, this.#reading);
     return this.#stream;
   }
 
   observe(reading: BodyObserver): void {
     this.#reading = reading;
+  }
+
+  /**
+   * Discards what has arrived and still arrives, unless it was taken. Called with the response, whose end the client
+   * decides.
+   */
+  discard(): void {
+    if (this.#isTaken) return;
+    if (!hasEnded(this.#stream)) this.#stream.resume();
+    else if (this.#stream.readableLength > 0) this.#stream.read(this.#stream.readableLength);
   }
 }
 
@@ -120,7 +133,7 @@ export const collectHttp1: Collect<Readable> = (stream, limit, reading) =>
   });
 
 /** Whether the client has sent all, even if it has not been read. */
-export const hasEnded = (stream: ServerHttp2Stream): boolean =>
+export const hasEnded = (stream: Readable): boolean =>
   (stream as unknown as {readonly _readableState: {readonly ended: boolean}})._readableState.ended;
 
 /**

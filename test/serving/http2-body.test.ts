@@ -1,8 +1,12 @@
 import test, {type ExecutionContext} from 'ava';
 import http2, {type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import {once} from 'node:events';
-import type {ApiBody, ApiRequest, ApiResponse, BodyObserver} from '#src/api/request.js';
+import type {ApiRequest, ApiResponse, BodyObserver, ResponseBody} from '#src/api/request.js';
+import {systemClock} from '#src/base/clock.js';
 import {BodyChunks} from '#src/base/collections/body-chunks.js';
+import {seededRandom} from '#src/base/random.js';
+import {createHttpServer} from '#src/serving/http-server.js';
+import type {RequestHandler} from '#src/serving/listener.js';
 import {answering, json, serve} from './server.js';
 
 /** A server that answers with the length of each body, and the responses that it has sent to the end. */
@@ -119,35 +123,43 @@ test('a stream that its client closes before the response ends', async t => {
   t.deepEqual(outcomes, [1]);
 });
 
-for (const [state, ends] of [
-  ['has ended', true],
-  ['still arrives', false],
-] as const) {
-  test(`a body that nobody reads and that ${state} takes no memory while its client does not read the response`, async t => {
-    const waiting: (() => number)[] = [];
-    await using server = await serve(
-      answering(({body}) => {
-        const stream = (body as Extract<ApiBody, {kind: 'bytes'}>).stream!();
-        waiting.push(() => stream.readableLength);
-        return json({});
-      }),
-    );
-    const session = http2.connect(server.url, {ca: server.ca, settings: {initialWindowSize: 0}});
-    const request = post(session).on('error', () => undefined);
-    const response = once(request, 'response');
-    await new Promise<void>(
-      sent => void (ends ? request.end(Buffer.alloc(60_000), sent) : request.write(Buffer.alloc(60_000), () => sent())),
-    );
-    await response;
-    await new Promise(resolve => session.ping(resolve));
+const bodies: Readonly<Record<string, ResponseBody>> = {
+  'an object': {kind: 'bytes', bytes: '{}', contentType: 'application/json'},
+  'a watch': {kind: 'watch', contentType: 'application/json', start: () => ({[Symbol.dispose]() {}})},
+  pages: {kind: 'pages', contentType: 'application/json', next: () => new Promise(() => {}), object: async () => ({}), close() {}},
+};
 
-    t.deepEqual(
-      waiting.map(bytes => bytes()),
-      [0],
-    );
-    session.destroy();
-  });
-}
+for (const [answer, body] of Object.entries(bodies))
+  for (const ends of [true, false]) {
+    const state = ends ? 'has ended' : 'still arrives';
+    test(`a body that nobody reads and that ${state} takes no memory while its client does not read ${answer}`, async t => {
+      const http = createHttpServer(async () => ({status: 200, headers: {}, body}), {clock: systemClock, random: seededRandom(1)});
+      let unread = (): number => NaN;
+      const handler: RequestHandler = {
+        http1: (...of) => http.http1(...of),
+        upgrade: (...of) => http.upgrade(...of),
+        fault: error => http.fault(error),
+        http2(stream, ...of) {
+          unread = () => stream.readableLength;
+          http.http2(stream, ...of);
+        },
+      };
+      await using server = await serve(
+        answering(() => json({})),
+        {listener: {handler}},
+      );
+      const session = http2.connect(server.url, {ca: server.ca, settings: {initialWindowSize: 0}});
+      const request = post(session).on('error', () => undefined);
+      const response = once(request, 'response');
+      const bytes = Buffer.alloc(60_000);
+      await new Promise<void>(sent => void (ends ? request.end(bytes, sent) : request.write(bytes, () => sent())));
+      await response;
+      await new Promise(resolve => session.ping(resolve));
+
+      t.is(unread(), 0);
+      session.destroy();
+    });
+  }
 
 test('a body that comes byte by byte is kept in few buffers', t => {
   const sent = Buffer.from(Array.from({length: 100_000}, (_, index) => index % 251));
