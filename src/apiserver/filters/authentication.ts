@@ -45,7 +45,7 @@ export const withAuthentication =
     return andThen(found, user => next(timed.identified(user, undefined)));
   };
 
-/** Connections of HTTP/2 are easily abused: clients that are not known have one request on each, as without it. */
+/** Connections of HTTP/2 are easily abused (CVE-2023-44487): a client that is not known gets one request on each. */
 const closeConnection = ({closesUnauthenticated}: Authentication, {request, headers}: Timed): void => {
   if (closesUnauthenticated && request.isHttp2) headers['Connection'] = 'close';
 };
