@@ -171,6 +171,35 @@ test('with the status subresource, main path and status each write their part, a
   t.deepEqual([answerOf.metadata.generation, answerOf.spec.size, answerOf.status.phase], [2, 3, 'Done']);
 });
 
+test('a status that a creation drops is read with its default, which is stored with the next update', async t => {
+  using env = await startCustom();
+  const status = {default: {phase: 'Pending'}, properties: {phase: {type: 'string'}, by: {type: 'string', default: 'nobody'}}};
+  const declared = aVersion({...sized, status, subresources: {status: {}}});
+  await env.define(aDefinition([declared]));
+  interface Shown {
+    readonly metadata: {readonly resourceVersion: string};
+    readonly status?: object;
+  }
+  const pending = {phase: 'Pending', by: 'nobody'};
+  using stream = await env.watch(`${widgets}?watch=1`);
+  const tried = await env.post(`${widgets}?dryRun=All`, aWidget('a', {size: 2}));
+  t.deepEqual(tried.json<Shown>().status, pending);
+  const made = (await env.post(widgets, aWidget('a', {size: 2}, {status: {phase: 'Early'}}))).json<Shown>();
+  t.deepEqual(made.status, pending);
+  t.deepEqual((await env.get(`${widgets}/a`)).json<Shown>(), made);
+  t.deepEqual((await env.get(widgets)).json<{items: Shown[]}>().items[0]!.status, pending);
+  const seen = stream.events.map(({object}) => (object as unknown as Shown).status);
+  t.deepEqual(seen, [pending]);
+
+  const same = (await env.put(`${widgets}/a`, made)).json<Shown>();
+  t.not(same.metadata.resourceVersion, made.metadata.resourceVersion, 'what is stored changes');
+  t.is((await env.put(`${widgets}/a`, same)).json<Shown>().metadata.resourceVersion, same.metadata.resourceVersion);
+  await env.post(widgets, aWidget('b', {size: 2}));
+  await env.redefine(aDefinition([{...declared, ...aVersion({...sized, status: {...status, default: {phase: 'New'}}})}]));
+  const phases = (await env.get(widgets)).json<{items: {status: {phase: string}}[]}>().items.map(item => item.status.phase);
+  t.deepEqual(phases, ['Pending', 'New']);
+});
+
 test('the scale of a custom resource uses the paths of its definition', async t => {
   using env = await startCustom();
   await env.define(

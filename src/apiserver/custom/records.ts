@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {andThen, type Eventually} from '#src/base/eventually.js';
 import {Lru} from '#src/base/lru.js';
-import {encodeRecord, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
+import {encodeRecord, hasField, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {CustomFamily, CustomVersion} from '#src/resources/custom/family.js';
 import {DecodeError} from '#src/schema/decode/error.js';
@@ -16,10 +16,12 @@ import type {Translation} from '#src/storage/translated-store.js';
 const bound = new CacheBound('converted_objects', 32 << 20, {idleBytes: 4 << 20});
 
 /**
- * Marks a record that was written by the current definition through another version, and may lack defaults of the
- * storage version.
+ * Marks a record that was written by the current definition, and lacks defaults of the storage version: it was written
+ * through another version, or without the status, which a creation drops.
  */
 const incomplete = 0x8000;
+
+const statusKey = Buffer.from('"status":');
 
 /** Prunes a converted object by the schema of its version. Throws for malformed metadata. */
 const pruned = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
@@ -66,7 +68,8 @@ export class RecordTranslation implements Translation {
 
   toStored(value: Buffer): Eventually<Buffer> {
     if (this.#isStored) {
-      setMark(value, this.#family.mark);
+      const {mark} = this.#family;
+      setMark(value, this.#lacksStatus(value) ? mark | incomplete : mark);
       return value;
     }
     const object = recordObject<KubeObject>(value, 0);
@@ -76,13 +79,18 @@ export class RecordTranslation implements Translation {
   }
 
   wouldReadBack(value: Buffer): Eventually<Buffer> {
-    if (this.#isStored) return value;
+    if (this.#isStored && !this.#lacksStatus(value)) return value;
     const version = this.#version;
     const show = ([converted]: readonly KubeObject[]): Buffer =>
       encodeRecord({...pruned(converted!, version), kind: version.kind.kind, apiVersion: version.apiVersion});
     return andThen(this.toStored(value), record =>
       andThen(this.#conversion.convert([this.#inOwnVersion({value: record, revision: 0})], version.apiVersion), show),
     );
+  }
+
+  /** Whether a value of this version has no status though there is a default for it. */
+  #lacksStatus(value: Buffer): boolean {
+    return (this.#version.schema.source.properties?.['status']?.default ?? null) !== null && !hasField(value, statusKey);
   }
 
   /** The object of a record in its stored version, pruned and defaulted by that version. */

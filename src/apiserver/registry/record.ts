@@ -163,6 +163,9 @@ export const metadataEnd = (record: Buffer): number => {
   return objectEnd(record, ownersOf(record, splice)?.end ?? splice);
 };
 
+/** Whether a record has a field after its metadata, by its key with quotes and colon. */
+export const hasField = (record: Buffer, key: Buffer): boolean => fieldAt(record, metadataEnd(record), key) !== undefined;
+
 /** Returns the JSON of an object's metadata with its resourceVersion. */
 export const metadataJson = (record: Buffer, revision: number): string => {
   const splice = spliceOf(record);
