@@ -13,7 +13,7 @@ import {
   type Converter,
   type Widget,
 } from './converting.js';
-import {aDefinition, aVersion, definitions, widgets} from './custom.js';
+import {aDefinition, aVersion, aWidget, definitions, startCustom, widgets} from './custom.js';
 import {asking, converter, webhook} from './conversion-stage.js';
 
 test.after.always(() => webhook.close());
@@ -241,18 +241,45 @@ for (const [title, requested] of [
   });
 }
 
-test('where a conversion fails, an update leaves managed fields alone, and an apply fails', async t => {
+test('where a conversion fails, an apply fails, and an update clears the managed fields', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
   await env.patch(`${second}/a?fieldManager=one`, later('a', 'one', '1'), {headers: applied});
   hook.answer = requested => reviewOf(requested, hostPort, {result: {status: 'Failure', message: 'no way'}});
-  const changed = await env.patch(`${widgets}/a?fieldManager=two`, {hostPort: 'two:2'});
-  t.is(changed.status, 200, changed.text);
-  t.deepEqual(entriesOf(changed.json()), [['one', 'example.com/v2', 'f:host,f:port']]);
-  const refused = await env.patch(`${widgets}/a?fieldManager=two&force=true`, first('a', 'three:3'), {headers: applied});
+  const apply = () => env.patch(`${widgets}/a?fieldManager=two&force=true`, first('a', 'three:3'), {headers: applied});
+  const refused = await apply();
   t.is(refused.status, 500);
   t.regex(refused.json<Status>().message!, /failed: no way$/);
+  const changed = await env.patch(`${widgets}/a?fieldManager=two`, {hostPort: 'two:2'});
+  t.is(changed.status, 200, changed.text);
+  t.is(changed.json().metadata?.managedFields, undefined);
+  t.is((await apply()).status, 200, 'nothing is left to convert');
+});
+
+test('fields that are managed in a version that is gone let an apply fail, and an update clears them', async t => {
+  using env = await startCustom();
+  const [v1, v2] = ['v1', 'v2'].map(name => aVersion({name, storage: name === 'v2', spec: {properties: {size: {type: 'integer'}}}}));
+  await env.define(aDefinition([v1!, v2!]));
+  const apply = (version: string, name: string) =>
+    env.patch(
+      `${widgets.replace('/v1/', `/${version}/`)}/${name}?fieldManager=one&force=true`,
+      {...aWidget(name, {size: 1}), apiVersion: `example.com/${version}`},
+      {headers: applied},
+    );
+  for (const name of ['a', 'b']) t.is((await apply('v1', name)).status, 201);
+  await env.redefine(aDefinition([v2!]));
+
+  const refused = await apply('v2', 'a');
+  t.is(refused.status, 500);
+  t.is(refused.json<Status>().message, 'request to convert CR to an invalid group/version: example.com/v1');
+  const unchanged = (await env.get(`${second}/a`)).json();
+  const cleared = (await env.put(`${second}/a`, unchanged)).json();
+  t.is(cleared.metadata?.managedFields, undefined);
+  t.not(cleared.metadata?.resourceVersion, unchanged.metadata?.resourceVersion);
+  const changed = (await env.patch(`${second}/b`, {spec: {size: 2}})).json();
+  t.is(changed.metadata?.managedFields, undefined);
+  t.is((await apply('v2', 'a')).status, 200);
 });
 
 test('the scale is read and set through a version that is not stored', async t => {

@@ -8,7 +8,7 @@ import {isEmpty, isMember, nodeOf, noFields, type FieldSet, type MutableFieldSet
 
 /** The schemas of a kind's versions by apiVersion, and conversion between them. */
 export interface Versions {
-  /** Returns undefined for a version that is not served (any more). */
+  /** Returns undefined for a version whose managed fields are dropped: one that is not served (any more). */
   schemaOf(apiVersion: string): SchemaNode | undefined;
   /** Converts the object to another version, possibly the same one. Does not change the object. */
   convert(object: PlainObject, from: string, to: string): PlainObject;

@@ -1,5 +1,6 @@
 import {isPending, type Eventually} from '#src/base/eventually.js';
 import {jsonText} from '#src/base/json/json.js';
+import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
@@ -78,8 +79,11 @@ class CustomResourceVersions implements Versions {
     this.#siblings = siblings;
   }
 
-  schemaOf(apiVersion: string): SchemaNode | undefined {
-    return this.#siblings.schemaOf(apiVersion);
+  /** Throws for a version that is gone: managed fields in it can no longer be followed. */
+  schemaOf(apiVersion: string): SchemaNode {
+    const schema = this.#siblings.schemaOf(apiVersion);
+    if (!schema) throw plainFailure(`request to convert CR to an invalid group/version: ${apiVersion}`);
+    return schema;
   }
 
   convert(object: PlainObject, from: string, to: string): PlainObject {

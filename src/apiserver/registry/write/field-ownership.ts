@@ -101,9 +101,9 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
 
 /**
  * Returns the entries after a write; none when ownership cannot be computed, for example of a list item without its
- * key. With `isChecked` (custom resources, whose validation may accept values of another type) an object that does not
- * fit its schema, or that of another version in which it has owners, has none. With `areStored` the entries are those
- * of a stored object whose schema does not change.
+ * key, or in a version that a custom resource no longer has. With `isChecked` (custom resources, whose validation may
+ * accept values of another type) an object that does not fit its schema, or that of another version in which it has
+ * owners, has none. With `areStored` the entries are those of a stored object whose schema does not change.
  */
 const entriesAfterWrite = (
   before: PlainObject,
@@ -151,7 +151,7 @@ const isOfStoredVersion = (
   entries: readonly ManagedFieldsEntry[],
 ): boolean => !isCustom && served === kind && entries.every(entry => entry.apiVersion === apiVersion);
 
-/** Sets the entries that `track` returns; the previous ones if a conversion fails. */
+/** Sets the entries that `track` returns; none if a conversion fails. */
 const setTrackedEntries = (
   resource: Resource,
   context: WriteContext,
@@ -161,7 +161,7 @@ const setTrackedEntries = (
 ): Eventually<void> => {
   if (isOfStoredVersion(resource, context, entries)) return setEntries(meta, track(onlyVersion(resource, resource.kind)));
   const result = acrossVersions(resource, track);
-  const kept = isPending(result) ? result.catch(() => entries) : result;
+  const kept = isPending(result) ? result.catch(() => []) : result;
   return andThen(kept, tracked => setEntries(meta, tracked));
 };
 
