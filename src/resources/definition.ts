@@ -111,7 +111,7 @@ export interface Endpoint<T extends KubeObject> {
   readonly writes: {
     readonly create?: WrittenPaths;
     readonly update: WrittenPaths;
-    /** The paths that a creation comes to own, if fewer than it writes. */
+    /** The paths that a creation comes to own, or any write of a view, if fewer than it writes. */
     readonly owned?: WrittenPaths;
   };
   /** Set if the endpoint has no tables: a request that accepts a table or the object gets the object. */
@@ -139,6 +139,8 @@ export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
   /** The kind that is shown, with its table columns. It is never stored. */
   readonly shows: Required<Pick<ResourceDefinition<V>, 'kind' | 'presentation'>>;
   of(object: Readonly<T>): V;
+  /** Throws if the object has no value that a read could show; a write sets it. */
+  checkShown?(object: Readonly<T>): void;
   /** Returns the managed fields of the view's values, by their names in the view. */
   owners(object: Readonly<T>): NonNullable<ObjectMeta['managedFields']>;
   /** Returns whether an applied intent has values of the view; those that it lacks are not copied. */

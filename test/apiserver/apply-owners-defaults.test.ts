@@ -115,6 +115,50 @@ test('a scale is owned as the replicas of its object', async t => {
   t.like(kept.json(), {spec: {replicas: 3}}, 'a manager that lost the size does not remove it');
 });
 
+test('replicas that nobody owns stay without an owner when the scale is changed, and refuse an apply of another size', async t => {
+  const {apply, patch, get} = await startApply();
+  const item = `${deployments}/web`;
+  const aScale = (replicas: number) => ({apiVersion: 'autoscaling/v1', kind: 'Scale', spec: {replicas}});
+  const owners = async () => ownersOf((await get(item)).json()).sort();
+  await apply(item, aDeployment('web'), 'fieldManager=owner');
+
+  await patch(`${item}/scale?fieldManager=hand`, {spec: {replicas: 4}});
+  t.deepEqual(await owners(), ['owner Apply'], 'a change');
+  t.is((await apply(item, aDeployment('web', 3), 'fieldManager=owner')).status, 200, 'no conflict with who scaled');
+  await apply(item, aDeployment('web'), 'fieldManager=owner');
+  await patch(`${item}/scale`, {spec: {replicas: 4}});
+
+  t.is(
+    (await apply(`${item}/scale`, aScale(5))).json<Status>().message,
+    'Apply failed with 1 conflict: conflict with "before-first-apply" with subresource "scale" using autoscaling/v1: .spec.replicas',
+  );
+  await apply(`${item}/scale`, aScale(4));
+  const shared = (await get(item)).json();
+  t.deepEqual(ownersOf(shared).sort(), ['before-first-apply Update scale', 'me Apply scale', 'owner Apply']);
+  t.deepEqual(fieldsOf(shared, 'before-first-apply'), {'f:spec': {'f:replicas': {}}});
+  await apply(`${item}/scale`, aScale(5), 'fieldManager=me&force=true');
+  t.deepEqual(await owners(), ['me Apply scale', 'owner Apply']);
+});
+
+test('zero replicas set through the scale are owned by nobody but who applies them', async t => {
+  const {post, apply, patch} = await startApply();
+  const item = `${deployments}/web`;
+  const scale = async (replicas: number) => {
+    await patch(`${item}/scale?fieldManager=hand`, {spec: {replicas}});
+    return ownersOf((await patch(item, {})).json()).sort();
+  };
+  const zero = {apiVersion: 'autoscaling/v1', kind: 'Scale', spec: {replicas: 0}};
+  await post(`${deployments}?fieldManager=maker`, aDeployment('web', 3));
+
+  t.deepEqual(await scale(2), ['hand Update scale', 'maker Update']);
+  t.deepEqual(await scale(0), ['maker Update']);
+  t.deepEqual(await scale(3), ['maker Update']);
+  await scale(0);
+  t.is((await apply(`${item}/scale`, zero)).status, 200);
+  t.deepEqual(await scale(0), ['maker Update', 'me Apply scale']);
+  t.deepEqual(await scale(1), ['hand Update scale', 'maker Update']);
+});
+
 test('an applied scale needs no name, and what it does not say stays, unless nobody owns it any more', async t => {
   const {post, apply, get} = await startApply();
   const item = `${deployments}/web`;

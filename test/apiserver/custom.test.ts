@@ -233,6 +233,41 @@ test('the scale of a custom resource uses the paths of its definition', async t 
   );
 });
 
+test('the scale sets replicas that a custom resource does not have yet, though it shows none', async t => {
+  using env = await startCustom();
+  await env.define(
+    aDefinition([
+      aVersion({...sized, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready'}}}),
+    ]),
+  );
+  const scale = `${widgets}/a/scale`;
+  const replicas = async () => (await env.get(`${widgets}/a`)).json<{spec: {replicas: number}}>().spec.replicas;
+  const put = (count: number) =>
+    env.put(scale, {apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: {name: 'a', namespace: 'default'}, spec: {replicas: count}});
+  const apply = (count: number) =>
+    env.patch(
+      `${scale}?fieldManager=me`,
+      {apiVersion: 'autoscaling/v1', kind: 'Scale', spec: {replicas: count}},
+      {
+        headers: {'content-type': 'application/apply-patch+yaml'},
+      },
+    );
+  for (const [write, count] of [
+    [(count: number) => env.patch(scale, {spec: {replicas: count}}), 4],
+    [put, 5],
+    [apply, 6],
+  ] as const) {
+    await env.post(widgets, aWidget('a', {size: 2}));
+    t.is(
+      (await env.get(scale)).json<{message: string}>().message,
+      'Internal error occurred: the spec replicas field ".spec.replicas" does not exist',
+    );
+    t.is((await write(count)).status, 200);
+    t.is(await replicas(), count);
+    await env.send('DELETE', `${widgets}/a`);
+  }
+});
+
 test('custom resources are applied by their list keys and take no patches by directives', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion(sized)]));

@@ -16,10 +16,12 @@ import type {Versions} from '#src/schema/apply/tracking.js';
 import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
 import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import {ApplyConflict} from '#src/schema/apply/conflicts.js';
+import type {FieldSet} from '#src/schema/apply/field-set.js';
+import type {ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import {acrossVersions} from '#src/apiserver/registry/write/across-versions.js';
-import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/write/field-ownership.js';
+import {applierOf, asCompared, entriesOf, setEntries} from '#src/apiserver/registry/write/field-ownership.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {Resource, ServedResource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
@@ -92,18 +94,19 @@ export const applyViewOf = async (
     if (!old) throw notFound(resource.ref, target.name);
     const intent: KubeObject = {};
     if (view.sets(sent)) view.put(sent, intent);
+    const endpoint = resource.endpoint(target.subresource);
     const application = {
-      live: old as PlainObject,
+      live: asCompared(endpoint, old),
       intent: intent as PlainObject,
       node: schemaOf(schemas, resource.kind),
       entries: entriesOf(old),
+      isOwned: view.owners(old).length > 0,
       force: query.force,
     };
-    const writer = (versions: Versions) =>
-      applierOf(resource, resource.endpoint(target.subresource), target.subresource, {...write, served: resource.kind}, versions);
+    const writer = (versions: Versions) => applierOf(resource, endpoint, target.subresource, {...write, served: resource.kind}, versions);
     const apiVersion = naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
     const applied = (versions: Versions) =>
-      throughView(apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));
+      throughView(view, apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));
     return andThen(acrossVersions(resource, applied), ({entries}) => {
       reportDoubles(body, query, context);
       const shown = mergedView(view, sent, old, entries);
@@ -132,13 +135,18 @@ const mergedView = (
   return {...values, metadata: {...address, ...sent.metadata}};
 };
 
-/** Reports conflicts in the version of the view, the only one in which the object's field owners are known. */
-const throughView = <T>(apiVersion: string, apply: () => T): T => {
+/**
+ * Reports conflicts in the version and the fields of the view, the only ones in which the object's owners are known.
+ */
+const throughView = <T>(view: View<KubeObject>, apiVersion: string, apply: () => T): T => {
   try {
     return apply();
   } catch (error) {
     if (!(error instanceof ApplyConflict)) throw error;
-    throw new ApplyConflict(error.conflicts.map(({owner, fields}) => ({owner: {...owner, apiVersion}, fields})));
+    const shown = (entry: ManagedFieldsEntry) => (view.owners({metadata: {managedFields: [entry]}})[0] ?? entry).fieldsV1 as FieldSet;
+    throw new ApplyConflict(
+      error.conflicts.map(({owner, fields}) => ({owner: {...owner, apiVersion}, fields: shown({...owner, fieldsV1: fields})})),
+    );
   }
 };
 

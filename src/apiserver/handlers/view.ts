@@ -47,7 +47,9 @@ const viewResponse = (
 export const getView = async (view: View<KubeObject>, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
-  return viewResponse(served, view, context, objectOf(resource, await findRecord(served, namespace, name)));
+  const object = objectOf(resource, await findRecord(served, namespace, name));
+  view.checkShown?.(object);
+  return viewResponse(served, view, context, object);
 };
 
 /** Applies a change of the view to the object. */

@@ -88,5 +88,5 @@ export const scaleEndpoint = <T extends KubeObject>(
     },
     validate: ({spec}) => nonNegative('spec.replicas', spec?.replicas),
   };
-  return {...main, writes: {update: ['metadata', 'spec.replicas']}, view: view as unknown as View<T>};
+  return {...main, writes: {update: ['metadata', 'spec.replicas'], owned: ['spec.replicas']}, view: view as unknown as View<T>};
 };

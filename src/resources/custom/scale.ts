@@ -10,13 +10,17 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 type Scale = ObjectOf<typeof kinds.scales>;
 
 const scaleOf = (object: Readonly<KubeObject>, paths: ScalePaths): Scale => {
-  const {specReplicas, isSet, statusReplicas, selector} = scaleNumbers(object as PlainObject, paths);
-  if (!isSet) throw internalError(new Error(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`));
+  const {specReplicas, statusReplicas, selector} = scaleNumbers(object as PlainObject, paths);
   return {
     metadata: scaleMetadata(object),
     spec: specReplicas ? {replicas: specReplicas} : {},
     status: {replicas: statusReplicas, ...(selector ? {selector} : {})},
   };
+};
+
+const checkIsSet = (object: Readonly<KubeObject>, paths: ScalePaths): void => {
+  if (!scaleNumbers(object as PlainObject, paths).isSet)
+    throw internalError(new Error(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`));
 };
 
 /**
@@ -28,9 +32,11 @@ export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endp
   const view: View<KubeObject, Scale> = {
     shows: {kind: kinds.scales, presentation: {columns: scaleColumns}},
     of: object => scaleOf(object, paths),
+    checkShown: object => checkIsSet(object, paths),
     owners: object => sizeOwners(object, path),
     sets: setsSize,
     put: (scale, object) => setReplicas(object as PlainObject, paths, scale.spec?.replicas ?? 0),
   };
-  return {...main, writes: {update: ['metadata', path.join('.')]}, view: view as unknown as View<KubeObject>};
+  const replicas = path.join('.');
+  return {...main, writes: {update: ['metadata', replicas], owned: [replicas]}, view: view as unknown as View<KubeObject>};
 };

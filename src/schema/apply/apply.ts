@@ -23,6 +23,8 @@ export interface ApplyInput {
   readonly intent: PlainObject;
   readonly node: SchemaNode;
   readonly entries: readonly ManagedFieldsEntry[];
+  /** Whether the live object's fields have owners; by default, whether there are entries. */
+  readonly isOwned?: boolean;
   readonly force: boolean;
 }
 
@@ -67,9 +69,9 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
   return {object, entries: inOrder(managers.values())};
 };
 
-/** Returns the managed fields. If the object has none, its fields are owned by `before-first-apply`. */
-const trackedEntries = ({live, node, entries}: ApplyInput, writer: Writer): readonly ManagedFieldsEntry[] =>
-  entries.length > 0 ? entries : trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply});
+/** Returns the managed fields. Fields of an object without owners are owned by `before-first-apply`. */
+const trackedEntries = ({live, node, entries, isOwned = entries.length > 0}: ApplyInput, writer: Writer): readonly ManagedFieldsEntry[] =>
+  isOwned ? entries : [...entries, ...trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply})];
 
 /** Throws `ApplyConflict` when another manager owns a changed field. */
 const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, differences: Differences, self: string): void => {

@@ -14,7 +14,7 @@ import {trackUpdate} from '#src/schema/apply/update.js';
 import {dropField} from '#src/base/json/drop-field.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {acrossVersions, isConversionPending} from './across-versions.js';
-import {withMetadata} from './written-paths.js';
+import {mergeWrittenFields, withMetadata} from './written-paths.js';
 import type {Resource} from '#src/apiserver/registry/resource.js';
 import type {WriteContext} from '#src/apiserver/registry/write-context.js';
 
@@ -34,7 +34,7 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
     const made = withMetadata(owned ?? create ?? update);
     writes.set(
       endpoint,
-      (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? union(made, update) : update)}),
+      (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? union(made, update) : (owned ?? update))}),
     );
   }
   return known;
@@ -201,6 +201,15 @@ export const recordUnstored = (resource: Resource, kind: Kind, object: KubeObjec
 
 const everything = new Writes({allBut: []});
 
+/**
+ * Returns an object as changes of its owners are found through an endpoint: without a value that the endpoint's view
+ * does not show, which are zero replicas. Such a value comes to be owned by appliers only.
+ */
+export const asCompared = ({view, writes: {owned}}: Endpoint<KubeObject>, object: Readonly<KubeObject>): PlainObject => {
+  if (!view || !owned || view.sets(view.of(object))) return object as PlainObject;
+  return mergeWrittenFields<object>({apiVersion: object.apiVersion, kind: object.kind}, object, owned) as PlainObject;
+};
+
 /** The endpoint of an update. */
 export interface UpdateAddress {
   readonly endpoint: Endpoint<KubeObject>;
@@ -226,10 +235,12 @@ export const recordUpdate = (
   const sent = subresource || reset || sameJson(meta.managedFields, stored) ? [] : sentEntries(meta);
   const entries = reset ? [] : sent.length > 0 ? sent : stored;
   if (entries.length === 0) return setEntries(meta, []);
+  // A value that nobody owns stays without an owner.
+  if (endpoint.view?.owners(old).length === 0) return setEntries(meta, stored);
   return setTrackedEntries(resource, context, meta, entries, versions => {
     const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
-    const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
-    const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
+    const before = versions.convert(asCompared(endpoint, old), resource.apiVersion, writer.apiVersion);
+    const after = versions.convert(asCompared(endpoint, object), resource.apiVersion, writer.apiVersion);
     const {isCustom} = resource;
     return entriesAfterWrite(before, after, entries, writer, {isChecked: isCustom, areStored: entries === stored && !isCustom});
   });
