@@ -13,7 +13,7 @@ import {DecodeError, NoObject} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
-import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
+import {fitsSchema, typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
 import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import type {FieldSet} from '#src/schema/apply/field-set.js';
@@ -58,7 +58,15 @@ export const applyIntentOf = async (
   const node = schemaOf(schemas, kind);
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
-    const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
+    if (old && resource.isCustom) checkLive(live as PlainObject, node, labelOf(live as PlainObject, apiVersion, kind.kind));
+    const application = {
+      live: live as PlainObject,
+      intent: intent.value,
+      node,
+      entries: entriesOf(old),
+      force: query.force,
+      isChecked: resource.isCustom,
+    };
     return andThen(
       acrossVersions(resource, versions =>
         applyWithLastApplied(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied),
@@ -161,6 +169,15 @@ const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceConte
   const unfit = typeMismatches(value, schemaOf(settings.schemas, kind));
   if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${label}): ${typeMismatchText(unfit)}`);
   return {body, value, label};
+};
+
+/**
+ * Throws 500 if a stored custom resource does not fit its schema, which may have changed since; repeated keys are no
+ * error.
+ */
+const checkLive = (live: PlainObject, node: SchemaNode, label: string): void => {
+  if (fitsSchema(live, node)) return;
+  throw inapplicable(`failed to create typed live object (${label}): ${typeMismatchText(typeMismatches(live, node))}`);
 };
 
 const readIntent = async ({request, user}: ResourceContext, settings: Resource['settings']): Promise<ParsedBody> => {

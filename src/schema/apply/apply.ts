@@ -2,6 +2,7 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {sameJson} from '#src/api/equal.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {untrackedMetadata} from './compare.js';
+import {checkedVersions} from './checked-versions.js';
 import {ApplyConflict, type Conflict} from './conflicts.js';
 import {difference, intersection, isEmpty, isEqual, setOf, type FieldSet} from './field-set.js';
 import {fieldsOf} from './intent.js';
@@ -26,6 +27,8 @@ export interface ApplyInput {
   /** Whether the live object's fields have owners; by default, whether there are entries. */
   readonly isOwned?: boolean;
   readonly force: boolean;
+  /** Whether the object may not fit the schemas of other versions, as that of a custom resource. */
+  readonly isChecked?: boolean;
 }
 
 export interface ApplyResult {
@@ -43,11 +46,12 @@ const beforeFirstApply = 'before-first-apply';
 /**
  * Applies an intent: merges it into the object, removes the fields that the manager owned before, no longer applies and
  * no other manager owns, and updates the ownership. Throws `ApplyConflict` when the intent changes fields of other
- * managers, unless forced.
+ * managers, unless forced; and a 500 when the object does not fit a version in which it has owners.
  */
 export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResult => {
-  const {live, intent, node, force} = application;
+  const {live, intent, node, force, isChecked = false} = application;
   const entries = trackedEntries(application, writer);
+  if (isChecked) checkLive(live, entries, writer);
   const managers = reconciledManagers(entries, node, writer);
   const own = {
     manager: writer.manager || 'unknown',
@@ -61,8 +65,8 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
   managers.set(identity, newEntry(own, undefined, wanted));
 
   const merged = mergeIntent(live, intent, node);
-  const object = last ? prune({merged, node, managers, last}, writer) : merged;
-  const differences = new Differences(live, object, node, writer);
+  const object = last ? prune({merged, node, managers, last, isChecked}, writer) : merged;
+  const differences = new Differences(live, object, node, isChecked ? checkingNew(writer) : writer);
   if (!force) refuseConflicts(managers, differences, identity);
   removeOwnership(managers, differences, identity);
   recordApplier(managers, own, last, !sameJson(live, object), writer);
@@ -72,6 +76,18 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
 /** Returns the managed fields. Fields of an object without owners are owned by `before-first-apply`. */
 const trackedEntries = ({live, node, entries, isOwned = entries.length > 0}: ApplyInput, writer: Writer): readonly ManagedFieldsEntry[] =>
   isOwned ? entries : [...entries, ...trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply})];
+
+/** Checks the object, as it is stored, in all versions in which it has owners. */
+const checkLive = (live: PlainObject, entries: readonly ManagedFieldsEntry[], {apiVersion: own, versions}: Writer): void => {
+  const checked = checkedVersions(versions, '');
+  for (const version of new Set(entries.map(({apiVersion}) => apiVersion)))
+    if (versions.schemaOf(version)) checked.convert(live, own, version);
+};
+
+const checkingNew = (writer: Writer): Writer => ({
+  ...writer,
+  versions: checkedVersions(writer.versions, 'failed to convert new object: '),
+});
 
 /** Throws `ApplyConflict` when another manager owns a changed field. */
 const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, differences: Differences, self: string): void => {

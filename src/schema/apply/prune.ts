@@ -1,5 +1,6 @@
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
+import {checkedVersions} from './checked-versions.js';
 import {difference, intersection, isEmpty, union, unionOf, type FieldSet} from './field-set.js';
 import {fieldsOf, withNamedFields} from './intent.js';
 import type {ManagedFieldsEntry, Managers} from './managers.js';
@@ -15,6 +16,8 @@ export interface Pruning {
   readonly managers: Managers;
   /** The applier's previous entry. */
   readonly last: ManagedFieldsEntry;
+  /** Whether the object is checked in each version, as that of a custom resource. */
+  readonly isChecked: boolean;
 }
 
 /** An object in one of its versions. */
@@ -55,11 +58,16 @@ const without = ({object, version, node}: VersionedObject, set: FieldSet): Versi
  * Removes the fields, keys and items of the manager's previous intent that are not in the new one, unless other
  * managers own them or something below them. Siblings that were set without being owned stay.
  */
-export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, versions}: Writer): PlainObject => {
+export const prune = ({merged, node, managers, last, isChecked}: Pruning, {apiVersion, versions}: Writer): PlainObject => {
   if (isEmpty(last.fieldsV1)) return merged;
-  const whole = seen({object: merged, version: apiVersion, node}, last.apiVersion, versions);
+  const during = (step: string): Versions => (isChecked ? checkedVersions(versions, `failed to prune fields: ${step}`) : versions);
+  const before = {object: merged, version: apiVersion, node};
+  const whole = seen(before, last.apiVersion, during('failed to convert merged object to last applied version: '));
   const pruned = without(whole, withNamedFields(last.fieldsV1, whole.node));
-  const owned = restoreOwned(whole, pruned, last.apiVersion, managers, versions);
+  const owned = restoreOwned(whole, pruned, managers, {
+    first: last.apiVersion,
+    versionsFor: version => during(`failed add back owned items: failed to convert merged object at version ${version}: `),
+  });
   const left = restoreUnowned(whole, seen(owned, last.apiVersion, versions), last.fieldsV1);
   return versions.convert(left.object, left.version, apiVersion);
 };
@@ -68,9 +76,8 @@ export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, vers
 const restoreOwned = (
   whole: VersionedObject,
   pruned: VersionedObject,
-  first: string,
   managers: Managers,
-  versions: Versions,
+  {first, versionsFor}: {readonly first: string; versionsFor(version: string): Versions},
 ): VersionedObject => {
   const byVersion = new Map<string, FieldSet[]>([[first, []]]);
   for (const {apiVersion, fieldsV1} of managers.values()) {
@@ -80,6 +87,7 @@ const restoreOwned = (
   }
   let left = pruned;
   for (const [version, sets] of byVersion) {
+    const versions = versionsFor(version);
     if (!versions.schemaOf(version)) continue;
     const all = seen(whole, version, versions);
     const now = seen(left, version, versions);
