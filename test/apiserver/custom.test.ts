@@ -1,4 +1,5 @@
 import test from 'ava';
+import {entriesOf} from './applying.js';
 import {aDefinition, aVersion, aWidget, definitions, startCustom, widgets, type VersionSketch} from './custom.js';
 
 const sized: VersionSketch = {
@@ -252,6 +253,10 @@ test('the scale sets replicas that a custom resource does not have yet, though i
         headers: {'content-type': 'application/apply-patch+yaml'},
       },
     );
+  const scalers = async () =>
+    entriesOf((await env.get(`${widgets}/a`)).json())
+      .filter(({subresource}) => subresource)
+      .map(({manager, fieldsV1}) => [manager, fieldsV1]);
   for (const [write, count] of [
     [(count: number) => env.patch(scale, {spec: {replicas: count}}), 4],
     [put, 5],
@@ -264,6 +269,7 @@ test('the scale sets replicas that a custom resource does not have yet, though i
     );
     t.is((await write(count)).status, 200);
     t.is(await replicas(), count);
+    t.deepEqual(await scalers(), write === apply ? [['me', {'f:spec': {'f:replicas': {}}}]] : []);
     await env.send('DELETE', `${widgets}/a`);
   }
 });

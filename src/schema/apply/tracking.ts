@@ -1,7 +1,7 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {compareObjects, type Difference} from './compare.js';
-import {isEmpty, isMember, nodeOf, noFields, type FieldSet, type MutableFieldSet} from './field-set.js';
+import {isEmpty, noFields, type FieldSet, type MutableFieldSet} from './field-set.js';
 
 // Ownership across versions: the writer of a request, the fields its endpoint writes, and its changes as seen in the
 // version of each manager.
@@ -49,7 +49,7 @@ export class Writes {
     for (const path of parts) insertPath(this.#tree, path);
   }
 
-  /** Returns the fields of a set that lie at or below one of the paths. */
+  /** Returns the fields of a set that lie at or below one of the paths, without the containers above them. */
   within(set: FieldSet): FieldSet {
     return this.#others ? without(set, this.#others) : within(set, this.#tree);
   }
@@ -85,8 +85,8 @@ const within = (set: FieldSet, tree: PathTree): FieldSet => {
   for (const element in set) {
     const kept = tree[element];
     const node = set[element]!;
-    const left = kept === true ? node : kept ? nodeOf(isMember(node), within(node, kept)) : undefined;
-    if (left) (result ??= {})[element] = left;
+    const left = kept === true ? node : kept && within(node, kept);
+    if (left && (kept === true || left !== noFields)) (result ??= {})[element] = left;
   }
   return result ?? noFields;
 };
