@@ -157,9 +157,9 @@ const subresourceHandler = (services: ResourceServices, info: RequestInfo & {rea
 const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
   const {kind} = served;
   const {definition} = served.resource;
-  const {item, namespace, resource} = target;
+  const {group, item, namespace, resource} = target;
   if (!served.resource.hasPart(target.subresource)) return false;
-  if (!kind.namespaced) return (!namespace || resource === 'namespaces') && !(definition.review && item);
+  if (!kind.namespaced) return (!namespace || (group === '' && resource === 'namespaces')) && !(definition.review && item);
   return definition.review ? Boolean(namespace) && !item : Boolean(namespace) || !item;
 };
 

@@ -106,13 +106,13 @@ const classified = (method: string, url: string): RequestInfo => {
   if ((first === 'watch' || first === 'proxy') && parts.length === versionAt + 2) throw lacksResource(url);
   const isOldWatch = first === 'watch';
   const at = versionAt + (isOldWatch ? 2 : 1);
-  const rest = segmentsBelow(parts, at);
+  const rest = segmentsBelow(parts, at, group);
   if (!version || (isGrouped && group === '') || rest < 0) return {verb: method.toLowerCase(), path, query};
 
   const resource = parts[rest - 1]!;
   const item = parts.length > rest;
   const namespace = parts[at] === 'namespaces' ? (parts[at + 1] ?? '') : '';
-  const spaced = resource === 'namespaces' ? item : rest > at + 1;
+  const spaced = rest > at + 1 || (resource === 'namespaces' && item);
   if (spaced && (item || namespace !== '')) checkSegment('Namespace', namespace);
   // An unsupported method is reported before a malformed name.
   if (item && itemVerbs.has(method) && (method !== 'POST' || parts.length > rest + 1)) checkSegment('Name', parts[rest]!);
@@ -136,11 +136,11 @@ const lacksResource = (url: string): PlainRefusal =>
  * Where the segments below a resource begin, of a path whose segments from `at` on name it, perhaps in a namespace; -1
  * if they name none.
  */
-const segmentsBelow = (parts: readonly string[], at: number): number => {
+const segmentsBelow = (parts: readonly string[], at: number, group: string): number => {
   if (parts.length <= at) return -1;
   const isNamespaced = parts[at] === 'namespaces' && parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!);
-  // A namespace lies in no other: rights in one must not reach another by this path.
-  if (isNamespaced && parts[at + 2] === 'namespaces') return -1;
+  // A namespace lies in no other: rights in one must not reach another by this path. Objects of other groups may.
+  if (isNamespaced && group === '' && parts[at + 2] === 'namespaces') return -1;
   const rest = isNamespaced ? at + 3 : at + 1;
   // A path that continues below a name without subresource has no handler.
   return parts.length > rest + 1 && parts[rest] === '' ? -1 : rest;
