@@ -26,15 +26,18 @@ const [shortestFrameMs, longestFrameMs] = [1, 50];
 
 /**
  * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event
- * loop; with many, the first after a pause is sent at once and later ones are collected into frames, since a TLS record
- * per event and watcher is expensive. A frame lasts as long as writing the last ones took, so that half of the time is
- * left for everything else: 1 to 50 ms.
+ * loop, the first one at once, so that it precedes the answer to the write that it reports: clients that read what they
+ * wrote from a cache seldom wait for it with the original. With many, the first after a pause is sent at once and later
+ * ones are collected into frames, since a TLS record per event and watcher is expensive. A frame lasts as long as
+ * writing the last ones took, so that half of the time is left for everything else: 1 to 50 ms.
  */
 export class Frames {
   readonly #clock: Clock;
   readonly limits: OutboxLimits;
   #dirty: Outbox[] = [];
   #armed = false;
+  /** Whether outboxes were flushed in this turn before its end: later events of the turn leave together. */
+  #flushedInTurn = false;
   #last = Number.NEGATIVE_INFINITY;
   /** How long writing a frame takes, by the last ones. */
   #writingMs = 0;
@@ -58,8 +61,9 @@ export class Frames {
     if (this.#armed) return;
     this.#armed = true;
     const wait = this.#frameMs() - (this.#clock.monotonic() - this.#last);
-    if (wait <= 0) setImmediate(this.#flush);
-    else this.#clock.schedule(wait, this.#flush);
+    if (wait > 0) this.#clock.schedule(wait, this.#flush);
+    else if (this.#flushedInTurn) setImmediate(this.#flush);
+    else queueMicrotask(this.#flushAtOnce);
   }
 
   /** Joins events into one buffer, which watchers with the same pending events share. */
@@ -76,6 +80,16 @@ export class Frames {
   #frameMs(): number {
     return this.watchers <= this.limits.fewWatchers ? 0 : Math.min(Math.max(shortestFrameMs, this.#writingMs), longestFrameMs);
   }
+
+  readonly #flushAtOnce = (): void => {
+    this.#flushedInTurn = true;
+    setImmediate(this.#beginTurn);
+    this.#flush();
+  };
+
+  readonly #beginTurn = (): void => {
+    this.#flushedInTurn = false;
+  };
 
   readonly #flush = (): void => {
     this.#armed = false;

@@ -57,6 +57,24 @@ test('with few watchers events leave in the turn they came in, together', async 
   t.deepEqual(consumer.writes, [line(1) + line(2)]);
 });
 
+test('with few watchers the first event of a turn leaves before promises go on, and later ones leave together', async t => {
+  const clock = new VirtualClock();
+  const {consumer, outbox} = aBox(clock).open();
+
+  for (let turn = 0; turn < 6; turn += 3) {
+    consumer.writes.length = 0;
+    outbox.event(event(turn));
+    await Promise.resolve();
+    t.deepEqual(consumer.writes, [line(turn)]);
+    outbox.event(event(turn + 1));
+    await Promise.resolve();
+    outbox.event(event(turn + 2));
+    t.deepEqual(consumer.writes, [line(turn)]);
+    await clock.drain();
+    t.deepEqual(consumer.writes, [line(turn), line(turn + 1) + line(turn + 2)]);
+  }
+});
+
 test('bytes for a watcher that is disconnected count no longer as waiting', async t => {
   const clock = new VirtualClock();
   const {frames} = aBox(clock, {maxBytes: 200});
