@@ -75,6 +75,23 @@ test('with few watchers the first event of a turn leaves before promises go on, 
   }
 });
 
+test('the first event of a turn that more than a few watchers receive leaves at its end', async t => {
+  const clock = new VirtualClock();
+  const {open} = aBox(clock);
+  const boxes = [1, 2, 3, 4, 5].map(open);
+  const written = () => boxes.flatMap(({consumer}) => consumer.writes).length;
+
+  for (const {outbox} of boxes) outbox.event(event(1));
+  await Promise.resolve();
+  t.is(written(), 0);
+  await clock.drain();
+  t.is(written(), 5);
+
+  for (const {outbox} of boxes.slice(1)) outbox.event(event(2));
+  await Promise.resolve();
+  t.is(written(), 9);
+});
+
 test('bytes for a watcher that is disconnected count no longer as waiting', async t => {
   const clock = new VirtualClock();
   const {frames} = aBox(clock, {maxBytes: 200});
