@@ -103,6 +103,28 @@ test('a quota of custom resources keeps its usage while their definition is abse
   t.deepEqual(await at.used(), {'count/widgets.example.com': '2', 'count/secrets': '0'});
 });
 
+test('a custom kind with the plural namespaces is charged to quotas', async t => {
+  const at = over(await aPlane({controllers: ['resourcequota-controller']}));
+  await using _ = at.plane;
+  const name = 'namespaces.example.com';
+  await at.create(kinds.customResourceDefinitions, {
+    metadata: {name, namespace: ''},
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: {plural: 'namespaces', kind: 'Space'},
+      versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object'}}}],
+    },
+  } as never);
+  await at.quota({[`count/${name}`]: '0'});
+  const body = {apiVersion: 'example.com/v1', kind: 'Space', metadata: {name: 'one'}};
+
+  t.is(
+    await at.why(at.client.request('POST', `/apis/example.com/v1/namespaces/${namespace}/namespaces`, {body})),
+    `${name} "one" is forbidden: exceeded quota: q, requested: count/${name}=1, used: count/${name}=0, limited: count/${name}=0`,
+  );
+});
+
 test('pods are charged as they are made, refused beyond the quota, and given back when they end or go', async t => {
   const at = await start();
   await using _ = at.plane;

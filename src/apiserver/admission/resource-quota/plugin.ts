@@ -30,7 +30,7 @@ export const resourceQuota = ({naming, reader, quotas, change, clock, gate, limi
     ...(limitedResources.length === 0 ? {rules: quotas} : {}),
     validate(attributes) {
       const {operation, group, resource, subresource, namespace, object} = attributes;
-      if (!namespace || !object || resource === 'namespaces') return undefined;
+      if (!namespace || !object || (group === '' && resource === 'namespaces')) return undefined;
       const evaluator = evaluators.of(group, resource);
       if (!evaluator?.handles(operation, subresource)) return undefined;
       const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
