@@ -62,6 +62,10 @@ export interface AdmissionAttributes {
   readonly annotate?: ((key: string, text: string, least?: AuditLevel) => void) | undefined;
 }
 
+/** Whether a request is about a namespace itself; kinds of other groups may have the same plural. */
+export const isNamespace = ({group, resource}: Pick<AdmissionAttributes, 'group' | 'resource'>): boolean =>
+  group === '' && resource === 'namespaces';
+
 export type Phase = 'admit' | 'validate';
 
 /**

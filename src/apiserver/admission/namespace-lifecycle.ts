@@ -4,13 +4,11 @@ import type {Reader} from '#src/api/reader.js';
 import {notFound} from '#src/api/status.js';
 import type {Namespace} from '#src/api/types.js';
 import {andThen} from '#src/base/eventually.js';
-import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import {isNamespace, type AdmissionAttributes, type AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 
 /** Returns the current namespace, or undefined. */
 export type FindNamespace = (name: string) => Promise<Readonly<Namespace> | undefined> | Readonly<Namespace> | undefined;
-
-const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
 
 const checkNamespace = (found: Readonly<Namespace> | undefined, attributes: AdmissionAttributes): void => {
   const {operation, namespace} = attributes;

@@ -1,10 +1,9 @@
 import {notFound, isAlreadyExists} from '#src/api/status.js';
-import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import {isNamespace, type AdmissionAttributes, type AdmissionPlugin} from './admission.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {refuse} from './refuse.js';
 
-const isInNamespace = ({group, resource, namespace}: AdmissionAttributes): boolean =>
-  Boolean(namespace) && !(group === '' && resource === 'namespaces');
+const isInNamespace = (attributes: AdmissionAttributes): boolean => Boolean(attributes.namespace) && !isNamespace(attributes);
 
 /** Refuses requests in a namespace that does not exist. */
 export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({

@@ -5,7 +5,7 @@ import {andThen} from '#src/base/eventually.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {notFound} from '#src/api/status.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
-import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {isNamespace, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {versionsOf, type KindName, type ObjectVersions, type ObjectVersion} from './object-versions.js';
 import {ruleMatches, type Rule, type RuleSubject} from './rules.js';
@@ -35,8 +35,6 @@ export interface MatchingContext {
  * namespace has to be read and does not exist.
  */
 export type Matched = ObjectVersion | undefined;
-
-const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
 
 /** The namespace of a request; for a namespace itself its own name. */
 export const namespaceOf = (attributes: AdmissionAttributes): string =>

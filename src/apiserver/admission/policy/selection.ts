@@ -3,7 +3,7 @@
 
 import type {KubeObject, Namespace} from '#src/api/types.js';
 import {notFound} from '#src/api/status.js';
-import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {isNamespace, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {versionsOf, type ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {match, namespaceOf} from '#src/apiserver/admission/matching/match.js';
 import type {ServedResource} from '#src/apiserver/registry/resource.js';
@@ -88,10 +88,11 @@ const invocationsOf = async <S extends CommonSpec>(
 
 /** Returns the current namespace of a request; null for a namespace itself. Rejects with 404 if it does not exist. */
 export const requestNamespace = async (
-  {group, resource, namespace}: AdmissionAttributes,
+  attributes: AdmissionAttributes,
   {findNamespace}: PolicyContext,
 ): Promise<Readonly<Namespace> | null> => {
-  if (namespace === '' || (group === '' && resource === 'namespaces')) return null;
+  const {namespace} = attributes;
+  if (namespace === '' || isNamespace(attributes)) return null;
   const found = await findNamespace(namespace);
   if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
   return found;

@@ -4,7 +4,7 @@ import type {Writer} from '#src/api/writer.js';
 import type {Clock} from '#src/base/clock.js';
 import {andThen} from '#src/base/eventually.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
-import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {isNamespace, type AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
 import {QuotaLedger} from './ledger.js';
 import type {QuotaSource} from './quota-source.js';
@@ -30,7 +30,7 @@ export const resourceQuota = ({naming, reader, quotas, change, clock, gate, limi
     ...(limitedResources.length === 0 ? {rules: quotas} : {}),
     validate(attributes) {
       const {operation, group, resource, subresource, namespace, object} = attributes;
-      if (!namespace || !object || (group === '' && resource === 'namespaces')) return undefined;
+      if (!namespace || !object || isNamespace(attributes)) return undefined;
       const evaluator = evaluators.of(group, resource);
       if (!evaluator?.handles(operation, subresource)) return undefined;
       const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
