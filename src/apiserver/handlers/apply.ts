@@ -13,7 +13,7 @@ import {DecodeError, NoObject} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
-import {fitsSchema, typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
+import {checkFits} from '#src/schema/apply/type-mismatches.js';
 import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import type {FieldSet} from '#src/schema/apply/field-set.js';
@@ -58,7 +58,11 @@ export const applyIntentOf = async (
   const node = schemaOf(schemas, kind);
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
-    if (old && resource.isCustom) checkLive(live as PlainObject, node, labelOf(live as PlainObject, apiVersion, kind.kind));
+    if (old && resource.isCustom) {
+      // The schema may have changed since the object was stored.
+      const label = labelOf(live as PlainObject, apiVersion, kind.kind);
+      checkFits(live, node, `failed to create typed live object (${label}): `, {allowsDuplicates: true});
+    }
     const application = {
       live: live as PlainObject,
       intent: intent.value,
@@ -166,18 +170,8 @@ const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceConte
   checkKind(body, apiVersion, kind.kind);
   const value = body.value as PlainObject;
   const label = labelOf(value, apiVersion, kind.kind);
-  const unfit = typeMismatches(value, schemaOf(settings.schemas, kind));
-  if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${label}): ${typeMismatchText(unfit)}`);
+  checkFits(value, schemaOf(settings.schemas, kind), `failed to create typed patch object (${label}): `);
   return {body, value, label};
-};
-
-/**
- * Throws 500 if a stored custom resource does not fit its schema, which may have changed since; repeated keys are no
- * error.
- */
-const checkLive = (live: PlainObject, node: SchemaNode, label: string): void => {
-  if (fitsSchema(live, node)) return;
-  throw inapplicable(`failed to create typed live object (${label}): ${typeMismatchText(typeMismatches(live, node))}`);
 };
 
 const readIntent = async ({request, user}: ResourceContext, settings: Resource['settings']): Promise<ParsedBody> => {

@@ -80,8 +80,7 @@ const trackedEntries = ({live, node, entries, isOwned = entries.length > 0}: App
 /** Checks the object, as it is stored, in all versions in which it has owners. */
 const checkLive = (live: PlainObject, entries: readonly ManagedFieldsEntry[], {apiVersion: own, versions}: Writer): void => {
   const checked = checkedVersions(versions, '');
-  for (const version of new Set(entries.map(({apiVersion}) => apiVersion)))
-    if (versions.schemaOf(version)) checked.convert(live, own, version);
+  for (const version of new Set(entries.map(({apiVersion}) => apiVersion))) checked.convert(live, own, version);
 };
 
 const checkingNew = (writer: Writer): Writer => ({

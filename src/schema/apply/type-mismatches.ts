@@ -2,11 +2,16 @@ import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {jsonText} from '#src/base/json/json.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {formatValue} from '#src/schema/patch/errors.js';
+import {formatValue, inapplicable} from '#src/schema/patch/errors.js';
 import {formatElement} from './fields-v1.js';
 import {fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
 // Checks an intent against its schema before it is applied, with the original's error texts.
+
+interface FittingOptions {
+  /** Whether several items of a list may have the same key, as in stored objects. */
+  readonly allowsDuplicates?: boolean;
+}
 
 /** A field that does not fit its schema; `path` is formatted for messages. */
 export interface TypeMismatch {
@@ -16,19 +21,21 @@ export interface TypeMismatch {
 
 /**
  * Returns where an intent does not fit its schema: undeclared fields, values of the wrong type, items with a missing or
- * repeated key. Stops once no more errors would be reported.
+ * repeated key, unless these are allowed. Stops once no more errors would be reported.
  */
-export const typeMismatches = (value: unknown, node: SchemaNode): readonly TypeMismatch[] => {
-  const fitting = new Fitting();
+export const typeMismatches = (value: unknown, node: SchemaNode, options: FittingOptions = {}): readonly TypeMismatch[] => {
+  const fitting = new Fitting(options);
   fitting.check(value, node, '');
   return fitting.hasMore ? [...fitting.found, {path: '', text: 'there are more than these'}] : fitting.found;
 };
 
 /** Reports whether a value fits its schema, ignoring repeated list keys. */
-export const fitsSchema = (value: unknown, node: SchemaNode): boolean => {
-  const fitting = new Fitting({allowsDuplicates: true});
-  fitting.check(value, node, '');
-  return fitting.found.length === 0;
+export const fitsSchema = (value: unknown, node: SchemaNode): boolean => typeMismatches(value, node, {allowsDuplicates: true}).length === 0;
+
+/** Throws the 500 of a value that does not fit its schema; `step` is what its text begins with. */
+export const checkFits = (value: unknown, node: SchemaNode, step: string, options: FittingOptions = {}): void => {
+  const found = typeMismatches(value, node, options);
+  if (found.length > 0) throw inapplicable(`${step}${typeMismatchText(found)}`);
 };
 
 /** Returns the mismatches as one text. */
@@ -70,7 +77,7 @@ class Fitting {
   readonly #allowsDuplicates: boolean;
   #text = 0;
 
-  constructor({allowsDuplicates = false} = {}) {
+  constructor({allowsDuplicates = false}: FittingOptions) {
     this.#allowsDuplicates = allowsDuplicates;
   }
 
