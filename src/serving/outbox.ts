@@ -25,8 +25,8 @@ export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, backpressureByt
 const [shortestFrameMs, longestFrameMs] = [1, 50];
 
 /**
- * To how many watchers the first event of a turn is sent at once. With 20 watchers, as many writes and an event to each
- * cost a sixth more processor time.
+ * To how many watchers the first event of a turn is sent at once. Sent at once to 20 watchers, the events of 32
+ * concurrent writers cost a sixth more processor time.
  */
 const fewReceivers = 4;
 
